@@ -1,0 +1,1 @@
+"""What may a returning agent still act on?"""

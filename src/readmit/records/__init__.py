@@ -1,0 +1,1 @@
+"""Frozen value types, reason codes, errors, canonical bytes. Imports nothing else of readmit."""

@@ -1,0 +1,45 @@
+"""What every record shares: frozen, keyword-only, no unknown field; and the vocabulary of small values."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Annotated
+
+import msgspec
+
+from readmit.records.errors import RecordError
+
+# Printable ASCII without spaces: safe in a terminal, a page, a file name list and a signed statement.
+Id = Annotated[str, msgspec.Meta(pattern=r"^[!-~]{1,128}$(?!\n)")]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+Text = Annotated[str, msgspec.Meta(min_length=1, max_length=200_000)]
+Note = Annotated[str, msgspec.Meta(max_length=2_000)]
+Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
+Time = Annotated[datetime, msgspec.Meta(tz=True)]
+# Exact, and written as a string: signed records hold no floats.
+Ratio = Decimal
+
+
+class Record(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+):
+    """An immutable value with strict decoding."""
+
+
+def utc(moment: datetime, *, field: str = "time") -> datetime:
+    """The same moment in UTC, so that equal moments have equal bytes."""
+    if moment.tzinfo is None:
+        raise RecordError(f"{field}: {moment.isoformat()} has no time zone; write {moment.isoformat()}Z for UTC")
+    return moment.astimezone(UTC)
+
+
+def require_share(field: str, value: Decimal) -> None:
+    """Refuse a ratio outside 0 to 1. Not-a-number compares false with everything, so it is refused too."""
+    if not (value.is_finite() and 0 <= value <= 1):
+        raise ValueError(f"{field} must lie between 0 and 1")

@@ -1,0 +1,74 @@
+"""Canonical bytes and digests (RFC 8785 on a restricted profile).
+
+The profile keeps two encoders from ever disagreeing: no floats, integers below 2**53, ASCII keys. On
+it, msgspec's sorted encoding and RFC 8785 give the same bytes (``tests/properties`` checks that
+against an independent implementation).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from readmit.records.errors import RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+T = TypeVar("T")
+
+LARGEST_INTEGER = 2**53 - 1
+
+_encode = msgspec.json.Encoder(order="sorted", decimal_format="string").encode
+
+
+def canonical(value: object) -> bytes:
+    """Encode a record. Equal records have equal bytes, in every process and on every machine."""
+    try:
+        return _encode(value)
+    except UnicodeEncodeError as error:
+        raise RecordError(f"text holds a character that UTF-8 cannot carry: {error.reason}") from None
+
+
+def digest_of(data: bytes) -> str:
+    """The lower-case hex SHA-256 of some bytes: how items and evidence are addressed."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def digest(value: object) -> str:
+    """The digest of a record's canonical bytes."""
+    return digest_of(canonical(value))
+
+
+def digest_of_set(digests: Iterable[str]) -> str:
+    """One digest over an ordered set of digests and their count, so that none can be dropped or swapped."""
+    listed = list(digests)
+    return digest_of(f"{len(listed)}\n{''.join(listed)}".encode("ascii"))
+
+
+def decode(data: bytes | str, kind: type[T], *, what: str) -> T:
+    """Decode JSON strictly; the error names the record and the path of the field."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RecordError(f"{what}: {_explain(error)}") from None
+
+
+def convert(value: Any, kind: type[T], *, what: str) -> T:
+    """Turn plain Python values into a record as strictly as the decoder would."""
+    try:
+        return msgspec.convert(value, kind, strict=True)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise RecordError(f"{what}: {_explain(error)}") from None
+
+
+def checked(record: T, *, what: str) -> T:
+    """Type-check a record built in Python: its constructor does not."""
+    data = canonical(record)
+    return decode(data, type(record), what=what)
+
+
+def _explain(error: Exception) -> str:
+    return str(error) or type(error).__name__

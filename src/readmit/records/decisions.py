@@ -1,0 +1,186 @@
+"""What comes out of a return: dispositions, the selection, its coverage, the view, the decision."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+
+from readmit.records.base import Count, Digest, Id, Name, Note, Record, Time
+from readmit.records.identity import Identity
+from readmit.records.items import Kind
+from readmit.records.policy import Policy
+from readmit.records.reasons import Reason, State
+
+
+class Cause(Record, kw_only=True):
+    """One reason, and what it rests on: the event's epoch, the item or evidence that did it, in words."""
+
+    reason: Reason
+    epoch: Count | None = None
+    ref: Note = ""
+    by: Note = ""
+    note: Note = ""
+    chain: tuple[Id, ...] = ()
+    """For a changed premise: from the item's own premise down to the one that fell."""
+
+
+class Disposition(Record, kw_only=True):
+    """What became of one candidate, with every reason of every gate."""
+
+    item: Id
+    digest: Digest
+    state: State
+    reasons: tuple[Reason, ...]
+    causes: tuple[Cause, ...] = ()
+    overruled: tuple[Cause, ...] = ()
+    """Rejections that an overseer's event set aside."""
+
+    @property
+    def admitted(self) -> bool:
+        return self.state is State.ADMITTED
+
+
+class CoverageReport(Record, kw_only=True):
+    """``Cov`` and ``Crit`` of a set as exact counts, and what is missing."""
+
+    obligations: Count
+    covered: Count
+    critical: Count
+    critical_covered: Count
+    missing: tuple[Id, ...] = ()
+    uncovered: tuple[Id, ...] = ()
+    """Obligations that lack at least one dependency."""
+
+    @property
+    def coverage(self) -> Fraction:
+        return Fraction(self.covered, self.obligations) if self.obligations else Fraction(1)
+
+    @property
+    def critical_coverage(self) -> Fraction:
+        return Fraction(self.critical_covered, self.critical) if self.critical else Fraction(1)
+
+
+class Selection(Record, kw_only=True):
+    """The set that a selector chose, or why it chose none."""
+
+    outcome: Literal["found", "infeasible", "undecided"]
+    items: tuple[Id, ...] = ()
+    mandatory: tuple[Id, ...] = ()
+    fill: tuple[Id, ...] = ()
+    cost: Count = 0
+    chars: Count = 0
+    solver: Literal["greedy", "exact"] = "greedy"
+    reasons: tuple[Reason, ...] = ()
+    report: CoverageReport
+
+
+class ViewItem(Record, kw_only=True):
+    """An item of a view, by digest."""
+
+    id: Id
+    digest: Digest
+    kind: Kind
+
+
+class ViewExperience(Record, kw_only=True):
+    """A private experience of a view, by digest."""
+
+    id: Id
+    digest: Digest
+    bound_to: Id
+
+
+class ReturnView(Record, kw_only=True):
+    """The bounded bundle, bound to one return of one workload at one epoch."""
+
+    return_id: Id
+    identity: Identity
+    instance: Id
+    purpose: Name | None = None
+    epoch: Count
+    issued: Time
+    expires: Time
+    nonce: Id
+    items: tuple[ViewItem, ...]
+    items_digest: Digest
+    chars: Count
+    experiences: tuple[ViewExperience, ...] = ()
+    coverage: CoverageReport
+    policy: Digest
+    checkpoint: Digest
+
+
+class Envelope(Record, kw_only=True):
+    """A DSSE envelope: the signed bytes, base64, and who signed them."""
+
+    payload: str
+    payloadType: str  # noqa: N815 - the field's name in the DSSE protocol
+    signatures: tuple[Signature, ...]
+
+
+class Signature(Record, kw_only=True):
+    """One DSSE signature."""
+
+    keyid: str
+    sig: str
+
+
+class Request(Record, kw_only=True):
+    """Everything that a return is decided from besides the log: recorded, so that a replay repeats it."""
+
+    return_id: Id
+    identity: Identity
+    instance: Id
+    nonce: Id
+    purpose: Name | None = None
+    now: Time
+    policy: Policy
+    checkpoint: Id
+    epoch: Count
+    """The log position whose state is judged."""
+
+
+class ExperienceNote(Record, kw_only=True):
+    """What became of one private experience."""
+
+    experience: Id
+    bound_to: Id
+    reason: Reason
+
+
+class Decision(Record, kw_only=True):
+    """The outcome of one return. ``admitted`` carries a view; the other two hand over nothing."""
+
+    kind: Literal["admitted", "blocked", "reset"]
+    return_id: Id
+    epoch: Count
+    reasons: tuple[Reason, ...] = ()
+    note: Note = ""
+    report: CoverageReport
+    dispositions: tuple[Disposition, ...] = ()
+    experiences: tuple[ExperienceNote, ...] = ()
+    view: ReturnView | None = None
+    solver: Literal["greedy", "exact"] = "greedy"
+    undecided: bool = False
+
+    @property
+    def admitted(self) -> bool:
+        return self.kind == "admitted"
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return self.report.missing
+
+
+class Returned(Record, kw_only=True):
+    """A return as the log remembers it: what was asked, and the digest of what was decided."""
+
+    request: Request
+    kind: Literal["admitted", "blocked", "reset"]
+    decision: Digest
+    undecided: bool = False
+    failed: Note = ""
+    """Set when the cycle failed: such a decision rests on a fault, not on the log, and is not replayed."""
+
+

@@ -1,0 +1,77 @@
+"""Everything readmit raises.
+
+    ReadmitError
+    ├── RecordError         a value is malformed: the message names the field
+    │   └── ScenarioError   a scenario step is: the message gives its path
+    ├── UnknownError        an id that nothing was recorded under
+    ├── ConflictError       an id was used before for something else, or a link would close a circle
+    ├── NotAllowedError     this principal may not do that
+    ├── RateError           this principal invalidated too much in too short a time
+    ├── QuarantineError     a private bank, or a view, that is not open to this workload
+    ├── ExposureError       a view did not pass the recheck; carries the reason codes
+    ├── SealError           a signature, envelope or key that cannot be trusted or used
+    ├── AuditError          the audit chain does not verify
+    └── StoreError          the storage failed, is of another version, or is not ours
+
+A rejected item is not an error: rejection is data (``Disposition``). These are for misuse and for
+failing storage. Every message says what to do next.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from readmit.records.reasons import Reason
+
+
+class ReadmitError(Exception):
+    """The root of everything readmit raises on purpose."""
+
+
+class RecordError(ReadmitError, ValueError):
+    """A value is malformed."""
+
+
+class ScenarioError(RecordError):
+    """A scenario cannot be played; nothing was written."""
+
+
+class UnknownError(ReadmitError, LookupError):
+    """Nothing is recorded under this id."""
+
+
+class ConflictError(ReadmitError):
+    """The id is taken by different content, or a link would close a circle."""
+
+
+class NotAllowedError(ReadmitError):
+    """The policy does not let this principal do that."""
+
+
+class RateError(NotAllowedError):
+    """The principal reached the policy's limit on invalidations."""
+
+
+class QuarantineError(ReadmitError):
+    """Private memory was asked for outside a readmitted workload."""
+
+
+class ExposureError(ReadmitError):
+    """A view was refused at exposure. ``reasons`` says which checks failed."""
+
+    def __init__(self, message: str, reasons: tuple[Reason, ...]) -> None:
+        super().__init__(message)
+        self.reasons = reasons
+
+
+class SealError(ReadmitError):
+    """A signature, an envelope or a key cannot be trusted or used."""
+
+
+class AuditError(ReadmitError):
+    """The audit chain does not verify."""
+
+
+class StoreError(ReadmitError):
+    """The storage failed, has another version, or is not a readmit store."""

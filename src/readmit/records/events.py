@@ -1,0 +1,259 @@
+"""The log: what can happen to a workspace.
+
+An event has two times: ``at``, when it was true, and ``learnt``, when the log took it in. Its ``epoch`` is
+its position in the log. What happened is the payload; which payload goes with which kind is ``PAYLOADS``.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from readmit.records.base import Count, Digest, Id, Name, Note, Record, Text, Time
+from readmit.records.canonical import canonical, digest_of
+from readmit.records.decisions import Returned
+from readmit.records.evidence import Evidence, Experience
+from readmit.records.identity import Identity
+from readmit.records.items import AnyItem, Frontier, Item, Obligation
+from readmit.records.policy import Policy
+from readmit.records.verdicts import Pair, Verdict
+
+
+class EventKind(StrEnum):
+    """What happened."""
+
+    OBSERVE = "observe"
+    RECORD = "record"
+    OPEN = "open"
+    MOVE = "move"
+    SUPERSEDE = "supersede"
+    REVOKE = "revoke"
+    CLOSE = "close"
+    REBASE = "rebase"
+    SETTLE = "settle"
+    DISPUTE = "dispute"
+    RESOLVE = "resolve"
+    SUSPECT = "suspect"
+    JUDGE = "judge"
+    OVERRULE = "overrule"
+    REMEMBER = "remember"
+    DEPART = "depart"
+    RETURN = "return"
+    EXPOSE = "expose"
+    GOVERN = "govern"
+    KEY = "key"
+
+
+class Supersede(Record, kw_only=True):
+    """``successor`` replaces ``target``."""
+
+    target: Id
+    successor: Id
+    reason: Note = ""
+
+
+class Revoke(Record, kw_only=True):
+    """``target`` is withdrawn: it should not have been relied on."""
+
+    target: Id
+    reason: Note = ""
+
+
+class Close(Record, kw_only=True):
+    """``target`` is true only until ``end``."""
+
+    target: Id
+    end: Time
+    reason: Note = ""
+
+
+class Rebase(Record, kw_only=True):
+    """A slot, and every slot below it, starts anew: what was recorded about it before is of an incompatible epoch."""
+
+    slot: Id
+    task: Name
+    reason: Note = ""
+
+
+class Settle(Record, kw_only=True):
+    """The obligation ``target`` is done or no longer owed."""
+
+    target: Id
+    reason: Note = ""
+
+
+class Dispute(Record, kw_only=True):
+    """The named items contradict each other, or are contested: none may be acted on until this is resolved."""
+
+    items: tuple[Id, ...]
+    reason: Note = ""
+
+    def __post_init__(self) -> None:
+        if not self.items:
+            raise ValueError("items must name at least one item")
+
+
+class Resolve(Record, kw_only=True):
+    """The dispute with this event id is over. Items in ``keep`` stand; the others were wrong."""
+
+    dispute: Id
+    keep: tuple[Id, ...] = ()
+    reason: Note = ""
+
+
+class Suspect(Record, kw_only=True):
+    """A pair was proposed, and no verdict is known yet."""
+
+    pair: Pair
+    signal: Name = "unspecified"
+
+
+class Overrule(Record, kw_only=True):
+    """An overseer overrules automated rejections of ``target`` that rest on events up to this one.
+
+    ``restore`` undoes supersession, revocation, closing, suspicion and verdicts; ``rejustify`` lets the item
+    stand although a declared premise is out; ``settle`` ends disputes in its favour. It lapses at ``expires``.
+    """
+
+    target: Id
+    grant: Literal["restore", "rejustify", "settle"]
+    reason: Text
+    expires: Time
+
+
+class Checkpoint(Record, kw_only=True):
+    """``D_a``: what an identity could see at departure.
+
+    The log is append-only, so the visible events up to ``epoch`` are the content; ``digest`` over them makes
+    any later difference detectable.
+    """
+
+    id: Id
+    identity: Identity
+    epoch: Count
+    at: Time
+    events: Count
+    digest: Digest
+
+
+class Exposed(Record, kw_only=True):
+    """A view was handed over, or refused."""
+
+    return_id: Id
+    instance: Id
+    refused: tuple[str, ...] = ()
+
+
+class KeyChange(Record, kw_only=True):
+    """A signing key was trusted, will be trusted only until ``until``, or is no longer trusted."""
+
+    key: Digest
+    change: Literal["trust", "retire", "revoke"]
+    public: Note = ""
+    until: Time | None = None
+    reason: Note = ""
+
+
+Payload: TypeAlias = (
+    Evidence
+    | AnyItem
+    | Supersede
+    | Revoke
+    | Close
+    | Rebase
+    | Settle
+    | Dispute
+    | Resolve
+    | Suspect
+    | Verdict
+    | Overrule
+    | Experience
+    | Checkpoint
+    | Returned
+    | Exposed
+    | Policy
+    | KeyChange
+)
+
+PAYLOADS: dict[EventKind, Any] = {
+    EventKind.OBSERVE: Evidence,
+    EventKind.RECORD: AnyItem,
+    EventKind.OPEN: Obligation,
+    EventKind.MOVE: Frontier,
+    EventKind.SUPERSEDE: Supersede,
+    EventKind.REVOKE: Revoke,
+    EventKind.CLOSE: Close,
+    EventKind.REBASE: Rebase,
+    EventKind.SETTLE: Settle,
+    EventKind.DISPUTE: Dispute,
+    EventKind.RESOLVE: Resolve,
+    EventKind.SUSPECT: Suspect,
+    EventKind.JUDGE: Verdict,
+    EventKind.OVERRULE: Overrule,
+    EventKind.REMEMBER: Experience,
+    EventKind.DEPART: Checkpoint,
+    EventKind.RETURN: Returned,
+    EventKind.EXPOSE: Exposed,
+    EventKind.GOVERN: Policy,
+    EventKind.KEY: KeyChange,
+}
+
+DECODERS = {kind: msgspec.json.Decoder(payload).decode for kind, payload in PAYLOADS.items()}
+
+# Events that take something out of use. They count against a writer's rate and need an allowed writer.
+INVALIDATING = frozenset(
+    {
+        EventKind.SUPERSEDE,
+        EventKind.REVOKE,
+        EventKind.CLOSE,
+        EventKind.REBASE,
+        EventKind.SETTLE,
+        EventKind.DISPUTE,
+    }
+)
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """An event before the log has given it an epoch. ``id`` makes the write idempotent."""
+
+    id: str
+    kind: EventKind
+    by: str
+    at: Time
+    payload: Payload
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """A committed event."""
+
+    epoch: int
+    id: str
+    kind: EventKind
+    by: str
+    at: Time
+    learnt: Time
+    payload: Payload
+    digest: str
+
+
+def body_of(draft: Draft) -> tuple[bytes, str]:
+    """An event's stored bytes and their digest. For an item or evidence, that is its own digest."""
+    body = canonical(draft.payload)
+    return body, digest_of(body)
+
+
+def targets_of(payload: Payload) -> tuple[str, ...]:
+    """The items whose standing an event touches. An event reaches whoever could see one of them."""
+    match payload:
+        case Item():
+            return (payload.id,)
+        case Supersede() | Revoke() | Close() | Settle() | Overrule():
+            return (payload.target,)
+        case Dispute():
+            return payload.items
+        case Suspect() | Verdict():
+            return (payload.pair.item,)
+        case _:
+            return ()

@@ -1,0 +1,28 @@
+"""Who returns, in which role, for which task."""
+
+from __future__ import annotations
+
+from readmit.records.base import Name, Record
+from readmit.records.items import Item, Scope
+
+
+class Identity(Record, kw_only=True):
+    """An authenticated principal in a role on a task of a workspace. Authentication is the caller's."""
+
+    workspace: Name
+    principal: Name
+    role: Name
+    task: Name
+
+    def may_see(self, scope: Scope) -> bool:
+        """Whether a scope admits this identity."""
+        return (
+            scope.workspace == self.workspace
+            and (not scope.principals or self.principal in scope.principals)
+            and (not scope.roles or self.role in scope.roles)
+            and (scope.task is None or scope.task == self.task)
+        )
+
+    def owes(self, item: Item) -> bool:
+        """Whether an obligation or frontier is this identity's to answer for."""
+        return self.may_see(item.scope) and (not item.tasks or self.task in item.tasks)

@@ -1,0 +1,134 @@
+"""Work-state items: what the team holds true, still has to do, and must respect.
+
+Paper, section 2.1: an item "carries content, a source receipt, an epoch and validity interval, principal
+and role scope, task purpose, dependency links, and supersession status". The epoch and the supersession
+status belong to the log, not to the item: an item never changes.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+import msgspec
+
+from readmit.records.base import Digest, Id, Name, Record, Text, Time
+
+
+class Interval(Record, kw_only=True, gc=False):
+    """When a statement is true: from ``start`` up to, not including, ``end``. An open side is unbounded."""
+
+    start: Time | None = None
+    end: Time | None = None
+
+    def __post_init__(self) -> None:
+        if self.start is not None and self.end is not None and self.end <= self.start:
+            raise ValueError("end must be later than start")
+
+
+class Scope(Record, kw_only=True):
+    """Who may see an item. An empty list or no task means: everyone, every task."""
+
+    workspace: Name
+    principals: tuple[Name, ...] = ()
+    roles: tuple[Name, ...] = ()
+    task: Name | None = None
+    visibility: Literal["team", "private"] = "team"
+
+    def __post_init__(self) -> None:
+        if self.visibility == "private" and not self.principals:
+            raise ValueError("a private scope names at least one principal")
+
+
+class Receipt(Record, kw_only=True):
+    """Binds an item, or references it makes, to one piece of evidence.
+
+    ``binds`` holds ``"item"`` for the statement itself, and the ids of the premises and dependencies that
+    this evidence speaks for.
+    """
+
+    evidence: Digest
+    binds: tuple[Id, ...] = ("item",)
+
+
+class Kind(StrEnum):
+    """The five kinds of work-state item."""
+
+    FACT = "fact"
+    FRONTIER = "frontier"
+    OBLIGATION = "obligation"
+    ROLE_CONSTRAINT = "role_constraint"
+    INTERFACE_CONSTRAINT = "interface_constraint"
+
+
+class Item(Record, kw_only=True, tag_field="kind"):
+    """One statement of the shared work state. Use one of its five kinds."""
+
+    id: Id
+    text: Text
+    by: Name
+    scope: Scope
+    slot: Id | None = None
+    purposes: tuple[Name, ...] = ()
+    tasks: tuple[Name, ...] = ()
+    valid: Interval = Interval()
+    depends_on: tuple[Id, ...] = ()
+    supports: tuple[Id, ...] = ()
+    receipts: tuple[Receipt, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        return KINDS[type(self)]
+
+    @property
+    def length(self) -> int:
+        """``ℓ(m)``: what the item takes of the character budget."""
+        return len(self.text)
+
+
+class Fact(Item, kw_only=True, tag="fact"):
+    """Something observed or decided."""
+
+
+class RoleConstraint(Item, kw_only=True, tag="role_constraint"):
+    """What a role must or must not do."""
+
+
+class InterfaceConstraint(Item, kw_only=True, tag="interface_constraint"):
+    """What another component or party requires."""
+
+
+class Obligation(Item, kw_only=True, tag="obligation"):
+    """What the role must be able to do: its required dependencies ``R_o`` and the critical ones ``K_o ⊆ R_o``."""
+
+    required: tuple[Id, ...]
+    critical: tuple[Id, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not set(self.critical) <= set(self.required):
+            raise ValueError("critical must be a subset of required")
+        if self.supports:
+            raise ValueError("an obligation supports nothing: it is what needs support")
+
+
+class Frontier(Item, kw_only=True, tag="frontier"):
+    """What is still unresolved about an obligation. It describes missing work and is never evidence."""
+
+    obligation: Id
+
+    def __post_init__(self) -> None:
+        if self.supports:
+            raise ValueError("a frontier supports nothing: it describes missing work")
+
+
+AnyItem = Fact | Obligation | Frontier | RoleConstraint | InterfaceConstraint
+
+KINDS: dict[type[Item], Kind] = {
+    Fact: Kind.FACT,
+    Obligation: Kind.OBLIGATION,
+    Frontier: Kind.FRONTIER,
+    RoleConstraint: Kind.ROLE_CONSTRAINT,
+    InterfaceConstraint: Kind.INTERFACE_CONSTRAINT,
+}
+
+decode_item = msgspec.json.Decoder(AnyItem).decode

@@ -1,0 +1,64 @@
+"""Every number and rule that a return is decided by, in one place."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+import msgspec
+
+from readmit.records.base import Count, Name, Ratio, Record, require_share
+from readmit.records.items import Kind
+
+Positive = Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
+
+
+class Policy(Record, kw_only=True, omit_defaults=False):
+    """How a workspace decides. Stored in its log, so every process and every replay uses the same one."""
+
+    gamma: Ratio = Decimal(1)
+    """Least share of obligations covered: ``Cov(S) ≥ γ``."""
+    rho: Ratio = Decimal(1)
+    """Least share of critical dependencies covered: ``Crit(S) ≥ ρ``."""
+    max_items: Count = 16
+    """``B_n``: most items in a view."""
+    max_chars: Count = 8_000
+    """``B_c``: most characters in a view."""
+    max_item_chars: Count = 2_000
+    """Most characters in a single item."""
+    on_incomplete: Literal["block", "reset"] = "block"
+    """What an incomplete admission ends in."""
+    selection: Literal["greedy_then_exact", "greedy", "cheapest"] = "greedy_then_exact"
+    """Which selector runs; ``cheapest`` asks the exact solver for the least total cost."""
+    solver_milliseconds: Positive = 2_000
+    """Deadline of the exact solver."""
+    fill: bool = False
+    """Whether eligible items beyond what coverage needs fill the remaining budget, newest first."""
+    require_frontier: bool = False
+    """Whether an open obligation without a current frontier leaves the mandatory structure incomplete."""
+    kinds: tuple[Kind, ...] = tuple(Kind)
+    """Item kinds that may be admitted."""
+    writers: tuple[Name, ...] = ()
+    """Principals whose evidence, items and lifecycle events count. Empty: everyone's."""
+    overseers: tuple[Name, ...] = ()
+    """Principals who may overrule a rejection. Empty: nobody."""
+    min_confidence: Ratio = Decimal("0.65")
+    """Least confidence at which a verdict decides; below it the answer counts as unsure."""
+    on_unsure: Literal["exclude", "exclude_critical"] = "exclude"
+    """Whether an unsettled suspicion takes out every item it names, or only those that support a critical
+    dependency."""
+    invalidations_per_writer: Count = 1_000
+    """Most lifecycle events one principal may write within the window."""
+    invalidation_window_seconds: Positive = 3_600
+    """The window that limit counts in."""
+    view_seconds: Positive = 900
+    """How long a view may wait for exposure."""
+    max_experiences: Count = 8
+    """Most private experiences handed over."""
+    max_experience_chars: Count = 4_000
+    """Most characters of private experience handed over."""
+
+    def __post_init__(self) -> None:
+        require_share("gamma", self.gamma)
+        require_share("rho", self.rho)
+        require_share("min_confidence", self.min_confidence)

@@ -1,0 +1,169 @@
+"""Reason codes, and the one state each of them puts an item in.
+
+Reason codes are part of the public contract: they stand in the audit, in ``explain`` and in the
+command line's JSON. A new cause gets a new code; a code never changes its meaning.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """Where an item stands after a return. An item is in exactly one state."""
+
+    ADMITTED = "admitted"
+    UNAUTHORIZED = "unauthorized"
+    REVOKED = "revoked"
+    SUPERSEDED = "superseded"
+    EXPIRED = "expired"
+    NOT_YET_VALID = "not_yet_valid"
+    PREMISE_CHANGED = "premise_changed"
+    SUSPECTED = "suspected"
+    DISPUTED = "disputed"
+    NOT_APPLICABLE = "not_applicable"
+    UNPROVEN = "unproven"
+    TOO_LARGE = "too_large"
+    NOT_NEEDED = "not_needed"
+
+
+class Reason(StrEnum):
+    """Why an item is in or out, or why a whole return or exposure ended as it did."""
+
+    doc: str
+    state: State | None
+
+    def __new__(cls, code: str, doc: str, state: State | None = None) -> Reason:
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.doc = doc
+        member.state = state
+        return member
+
+    # An item is in.
+    MANDATORY = "mandatory", "An open obligation of the role, or its current frontier.", State.ADMITTED
+    COVERS = "covers", "Supplies a dependency that an open obligation requires.", State.ADMITTED
+    FILLS = "fills", "Eligible, and the policy fills the remaining budget.", State.ADMITTED
+
+    # Gate A: authorization.
+    OTHER_WORKSPACE = "other_workspace", "Belongs to another workspace.", State.UNAUTHORIZED
+    PRINCIPAL_OUT_OF_SCOPE = (
+        "principal_out_of_scope",
+        "Its scope does not name the returning principal.",
+        State.UNAUTHORIZED,
+    )
+    ROLE_OUT_OF_SCOPE = "role_out_of_scope", "Its scope does not name the returning role.", State.UNAUTHORIZED
+    TASK_OUT_OF_SCOPE = "task_out_of_scope", "Its scope names another task.", State.UNAUTHORIZED
+
+    # Gate T: time, lifecycle, premises, disputes.
+    REVOKED = "revoked", "An explicit event withdrew it: it should not have been relied on.", State.REVOKED
+    DISPUTE_LOST = "dispute_lost", "A dispute about it was resolved against it.", State.REVOKED
+    SUPERSEDED = "superseded", "An explicit event names its replacement.", State.SUPERSEDED
+    SLOT_UPDATED = (
+        "slot_updated",
+        "A later, sourced item of the same task says something new about the same slot.",
+        State.SUPERSEDED,
+    )
+    FRONTIER_MOVED = "frontier_moved", "A later frontier of the same obligation replaced it.", State.SUPERSEDED
+    SETTLED = "settled", "The obligation was settled, so it and its frontier no longer bind.", State.SUPERSEDED
+    EPOCH_INCOMPATIBLE = (
+        "epoch_incompatible",
+        "Its source epoch precedes the epoch from which its slot starts anew.",
+        State.SUPERSEDED,
+    )
+    EXPIRED = "expired", "Its validity interval ended.", State.EXPIRED
+    NOT_YET_VALID = "not_yet_valid", "Its validity interval has not begun.", State.NOT_YET_VALID
+    PREMISE_CHANGED = (
+        "premise_changed",
+        "A premise it depends on no longer holds: a declared premise is out, or a verified later observation "
+        "invalidates it.",
+        State.PREMISE_CHANGED,
+    )
+    SUSPECTED = (
+        "suspected",
+        "A later observation may change its premise, and no verdict settles that.",
+        State.SUSPECTED,
+    )
+    DISPUTED = "disputed", "An open dispute names it.", State.DISPUTED
+
+    # Gate U: applicability.
+    KIND_NOT_ADMITTED = "kind_not_admitted", "The policy admits no item of its kind.", State.NOT_APPLICABLE
+    OTHER_TASK = "other_task", "It applies to other tasks only.", State.NOT_APPLICABLE
+    OTHER_PURPOSE = "other_purpose", "It serves other purposes only.", State.NOT_APPLICABLE
+
+    # Gate P: provenance.
+    UNPROVEN = "unproven", "No receipt binds it to evidence.", State.UNPROVEN
+    EVIDENCE_MISSING = "evidence_missing", "A receipt names evidence that is not stored.", State.UNPROVEN
+    EVIDENCE_ALTERED = "evidence_altered", "Stored evidence does not match the digest of its receipt.", State.UNPROVEN
+    REFERENCE_UNBOUND = (
+        "reference_unbound",
+        "A premise it names or a dependency it claims to support is bound to no evidence.",
+        State.UNPROVEN,
+    )
+    WRITER_NOT_ALLOWED = (
+        "writer_not_allowed",
+        "It, or evidence behind it, was issued by a principal outside the policy's writers.",
+        State.UNPROVEN,
+    )
+
+    # Size and selection.
+    TOO_LARGE = "too_large", "Its text exceeds the size of a single item.", State.TOO_LARGE
+    NOT_NEEDED = "not_needed", "Eligible, but the chosen set covers every obligation without it.", State.NOT_NEEDED
+    VIEW_WITHHELD = (
+        "view_withheld",
+        "Eligible, but the return was not admitted, so nothing is handed over.",
+        State.NOT_NEEDED,
+    )
+
+    # Why a return was not admitted.
+    COVERAGE_SHORT = "coverage_short", "Eligible evidence does not cover the obligations."
+    BUDGET_SHORT = "budget_short", "No sufficient set fits the item and character budgets."
+    COVER_UNDECIDED = "cover_undecided", "The solver could not decide within its deadline."
+    MANDATORY_MISSING = "mandatory_missing", "An open obligation or its frontier is itself not eligible."
+    CHECKPOINT_ALTERED = "checkpoint_altered", "What was visible at departure no longer matches its checkpoint."
+    SIGNER_FAILED = "signer_failed", "The view could not be signed."
+    INTERNAL_ERROR = "internal_error", "The cycle failed; nothing is handed over."
+
+    # Why an exposure was refused.
+    SIGNATURE_INVALID = "signature_invalid", "The envelope does not verify under a trusted key."
+    BINDING_MISMATCH = "binding_mismatch", "The view was issued for another agent, task, return or workload."
+    VIEW_EXPIRED = "view_expired", "The view is past its expiry."
+    VIEW_CONSUMED = "view_consumed", "The view was exposed before."
+    VIEW_REPLACED = "view_replaced", "A newer return of the same agent replaced the view."
+    EPOCH_AHEAD = "epoch_ahead", "The view is newer than the store: the store was rolled back."
+    ITEM_NO_LONGER_ELIGIBLE = "item_no_longer_eligible", "An item of the view no longer passes the gates."
+    COVERAGE_LOST = "coverage_lost", "The view no longer covers the obligations, or no longer fits the budgets."
+
+    # Private experience.
+    SOURCE_IN_VIEW = "source_in_view", "The item it is bound to is in the view."
+    SOURCE_NOT_IN_VIEW = "source_not_in_view", "The item it is bound to is not in the view."
+    EXPERIENCE_BUDGET = "experience_budget", "Its source is in the view, but the budget for experiences is spent."
+
+
+# When several reasons hold, the item is in the first of their states. Authorization leads, so that what
+# a principal may not see is never told apart by anything else; then what a person did, then time, then
+# inference, then paperwork.
+PRECEDENCE: tuple[State, ...] = (
+    State.UNAUTHORIZED,
+    State.REVOKED,
+    State.SUPERSEDED,
+    State.EXPIRED,
+    State.NOT_YET_VALID,
+    State.PREMISE_CHANGED,
+    State.DISPUTED,
+    State.SUSPECTED,
+    State.NOT_APPLICABLE,
+    State.UNPROVEN,
+    State.TOO_LARGE,
+    State.NOT_NEEDED,
+    State.ADMITTED,
+)
+
+_RANK = {state: rank for rank, state in enumerate(PRECEDENCE)}
+
+
+def state_of(reasons: tuple[Reason, ...]) -> State:
+    """The one state that an item's reasons put it in."""
+    if len(reasons) == 1 and reasons[0].state is not None:
+        return reasons[0].state
+    return min((reason.state for reason in reasons if reason.state is not None), key=_RANK.__getitem__)

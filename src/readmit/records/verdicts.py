@@ -1,0 +1,43 @@
+"""Pairs and verdicts: implicit invalidation as data.
+
+Paper, "From a possible dependency to a confirmed invalidation". A pair is a hypothesis. A verdict is a
+judgement on it, and counts only if both of its quotes are found in the texts it speaks about.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from readmit.records.base import Digest, Id, Name, Note, Ratio, Record, require_share
+
+
+class Pair(Record, kw_only=True):
+    """An older item and a later observation that may change its premise."""
+
+    item: Id
+    evidence: Digest
+
+
+class Answer(StrEnum):
+    """What a verifier says of a pair."""
+
+    INVALIDATES = "invalidates"
+    COMPATIBLE = "compatible"
+    UNSURE = "unsure"
+
+
+class Verdict(Record, kw_only=True):
+    """A judgement on one pair for one returning use. It can only take an item out, never put one in."""
+
+    pair: Pair
+    answer: Answer
+    confidence: Ratio
+    item_quote: Note = ""
+    evidence_quote: Note = ""
+    premise: Note = ""
+    use: Note = ""
+    model: Name = "unspecified"
+    prompt: Name = "unspecified"
+
+    def __post_init__(self) -> None:
+        require_share("confidence", self.confidence)
