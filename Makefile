@@ -1,0 +1,68 @@
+# Every target sets itself up. Needs Python 3.11 or later, pip and make.
+#
+# Another interpreter, side by side:  make test PYTHON=python3.13 VENV=.venv-3.13
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --upgrade --generate-hashes \
+	--no-emit-index-url --no-annotate --no-header --no-config --system-certs --quiet
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test test-slow check format docs bench mutation lock clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Create .venv with the project and its pinned, hashed dependencies
+
+# pip, not uv: it honors the index, proxy and certificates that a machine is configured with.
+$(READY): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "readmit needs Python 3.11 or later; run: make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test "$$($(BIN)/python -V 2>/dev/null)" = "$$($(PYTHON) -V)" || rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --require-hashes -r requirements/dev.txt
+	$(PIP) --no-index --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: setup ## Play the travel case: an agent leaves, the plan changes, the agent returns
+	@$(BIN)/readmit demo
+
+test: setup ## Run every ordinary test
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-slow: setup ## Run the tests marked slow: longer searches, larger crash campaigns
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -m slow --timeout 3600 $(PYTEST_ARGS)
+
+check: setup ## Lint, formatting, types, import direction
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup ## Mend what ruff can mend by itself
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+docs: setup ## Rewrite the generated tables of docs/reference
+	$(BIN)/python -m tests.docs.tables
+
+bench: setup ## Measure; writes docs/performance.md and benchmarks/results.json
+	$(BIN)/python -m benchmarks
+
+mutation: setup ## Mutation testing of gates, cover, seal and recheck (hours); ends with the survivors
+	$(PIP) --require-hashes -r requirements/mutation.txt
+	$(BIN)/python -m tests.mutation
+
+lock: setup ## Pin the newest allowed dependencies, with hashes, for every platform and Python version
+	$(LOCK) --group dev --all-extras --output-file requirements/dev.txt
+	$(LOCK) --group dev --group mutation --all-extras --output-file requirements/mutation.txt
+
+clean: ## Remove everything that these targets made
+	rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .mutation dist
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
