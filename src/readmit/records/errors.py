@@ -11,7 +11,9 @@
     ├── ExposureError       a view did not pass the recheck; carries the reason codes
     ├── SealError           a signature, envelope or key that cannot be trusted or used
     ├── AuditError          the audit chain does not verify
-    └── StoreError          the storage failed, is of another version, or is not ours
+    ├── StoreError          the storage failed, is of another version, or is not ours
+    └── ModelError          a model cannot be used: its name, key, file, package or answers
+        └── PendingAnswers  requests wait in a batch directory; run again when they are answered
 
 A rejected item is not an error: rejection is data (``Disposition``). These are for misuse and for
 failing storage. Every message says what to do next.
@@ -75,3 +77,19 @@ class AuditError(ReadmitError):
 
 class StoreError(ReadmitError):
     """The storage failed, has another version, or is not a readmit store."""
+
+
+class ModelError(ReadmitError):
+    """A model cannot be opened or used. A bad answer is not this: it is a ``Failure``."""
+
+
+class PendingAnswers(ModelError):  # noqa: N818  nothing went wrong: the run stops here and goes on later
+    """``count`` requests wait for answers in a batch ``directory``; the same run continues once they are there."""
+
+    def __init__(self, count: int, directory: str) -> None:
+        super().__init__(
+            f"{count} request{'s' if count != 1 else ''} in {directory}/requests.jsonl wait for answers: "
+            f"put them into {directory}/responses*.jsonl and run the same command again"
+        )
+        self.count = count
+        self.directory = directory

@@ -1,0 +1,1 @@
+"""Protocols: what readmit asks of storage, models, memory backends and signers."""

@@ -1,0 +1,143 @@
+"""Language models and embedders, as the rest of readmit sees them.
+
+A model takes many requests at once and gives one result for each, in order, so that a provider may ask
+them concurrently or write them to a file. One failed request never loses the others. A failure is data:
+whoever asked decides what an absent answer means, and it never means "still valid".
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Protocol
+
+import msgspec
+
+from readmit.records.base import Count, Name, Note, Record, Text
+from readmit.records.canonical import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+Prompt = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_.-]*@[0-9]+(\+repair)?$(?!\n)")]
+
+
+class Ask(Record, frozen=True, kw_only=True):
+    """One request to a model: what is asked, by which stage, with which versioned prompt, for which workspace."""
+
+    stage: Name
+    """Which stage asks (``extract``, ``verify`` …); usage is accounted under it."""
+    prompt: Prompt
+    """Name and version of the prompt, as ``verify@1``."""
+    system: str
+    user: Text
+    schema: bytes = b""
+    """JSON Schema of the answer, fields in the order the model should write them. Empty: free text."""
+    max_tokens: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 1_024
+    """Most tokens the answer may have."""
+    workspace: str = ""
+
+    def digest(self, model: str) -> str:
+        """What is asked of which model, whoever asks. Recorded answers are found by it."""
+        return digest((model, self.prompt, self.system, self.user, self.schema, self.max_tokens))
+
+    def key(self, model: str) -> str:
+        """The digest within its workspace: what every cache of answers is addressed by.
+
+        Equal requests of two workspaces have different keys, so neither can read the other's answer.
+        """
+        return digest((self.workspace, self.digest(model)))
+
+
+class Usage(Record, frozen=True, kw_only=True):
+    """What one call, or the sum of some, has taken."""
+
+    stage: Name
+    input: Count = 0
+    """Prompt tokens, cached ones included."""
+    cached: Count = 0
+    """Prompt tokens that the provider served from its own prompt cache."""
+    output: Count = 0
+    milliseconds: Count = 0
+
+
+class Reply(Record, frozen=True, kw_only=True):
+    """An answer as the model wrote it. Nothing has checked it yet."""
+
+    text: str
+    usage: Usage
+    model: str
+    """The model that answered, by its provider's own account."""
+    complete: bool = True
+    """Whether the model ended by itself, not at the token limit."""
+    replayed: bool = False
+    """Whether the answer was read from a store or a file instead of being made now."""
+
+
+class Fault(StrEnum):
+    """Why there is no usable answer."""
+
+    TIMEOUT = "timeout"
+    """The deadline passed."""
+    RATE_LIMITED = "rate_limited"
+    """The provider still answered 429 after the last retry."""
+    UNAVAILABLE = "unavailable"
+    """The provider could not be reached, or failed, after the last retry."""
+    REFUSED = "refused"
+    """The provider, or the model, declined the request."""
+    MALFORMED = "malformed"
+    """The answer does not have the requested shape, also after one repair."""
+    TOO_LONG = "too_long"
+    """The answer, or the response that carries it, is larger than allowed."""
+    BUDGET = "budget"
+    """Asking could have exceeded the budget, so it was not asked."""
+
+
+class Failure(Record, frozen=True, kw_only=True):
+    """There is no usable answer. The message is for whoever runs readmit, never for the returning agent."""
+
+    fault: Fault
+    message: Note
+    usage: Usage
+    """What the failed request took, as far as the provider said."""
+
+
+class Model(Protocol):
+    """Something that answers requests."""
+
+    @property
+    def name(self) -> str:
+        """What identifies the model in digests: another model must have another name."""
+        ...
+
+    def ask(self, asks: Sequence[Ask]) -> Sequence[Reply | Failure]:
+        """One result per request, in order."""
+        ...
+
+
+class OpenModel(Model, Protocol):
+    """A model that holds connections, files or weights until it is closed."""
+
+    def close(self) -> None:
+        """Let go of them. Closing twice is harmless."""
+        ...
+
+
+class Embedder(Protocol):
+    """Something that turns texts into vectors. Cosine finds candidates; it never decides."""
+
+    @property
+    def name(self) -> str:
+        """What identifies the embedder in stored vectors."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """The length of every vector."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row per text, float32, of length one."""
+        ...
