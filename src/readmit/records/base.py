@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, dataclass_transform
 
 import msgspec
 
@@ -22,6 +22,8 @@ Time = Annotated[datetime, msgspec.Meta(tz=True)]
 Ratio = Decimal
 
 
+# For type checkers alone: subclasses inherit ``frozen`` from msgspec, which its own annotation does not say.
+@dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
 class Record(
     msgspec.Struct,
     frozen=True,
