@@ -1,0 +1,18 @@
+"""What signs a Return View: a local key, or a key management service behind the same two names."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Signer(Protocol):
+    """Signs with one Ed25519 key."""
+
+    @property
+    def keyid(self) -> str:
+        """The SHA-256 of the raw public key, in lower-case hex."""
+        ...
+
+    def sign(self, data: bytes) -> bytes:
+        """The 64-byte Ed25519 signature over ``data``. Any exception means: nothing is signed."""
+        ...

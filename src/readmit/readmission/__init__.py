@@ -1,0 +1,1 @@
+"""Private experience comes back only with the item that sourced it."""

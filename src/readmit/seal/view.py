@@ -1,0 +1,88 @@
+"""Issue a Return View from a selection, and match a view with the contents it stands for.
+
+Paper, "Sign and readmit a bounded Return View": the view carries "its return-cycle identifier, principal,
+role, task, epoch, expiry, item digests, and a coverage report". It names contents by digest only.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from readmit.records.base import utc
+from readmit.records.canonical import digest, digest_of_set
+from readmit.records.decisions import ReturnView, ViewExperience, ViewItem
+from readmit.records.errors import SealError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from readmit.records.decisions import Request, Selection
+    from readmit.records.evidence import Experience
+    from readmit.records.items import Item
+    from readmit.records.snapshot import Held
+
+
+def issue(
+    request: Request,
+    selection: Selection,
+    held: Mapping[str, Held],
+    experiences: Sequence[tuple[Experience, str]],
+    checkpoint: str,
+) -> ReturnView:
+    """The view of a found selection. ``checkpoint`` is the digest of ``D_a``; experiences come with their digests."""
+    if selection.outcome != "found":
+        raise SealError(f"selection.outcome is {selection.outcome!r}: only a found selection becomes a view")
+    chosen = [_held(item, held) for item in selection.items]
+    issued = utc(request.now, field="request.now")
+    return ReturnView(
+        return_id=request.return_id,
+        identity=request.identity,
+        instance=request.instance,
+        purpose=request.purpose,
+        epoch=request.epoch,
+        issued=issued,
+        expires=issued + timedelta(seconds=request.policy.view_seconds),
+        nonce=request.nonce,
+        items=tuple(ViewItem(id=one.item.id, digest=one.digest, kind=one.item.kind) for one in chosen),
+        items_digest=digest_of_set(one.digest for one in chosen),
+        chars=sum(one.item.length for one in chosen),
+        experiences=tuple(
+            ViewExperience(id=experience.id, digest=of, bound_to=experience.bound_to) for experience, of in experiences
+        ),
+        coverage=selection.report,
+        policy=digest(request.policy),
+        checkpoint=checkpoint,
+    )
+
+
+def contents(
+    view: ReturnView, items: Iterable[Item], experiences: Iterable[Experience]
+) -> tuple[tuple[Item, ...], tuple[Experience, ...]]:
+    """Exactly what the view names, in its order, with every digest recomputed; ``SealError`` if any is not at hand."""
+    item_of = matching_items(view, items)
+    experience_of = matching_experiences(view, experiences)
+    absent = [named.id for named in view.items if named.id not in item_of]
+    absent += [named.id for named in view.experiences if named.id not in experience_of]
+    if absent:
+        raise SealError(f"not at hand with the digest that the view names: {', '.join(absent)}")
+    return tuple(item_of[named.id] for named in view.items), tuple(experience_of[e.id] for e in view.experiences)
+
+
+def matching_items(view: ReturnView, items: Iterable[Item]) -> dict[str, Item]:
+    """Those of the items that are the view's, by id: same id, same digest, same kind."""
+    named = {(item.id, item.digest, item.kind) for item in view.items}
+    return {item.id: item for item in items if (item.id, digest(item), item.kind) in named}
+
+
+def matching_experiences(view: ReturnView, experiences: Iterable[Experience]) -> dict[str, Experience]:
+    """Those of the experiences that are the view's, by id: same id, same digest, same source."""
+    named = {(one.id, one.digest, one.bound_to) for one in view.experiences}
+    return {one.id: one for one in experiences if (one.id, digest(one), one.bound_to) in named}
+
+
+def _held(item: str, held: Mapping[str, Held]) -> Held:
+    try:
+        return held[item]
+    except KeyError:
+        raise SealError(f"selection.items: {item!r} is not among the held items") from None
