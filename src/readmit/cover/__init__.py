@@ -1,0 +1,1 @@
+"""Obligation coverage and budgeted selection (paper, "Cover obligations under a context budget")."""

@@ -1,0 +1,67 @@
+"""``Cov`` and ``Crit`` of a set, as exact counts (paper, equation for coverage, appendix "Obligation coverage")."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+from typing import TYPE_CHECKING
+
+from readmit.records.decisions import CoverageReport
+from readmit.records.items import Frontier, Obligation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
+    from decimal import Decimal
+
+    from readmit.records.items import Item
+    from readmit.records.policy import Policy
+
+
+def support(item: Item) -> tuple[str, ...]:
+    """``D(m)``. An obligation is what needs support, and a frontier describes missing work: neither is evidence."""
+    return () if isinstance(item, Obligation | Frontier) else item.supports
+
+
+def supported(items: Iterable[Item]) -> frozenset[str]:
+    """``D(S)``: every dependency that some item of the set supports."""
+    return frozenset(dependency for item in items for dependency in support(item))
+
+
+def required(obligations: Iterable[Obligation]) -> frozenset[str]:
+    """``R``: every dependency that some obligation requires."""
+    return frozenset(dependency for obligation in obligations for dependency in obligation.required)
+
+
+def critical(obligations: Iterable[Obligation]) -> frozenset[str]:
+    """``K``: every dependency that is critical to some obligation; shared ones count once."""
+    return frozenset(dependency for obligation in obligations for dependency in obligation.critical)
+
+
+def report(obligations: Sequence[Obligation], supported: AbstractSet[str]) -> CoverageReport:
+    """``Cov`` and ``Crit`` of the set that supports these dependencies, and what it lacks."""
+    vital = critical(obligations)
+    uncovered = tuple(each.id for each in obligations if not supported >= set(each.required))
+    return CoverageReport(
+        obligations=len(obligations),
+        covered=len(obligations) - len(uncovered),
+        critical=len(vital),
+        critical_covered=len(vital & supported),
+        missing=tuple(sorted(required(obligations) - supported)),
+        uncovered=uncovered,
+    )
+
+
+def least(share: Decimal, total: int) -> int:
+    """The smallest count whose share of ``total`` reaches ``share``; zero of zero, so an empty set is covered.
+
+    Fractions, because a product of decimals is rounded to the context's precision.
+    """
+    return ceil(Fraction(share) * total)
+
+
+def sufficient(report: CoverageReport, policy: Policy) -> bool:
+    """``Cov ≥ γ`` and ``Crit ≥ ρ``."""
+    return report.covered >= least(policy.gamma, report.obligations) and report.critical_covered >= least(
+        policy.rho, report.critical
+    )
