@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from readmit.records.base import Name, Record
-from readmit.records.items import Item, Scope
+
+if TYPE_CHECKING:
+    from readmit.records.items import Item, Scope
 
 
 class Identity(Record, kw_only=True):

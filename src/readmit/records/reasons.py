@@ -7,6 +7,7 @@ command line's JSON. A new cause gets a new code; a code never changes its meani
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
 
 
 class State(StrEnum):
@@ -33,7 +34,7 @@ class Reason(StrEnum):
     doc: str
     state: State | None
 
-    def __new__(cls, code: str, doc: str, state: State | None = None) -> Reason:
+    def __new__(cls, code: str, doc: str, state: State | None = None) -> Self:
         member = str.__new__(cls, code)
         member._value_ = code
         member.doc = doc
@@ -75,8 +76,7 @@ class Reason(StrEnum):
     NOT_YET_VALID = "not_yet_valid", "Its validity interval has not begun.", State.NOT_YET_VALID
     PREMISE_CHANGED = (
         "premise_changed",
-        "A premise it depends on no longer holds: a declared premise is out, or a verified later observation "
-        "invalidates it.",
+        "A premise it depends on no longer holds: it is out, or a verified later observation invalidates it.",
         State.PREMISE_CHANGED,
     )
     SUSPECTED = (
