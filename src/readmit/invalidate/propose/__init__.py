@@ -1,0 +1,42 @@
+"""Propose pairs of an older item and a later observation. This finds candidates and decides nothing.
+
+Paper, "From a possible dependency to a confirmed invalidation": a high-recall stage before the verifier.
+
+Every signal is independent, can be left out, and is counted. Signals read values that were prepared once (slots,
+vectors, premises, implied facts, scan answers); no model and no storage is reached from here.
+"""
+
+from readmit.invalidate.propose.candidates import Observation, Openings, Scored, Scorer, Signal, Target, open_pairs
+from readmit.invalidate.propose.dense import Embeddings, ImpliedFacts
+from readmit.invalidate.propose.fuse import Limits, Proposal, Proposals, Tally, propose
+from readmit.invalidate.propose.gather import observations_of, targets_of
+from readmit.invalidate.propose.scan import ScanCall, Scanned, plan_scan
+from readmit.invalidate.propose.structure import DeclaredPremises, SameSlot
+from readmit.invalidate.propose.vectors import Center
+from readmit.invalidate.propose.windows import windows
+
+__all__ = [
+    "Center",
+    "DeclaredPremises",
+    "Embeddings",
+    "ImpliedFacts",
+    "Limits",
+    "Observation",
+    "Openings",
+    "Proposal",
+    "Proposals",
+    "SameSlot",
+    "ScanCall",
+    "Scanned",
+    "Scored",
+    "Scorer",
+    "Signal",
+    "Tally",
+    "Target",
+    "observations_of",
+    "open_pairs",
+    "plan_scan",
+    "propose",
+    "targets_of",
+    "windows",
+]

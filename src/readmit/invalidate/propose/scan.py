@@ -1,0 +1,61 @@
+"""The paper's scan, as a plan: one target beside at most four later observations per call.
+
+The calls themselves are a model's work and happen elsewhere; what they name comes back as ``Scanned``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.invalidate.propose.candidates import Openings, Scored, Signal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence, Set as AbstractSet
+
+    from readmit.records.verdicts import Pair
+
+PER_CALL = 4
+
+
+class ScanCall(msgspec.Struct, frozen=True):
+    """One call: which of these observations may change a premise of this item?"""
+
+    item: str
+    evidence: tuple[str, ...]
+
+
+def plan_scan(openings: Openings, per_call: int = PER_CALL) -> tuple[ScanCall, ...]:
+    """Every open pair exactly once, targets in order, observations oldest first."""
+    if not 1 <= per_call <= PER_CALL:
+        raise ValueError(
+            f"per_call: {per_call} is outside 1 to {PER_CALL}, the most that the paper's scan reads at once"
+        )
+    calls: list[ScanCall] = []
+    for row, target in enumerate(openings.targets):
+        later = [seen.evidence for n, seen in enumerate(openings.observations) if openings.open[row, n]]
+        calls += [
+            ScanCall(target.item, tuple(later[start : start + per_call])) for start in range(0, len(later), per_call)
+        ]
+    return tuple(calls)
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """The pairs that the scan named."""
+
+    named: AbstractSet[Pair]
+
+    signal = Signal.SCAN
+
+    def score(self, openings: Openings, depth: int) -> Sequence[Scored]:  # noqa: ARG002 - the scan chose already
+        rows = {target.item: row for row, target in enumerate(openings.targets)}
+        columns = {seen.evidence: column for column, seen in enumerate(openings.observations)}
+        places = sorted(
+            (rows[pair.item], columns[pair.evidence])
+            for pair in self.named
+            if pair.item in rows and pair.evidence in columns
+        )
+        return [Scored(row, column, 1.0) for row, column in places if openings.open[row, column]]

@@ -1,0 +1,48 @@
+"""Signals from structure that the team declared: premises and slots. No text is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.invalidate.propose.candidates import Openings, Scored, Signal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from readmit.invalidate.propose.candidates import Observation, Target
+
+
+class DeclaredPremises:
+    """A later observation is bound to a premise of the item, or speaks about a premise's slot."""
+
+    signal = Signal.DECLARED_PREMISE
+
+    def score(self, openings: Openings, depth: int) -> Sequence[Scored]:  # noqa: ARG002 - structure is never cut
+        return _matches(openings, _touches_premise)
+
+
+class SameSlot:
+    """A later observation speaks about the slot that the item is about."""
+
+    signal = Signal.SAME_SLOT
+
+    def score(self, openings: Openings, depth: int) -> Sequence[Scored]:  # noqa: ARG002 - structure is never cut
+        return _matches(openings, _shares_slot)
+
+
+def _touches_premise(target: Target, observation: Observation) -> bool:
+    return not (target.premises.isdisjoint(observation.about) and target.premise_slots.isdisjoint(observation.slots))
+
+
+def _shares_slot(target: Target, observation: Observation) -> bool:
+    return target.slot in observation.slots
+
+
+def _matches(openings: Openings, related: Callable[[Target, Observation], bool]) -> list[Scored]:
+    speaking = [(column, seen) for column, seen in enumerate(openings.observations) if seen.slots or seen.about]
+    return [
+        Scored(row, column, 1.0)
+        for row, target in enumerate(openings.targets)
+        for column, seen in speaking
+        if openings.open[row, column] and related(target, seen)
+    ]
