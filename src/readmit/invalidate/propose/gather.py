@@ -8,7 +8,8 @@ from readmit.invalidate.propose.candidates import Observation, Target
 from readmit.records.items import Obligation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Set as AbstractSet
+    from collections.abc import Iterable, Mapping
+    from collections.abc import Set as AbstractSet
 
     from readmit.records.snapshot import Held, Sighting
 

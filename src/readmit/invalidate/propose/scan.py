@@ -13,7 +13,8 @@ import msgspec
 from readmit.invalidate.propose.candidates import Openings, Scored, Signal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence, Set as AbstractSet
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from readmit.records.verdicts import Pair
 

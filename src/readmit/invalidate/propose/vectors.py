@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # A mean over a handful of texts is mostly the texts themselves; this many imagined ones at the origin hold it back.
 PRIOR = 8.0
 
+# Shorter than this, what is left of a row is rounding error.
+NOTHING = 1e-6
+
 
 @dataclass(frozen=True)
 class Center:
@@ -51,7 +54,7 @@ def centered(matrix: Matrix, center: Center | None) -> NDArray[np.float64]:
     if center is not None:
         rows = rows - center.point
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    result: NDArray[np.float64] = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 1e-9)
+    result: NDArray[np.float64] = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > NOTHING)
     return result
 
 
