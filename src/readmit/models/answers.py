@@ -1,0 +1,114 @@
+"""Answers in files: the output lines of an OpenAI batch, which are also the form of recorded answers.
+
+Each line carries the id of its request and either a response with a chat completion in it or an error.
+Whoever writes these files is outside readmit, so every way a line can be wrong is told, and none stops
+the lines around it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.models.chat import shown, text_of
+from readmit.models.jsonl import read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One line: an answer, or an error where one should be."""
+
+    custom_id: str
+    where: str
+    """File name and line number."""
+    body: bytes = b""
+    text: str = ""
+    error: str = ""
+    model: str | None = None
+    """The model that was asked, where the writer noted it."""
+
+
+class Answers(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything some files hold, in order."""
+
+    entries: dict[str, tuple[Entry, ...]]
+    malformed: tuple[str, ...] = ()
+    """Lines that cannot be read at all."""
+    incomplete: tuple[str, ...] = ()
+    """Last lines that are only half there: their writer died or is still writing."""
+
+    def answer(self, custom_id: str) -> Entry | None:
+        """The entry that counts: the first answer, or else the last error.
+
+        The first, so that an answer that was used stays the answer when files are added; and an answer before
+        any error, so that a failed request can be asked again.
+        """
+        entries = self.entries.get(custom_id, ())
+        return next((entry for entry in entries if not entry.error), entries[-1] if entries else None)
+
+
+class _Response(msgspec.Struct):
+    status_code: int | None = None
+    body: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Error(msgspec.Struct):
+    code: str | int | None = None
+    message: str | None = None
+
+
+class _Line(msgspec.Struct):
+    custom_id: str
+    response: _Response | None = None
+    error: _Error | str | None = None
+    model: str | None = None
+
+
+def read_answers(paths: Iterable[Path]) -> Answers:
+    """Read answer files in the natural order of their names (2 before 10)."""
+    entries: dict[str, tuple[Entry, ...]] = {}
+    malformed: list[str] = []
+    incomplete: list[str] = []
+    for path in sorted(paths, key=_natural):
+        lines = read_lines(path)
+        for number, line in lines.whole:
+            where = f"{path.name}:{number}"
+            entry = _entry(line, where)
+            if entry is None:
+                malformed.append(where)
+            else:
+                entries[entry.custom_id] = (*entries.get(entry.custom_id, ()), entry)
+        if lines.torn is not None:
+            incomplete.append(f"{path.name}:{lines.torn}")
+    return Answers(entries=entries, malformed=tuple(malformed), incomplete=tuple(incomplete))
+
+
+def _entry(data: bytes, where: str) -> Entry | None:
+    try:
+        line = msgspec.json.decode(data, type=_Line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    error, body, text = "", b"", None
+    if line.error is not None:
+        error = line.error if isinstance(line.error, str) else f"{line.error.code or ''} {line.error.message or ''}"
+        error = error.strip() or "an error without a message"
+    elif line.response is None:
+        error = "neither a response nor an error"
+    elif line.response.status_code not in (None, 200):
+        error = f"status {line.response.status_code}"
+    else:
+        body = bytes(line.response.body)
+        text = text_of(body)
+        error = "" if text is not None else "the response body is not a chat completion"
+    return Entry(
+        custom_id=line.custom_id, where=where, body=body, text=text or "", error=shown(error), model=line.model
+    )
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", path.name)]

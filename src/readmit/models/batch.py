@@ -1,0 +1,223 @@
+"""A model that answers through files: requests out, answers in.
+
+A request without an answer is appended to ``DIR/requests.jsonl`` in the OpenAI batch format, and the run
+stops with ``PendingAnswers``. Answers are read from ``DIR/responses*.jsonl``; the same run, started
+again, goes on from there. Any number of rounds, any number of processes, and whoever writes the answers
+may be writing while they are read.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.models.answers import Answers, Entry, read_answers
+from readmit.models.chat import Dialect, failure, read_response, request_body
+from readmit.models.jsonl import append_missing, id_of, read_lines
+from readmit.ports.models import Failure, Fault, Reply
+from readmit.records.errors import ModelError, PendingAnswers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Self
+
+    from readmit.ports.models import Ask
+
+REQUESTS = "requests.jsonl"
+RESPONSES = "responses*.jsonl"
+URL = "/v1/chat/completions"
+
+
+class Batch:
+    """A model called ``name`` whose answers come by file.
+
+    Requests are addressed by their key, which holds the workspace: two workspaces that use one directory
+    share nothing. With ``shared``, equal requests are asked once for all workspaces; that is for
+    measurements on public data.
+    """
+
+    def __init__(
+        self,
+        directory: str | Path,
+        model: str,
+        *,
+        shared: bool = False,
+        temperature: float | None = None,
+        limit: str = "max_completion_tokens",
+    ) -> None:
+        """Nothing is written before the first request that has no answer."""
+        if limit not in ("max_completion_tokens", "max_tokens"):
+            raise ModelError(f"limit: {limit!r} must be max_completion_tokens or max_tokens")
+        self.name = model
+        self.directory = Path(directory)
+        self._shared = shared
+        self._dialect = Dialect(temperature=temperature, limit=limit)
+        self._seen: tuple[tuple[str, int, int], ...] = ()
+        self._answers = Answers(entries={})
+
+    def ask(self, asks: Sequence[Ask]) -> list[Reply | Failure]:
+        """Every answer, or ``PendingAnswers`` after the unanswered requests are safely in the file."""
+        ids = [ask.digest(self.name) if self._shared else ask.key(self.name) for ask in asks]
+        answers = self._current()
+        found = [answers.answer(custom_id) for custom_id in ids]
+        unanswered = {
+            custom_id: self._line(custom_id, ask)
+            for custom_id, ask, entry in zip(ids, asks, found, strict=True)
+            if entry is None
+        }
+        if unanswered:
+            append_missing(self.directory / REQUESTS, unanswered)
+            raise PendingAnswers(status(self.directory).waiting, str(self.directory))
+        return [_result(ask, entry) for ask, entry in zip(asks, found, strict=True) if entry is not None]
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def __enter__(self) -> Self:
+        """Use as a context manager like any other model."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to close."""
+
+    def _line(self, custom_id: str, ask: Ask) -> bytes:
+        body = request_body(ask, self.name, self._dialect)
+        return msgspec.json.encode({"custom_id": custom_id, "method": "POST", "url": URL, "body": body})
+
+    def _current(self) -> Answers:
+        paths = list(self.directory.glob(RESPONSES))
+        seen = tuple(sorted((path.name, (stat := path.stat()).st_size, stat.st_mtime_ns) for path in paths))
+        if seen != self._seen:
+            self._answers, self._seen = read_answers(paths), seen
+        return self._answers
+
+
+class BatchStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a batch directory is."""
+
+    directory: str
+    requests: int
+    answered: int
+    failed: int
+    """Requests whose only answers are errors. A later answer to the same id replaces the error."""
+    waiting: int
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """Something in a batch directory that somebody should look at."""
+
+    kind: str
+    where: str
+    custom_id: str = ""
+    message: str
+
+
+class BatchCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a batch directory is, and everything odd about it."""
+
+    status: BatchStatus
+    problems: tuple[Problem, ...]
+    repeated: int = 0
+    """Answers given more than once with the same text. Harmless."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing needs a look. Waiting is not a problem."""
+        return not self.problems
+
+
+def status(directory: str | Path) -> BatchStatus:
+    """Count requests, answers, failures and what still waits."""
+    folder = _existing(directory)
+    answers = read_answers(folder.glob(RESPONSES))
+    found = [answers.answer(custom_id) for custom_id in _requests(folder)]
+    return BatchStatus(
+        directory=str(folder),
+        requests=len(found),
+        answered=sum(entry is not None and not entry.error for entry in found),
+        failed=sum(entry is not None and bool(entry.error) for entry in found),
+        waiting=sum(entry is None for entry in found),
+    )
+
+
+def check(directory: str | Path) -> BatchCheck:
+    """Look at every line of every file."""
+    folder = _existing(directory)
+    answers = read_answers(folder.glob(RESPONSES))
+    requests = _requests(folder)
+    problems = [*_request_problems(folder)]
+    problems += [
+        Problem(kind="malformed", where=where, message="not a batch answer line; it is ignored")
+        for where in answers.malformed
+    ]
+    problems += [
+        Problem(kind="incomplete", where=where, message="half a line: still being written, or its writer died")
+        for where in answers.incomplete
+    ]
+    repeated = 0
+    for custom_id, entries in answers.entries.items():
+        good = [entry for entry in entries if not entry.error]
+        if custom_id not in requests:
+            message = "answers no request of this directory; it is ignored"
+            problems.append(Problem(kind="unknown", where=entries[0].where, custom_id=custom_id, message=message))
+        elif not good:
+            message = f"{entries[-1].error}; the request counts as failed until a later line answers it"
+            problems.append(Problem(kind="error", where=entries[-1].where, custom_id=custom_id, message=message))
+        repeated += sum(entry.text == good[0].text for entry in good[1:])
+        for entry in good[1:]:
+            if entry.text != good[0].text:
+                message = f"answers differently than {good[0].where}, which counts; remove one of them"
+                problems.append(Problem(kind="conflict", where=entry.where, custom_id=custom_id, message=message))
+    return BatchCheck(status=status(folder), problems=tuple(problems), repeated=repeated)
+
+
+def waiting(directory: str | Path) -> Iterator[bytes]:
+    """The request lines that have no answer yet: what to send off next."""
+    folder = _existing(directory)
+    answers = read_answers(folder.glob(RESPONSES))
+    for custom_id, line in _requests(folder).items():
+        if answers.answer(custom_id) is None:
+            yield line
+
+
+def _existing(directory: str | Path) -> Path:
+    folder = Path(directory)
+    if not folder.is_dir():
+        raise ModelError(f"{folder}: no such directory; a run with a batch model makes it when it first asks")
+    return folder
+
+
+def _requests(folder: Path) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for _, line in read_lines(folder / REQUESTS).whole:
+        custom_id = id_of(line)
+        if custom_id is not None:
+            found.setdefault(custom_id, line)
+    return found
+
+
+def _request_problems(folder: Path) -> Iterator[Problem]:
+    lines = read_lines(folder / REQUESTS)
+    seen: set[str] = set()
+    for number, line in lines.whole:
+        where = f"{REQUESTS}:{number}"
+        custom_id = id_of(line)
+        if custom_id is None:
+            yield Problem(kind="malformed", where=where, message="not a request line; remove it before sending")
+        elif custom_id in seen:
+            yield Problem(kind="duplicate", where=where, custom_id=custom_id, message="asked twice; remove one line")
+        elif not re.fullmatch(r"[0-9a-f]{64}", custom_id):
+            yield Problem(kind="foreign", where=where, custom_id=custom_id, message="not written by readmit")
+        seen.add(custom_id or "")
+    if lines.torn is not None:
+        message = "half a line, left by a run that died; the next run removes it"
+        yield Problem(kind="incomplete", where=f"{REQUESTS}:{lines.torn}", message=message)
+
+
+def _result(ask: Ask, entry: Entry) -> Reply | Failure:
+    if entry.error:
+        return failure(ask, Fault.UNAVAILABLE, f"{entry.where}: {entry.error}")
+    return read_response(ask, entry.body, replayed=True)

@@ -1,0 +1,224 @@
+"""One connection to an OpenAI-compatible server, for chat and for embeddings.
+
+The SDK retries with exponential backoff and jitter and honors Retry-After (up to two minutes). What it
+does not do is done here: a deadline on the wall clock for a call with all its retries (its own timeout
+starts anew with every byte), a limit on how many calls run at once, a cap on the size of a response,
+and silence about keys and texts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from readmit.ports.models import Fault
+from readmit.records.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    import httpx2
+    import openai
+
+MAX_RESPONSE_BYTES = 8 * 2**20
+"""A response larger than this is refused while it arrives."""
+
+OPENAI = "https://api.openai.com/v1"
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class CallError(Exception):
+    """A call failed for good. Stays inside the providers, which turn it into a ``Failure``."""
+
+    def __init__(self, fault: Fault, message: str, *, complaint: bool = False) -> None:
+        super().__init__(message)
+        self.fault = fault
+        self.complaint = complaint
+        """Whether the server objects to how the request is written."""
+
+
+class Endpoint:
+    """A server, its key, and the limits of a call. Connects when first used; safe to use from several threads."""
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        *,
+        api_key: str | None = None,
+        key_env: str | None = None,
+        deadline: float = 120.0,
+        overall: float = 1_800.0,
+        retries: int = 4,
+        concurrency: int = 8,
+    ) -> None:
+        """Refuse at once what could not work later: a missing key, a limit below what is possible."""
+        limits = {"deadline": (deadline, 0.01), "overall": (overall, 0.01)}
+        limits |= {"retries": (retries, 0), "concurrency": (concurrency, 1)}
+        for field, (value, least) in limits.items():
+            if not value >= least:
+                raise ModelError(f"{field}: {value} is too small; the least is {least:g}")
+        self.base_url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
+        if urlsplit(self.base_url).scheme not in ("http", "https"):
+            raise ModelError(f"base_url: {self.base_url!r} must begin with http:// or https://")
+        self._key = api_key or _key_from(key_env, self.base_url)
+        self._deadline = deadline
+        self._overall = overall
+        self._retries = retries
+        self._concurrency = concurrency
+        self._starting = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._client: openai.AsyncOpenAI | None = None
+
+    def until(self) -> float:
+        """When calls that belong together and begin now must have ended, on the monotonic clock."""
+        return time.monotonic() + self._overall
+
+    def post(
+        self, path: str, bodies: Sequence[dict[str, Any]], *, until: float | None = None
+    ) -> list[tuple[bytes | CallError, int]]:
+        """Post every body; for each, in order, the response or what went wrong, and how many milliseconds it took."""
+        if not bodies:
+            return []
+        loop, client = self._started()
+        end = self.until() if until is None else until
+        running = asyncio.run_coroutine_threadsafe(self._post_all(client, path, bodies, end), loop)
+        try:
+            return running.result()
+        except BaseException:
+            running.cancel()
+            raise
+
+    def close(self) -> None:
+        """Close the connections and end the thread that served them."""
+        with self._starting:
+            loop, client = self._loop, self._client
+            self._loop = self._client = None
+        if loop is not None and client is not None:
+            asyncio.run_coroutine_threadsafe(client.close(), loop).result(timeout=5)
+            loop.call_soon_threadsafe(loop.stop)
+
+    async def _post_all(
+        self, client: openai.AsyncOpenAI, path: str, bodies: Sequence[dict[str, Any]], end: float
+    ) -> list[tuple[bytes | CallError, int]]:
+        free = asyncio.Semaphore(self._concurrency)
+
+        async def one(body: dict[str, Any]) -> tuple[bytes | CallError, int]:
+            begun = time.monotonic()
+            try:
+                async with asyncio.timeout(max(0.0, end - begun)), free:
+                    begun = time.monotonic()
+                    async with asyncio.timeout(self._deadline):
+                        result: bytes | CallError = await self._post(client, path, body)
+            except TimeoutError:
+                limit = f"{self._deadline:g} s" if time.monotonic() < end else f"{self._overall:g} s for all calls"
+                result = CallError(Fault.TIMEOUT, f"no answer within {limit}")
+            except CallError as error:
+                result = error
+            return result, round((time.monotonic() - begun) * 1_000)
+
+        return list(await asyncio.gather(*(one(body) for body in bodies)))
+
+    async def _post(self, client: openai.AsyncOpenAI, path: str, body: dict[str, Any]) -> bytes:
+        import httpx2
+        import openai
+
+        try:
+            response = await client.post(path, body=body, cast_to=httpx2.Response)
+        except openai.APITimeoutError:
+            raise CallError(Fault.TIMEOUT, "the server did not answer in time, also after retries") from None
+        except openai.APIConnectionError as error:
+            what = type(error.__cause__ or error).__name__
+            raise CallError(Fault.UNAVAILABLE, f"no connection to {self.base_url}: {what}") from None
+        except openai.APIStatusError as error:
+            raise self._refused(error) from None
+        return response.content
+
+    def _refused(self, error: openai.APIStatusError) -> CallError:
+        message = error.message.replace(self._key, "***") if self._key else error.message
+        if error.status_code == 429:
+            return CallError(Fault.RATE_LIMITED, message)
+        if error.status_code >= 500:
+            return CallError(Fault.UNAVAILABLE, message)
+        return CallError(Fault.REFUSED, message, complaint=error.status_code in (400, 422))
+
+    def _started(self) -> tuple[asyncio.AbstractEventLoop, openai.AsyncOpenAI]:
+        with self._starting:
+            if self._loop is None or self._client is None:
+                self._client = self._connected()
+                self._loop = asyncio.new_event_loop()
+                # A daemon: a program that forgets to close its model must still be able to end.
+                threading.Thread(target=_serve, args=(self._loop,), name="readmit-endpoint", daemon=True).start()
+            return self._loop, self._client
+
+    def _connected(self) -> openai.AsyncOpenAI:
+        try:
+            import openai
+        except ImportError:
+            raise ModelError("openai is not installed; run: pip install 'readmit[models]'") from None
+        return openai.AsyncOpenAI(
+            base_url=self.base_url,
+            api_key=self._key or "none",
+            max_retries=self._retries,
+            timeout=self._deadline,
+            http_client=_capped_client(
+                # A redirect would carry the request, and so record text, to a server nobody named.
+                follow_redirects=False,
+                # A proxy from the environment is for the network, not for this machine.
+                trust_env=urlsplit(self.base_url).hostname not in _LOOPBACK,
+            ),
+        )
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
+
+
+def _key_from(variable: str | None, base_url: str) -> str:
+    """The key in the environment. A server on this machine needs none, and is sent none that was not named for it."""
+    if variable is None and urlsplit(base_url).hostname in _LOOPBACK:
+        return ""
+    variable = variable or "OPENAI_API_KEY"
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise ModelError(f"no API key for {base_url}: set the environment variable {variable}")
+    return key
+
+
+def _capped_client(**options: Any) -> httpx2.AsyncClient:
+    """An HTTP client that stops reading a response at the size limit."""
+    import httpx2
+    import openai
+
+    class Capped(httpx2.AsyncByteStream):
+        def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+            self._stream = stream
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for chunk in self._stream:
+                size += len(chunk)
+                if size > MAX_RESPONSE_BYTES:
+                    raise CallError(Fault.TOO_LONG, f"the response is larger than {MAX_RESPONSE_BYTES} bytes")
+                yield chunk
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    async def cap(response: httpx2.Response) -> None:
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise CallError(Fault.REFUSED, "the server compressed its response although it was asked not to")
+        if isinstance(response.stream, httpx2.AsyncByteStream):
+            response.stream = Capped(response.stream)
+
+    # Uncompressed, so that the cap counts what has to be held in memory.
+    return openai.DefaultAsyncHttpxClient(
+        headers={"Accept-Encoding": "identity"}, event_hooks={"response": [cap]}, **options
+    )

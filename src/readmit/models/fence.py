@@ -1,0 +1,84 @@
+"""Keeping record text apart from instructions.
+
+Text that somebody wrote into a workspace is put between two lines that carry a mark. The mark is
+derived from the texts of the request, so the same request has the same bytes and its answer can be
+found again, and no text can hold the mark of the request it is part of: that is checked, not hoped.
+
+Fencing lowers the chance that a model obeys what it reads. It is not what makes readmit safe: an answer
+can only take an item out (I6), is typed, and its quotes are looked up in the texts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.records.errors import RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_CHARS = 24_000
+"""Most characters of one text that a prompt takes, unless the caller says otherwise."""
+
+_MARK_CHARS = 16
+# Controls, and the invisible characters that serve to hide or reorder text: zero-width space, direction
+# overrides, line separators, tags, lone surrogates. Joiners and emoji selectors stay, as several scripts
+# need them. Listed by hand because Python versions disagree about categories, and bytes must not.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e01ef]"
+)
+
+
+class Fenced(msgspec.Struct, frozen=True, kw_only=True):
+    """Some texts, each between marked lines."""
+
+    mark: str
+    """The code in every marked line: prompts name it, so that the model knows where data ends."""
+    texts: tuple[str, ...]
+    """The fenced texts, in the order given."""
+    cut: tuple[str, ...] = ()
+    """Labels of the texts that were longer than allowed. What was cut was not judged."""
+
+
+def fence(sections: Sequence[tuple[str, str]], *, max_chars: int = MAX_CHARS) -> Fenced:
+    """Fence ``(label, text)`` sections of one request under one mark."""
+    for label, _ in sections:
+        if not label.replace("_", "").replace("-", "").replace(" ", "").isalnum() or not label.isascii():
+            raise RecordError(f"label {label!r}: use letters, digits, spaces, - and _; a label is never record text")
+    visible = [(label, visible_text(text)) for label, text in sections]
+    mark = mark_for([text for _, text in visible])
+    cut = tuple(label for label, text in visible if len(text) > max_chars)
+    texts = tuple(
+        f"--- {label} [{mark}] begins ---\n{_shortened(text, max_chars)}\n--- {label} [{mark}] ends ---"
+        for label, text in visible
+    )
+    return Fenced(mark=mark, texts=texts, cut=cut)
+
+
+def mark_for(texts: Sequence[str]) -> str:
+    """A code that none of the texts contains, the same for the same texts."""
+    seed = hashlib.sha256()
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        seed.update(len(data).to_bytes(8, "big") + data)
+    while True:
+        mark = seed.hexdigest()[:_MARK_CHARS]
+        if not any(mark in text.lower() for text in texts):
+            return mark
+        seed.update(b"again")
+
+
+def visible_text(text: str) -> str:
+    r"""The text with every character visible: control and hidden ones become ``\u{…}``, CR LF becomes LF."""
+    return _HIDDEN.sub(lambda found: rf"\u{{{ord(found[0]):x}}}", text.replace("\r\n", "\n"))
+
+
+def _shortened(text: str, max_chars: int) -> str:
+    if len(text) <= max_chars:
+        return text
+    return f"{text[:max_chars]}\n[{len(text) - max_chars} more characters left out]"

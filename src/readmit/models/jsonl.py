@@ -1,0 +1,109 @@
+"""Files of JSON lines that several processes append to and that anyone may read meanwhile.
+
+A line is there once its newline is. Whatever follows the last newline was left by a writer that died, or
+belongs to one that is still writing; it counts only if it is a whole JSON value already.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.records.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import filelock
+
+LOCK_SECONDS = 60.0
+
+
+class Lines(msgspec.Struct, frozen=True, kw_only=True):
+    """The lines of a file, numbered from one, without blank ones."""
+
+    whole: tuple[tuple[int, bytes], ...]
+    torn: int | None = None
+    """The number of a half-written last line, if there is one."""
+
+
+class _Addressed(msgspec.Struct):
+    custom_id: str
+
+
+def read_lines(path: Path) -> Lines:
+    """Read what is there. A missing file has no lines."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return Lines(whole=())
+    except OSError as error:
+        raise ModelError(f"{path}: {error.strerror}") from None
+    parts = data.split(b"\n")
+    tail = parts.pop()
+    whole = [(number, part) for number, part in enumerate(parts, start=1) if part.strip()]
+    if not tail.strip():
+        return Lines(whole=tuple(whole))
+    if _is_json(tail):
+        return Lines(whole=(*whole, (len(parts) + 1, tail)))
+    return Lines(whole=tuple(whole), torn=len(parts) + 1)
+
+
+def id_of(line: bytes) -> str | None:
+    """The ``custom_id`` of a line, or ``None`` if it has none."""
+    try:
+        return msgspec.json.decode(line, type=_Addressed).custom_id
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def append_missing(path: Path, lines: Mapping[str, bytes]) -> int:
+    """Append the lines whose id the file does not hold yet, durably; how many those were.
+
+    Also when two processes append the same lines at once, each ends up in the file once.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with lock_of(path):
+            present = {id_of(line) for _, line in read_lines(path).whole}
+            missing = [line for address, line in lines.items() if address not in present]
+            if missing:
+                _append(path, b"".join(line + b"\n" for line in missing))
+    except OSError as error:
+        raise ModelError(f"{path}: {error.strerror or error}; the directory must be writable") from None
+    return len(missing)
+
+
+def lock_of(path: Path) -> filelock.BaseFileLock:
+    """The lock that every writer of a file takes."""
+    try:
+        import filelock
+    except ImportError:
+        raise ModelError("filelock is not installed; run: pip install 'readmit[models]'") from None
+    return filelock.FileLock(path.with_name(f".{path.name}.lock"), timeout=LOCK_SECONDS)
+
+
+def _append(path: Path, data: bytes) -> None:
+    with path.open("a+b") as file:
+        file.seek(0)
+        held = file.read()
+        tail = held.rpartition(b"\n")[2]
+        if tail.strip() and _is_json(tail):
+            data = b"\n" + data
+        elif tail:
+            # Only a writer that died under the lock leaves half a line, and no one can use it.
+            file.truncate(len(held) - len(tail))
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,70 @@
+"""Any server that speaks OpenAI's chat completions: OpenAI, vLLM, Ollama, LM Studio, llama.cpp and others.
+
+Servers differ in what they take. A request that a server refuses for the way it is written is written in
+the next simpler way (JSON Schema, JSON, plain text; the older name of the token limit; no temperature),
+and what was understood is remembered for the requests that follow.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.models.chat import Dialect, failure, read_response, request_body
+from readmit.models.endpoint import CallError, Endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from readmit.ports.models import Ask, Failure, Reply
+
+_PATH = "/chat/completions"
+
+
+class OpenAICompatible:
+    """A model behind an endpoint. Closing it closes the endpoint."""
+
+    def __init__(
+        self, model: str, endpoint: Endpoint, *, temperature: float | None = 0.0, name: str | None = None
+    ) -> None:
+        """Ask for ``model``; ``name`` is what digests use instead, if the server's name does not identify it."""
+        self.name = name or model
+        self._model = model
+        self._endpoint = endpoint
+        self._dialect = Dialect(temperature=temperature)
+        self._understood = False
+
+    def ask(self, asks: Sequence[Ask]) -> list[Reply | Failure]:
+        """Ask all at once, as far as the endpoint's concurrency allows."""
+        until = self._endpoint.until()
+        results: dict[int, Reply | Failure] = {}
+        waiting = list(range(len(asks)))
+        while waiting:
+            # Before this server has taken a request, one goes ahead to find out what it understands.
+            wave = waiting if self._understood or results else waiting[:1]
+            tried = self._dialect
+            bodies = [request_body(asks[at], self._model, tried) for at in wave]
+            for at, (response, milliseconds) in zip(wave, self._endpoint.post(_PATH, bodies, until=until), strict=True):
+                if isinstance(response, CallError):
+                    simpler = tried.without(str(response)) if response.complaint else None
+                    if simpler is not None:
+                        self._dialect = simpler
+                        continue
+                    results[at] = failure(asks[at], response.fault, str(response), milliseconds=milliseconds)
+                else:
+                    self._understood = True
+                    results[at] = read_response(asks[at], response, milliseconds=milliseconds)
+            waiting = [at for at in waiting if at not in results]
+        return [results[at] for at in range(len(asks))]
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._endpoint.close()
+
+    def __enter__(self) -> Self:
+        """Use as a context manager to close it at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()

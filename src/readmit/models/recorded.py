@@ -1,0 +1,133 @@
+"""Answers from a store: what examples, tests and repeated measurements run on.
+
+A store is a file of answer lines, or a directory of such files; the output of a batch is one as it is. A
+request without a recorded answer is an error, never a guess. ``Recorder`` writes such a store from what
+a real model answers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.models.answers import Answers, Entry, read_answers
+from readmit.models.chat import failure, read_response, response_body
+from readmit.models.jsonl import append_missing
+from readmit.ports.models import Failure, Fault, Reply
+from readmit.records.errors import ModelError, UnknownError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from readmit.ports.models import Ask, Model
+
+
+class Recorded:
+    """A model that gives recorded answers only."""
+
+    def __init__(self, path: str | Path, *, model: str | None = None) -> None:
+        """Read the store. ``model`` names the model whose answers they are, where the store does not say."""
+        self._path = Path(path)
+        self._answers = _read(self._path)
+        self.name = model or _only_model(self._answers, self._path)
+
+    def ask(self, asks: Sequence[Ask]) -> list[Reply | Failure]:
+        """The recorded answers, or ``UnknownError`` for the first request that has none."""
+        found = [self._find(ask) for ask in asks]
+        missing = [ask for ask, entry in zip(asks, found, strict=True) if entry is None]
+        if missing:
+            first = missing[0]
+            more = f" (and {len(missing) - 1} more requests)" if len(missing) > 1 else ""
+            raise UnknownError(
+                f"{self._path}: no recorded answer for prompt {first.prompt} of stage {first.stage}, "
+                f"model {self.name}, digest {first.digest(self.name)}{more}; record one with a real model"
+            )
+        return [_result(ask, entry) for ask, entry in zip(asks, found, strict=True) if entry is not None]
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def __enter__(self) -> Self:
+        """Use as a context manager like any other model."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to close."""
+
+    def _find(self, ask: Ask) -> Entry | None:
+        # A batch directory is addressed by keys unless it is shared; a recorder writes digests.
+        return self._answers.answer(ask.key(self.name)) or self._answers.answer(ask.digest(self.name))
+
+
+class Recorder:
+    """A model whose answers are written to a store as they come. What the store holds already is not replaced."""
+
+    def __init__(self, model: Model, path: str | Path) -> None:
+        """Record ``model`` into the file ``path``."""
+        self.name = model.name
+        self._model = model
+        self._path = Path(path)
+
+    def ask(self, asks: Sequence[Ask]) -> Sequence[Reply | Failure]:
+        """Ask the model, and keep every answer. Failures are passed on, not kept."""
+        results = self._model.ask(asks)
+        lines = {
+            (address := ask.digest(self.name)): self._line(address, ask, result)
+            for ask, result in zip(asks, results, strict=True)
+            if isinstance(result, Reply)
+        }
+        if lines:
+            append_missing(self._path, lines)
+        return results
+
+    def close(self) -> None:
+        """Close the recorded model, if it can be."""
+        close = getattr(self._model, "close", None)
+        if close is not None:
+            close()
+
+    def _line(self, address: str, ask: Ask, reply: Reply) -> bytes:
+        return msgspec.json.encode(
+            {
+                "custom_id": address,
+                "model": self.name,
+                "prompt": ask.prompt,
+                "stage": ask.stage,
+                "response": {"status_code": 200, "body": response_body(reply)},
+                "error": None,
+            }
+        )
+
+
+def _read(path: Path) -> Answers:
+    paths = [path] if path.is_file() else sorted(path.glob("*.jsonl"))
+    # A batch directory holds its requests beside the answers.
+    answers = read_answers(found for found in paths if found.name != "requests.jsonl")
+    if not paths:
+        raise ModelError(f"{path}: no recorded answers there; give a .jsonl file or a directory of them")
+    unreadable = (*answers.malformed, *answers.incomplete)
+    if unreadable:
+        raise ModelError(f"{path}: not a recorded answer: {', '.join(unreadable[:5])}; remove or mend these lines")
+    for entries in answers.entries.values():
+        texts = {entry.text for entry in entries if not entry.error}
+        if len(texts) > 1:
+            places = " and ".join(entry.where for entry in entries)
+            raise ModelError(f"{path}: different answers to one request, in {places}; keep one of them")
+    return answers
+
+
+def _only_model(answers: Answers, path: Path) -> str:
+    names = {entry.model for entries in answers.entries.values() for entry in entries} - {None}
+    if len(names) != 1:
+        said = f"of {len(names)} models" if names else "of a model they do not name"
+        raise ModelError(f"{path}: answers {said}; say which with recorded:{path}?model=NAME")
+    return str(names.pop())
+
+
+def _result(ask: Ask, entry: Entry) -> Reply | Failure:
+    if entry.error:
+        return failure(ask, Fault.UNAVAILABLE, f"{entry.where}: {entry.error}")
+    return read_response(ask, entry.body, replayed=True)
