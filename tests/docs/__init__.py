@@ -1,0 +1,1 @@
+"""The documentation as tests: every code block runs, every generated table is current."""

@@ -1,0 +1,117 @@
+"""The tables of docs/reference that repeat what the code says, written from the code.
+
+``python -m tests.docs.tables`` (``make docs``) rewrites them between their markers; ``test_tables`` fails
+when a page is behind.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from readmit.records.policy import Policy
+from readmit.records.reasons import PRECEDENCE, Reason
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def reasons() -> str:
+    """Every reason code, with the state it puts an item in."""
+    rows = [(f"`{reason}`", f"`{reason.state}`" if reason.state else "", reason.doc) for reason in Reason]
+    return _table(("code", "state", "meaning"), rows)
+
+
+def states() -> str:
+    """Every state in order of precedence, with the codes that lead to it."""
+    rows = [
+        (f"`{state}`", ", ".join(f"`{reason}`" for reason in Reason if reason.state is state)) for state in PRECEDENCE
+    ]
+    return _table(("state", "codes"), rows)
+
+
+def settings() -> str:
+    """Every field of a policy, with its default."""
+    defaults = msgspec.to_builtins(Policy(), builtin_types=())
+    [policy] = ast.parse(inspect.getsource(Policy)).body
+    assert isinstance(policy, ast.ClassDef)
+    rows = []
+    for field, doc in zip(policy.body, policy.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            name = field.target.id
+            assert isinstance(doc, ast.Expr), f"Policy.{name} has no docstring below it"
+            meaning = inspect.cleandoc(ast.literal_eval(doc.value)).replace("\n", " ")
+            default = json.dumps(defaults[name])
+            rows.append((f"`{name}`", f"`{ast.unparse(field.annotation)}`", f"`{default}`", meaning))
+    return _table(("setting", "type", "default", "meaning"), rows)
+
+
+def commands() -> str:
+    """Every command of the command line, with its arguments and options."""
+    from readmit.cli import main
+
+    return "\n".join(_command(context) for context in _contexts(click.Context(main, info_name="readmit"))).rstrip()
+
+
+def _contexts(context: click.Context) -> Iterator[click.Context]:
+    yield context
+    if isinstance(context.command, click.Group):
+        for name in context.command.list_commands(context):
+            command = context.command.get_command(context, name)
+            if command is not None and not command.hidden:
+                yield from _contexts(click.Context(command, info_name=name, parent=context))
+
+
+def _command(context: click.Context) -> str:
+    command = context.command
+    usage = " ".join(command.collect_usage_pieces(context))
+    text = (
+        f"## `{context.command_path}`\n\n`{context.command_path} {usage}`\n\n{inspect.cleandoc(command.help or '')}\n"
+    )
+    options = [
+        param.get_help_record(context)
+        for param in command.get_params(context)
+        if isinstance(param, click.Option) and "--help" not in param.opts
+    ]
+    rows = [(f"`{record[0]}`", record[1]) for record in options if record]
+    return f"{text}\n{_table(('option', 'meaning'), rows)}\n" if rows else text
+
+
+def _table(head: tuple[str, ...], rows: list[Any]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+TABLES: dict[str, tuple[str, Callable[[], str]]] = {
+    "reasons": ("reasons.md", reasons),
+    "states": ("reasons.md", states),
+    "settings": ("settings.md", settings),
+    "commands": ("commands.md", commands),
+}
+
+
+def rewritten(name: str) -> tuple[Path, str]:
+    """The page that holds a table, and its text with the table as it should be."""
+    file, table = TABLES[name]
+    path = REFERENCE / file
+    start, end = f"<!-- generated: {name} -->", f"<!-- end: {name} -->"
+    region = re.compile(f"{re.escape(start)}\n.*?{re.escape(end)}", re.DOTALL)
+    text, count = region.subn(lambda _: f"{start}\n\n{table()}\n\n{end}", path.read_text(encoding="utf-8"))
+    assert count == 1, f"{path}: the markers of the table {name!r} must stand in it once"
+    return path, text
+
+
+if __name__ == "__main__":
+    for each in TABLES:
+        page, content = rewritten(each)
+        page.write_text(content, encoding="utf-8")

@@ -1,0 +1,20 @@
+"""Every code block of every page runs and prints what the page shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.docs.runner import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_page(page: Path, tmp_path: Path) -> None:
+    run(page, tmp_path)

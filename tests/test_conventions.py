@@ -1,0 +1,116 @@
+"""Conventions that a reviewer would otherwise have to repeat."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import readmit
+from readmit.records import errors
+from readmit.records.reasons import Reason
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SRC = ROOT / "src" / "readmit"
+MODULES = sorted(SRC.rglob("*.py"))
+LONGEST_MODULE = 400
+VAGUE_NAMES = {"utils", "util", "helpers", "helper", "manager", "managers", "misc", "common"}
+HEAVY = {"cryptography", "highspy", "numpy", "openai", "prov", "psycopg", "rich", "starlette", "torch"}
+
+FOLDERS = (".ci", "benchmarks", "docs", "examples", "requirements", "src", "tests")
+TEXT = {".cfg", ".json", ".jsonl", ".md", ".py", ".sh", ".sql", ".toml", ".txt", ".yaml", ".yml", ""}
+OURS = sorted(
+    path
+    for path in [*ROOT.iterdir(), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))]
+    if path.is_file() and path.suffix in TEXT
+)
+
+# Each pattern is written so that this file does not match it.
+UNWANTED = {
+    "unfinished business": re.compile(r"\b(?:TO[D]O|FIX[M]E|XX[X])\b"),
+    "a path of one machine": re.compile(r"(?<![\w.~-])/(?:home|root|Users|work|opt)(?=/)"),
+    "an index address": re.compile(r"(?<!\S)--(?:extra-)?index-ur[l]|--find-link[s]|pypi\.org|pythonhosted\.org"),
+    "a merge conflict": re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE),
+}
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+def test_module_is_small_named_and_described(module: Path) -> None:
+    source = module.read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= LONGEST_MODULE, "split it: one room, one thing"
+    assert not VAGUE_NAMES & {module.stem, module.parent.name}, "name it after what it does"
+    assert ast.get_docstring(ast.parse(source)), "say what the module is for"
+
+
+@pytest.mark.parametrize("what", UNWANTED)
+def test_no_file_holds(what: str) -> None:
+    found = [
+        f"{name_of(path)}:{number}"
+        for path in OURS
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if UNWANTED[what].search(line)
+    ]
+    assert found == []
+
+
+def test_the_patterns_find_what_they_are_for() -> None:
+    samples = {
+        "unfinished business": "# TO" + "DO: later",
+        "a path of one machine": "see /ho" + "me/someone/file",
+        "an index address": "--index-" + "url https://example.org",
+        "a merge conflict": "<" * 7 + " HEAD",
+    }
+    assert {what for what, pattern in UNWANTED.items() if pattern.search(samples[what])} == set(UNWANTED)
+
+
+def test_requirements_pin_every_package_by_hash() -> None:
+    for path in (ROOT / "requirements").glob("*.txt"):
+        logical = path.read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+        assert logical
+        assert [
+            line for line in logical if not re.match(r"[a-z0-9][\w.-]*==\S+ .*--hash=sha256:[0-9a-f]{64}", line)
+        ] == []
+
+
+def test_every_public_name_is_documented() -> None:
+    page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ `(\w+)`$", page, re.MULTILINE)
+    assert sorted(headings) == sorted(readmit.__all__), "docs/reference/api.md and readmit.__all__ differ"
+    assert [name for name in headings if not hasattr(readmit, name)] == []
+
+
+def test_every_error_is_in_the_tree() -> None:
+    tree = errors.__doc__ or ""
+    classes = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__]
+    assert [kind.__name__ for kind in classes if not re.search(rf"\b{kind.__name__}\b", tree)] == []
+    assert [kind.__name__ for kind in classes if not issubclass(kind, errors.ReadmitError)] == []
+
+
+def test_every_reason_is_named_by_some_test() -> None:
+    tests = "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in (ROOT / "tests").rglob("*.py")
+        if "docs" not in path.parts and path.name != "test_conventions.py"
+    )
+    unnamed = [
+        reason.name for reason in Reason if not re.search(rf"\bReason\.{reason.name}\b|[\"']{reason.value}[\"']", tests)
+    ]
+    assert unnamed == []
+
+
+def test_importing_readmit_loads_nothing_heavy() -> None:
+    script = "import sys, readmit; print(' '.join({name.partition('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert HEAVY & set(loaded) == set(), "import it inside the call that needs it"
