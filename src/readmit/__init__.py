@@ -1,1 +1,35 @@
-"""What may a returning agent still act on?"""
+"""What may a returning agent still act on?
+
+``Workspace`` is the way in; everything else here is a value it takes or gives.
+"""
+
+from __future__ import annotations
+
+from readmit.records.decisions import Cause, CoverageReport, Decision, Disposition, ReturnView
+from readmit.records.errors import ReadmitError
+from readmit.records.policy import Policy
+from readmit.records.reasons import Reason, State
+from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.workspace.agent import Agent
+from readmit.workspace.exposing import Bundle
+from readmit.workspace.returns import Return
+from readmit.workspace.workspace import Workspace
+
+__all__ = [
+    "Agent",
+    "Answer",
+    "Bundle",
+    "Cause",
+    "CoverageReport",
+    "Decision",
+    "Disposition",
+    "Pair",
+    "Policy",
+    "ReadmitError",
+    "Reason",
+    "Return",
+    "ReturnView",
+    "State",
+    "Verdict",
+    "Workspace",
+]

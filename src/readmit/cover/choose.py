@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from readmit.cover.coverage import report, sufficient, supported
-from readmit.cover.exact import exact
+from readmit.cover.exact import Cover, exact
 from readmit.cover.greedy import greedy
 from readmit.cover.room import Room, cost
 from readmit.records.decisions import Selection
@@ -53,16 +53,15 @@ def choose(
     enough = sufficient(reached, policy)
     solver: Solver = "greedy"
     if policy.selection == "cheapest" or (policy.selection == "greedy_then_exact" and not enough):
-        if undecided:
-            return _refused(Reason.COVER_UNDECIDED, reached, "exact")
-        cover = exact(evidence, obligations, policy, room, first=policy.selection != "cheapest")
+        first = policy.selection == "greedy_then_exact"
+        cover = Cover("undecided") if undecided else exact(evidence, obligations, policy, room, first=first)
         if cover.outcome == "undecided":
             return _refused(Reason.COVER_UNDECIDED, reached, "exact")
-        # A search cut short by its deadline may end above the cost that greedy reached.
-        if not (enough and _cost(chosen) < _cost(cover.items)):
-            solver, chosen, enough = "exact", cover.items, cover.outcome == "found"
+        # A sufficient set of greedy's stands against a search that its deadline cut short at a higher cost.
+        if cover.outcome == "found" and not (enough and _cost(chosen) < _cost(cover.items)):
+            solver, chosen, enough = "exact", cover.items, True
     if not enough:
-        return _refused(Reason.BUDGET_SHORT, reached, solver)
+        return _refused(Reason.BUDGET_SHORT, reached, "greedy" if policy.selection == "greedy" else "exact")
 
     fill = _fill(evidence, chosen, room) if policy.fill else ()
     return _found(evidence, obligations, mandatory, chosen, fill, solver)

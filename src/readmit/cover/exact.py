@@ -97,8 +97,8 @@ def _solve(
 
     if model.run() == HighsStatus.kError:
         raise ReadmitError(
-            f"exact cover: HiGHS failed ({model.modelStatusToString(model.getModelStatus())}); "
-            "set the policy's selection to 'greedy' to decide without it"
+            "exact cover: HiGHS refused to run; if this process also uses HiGHS with another number of threads, "
+            "move that use to its own process, or set the policy's selection to 'greedy'"
         )
     status = model.getModelStatus()
     if status == HighsModelStatus.kInfeasible:

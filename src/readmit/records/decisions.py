@@ -158,7 +158,9 @@ class Decision(Record, kw_only=True):
     reasons: tuple[Reason, ...] = ()
     note: Note = ""
     report: CoverageReport
-    dispositions: tuple[Disposition, ...] = ()
+    candidates: Count = 0
+    dispositions: Digest
+    """One digest over every candidate's disposition, in order."""
     experiences: tuple[ExperienceNote, ...] = ()
     view: ReturnView | None = None
     solver: Literal["greedy", "exact"] = "greedy"

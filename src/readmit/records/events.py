@@ -223,6 +223,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     by: str
     at: Time
     payload: Payload
+    about: tuple[str, ...] = ()
+    """Items whose standing this touches: the event reaches whoever could see one of them."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -245,7 +247,7 @@ def body_of(draft: Draft) -> tuple[bytes, str]:
 
 
 def targets_of(payload: Payload) -> tuple[str, ...]:
-    """The items whose standing an event touches. An event reaches whoever could see one of them."""
+    """The items that a payload names as touched by it."""
     match payload:
         case Item():
             return (payload.id,)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from readmit.records.base import Name, Record
 
 if TYPE_CHECKING:
-    from readmit.records.items import Item, Scope
+    from readmit.records.items import Scope
 
 
 class Identity(Record, kw_only=True):
@@ -18,6 +18,11 @@ class Identity(Record, kw_only=True):
     role: Name
     task: Name
 
+    @property
+    def agent(self) -> str:
+        """The key of an agent's departures and returns: principal and task. The role may change in between."""
+        return f"{len(self.principal)}:{self.principal}{self.task}"
+
     def may_see(self, scope: Scope) -> bool:
         """Whether a scope admits this identity."""
         return (
@@ -26,7 +31,3 @@ class Identity(Record, kw_only=True):
             and (not scope.roles or self.role in scope.roles)
             and (scope.task is None or scope.task == self.task)
         )
-
-    def owes(self, item: Item) -> bool:
-        """Whether an obligation or frontier is this identity's to answer for."""
-        return self.may_see(item.scope) and (not item.tasks or self.task in item.tasks)

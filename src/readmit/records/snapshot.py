@@ -8,7 +8,7 @@ import msgspec
 
 from readmit.records.base import Time
 from readmit.records.events import Checkpoint, Event
-from readmit.records.evidence import Experience
+from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Item
 
@@ -28,8 +28,12 @@ class Sighting(msgspec.Struct, frozen=True):
     epoch: int
     by: str
     intact: bool
-    text: str | None = None
-    """Decoded only where a verdict quotes it."""
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        """What was observed. Decoded on demand: most evidence is only counted, not read."""
+        return msgspec.json.decode(self.body, type=Evidence).text
 
 
 class Delta(msgspec.Struct, frozen=True):
@@ -43,23 +47,26 @@ class Delta(msgspec.Struct, frozen=True):
 class WorkState(msgspec.Struct, frozen=True):
     """What one identity can see at one epoch."""
 
-    epoch: int
+    epoch: int = 0
     held: Mapping[str, Held] = {}
+    """Items by id, in log order."""
     rebases: tuple[Event, ...] = ()
     resolutions: Mapping[str, Event] = {}
-    """Dispute event id → the event that resolved it."""
+    """The resolving event of each resolved dispute."""
+    bank: tuple[Event, ...] = ()
+    """Private experiences. Quarantined: nothing reads them before readmission."""
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """``C``, with what is needed to judge it: evidence behind it and premises outside it."""
+    """``C``, with what is needed to judge it: the evidence behind it and the premises outside it."""
 
     identity: Identity
     purpose: str | None
     now: Time
     checkpoint: Checkpoint
+    intact: bool
+    """Whether what was visible at departure still matches its checkpoint."""
     state: WorkState
     evidence: Mapping[str, Sighting]
-    background: Mapping[str, Held]
-    """Premises that the identity cannot see. They are judged, never shown."""
-    experiences: tuple[tuple[Experience, str], ...] = ()
-    """The quarantined bank, with digests."""
+    background: WorkState = WorkState()
+    """Premises that the identity cannot see, and what befell them. They are judged, never shown."""

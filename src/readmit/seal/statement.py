@@ -27,7 +27,7 @@ RETURN_VIEW: Literal["urn:readmit:return-view:1"] = "urn:readmit:return-view:1"
 AUDIT_HEAD: Literal["urn:readmit:audit-head:1"] = "urn:readmit:audit-head:1"
 
 
-class AuditHead(Record, frozen=True, kw_only=True):
+class AuditHead(Record, kw_only=True):
     """Where the audit chain of a workspace stood: entry ``seq`` had ``hash``. Signed, it makes truncation detectable."""
 
     workspace: Name
@@ -36,34 +36,34 @@ class AuditHead(Record, frozen=True, kw_only=True):
     at: Time
 
 
-class SubjectDigest(Record, frozen=True, kw_only=True):
+class SubjectDigest(Record, kw_only=True):
     """How in-toto writes a digest."""
 
     sha256: Digest
 
 
-class Subject(Record, frozen=True, kw_only=True):
+class Subject(Record, kw_only=True):
     """What a statement is about."""
 
     name: Name
     digest: SubjectDigest
 
 
-class ViewStatement(Record, frozen=True, kw_only=True):
+class ViewStatement(Record, kw_only=True):
     """A Return View about its items."""
 
     type: Literal["https://in-toto.io/Statement/v1"] = msgspec.field(name="_type")
     subject: tuple[Subject, ...]
-    predicateType: Literal["urn:readmit:return-view:1"]  # noqa: N815 - in-toto's name
+    predicate_type: Literal["urn:readmit:return-view:1"] = msgspec.field(name="predicateType")
     predicate: ReturnView
 
 
-class HeadStatement(Record, frozen=True, kw_only=True):
+class HeadStatement(Record, kw_only=True):
     """An audit head about its chain."""
 
     type: Literal["https://in-toto.io/Statement/v1"] = msgspec.field(name="_type")
     subject: tuple[Subject, ...]
-    predicateType: Literal["urn:readmit:audit-head:1"]  # noqa: N815 - in-toto's name
+    predicate_type: Literal["urn:readmit:audit-head:1"] = msgspec.field(name="predicateType")
     predicate: AuditHead
 
 
@@ -90,7 +90,7 @@ def open_head(envelope: Envelope, keys: Mapping[str, bytes]) -> AuditHead:
 def encode_view(view: ReturnView) -> bytes:
     """The canonical statement of a view. An inconsistent view is refused, so none is ever signed."""
     statement = ViewStatement(
-        type=STATEMENT_TYPE, subject=_view_subjects(view), predicateType=RETURN_VIEW, predicate=view
+        type=STATEMENT_TYPE, subject=_view_subjects(view), predicate_type=RETURN_VIEW, predicate=view
     )
     data = canonical(statement)
     decode_view(data)
@@ -112,7 +112,7 @@ def decode_view(data: bytes) -> ReturnView:
 def encode_head(head: AuditHead) -> bytes:
     """The canonical statement of an audit head."""
     statement = HeadStatement(
-        type=STATEMENT_TYPE, subject=_head_subjects(head), predicateType=AUDIT_HEAD, predicate=head
+        type=STATEMENT_TYPE, subject=_head_subjects(head), predicate_type=AUDIT_HEAD, predicate=head
     )
     data = canonical(statement)
     decode_head(data)

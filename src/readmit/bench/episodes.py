@@ -1,0 +1,169 @@
+"""What a method may see, and what only a scorer may: two worlds that share nothing but an opaque id.
+
+An ``Episode`` holds conversations and questions. ``Labels`` hold everything the benchmark knows
+about them. A ``Case`` pairs the two and stays with the data set and the scorer; a method is handed a
+``Checkpoint``, whose fields can hold neither (``admitted`` refuses anything else). Ids are opaque,
+because a task name and a position would tell a ManBench method its condition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Generic, Literal, TypeVar
+
+import msgspec
+
+from readmit.records.base import Record
+from readmit.records.canonical import digest_of
+
+Benchmark = Literal["memora", "stale", "manbench"]
+Haystack = Literal["official", "substitute"]
+Operation = Literal["add", "update", "delete"]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+# The paper's adaptation of MemTX gives every row the same standing.
+CONFIDENCE = 0.75
+AUTHORITY = 0.5
+
+
+class Turn(Record, frozen=True, kw_only=True):
+    """One message of a conversation, without the benchmark's annotations."""
+
+    speaker: Literal["user", "assistant"]
+    text: str
+
+
+class Session(Record, frozen=True, kw_only=True):
+    """One conversation at a position of the history."""
+
+    index: int
+    at: str
+    turns: tuple[Turn, ...]
+
+
+class Row(Record, frozen=True, kw_only=True):
+    """One statement in the post-absence checkpoint, in the terms all methods understand.
+
+    Moments (``at``, ``valid_from``, ``valid_until``) are positions on the episode's own clock.
+    ``departure`` says that the returning agent already held the row when it left.
+    """
+
+    id: str
+    text: str
+    at: int
+    source: str
+    departure: bool
+    slot: str | None = None
+    entity: str | None = None
+    attribute: str | None = None
+    operation: Operation = "add"
+    valid_from: int | None = None
+    valid_until: int | None = None
+    invalidated: bool = False
+    supersedes: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
+    snapshot: int | None = None
+    confidence: Share = CONFIDENCE
+    authority: Share = AUTHORITY
+    task_version: str | None = None
+
+    @property
+    def start(self) -> int:
+        """When the statement began to hold: when it was made, unless it says otherwise."""
+        return self.at if self.valid_from is None else self.valid_from
+
+    def holds_at(self, moment: int) -> bool:
+        """Whether the validity interval, closed at its start and open at its end, contains the moment."""
+        return self.start <= moment and (self.valid_until is None or moment < self.valid_until)
+
+
+class Budget(Record, frozen=True, kw_only=True):
+    """How much a view may hold, the same for every method."""
+
+    per_query: int
+    union: int
+    characters: int | None = None
+
+
+class Checkpoint(Record, frozen=True, kw_only=True):
+    """The post-absence state every method starts from: rows in time order, and how retrieval ranks them.
+
+    ``relevance`` lists, for each query, all row ids from the most to the least relevant.
+    """
+
+    tasks: tuple[str, ...]
+    rows: tuple[Row, ...]
+    relevance: tuple[tuple[str, ...], ...]
+    budget: Budget
+    now: int
+    task_version: str | None = None
+
+
+class View(Record, frozen=True, kw_only=True):
+    """What a method hands the returning agent: row ids in order, or nothing because it refused to."""
+
+    method: str
+    rows: tuple[str, ...]
+    blocked: bool = False
+
+    def text(self, checkpoint: Checkpoint) -> str:
+        """The statements as the agent would read them, one a line."""
+        texts = {row.id: row.text for row in checkpoint.rows}
+        return "\n".join(texts[row] for row in self.rows)
+
+
+class Episode(Record, frozen=True, kw_only=True):
+    """One return: the history, the point of departure, and what is asked on return.
+
+    ``departure`` is the index of the last session the returning agent saw. ManBench has no history:
+    its ``rows`` are the two candidates, and its task may have changed (``task_version``).
+    """
+
+    id: str
+    benchmark: Benchmark
+    tasks: tuple[str, ...]
+    departure: int
+    sessions: tuple[Session, ...] = ()
+    rows: tuple[Row, ...] = ()
+    task_version: str | None = None
+    haystack: Haystack | None = None
+
+
+class Labels(msgspec.Struct, frozen=True, kw_only=True):
+    """What the benchmark knows about an episode. Not a ``Record``, so that no field of one can hold it."""
+
+    case: str
+
+    def __repr__(self) -> str:
+        """Only the name: a log line or a prompt that prints labels by accident tells nothing."""
+        return f"<{type(self).__name__} of {self.case}>"
+
+
+L = TypeVar("L", bound=Labels)
+
+
+@dataclass(frozen=True)
+class Case(Generic[L]):
+    """An episode with its labels: for case construction and scoring, never for a method."""
+
+    episode: Episode
+    labels: L
+
+
+@dataclass(frozen=True)
+class Dataset(Generic[L]):
+    """The cases of one benchmark. ``notes`` are facts every report about it must state."""
+
+    benchmark: Benchmark
+    cases: tuple[Case[L], ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def episodes(self) -> tuple[Episode, ...]:
+        return tuple(case.episode for case in self.cases)
+
+
+def opaque_id(benchmark: Benchmark, case: str) -> str:
+    """An id that names the case to the scorer and tells a method nothing."""
+    return digest_of(f"{benchmark}\n{case}".encode())[:16]

@@ -1,0 +1,172 @@
+"""From an episode to the checkpoint every method starts from: lexical retrieval, no model.
+
+BM25 comes with SQLite (FTS5), over the whole history as it stands at return. Rows are the user's
+turns, verbatim; a study that extracts statements with a model replaces them and keeps the ranking.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from readmit.bench.episodes import Budget, Checkpoint, Row
+from readmit.bench.settings import ManBenchSettings, MemoraSettings, StaleSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from readmit.bench.episodes import Episode, Session
+
+# Positions on an episode's clock: session index × this + turn number.
+CLOCK = 1000
+
+_WORD = re.compile(r"\w+")
+
+
+class History:
+    """One history, indexed once and asked by every question and departure over it."""
+
+    def __init__(self, sessions: Sequence[Session]) -> None:
+        self.sessions = tuple(sessions)
+        self.last = self.sessions[-1].index
+        self._db = sqlite3.connect(":memory:")
+        for table in ("sessions", "rows"):
+            self._db.execute(f"CREATE VIRTUAL TABLE {table} USING fts5(text, tokenize='porter unicode61')")
+        self._db.executemany(
+            "INSERT INTO sessions (rowid, text) VALUES (?, ?)",
+            ((s.index, "\n".join(turn.text for turn in s.turns)) for s in self.sessions),
+        )
+        self._turns = {
+            session.index: {
+                session.index * CLOCK + number: turn.text
+                for number, turn in enumerate(session.turns, start=1)
+                if turn.speaker == "user"
+            }
+            for session in self.sessions
+        }
+        self._db.executemany(
+            "INSERT INTO rows (rowid, text) VALUES (?, ?)",
+            (pair for turns in self._turns.values() for pair in turns.items()),
+        )
+
+    def close(self) -> None:
+        """Release the index."""
+        self._db.close()
+
+    def sessions_for(self, query: str, *, after: int, until: int, ranked: int, recent: int) -> tuple[int, ...]:
+        """The best ``ranked`` sessions in (after, until] and the ``recent`` last ones, in time order."""
+        found = self._ranked("sessions", query, after + 1, until)[:ranked]
+        window = [s.index for s in self.sessions if after < s.index <= until]
+        return tuple(sorted({*found, *window[len(window) - recent :]}))
+
+    def rows(self, sessions: Iterable[int], *, departure: int) -> tuple[Row, ...]:
+        """The user's turns of these sessions, in time order."""
+        return tuple(
+            Row(id=_row_id(at), text=text, at=at, source="user", departure=index <= departure)
+            for index in sorted(sessions)
+            for at, text in self._turns[index].items()
+        )
+
+    def relevance(self, query: str, rows: Sequence[Row]) -> tuple[str, ...]:
+        """These rows from the most relevant to the least; those without a common word last, newest first."""
+        wanted = {row.at for row in rows}
+        matched = [at for at in self._ranked("rows", query, 0, (self.last + 1) * CLOCK) if at in wanted]
+        rest = sorted(wanted.difference(matched), reverse=True)
+        return tuple(_row_id(at) for at in (*matched, *rest))
+
+    def _ranked(self, table: str, query: str, first: int, last: int) -> list[int]:
+        words = dict.fromkeys(_WORD.findall(query.casefold()))
+        if not words:
+            return []
+        # Each word is quoted, so that none is read as an operator of the query language.
+        match = " OR ".join(f'"{word}"' for word in words)
+        sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rank, rowid"  # noqa: S608
+        return [rowid for (rowid,) in self._db.execute(sql, (match, first, last))]
+
+
+def _row_id(at: int) -> str:
+    return f"s{at // CLOCK}.t{at % CLOCK}"
+
+
+def checkpoints(
+    episodes: Iterable[Episode],
+    *,
+    memora: MemoraSettings | None = None,
+    stale: StaleSettings | None = None,
+    manbench: ManBenchSettings | None = None,
+) -> Iterator[tuple[Episode, Checkpoint]]:
+    """Each episode with its checkpoint; episodes over one history share its index when they come together."""
+    history: History | None = None
+    try:
+        for episode in episodes:
+            if episode.benchmark == "manbench":
+                yield episode, candidates(episode, (manbench or ManBenchSettings()).budget)
+                continue
+            if history is None or history.sessions is not episode.sessions:
+                if history is not None:
+                    history.close()
+                history = History(episode.sessions)
+            if episode.benchmark == "memora":
+                yield episode, memora_checkpoint(episode, history, memora or MemoraSettings())
+            else:
+                yield episode, stale_checkpoint(episode, history, stale or StaleSettings())
+    finally:
+        if history is not None:
+            history.close()
+
+
+def checkpoint(episode: Episode) -> Checkpoint:
+    """One episode's checkpoint with the paper's settings."""
+    with closing(checkpoints([episode])) as made:
+        return next(made)[1]
+
+
+def memora_checkpoint(episode: Episode, history: History, settings: MemoraSettings) -> Checkpoint:
+    """Sessions retrieved for the question on each side of the departure, as rows."""
+    (question,) = episode.tasks
+    before = history.sessions_for(
+        question,
+        after=history.sessions[0].index - 1,
+        until=episode.departure,
+        ranked=settings.retrieved_before,
+        recent=settings.recent_before,
+    )
+    after = history.sessions_for(
+        question,
+        after=episode.departure,
+        until=history.last,
+        ranked=settings.retrieved_after,
+        recent=settings.recent_after,
+    )
+    return _over(episode, history, (*before, *after), settings.budget)
+
+
+def stale_checkpoint(episode: Episode, history: History, settings: StaleSettings) -> Checkpoint:
+    """Every session as rows; each probe ranks them."""
+    return _over(episode, history, [s.index for s in history.sessions], settings.budget)
+
+
+def candidates(episode: Episode, budget: Budget) -> Checkpoint:
+    """ManBench: the two candidates, newest first."""
+    order = tuple(row.id for row in sorted(episode.rows, key=lambda row: -row.at))
+    return Checkpoint(
+        tasks=episode.tasks,
+        rows=episode.rows,
+        relevance=(order,) * len(episode.tasks),
+        budget=budget,
+        now=max((row.at for row in episode.rows), default=0) + 1,
+        task_version=episode.task_version,
+    )
+
+
+def _over(episode: Episode, history: History, sessions: Iterable[int], budget: Budget) -> Checkpoint:
+    rows = history.rows(sessions, departure=episode.departure)
+    return Checkpoint(
+        tasks=episode.tasks,
+        rows=rows,
+        relevance=tuple(history.relevance(task, rows) for task in episode.tasks),
+        budget=budget,
+        now=(history.last + 1) * CLOCK,
+    )

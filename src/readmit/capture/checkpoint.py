@@ -1,0 +1,34 @@
+"""``D_a``: the departure checkpoint (paper, "Capture a return-cycle checkpoint").
+
+The log never changes, so a checkpoint need not copy what it covers: it holds the epoch and one digest over
+every event the agent could see, receipts included. Read the same events again and the digest tells whether
+they are the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.records.canonical import digest_of_set
+from readmit.records.events import Checkpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from readmit.records.events import Event
+    from readmit.records.identity import Identity
+
+
+def checkpoint(identity: Identity, seen: Sequence[Event], *, id: str, epoch: int, at: datetime) -> Checkpoint:
+    """Seal what an identity can see at an epoch."""
+    return Checkpoint(id=id, identity=identity, epoch=epoch, at=at, events=len(seen), digest=_digest(seen))
+
+
+def unchanged(departed: Checkpoint, seen: Sequence[Event]) -> bool:
+    """Whether the events up to departure are still the ones the checkpoint covers."""
+    return departed.events == len(seen) and departed.digest == _digest(seen)
+
+
+def _digest(seen: Sequence[Event]) -> str:
+    return digest_of_set(event.digest for event in seen)

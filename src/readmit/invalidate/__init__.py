@@ -1,0 +1,1 @@
+"""What has lost its standing since it was recorded, and through what."""

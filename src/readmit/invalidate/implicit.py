@@ -1,0 +1,83 @@
+"""Implicit invalidation from stored verdicts (paper, "From a possible dependency to a confirmed invalidation").
+
+A verdict counts only if the code finds both quotes where they are said to be and the observation is later than
+the item. What does not count leaves the pair unsettled; an unsettled pair is a suspicion. The latest confirmed
+invalidator wins.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.records.decisions import Cause
+from readmit.records.events import Event, EventKind, Suspect
+from readmit.records.items import Obligation
+from readmit.records.reasons import Reason
+from readmit.records.verdicts import Answer, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Set
+
+    from readmit.records.policy import Policy
+    from readmit.records.snapshot import Held, Sighting, Snapshot
+
+
+def use_of(snapshot: Snapshot) -> str:
+    """The returning use, as verdicts name it."""
+    return "/".join((snapshot.identity.task, snapshot.identity.role, snapshot.purpose or ""))
+
+
+def critical_dependencies(snapshot: Snapshot) -> frozenset[str]:
+    """``K`` of everything that may still be owed. Too wide is safe here: it only keeps more suspicions."""
+    duties = (held.item for held in snapshot.state.held.values())
+    return frozenset(name for duty in duties if isinstance(duty, Obligation) for name in duty.critical)
+
+
+def judged(held: Held, snapshot: Snapshot, policy: Policy, critical: Set[str]) -> Iterator[Cause]:
+    """What verdicts and unsettled suspicions say of one item."""
+    latest: dict[str, Event] = {}
+    use = use_of(snapshot)
+    for event in held.marks:
+        match event.payload:
+            case Suspect(pair=pair):
+                latest.setdefault(pair.evidence, event)
+            case Verdict(pair=pair, use=meant) if meant in ("", use):
+                latest[pair.evidence] = event
+    confirmed: list[tuple[int, Cause]] = []
+    for digest, event in latest.items():
+        sighting = snapshot.evidence.get(digest)
+        standing = _standing(event, held, sighting, snapshot.evidence, policy)
+        if standing is Answer.INVALIDATES and sighting is not None and isinstance(event.payload, Verdict):
+            note = event.payload.premise or event.payload.evidence_quote
+            cause = Cause(reason=Reason.PREMISE_CHANGED, epoch=event.epoch, ref=digest, by=event.by, note=note)
+            confirmed.append((sighting.epoch, cause))
+        elif standing is Answer.UNSURE and (policy.on_unsure == "exclude" or critical.intersection(held.item.supports)):
+            yield Cause(reason=Reason.SUSPECTED, epoch=event.epoch, ref=digest, by=event.by)
+    if confirmed:
+        yield max(confirmed, key=lambda entry: entry[0])[1]
+
+
+def _standing(
+    event: Event, held: Held, sighting: Sighting | None, evidence: Mapping[str, Sighting], policy: Policy
+) -> Answer:
+    verdict = event.payload
+    if event.kind is EventKind.SUSPECT or not isinstance(verdict, Verdict):
+        return Answer.UNSURE
+    if verdict.confidence < policy.min_confidence:
+        return Answer.UNSURE
+    if verdict.answer is Answer.INVALIDATES and not _grounded(verdict, held, sighting, evidence):
+        return Answer.UNSURE
+    return verdict.answer
+
+
+def _grounded(verdict: Verdict, held: Held, sighting: Sighting | None, evidence: Mapping[str, Sighting]) -> bool:
+    if sighting is None or not sighting.intact or sighting.epoch <= held.epoch:
+        return False
+    own = [held.item.text]
+    own += [evidence[r.evidence].text for r in held.item.receipts if r.evidence in evidence]
+    return any(_quoted(verdict.item_quote, text) for text in own) and _quoted(verdict.evidence_quote, sighting.text)
+
+
+def _quoted(quote: str, text: str) -> bool:
+    wanted = " ".join(quote.split())
+    return bool(wanted) and wanted in " ".join(text.split())

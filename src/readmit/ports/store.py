@@ -1,0 +1,145 @@
+"""What the workspace needs of a store: an append-only log with an audience, and an audit trail.
+
+Every method speaks of one workspace. An implementation keeps the workspace in every key it writes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from readmit.records.events import Draft, Event, EventKind
+    from readmit.records.identity import Identity
+    from readmit.records.items import Item
+    from readmit.records.snapshot import Sighting
+
+
+class AuditRow(NamedTuple):
+    """A stored row: its position, the return it belongs to, what it is about, its canonical bytes and its hash."""
+
+    seq: int
+    return_id: str
+    kind: str
+    item: str
+    body: bytes
+    hash: bytes
+
+
+class ChainHead(NamedTuple):
+    """The end of the audit chain."""
+
+    seq: int
+    hash: bytes
+
+
+class StoredDecision(NamedTuple):
+    """A past decision: its canonical bytes, its envelope if it was admitted, and where its rows are."""
+
+    body: bytes
+    envelope: bytes | None
+    first: int
+    last: int
+
+
+class Audit(Protocol):
+    """The audit trail: append-only rows, chained by hash."""
+
+    @property
+    def head(self) -> ChainHead:
+        """The end of the chain."""
+
+    def append(self, return_id: str, rows: Iterable[tuple[str, str, bytes]]) -> ChainHead:
+        """Add rows ``(kind, item, canonical bytes)`` and return the new head."""
+
+    def decide(self, return_id: str, stored: StoredDecision) -> None:
+        """File a decision beside its rows."""
+
+    def decision(self, return_id: str) -> StoredDecision | None:
+        """A past decision."""
+
+    def sign(self, seq: int, envelope: bytes) -> None:
+        """File a signed head."""
+
+    def signed_head(self) -> tuple[int, bytes] | None:
+        """The newest signed head."""
+
+    def rows(self, *, first: int = 1, last: int | None = None) -> Iterator[AuditRow]:
+        """Stored rows in order, unchecked."""
+
+    def verified(self) -> Iterator[AuditRow]:
+        """Every row, with the chain checked along the way."""
+
+
+class Log(Protocol):
+    """The log of one workspace."""
+
+    workspace: str
+
+    @property
+    def audit(self) -> Audit:
+        """The audit trail of the same workspace, in the same transactions."""
+
+    def atomic(self) -> AbstractContextManager[None]:
+        """All or nothing, durable when the outermost ends."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Several reads of one consistent state."""
+
+    def close(self) -> None:
+        """Let go of the storage."""
+
+    @property
+    def head(self) -> int:
+        """The current epoch."""
+
+    def append(self, drafts: Sequence[Draft], *, now: datetime) -> list[int]:
+        """Commit events in order and return their epochs. An id already used for the same content is a no-op."""
+
+    def seen(self, identity: Identity, *, since: int = 0, until: int) -> list[Event]:
+        """Events on the state that an identity can see, in order."""
+
+    def observations(self, identity: Identity, *, since: int = 0, until: int) -> list[Event]:
+        """Raw observations that an identity can see, in order."""
+
+    def evidence_behind(self, identity: Identity, *, since: int = 0, until: int) -> dict[str, Sighting]:
+        """The evidence bound to items that an identity can see, rehashed."""
+
+    def evidence_for(self, items: Iterable[int]) -> dict[str, Sighting]:
+        """The evidence bound to items recorded at these epochs, rehashed."""
+
+    def sighting(self, digest: str) -> dict[str, Sighting]:
+        """One piece of evidence, rehashed; empty if none is filed under the digest."""
+
+    def about(self, items: Iterable[str], *, until: int) -> list[Event]:
+        """Everything that concerns these items, visible or not, in order."""
+
+    def in_slot(self, task: str | None, slot: str, *, until: int) -> list[Event]:
+        """Every item recorded about a slot, visible or not, in order."""
+
+    def item(self, item_id: str) -> Item:
+        """An item by id."""
+
+    def evidence(self, digest: str) -> Event:
+        """Stored evidence by digest."""
+
+    def event(self, epoch: int) -> Event:
+        """The event at a position of the log."""
+
+    def named(self, event_id: str) -> Event | None:
+        """The event with a caller-given id, if any."""
+
+    def milestones(self, kind: EventKind, key: str = "", *, until: int | None = None) -> list[Event]:
+        """Events of a kind that belong to the workspace as a whole, a task or an agent, in order."""
+
+    def latest(self, kind: EventKind, key: str = "", *, until: int | None = None) -> Event | None:
+        """The last of ``milestones``."""
+
+    def invalidations(self, by: str, *, since: datetime) -> int:
+        """How many lifecycle events a principal wrote since a moment."""
+
+    def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
+        """The log itself, one event at a time, with its chain checked."""

@@ -1,0 +1,1 @@
+"""Where a workspace lives: SQLite by default."""

@@ -1,0 +1,35 @@
+"""Whom an event reaches, as rows of the audience index. Pure.
+
+An empty string stands for "any". An identity sees an event if one row matches it with any of task,
+principal and role replaced by "any", so a scope with several principals and roles becomes their product.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.records.identity import Identity
+    from readmit.records.items import Scope
+
+ANY = ""
+STATE = "state"
+OBSERVATION = "observation"
+
+Row = tuple[str, str, str]
+"""Task, principal, role."""
+
+
+def rows_of(scope: Scope) -> Iterator[Row]:
+    """The audience of a scope."""
+    task = scope.task or ANY
+    for principal, role in product(scope.principals or (ANY,), scope.roles or (ANY,)):
+        yield task, principal, role
+
+
+def keys_of(identity: Identity) -> tuple[str, ...]:
+    """The index values that an identity matches: task, any, principal, any, role, any."""
+    return identity.task, ANY, identity.principal, ANY, identity.role, ANY

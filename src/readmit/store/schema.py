@@ -1,0 +1,138 @@
+"""The SQLite schema as numbered migrations.
+
+``event`` is the log. Everything else about state is an index over it, written in the same transaction:
+``audience`` answers "what can this identity see" without touching the rest of the store, ``about`` answers
+"what happened to this item", ``binding`` leads from an item to its evidence.
+
+A row's key is ``workspace number << 40 | position``: one integer seek, and no row of one workspace lies
+within another's range.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from readmit.records.errors import StoreError
+
+APPLICATION_ID = 0x72646D74  # "rdmt"
+SHIFT = 40
+
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE workspace (
+        ws INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        head INTEGER NOT NULL DEFAULT 0,
+        link BLOB NOT NULL,
+        audit INTEGER NOT NULL DEFAULT 0,
+        audit_hash BLOB NOT NULL
+    );
+    CREATE TABLE event (
+        pos INTEGER PRIMARY KEY,
+        id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        by TEXT NOT NULL,
+        at TEXT NOT NULL,
+        learnt TEXT NOT NULL,
+        body BLOB NOT NULL,
+        digest TEXT NOT NULL,
+        link BLOB NOT NULL
+    );
+    CREATE TABLE name (
+        ws INTEGER NOT NULL, id TEXT NOT NULL, epoch INTEGER NOT NULL,
+        PRIMARY KEY (ws, id)
+    ) WITHOUT ROWID;
+    CREATE TABLE audience (
+        ws INTEGER NOT NULL, class TEXT NOT NULL, task TEXT NOT NULL,
+        principal TEXT NOT NULL, role TEXT NOT NULL, epoch INTEGER NOT NULL,
+        PRIMARY KEY (ws, class, task, principal, role, epoch)
+    ) WITHOUT ROWID;
+    CREATE TABLE about (
+        ws INTEGER NOT NULL, item TEXT NOT NULL, epoch INTEGER NOT NULL,
+        PRIMARY KEY (ws, item, epoch)
+    ) WITHOUT ROWID;
+    CREATE TABLE slot_reach (
+        ws INTEGER NOT NULL, task TEXT NOT NULL, slot TEXT NOT NULL,
+        principal TEXT NOT NULL, role TEXT NOT NULL,
+        PRIMARY KEY (ws, task, slot, principal, role)
+    ) WITHOUT ROWID;
+    CREATE TABLE slot_item (
+        ws INTEGER NOT NULL, task TEXT NOT NULL, slot TEXT NOT NULL, epoch INTEGER NOT NULL,
+        PRIMARY KEY (ws, task, slot, epoch)
+    ) WITHOUT ROWID;
+    CREATE TABLE filed (
+        ws INTEGER NOT NULL, digest TEXT NOT NULL, epoch INTEGER NOT NULL,
+        PRIMARY KEY (ws, digest)
+    ) WITHOUT ROWID;
+    CREATE TABLE binding (
+        ws INTEGER NOT NULL, item INTEGER NOT NULL, evidence INTEGER NOT NULL,
+        PRIMARY KEY (ws, item, evidence)
+    ) WITHOUT ROWID;
+    CREATE TABLE milestone (
+        ws INTEGER NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, epoch INTEGER NOT NULL,
+        PRIMARY KEY (ws, kind, key, epoch)
+    ) WITHOUT ROWID;
+    CREATE TABLE invalidation (
+        ws INTEGER NOT NULL, by TEXT NOT NULL, learnt TEXT NOT NULL, epoch INTEGER NOT NULL,
+        PRIMARY KEY (ws, by, learnt, epoch)
+    ) WITHOUT ROWID;
+    CREATE TABLE decision (
+        ws INTEGER NOT NULL, return_id TEXT NOT NULL, body BLOB NOT NULL, envelope BLOB,
+        first INTEGER NOT NULL, last INTEGER NOT NULL,
+        PRIMARY KEY (ws, return_id)
+    ) WITHOUT ROWID;
+    CREATE TABLE audit (
+        pos INTEGER PRIMARY KEY,
+        return_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        item TEXT NOT NULL,
+        body BLOB NOT NULL,
+        hash BLOB NOT NULL
+    );
+    CREATE TABLE audit_head (
+        ws INTEGER NOT NULL, seq INTEGER NOT NULL, envelope BLOB NOT NULL,
+        PRIMARY KEY (ws, seq)
+    ) WITHOUT ROWID;
+    """,
+)
+
+# The log and the audit are append-only, for other programs on the same file too.
+APPEND_ONLY = "".join(
+    f"""
+    CREATE TRIGGER IF NOT EXISTS {table}_{verb}_refused BEFORE {verb} ON {table}
+    BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END;
+    """
+    for table in ("event", "audit", "audit_head", "decision")
+    for verb in ("update", "delete")
+)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring a database to the newest schema, or refuse one that is not ours or is newer than this code."""
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if application != APPLICATION_ID and (application or tables):
+        raise StoreError("this SQLite file belongs to another program; name a new file")
+    if version > len(MIGRATIONS):
+        raise StoreError(
+            f"the store has schema {version}, this readmit knows {len(MIGRATIONS)}: install a newer readmit"
+        )
+    if version == len(MIGRATIONS):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have migrated while this one waited for the lock.
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        for number in range(version, len(MIGRATIONS)):
+            for statement in MIGRATIONS[number].split(";\n"):
+                connection.execute(statement)
+        for statement in APPEND_ONLY.split("END;"):
+            if statement.strip():
+                connection.execute(statement + "END;")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise

@@ -1,0 +1,368 @@
+"""The workspace log in SQLite: append, and read what an identity can see.
+
+Reads cost what they return: every query starts at an index entry of the workspace and never scans it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from readmit.records.base import utc
+from readmit.records.canonical import digest_of
+from readmit.records.errors import ConflictError, StoreError, UnknownError
+from readmit.records.events import DECODERS, INVALIDATING, Checkpoint, Draft, Event, EventKind, Rebase, body_of
+from readmit.records.decisions import Returned
+from readmit.records.evidence import Evidence, Experience
+from readmit.records.items import Item, decode_item
+from readmit.records.snapshot import Sighting
+from readmit.store.audit import AuditTrail
+from readmit.store.connection import Connection
+from readmit.store.reach import ANY, OBSERVATION, STATE, Row, keys_of, rows_of
+from readmit.store.schema import SHIFT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from readmit.records.identity import Identity
+
+_COLUMNS = "pos, id, kind, by, at, learnt, body, digest"
+_SEEN = """
+    SELECT ? + epoch FROM audience
+    WHERE ws = ? AND class = ? AND task IN (?, ?) AND principal IN (?, ?) AND role IN (?, ?)
+      AND epoch > ? AND epoch <= ?
+"""
+_MASK = (1 << SHIFT) - 1
+
+
+class SqliteLog:
+    """One workspace in one SQLite file. The workspace's number is in every key."""
+
+    def __init__(self, path: str | Path, workspace: str) -> None:
+        self.workspace = workspace
+        self.connection = Connection(path)
+        self._sql = self.connection.sql
+        self._ws = self._enroll(workspace)
+        self._base = self._ws << SHIFT
+        self.audit = AuditTrail(self.connection, self._ws)
+
+    def _enroll(self, workspace: str) -> int:
+        query = "SELECT ws FROM workspace WHERE name = ?"
+        row = self._sql.execute(query, (workspace,)).fetchone()
+        if row is None:
+            with self.connection.atomic():
+                # The name is part of the first link, so no two workspaces have a common chain.
+                genesis = hashlib.sha256(workspace.encode()).digest()
+                self._sql.execute(
+                    "INSERT INTO workspace (name, link, audit_hash) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                    (workspace, genesis, genesis),
+                )
+            row = self._sql.execute(query, (workspace,)).fetchone()
+        return int(row[0])
+
+    def atomic(self) -> AbstractContextManager[None]:
+        return self.connection.atomic()
+
+    def reading(self) -> AbstractContextManager[None]:
+        return self.connection.reading()
+
+    def close(self) -> None:
+        self.connection.close()
+
+    @property
+    def head(self) -> int:
+        """The current epoch."""
+        return int(self._sql.execute("SELECT head FROM workspace WHERE ws = ?", (self._ws,)).fetchone()[0])
+
+    # Writing.
+
+    def append(self, drafts: Sequence[Draft], *, now: datetime) -> list[int]:
+        """Commit events in order and return their epochs. An id already used for the same content is a no-op."""
+        with self.atomic():
+            head, link = self._sql.execute("SELECT head, link FROM workspace WHERE ws = ?", (self._ws,)).fetchone()
+            learnt = utc(now).isoformat()
+            epochs = []
+            start = head
+            for draft in drafts:
+                body, digest = body_of(draft)
+                known = self._known(draft, digest)
+                if known is None:
+                    head += 1
+                    link = _link(link, head, draft, learnt, digest)
+                    self._insert(head, draft, learnt, body, digest, link)
+                    known = head
+                epochs.append(known)
+            if head != start:
+                self._sql.execute("UPDATE workspace SET head = ?, link = ? WHERE ws = ?", (head, link, self._ws))
+        return epochs
+
+    def _known(self, draft: Draft, digest: str) -> int | None:
+        row = self._sql.execute("SELECT epoch FROM name WHERE ws = ? AND id = ?", (self._ws, draft.id)).fetchone()
+        if row is None and draft.kind is EventKind.OBSERVE:
+            # The same observation under another id is the same evidence.
+            row = self._sql.execute(
+                "SELECT epoch FROM filed WHERE ws = ? AND digest = ?", (self._ws, digest)
+            ).fetchone()
+        if row is None:
+            return None
+        stored = self._sql.execute("SELECT kind, digest FROM event WHERE pos = ?", (self._base + row[0],)).fetchone()
+        if stored != (draft.kind, digest):
+            raise ConflictError(f"id {draft.id!r} is already used for a different {stored[0]}; choose another id")
+        return int(row[0])
+
+    def _insert(self, epoch: int, draft: Draft, learnt: str, body: bytes, digest: str, link: bytes) -> None:
+        ws, sql = self._ws, self._sql
+        sql.execute(
+            "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (self._base + epoch, draft.id, draft.kind, draft.by, utc(draft.at).isoformat(), learnt, body, digest, link),
+        )
+        sql.execute("INSERT INTO name VALUES (?, ?, ?)", (ws, draft.id, epoch))
+        for item in draft.about:
+            sql.execute("INSERT INTO about VALUES (?, ?, ?)", (ws, item, epoch))
+        if draft.kind in INVALIDATING:
+            sql.execute("INSERT INTO invalidation VALUES (?, ?, ?, ?)", (ws, draft.by, learnt, epoch))
+        match draft.payload:
+            case Evidence() as evidence:
+                sql.execute("INSERT INTO filed VALUES (?, ?, ?)", (ws, digest, epoch))
+                self._reach(epoch, OBSERVATION, rows_of(evidence.scope))
+            case Item() as item:
+                self._bind(epoch, item)
+                self._reach(epoch, STATE, self._extend(epoch, item))
+            case Experience() as experience:
+                self._reach(epoch, STATE, [(ANY, experience.owner, ANY)])
+            case Rebase() as rebase:
+                self._reach(epoch, STATE, [(rebase.task, ANY, ANY)])
+                self._milestone(draft.kind, rebase.task, epoch)
+            case Checkpoint() as checkpoint:
+                self._milestone(draft.kind, checkpoint.identity.agent, epoch)
+            case Returned() as returned:
+                self._milestone(draft.kind, returned.request.identity.agent, epoch)
+            case _ if draft.about:
+                self._reach(epoch, STATE, {row for item in draft.about for row in self._reach_of(item)})
+            case _:
+                self._milestone(draft.kind, ANY, epoch)
+
+    def _bind(self, epoch: int, item: Item) -> None:
+        for digest in {receipt.evidence for receipt in item.receipts}:
+            self._sql.execute(
+                "INSERT INTO binding SELECT ws, ?, epoch FROM filed WHERE ws = ? AND digest = ?",
+                (epoch, self._ws, digest),
+            )
+
+    def _extend(self, epoch: int, item: Item) -> set[Row]:
+        """A new statement about a slot also reaches whoever could see an earlier one: theirs may be outdated by it."""
+        rows = set(rows_of(item.scope))
+        if item.slot is None:
+            return rows
+        task = item.scope.task or ANY
+        self._sql.execute("INSERT INTO slot_item VALUES (?, ?, ?, ?)", (self._ws, task, item.slot, epoch))
+        before = self._slot_reach(task, item.slot)
+        self._sql.executemany(
+            "INSERT INTO slot_reach VALUES (?, ?, ?, ?, ?)",
+            [(self._ws, task, item.slot, principal, role) for _, principal, role in rows - before],
+        )
+        return rows | before
+
+    def _slot_reach(self, task: str, slot: str) -> set[Row]:
+        found = self._sql.execute(
+            "SELECT principal, role FROM slot_reach WHERE ws = ? AND task = ? AND slot = ?", (self._ws, task, slot)
+        )
+        return {(task, principal, role) for principal, role in found}
+
+    def _reach_of(self, item_id: str) -> set[Row]:
+        item = self.item(item_id)
+        rows = set(rows_of(item.scope))
+        if item.slot is not None:
+            rows |= self._slot_reach(item.scope.task or ANY, item.slot)
+        return rows
+
+    def _reach(self, epoch: int, kind: str, rows: Iterable[Row]) -> None:
+        self._sql.executemany(
+            "INSERT OR IGNORE INTO audience VALUES (?, ?, ?, ?, ?, ?)",
+            [(self._ws, kind, *row, epoch) for row in rows],
+        )
+
+    def _milestone(self, kind: EventKind, key: str, epoch: int) -> None:
+        self._sql.execute("INSERT INTO milestone VALUES (?, ?, ?, ?)", (self._ws, kind, key, epoch))
+
+    # Reading.
+
+    def seen(self, identity: Identity, *, since: int = 0, until: int) -> list[Event]:
+        """Events on the state that an identity can see, in order."""
+        return self._seen(identity, STATE, since, until)
+
+    def observations(self, identity: Identity, *, since: int = 0, until: int) -> list[Event]:
+        """Raw observations that an identity can see, in order."""
+        return self._seen(identity, OBSERVATION, since, until)
+
+    def _seen(self, identity: Identity, kind: str, since: int, until: int) -> list[Event]:
+        query = f"SELECT {_COLUMNS} FROM event WHERE pos IN ({_SEEN}) ORDER BY pos"
+        return self._events(query, (self._base, self._ws, kind, *keys_of(identity), since, until))
+
+    def evidence_behind(self, identity: Identity, *, since: int = 0, until: int) -> dict[str, Sighting]:
+        """The evidence bound to items that an identity can see, rehashed."""
+        query = f"""
+            SELECT pos, by, body, digest FROM event WHERE pos IN (
+                SELECT {self._base} + evidence FROM binding WHERE ws = {self._ws} AND item IN (
+                    {_SEEN.replace("? + epoch", "epoch", 1)}
+                )
+            )
+        """
+        rows = self._sql.execute(query, (self._ws, STATE, *keys_of(identity), since, until))
+        return self._sightings(rows)
+
+    def evidence_for(self, items: Iterable[int]) -> dict[str, Sighting]:
+        """The evidence bound to items recorded at these epochs."""
+        found: dict[str, Sighting] = {}
+        for epoch in items:
+            query = """
+                SELECT pos, by, body, digest FROM event WHERE pos IN
+                (SELECT ? + evidence FROM binding WHERE ws = ? AND item = ?)
+            """
+            found |= self._sightings(self._sql.execute(query, (self._base, self._ws, epoch)))
+        return found
+
+    def sighting(self, digest: str) -> dict[str, Sighting]:
+        """One piece of evidence, rehashed; empty if none is filed under the digest."""
+        query = """
+            SELECT pos, by, body, digest FROM event
+            WHERE pos = ? + (SELECT epoch FROM filed WHERE ws = ? AND digest = ?)
+        """
+        return self._sightings(self._sql.execute(query, (self._base, self._ws, digest)))
+
+    def _sightings(self, rows: Iterable[Any]) -> dict[str, Sighting]:
+        base, sha = self._base, hashlib.sha256
+        return {
+            digest: Sighting(pos - base, by, sha(body).hexdigest() == digest, body) for pos, by, body, digest in rows
+        }
+
+    def about(self, items: Iterable[str], *, until: int) -> list[Event]:
+        """Everything that concerns these items, visible or not, in order."""
+        epochs: set[int] = set()
+        for item in items:
+            rows = self._sql.execute(
+                "SELECT epoch FROM about WHERE ws = ? AND item = ? AND epoch <= ?", (self._ws, item, until)
+            )
+            epochs.update(epoch for (epoch,) in rows)
+        return [self.event(epoch) for epoch in sorted(epochs)]
+
+    def in_slot(self, task: str | None, slot: str, *, until: int) -> list[Event]:
+        """Every item recorded about a slot, visible or not, in order."""
+        rows = self._sql.execute(
+            "SELECT epoch FROM slot_item WHERE ws = ? AND task = ? AND slot = ? AND epoch <= ? ORDER BY epoch",
+            (self._ws, task or ANY, slot, until),
+        ).fetchall()
+        return [self.event(epoch) for (epoch,) in rows]
+
+    def item(self, item_id: str) -> Item:
+        """An item by id."""
+        row = self._sql.execute(
+            "SELECT body FROM event WHERE pos = ? + (SELECT min(epoch) FROM about WHERE ws = ? AND item = ?)",
+            (self._base, self._ws, item_id),
+        ).fetchone()
+        if row is None:
+            raise UnknownError(f"no item {item_id!r} in workspace {self.workspace!r}; record it first")
+        return decode_item(row[0])
+
+    def evidence(self, digest: str) -> Event:
+        """Stored evidence by digest."""
+        row = self._sql.execute("SELECT epoch FROM filed WHERE ws = ? AND digest = ?", (self._ws, digest)).fetchone()
+        if row is None:
+            raise UnknownError(f"no evidence {digest!r} in workspace {self.workspace!r}; observe it first")
+        return self.event(row[0])
+
+    def event(self, epoch: int) -> Event:
+        """The event at a position of the log."""
+        found = self._events(f"SELECT {_COLUMNS} FROM event WHERE pos = ?", (self._base + epoch,))
+        if not found:
+            raise UnknownError(f"workspace {self.workspace!r} has no epoch {epoch}; its log ends at {self.head}")
+        return found[0]
+
+    def named(self, event_id: str) -> Event | None:
+        """The event with a caller-given id, if any."""
+        row = self._sql.execute("SELECT epoch FROM name WHERE ws = ? AND id = ?", (self._ws, event_id)).fetchone()
+        return None if row is None else self.event(row[0])
+
+    def milestones(self, kind: EventKind, key: str = ANY, *, until: int | None = None) -> list[Event]:
+        """Events of a kind that belong to the workspace as a whole, a task or an agent, in order."""
+        rows = self._sql.execute(
+            "SELECT epoch FROM milestone WHERE ws = ? AND kind = ? AND key = ? AND epoch <= ? ORDER BY epoch",
+            (self._ws, kind, key, _MASK if until is None else until),
+        ).fetchall()
+        return [self.event(epoch) for (epoch,) in rows]
+
+    def latest(self, kind: EventKind, key: str = ANY, *, until: int | None = None) -> Event | None:
+        """The last of ``milestones``."""
+        (epoch,) = self._sql.execute(
+            "SELECT max(epoch) FROM milestone WHERE ws = ? AND kind = ? AND key = ? AND epoch <= ?",
+            (self._ws, kind, key, _MASK if until is None else until),
+        ).fetchone()
+        return None if epoch is None else self.event(epoch)
+
+    def invalidations(self, by: str, *, since: datetime) -> int:
+        """How many lifecycle events a principal wrote since a moment."""
+        (count,) = self._sql.execute(
+            "SELECT count(*) FROM invalidation WHERE ws = ? AND by = ? AND learnt > ?",
+            (self._ws, by, utc(since).isoformat()),
+        ).fetchone()
+        return int(count)
+
+    def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
+        """The log itself, one event at a time, with its chain checked."""
+        last = self.head if until is None else until
+        link = self._link_at(since)
+        cursor = self._sql.execute(
+            f"SELECT {_COLUMNS}, link FROM event WHERE pos > ? AND pos <= ? ORDER BY pos",
+            (self._base + since, self._base + last),
+        )
+        expected = since
+        for *row, stored in cursor:
+            event = self._event(row)
+            expected += 1
+            draft = Draft(id=event.id, kind=event.kind, by=event.by, at=event.at, payload=event.payload)
+            link = _link(link, expected, draft, event.learnt.isoformat(), event.digest)
+            if event.epoch != expected or link != stored:
+                raise StoreError(f"the log is broken at epoch {expected}: an event was altered, removed or inserted")
+            yield event
+        if expected != last:
+            raise StoreError(f"the log ends at epoch {expected}, but its head is {last}: events were removed")
+
+    def _link_at(self, epoch: int) -> bytes:
+        if epoch == 0:
+            return hashlib.sha256(self.workspace.encode()).digest()
+        row = self._sql.execute("SELECT link FROM event WHERE pos = ?", (self._base + epoch,)).fetchone()
+        if row is None:
+            raise UnknownError(f"workspace {self.workspace!r} has no epoch {epoch}")
+        return bytes(row[0])
+
+    def _events(self, query: str, values: tuple[Any, ...]) -> list[Event]:
+        return [self._event(row) for row in self._sql.execute(query, values)]
+
+    def _event(self, row: Sequence[Any]) -> Event:
+        pos, name, kind, by, at, learnt, body, digest = row
+        actual = digest_of(body)
+        if actual != digest:
+            raise StoreError(f"event {pos - self._base} of {self.workspace!r} does not match its digest: it was altered")
+        kind = _KINDS[kind]
+        return Event(
+            epoch=pos - self._base,
+            id=name,
+            kind=kind,
+            by=by,
+            at=datetime.fromisoformat(at),
+            learnt=datetime.fromisoformat(learnt),
+            payload=DECODERS[kind](body),
+            digest=actual,
+        )
+
+
+_KINDS = {kind.value: kind for kind in EventKind}
+
+
+def _link(previous: bytes, epoch: int, draft: Draft, learnt: str, digest: str) -> bytes:
+    """The hash chain of the log: each link covers the whole event and the link before it."""
+    head = "\n".join((str(epoch), draft.id, draft.kind, draft.by, utc(draft.at).isoformat(), learnt, digest))
+    return hashlib.sha256(previous + head.encode()).digest()

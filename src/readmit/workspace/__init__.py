@@ -1,0 +1,1 @@
+"""The user's handle on a team's shared state."""

@@ -1,0 +1,141 @@
+"""An agent's handle: depart, come back, and its private bank."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from readmit.capture.checkpoint import checkpoint
+from readmit.records.base import Id
+from readmit.records.canonical import convert
+from readmit.records.decisions import Request
+from readmit.records.errors import QuarantineError, RecordError, UnknownError
+from readmit.records.events import Checkpoint, EventKind
+from readmit.records.evidence import Experience
+from readmit.workspace.exposing import checkpoint_named
+from readmit.workspace.returning import carry_out
+from readmit.workspace.returns import Return
+
+if TYPE_CHECKING:
+    from readmit.records.events import Event
+    from readmit.records.identity import Identity
+    from readmit.workspace.workspace import Workspace
+
+
+class Agent:
+    """One principal in one role on one task. Whoever calls has authenticated it."""
+
+    def __init__(self, workspace: Workspace, identity: Identity) -> None:
+        self._workspace = workspace
+        self._log = workspace.log
+        self.identity = identity
+
+    def depart(self, *, id: str | None = None, epoch: int | None = None) -> Checkpoint:
+        """Seal what this agent can see now, and quarantine its private bank.
+
+        For an agent that crashed, ``epoch`` says how far it had followed the log.
+        """
+        now = self._workspace.now()
+        with self._log.atomic():
+            head = self._log.head
+            at = head if epoch is None else epoch
+            if not 0 <= at <= head:
+                raise RecordError(f"epoch: {at} is not between 0 and {head}, the end of the log")
+            name = convert(id or secrets.token_hex(8), Id, what="id")
+            departed = checkpoint(self.identity, self._log.seen(self.identity, until=at), id=name, epoch=at, at=now)
+            known = self._log.named(f"depart:{name}")
+            if known is not None and isinstance(known.payload, Checkpoint) and known.payload.identity == self.identity:
+                # The same departure told twice: the first account stands.
+                return known.payload
+            self._workspace.append(EventKind.DEPART, departed, by=self.identity.principal, id=name)
+        return departed
+
+    def come_back(
+        self, *, purpose: str | None = None, checkpoint: str | None = None, id: str | None = None
+    ) -> Return:
+        """Decide what this agent may still act on. ``checkpoint`` names a departure other than its last one."""
+        departed = self._departed(checkpoint)
+        now, policy = self._workspace.now(), self._workspace.policy
+        return_id, instance, nonce = id or secrets.token_hex(8), secrets.token_hex(8), secrets.token_hex(16)
+
+        def ask(epoch: int) -> Request:
+            return convert(
+                Request(
+                    return_id=return_id,
+                    identity=self.identity,
+                    instance=instance,
+                    nonce=nonce,
+                    purpose=purpose,
+                    now=now,
+                    policy=policy,
+                    checkpoint=departed.id,
+                    epoch=epoch,
+                ),
+                Request,
+                what="return",
+            )
+
+        request, outcome = carry_out(self._log, departed, ask, self._workspace.signer)
+        return Return(self._workspace, request, outcome.decision, outcome.dispositions)
+
+    def remember(self, text: str, *, bound_to: str, id: str | None = None) -> str:
+        """Keep a private experience, usable only while the item it came from is."""
+        if self._away():
+            raise QuarantineError(f"{self.identity.principal!r} has departed: come back before remembering anything")
+        name = id or f"x{secrets.token_hex(8)}"
+        experience = Experience(id=name, owner=self.identity.principal, text=text, bound_to=bound_to)
+        self._workspace.append(EventKind.REMEMBER, experience, by=self.identity.principal, id=name)
+        return name
+
+    def recall(self) -> tuple[Experience, ...]:
+        """The private bank of an agent that has not departed. After a return, the bundle holds what came back."""
+        if self._away():
+            raise QuarantineError(
+                f"the private bank of {self.identity.principal!r} is quarantined until it comes back and its view "
+                "is exposed"
+            )
+        seen = self._log.seen(self.identity, until=self._log.head)
+        withheld = self._withheld()
+        return tuple(
+            event.payload
+            for event in seen
+            if isinstance(event.payload, Experience) and event.payload.id not in withheld
+        )
+
+    def _departed(self, name: str | None) -> Checkpoint:
+        if name is not None:
+            departed = checkpoint_named(self._log, name)
+            if departed.identity.principal != self.identity.principal:
+                raise UnknownError(f"departure {name!r} is not one of {self.identity.principal!r}")
+            return departed
+        event = self._away()
+        if event is None or not isinstance(event.payload, Checkpoint):
+            raise UnknownError(
+                f"{self.identity.principal!r} has not departed from {self.identity.task!r}: call depart() first, "
+                "with the epoch it had reached if it crashed"
+            )
+        return event.payload
+
+    def _away(self) -> Event | None:
+        """The departure that no exposed return has ended."""
+        departure = self._log.latest(EventKind.DEPART, self.identity.agent)
+        if departure is None:
+            return None
+        last = self._last_exposed()
+        return departure if last is None or last.epoch < departure.epoch else None
+
+    def _last_exposed(self) -> Event | None:
+        for event in reversed(self._log.milestones(EventKind.RETURN, self.identity.agent)):
+            exposed = self._log.named(f"expose:{event.id.removeprefix('return:')}")
+            if exposed is not None:
+                return exposed
+        return None
+
+    def _withheld(self) -> frozenset[str]:
+        """Experiences that the last return did not give back."""
+        exposed = self._last_exposed()
+        if exposed is None:
+            return frozenset()
+        decision = self._workspace.decision(exposed.id.removeprefix("expose:"))
+        returned = set() if decision.view is None else {one.id for one in decision.view.experiences}
+        return frozenset(note.experience for note in decision.experiences) - returned

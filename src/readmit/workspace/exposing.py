@@ -1,0 +1,151 @@
+"""Hand a view over, once, after checking everything again at that moment.
+
+The recheck and the mark "exposed" are one transaction: an event that lands between issue and exposure is either
+seen by the recheck or comes after the exposure.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.cycle import examine
+from readmit.records.canonical import canonical, decode
+from readmit.records.decisions import Envelope, ReturnView, Returned
+from readmit.records.errors import ExposureError, SealError, UnknownError
+from readmit.records.events import Draft, EventKind, Exposed
+from readmit.records.evidence import Experience
+from readmit.records.items import Item
+from readmit.records.reasons import Reason
+from readmit.seal import render
+from readmit.seal.recheck import recheck
+from readmit.seal.statement import open_view
+from readmit.seal.trust import trusted
+from readmit.seal.view import contents
+from readmit.workspace.loading import snapshot
+from readmit.workspace.returning import logger, sign_head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from readmit.ports.signer import Signer
+    from readmit.ports.store import Log
+    from readmit.records.events import Checkpoint
+    from readmit.records.identity import Identity
+    from readmit.records.policy import Policy
+
+
+class Bundle(msgspec.Struct, frozen=True):
+    """What the agent receives: the view, its items and its readmitted experiences."""
+
+    view: ReturnView
+    envelope: Envelope
+    items: tuple[Item, ...]
+    experiences: tuple[Experience, ...]
+
+    def markdown(self) -> str:
+        """For a prompt."""
+        return render.markdown(self.view, self.items, self.experiences)
+
+    def json(self) -> str:
+        """For a program."""
+        return render.json_bundle(self.view, self.items, self.experiences)
+
+
+def expose(
+    log: Log,
+    return_id: str,
+    *,
+    identity: Identity,
+    instance: str,
+    policy: Policy,
+    now: datetime,
+    signer: Callable[[], Signer],
+) -> Bundle:
+    """Check a view again and hand it over, or raise ``ExposureError``. Either way the audit has a row."""
+    with log.atomic():
+        failed, bundle = _recheck(log, return_id, identity, instance, policy, now)
+        entry = Exposed(return_id=return_id, instance=instance, refused=tuple(failed))
+        log.audit.append(return_id, [("refusal" if failed else "exposure", "", canonical(entry))])
+        if not failed:
+            draft = Draft(
+                id=f"expose:{return_id}", kind=EventKind.EXPOSE, by=identity.principal, at=now, payload=entry
+            )
+            log.append([draft], now=now)
+        sign_head(log, now, signer)
+    if bundle is None:
+        raise ExposureError(
+            f"view {return_id} was not exposed: {', '.join(failed)}. Return again to get a new decision", failed
+        )
+    return bundle
+
+
+def _recheck(
+    log: Log, return_id: str, identity: Identity, instance: str, policy: Policy, now: datetime
+) -> tuple[tuple[Reason, ...], Bundle | None]:
+    event = log.named(f"return:{return_id}")
+    stored = log.audit.decision(return_id)
+    if event is None or stored is None or not isinstance(event.payload, Returned):
+        raise UnknownError(f"no return {return_id!r} in workspace {log.workspace!r}")
+    if stored.envelope is None:
+        raise UnknownError(f"return {return_id!r} was {event.payload.kind}: it has no view to expose")
+    envelope = decode(stored.envelope, Envelope, what="envelope")
+    try:
+        view = open_view(envelope, trusted(log.milestones(EventKind.KEY), now))
+    except SealError:
+        return (Reason.SIGNATURE_INVALID,), None
+    departed = checkpoint_named(log, event.payload.request.checkpoint)
+    try:
+        return _examine(log, departed, view, envelope, identity, instance, policy, now)
+    except Exception:  # whatever failed, the agent gets nothing and the audit gets a row
+        logger.exception("exposure of %s failed", return_id)
+        return (Reason.INTERNAL_ERROR,), None
+
+
+def _examine(
+    log: Log,
+    departed: Checkpoint,
+    view: ReturnView,
+    envelope: Envelope,
+    identity: Identity,
+    instance: str,
+    policy: Policy,
+    now: datetime,
+) -> tuple[tuple[Reason, ...], Bundle | None]:
+    # The identity that asks is judged, not the one the view was issued to.
+    state = snapshot(log, departed, identity, epoch=log.head, purpose=view.purpose, now=now)
+    if not state.intact:
+        return (Reason.CHECKPOINT_ALTERED,), None
+    examined = examine(state, policy)
+    bank = [one.payload for one in state.state.bank if isinstance(one.payload, Experience)]
+    items = [state.state.held[named.id].item for named in view.items if named.id in state.state.held]
+    latest = log.latest(EventKind.RETURN, view.identity.agent)
+    failed = recheck(
+        view,
+        identity=identity,
+        instance=instance,
+        now=now,
+        head=log.head,
+        consumed=log.named(f"expose:{view.return_id}") is not None,
+        newest_return="" if latest is None else latest.id.removeprefix("return:"),
+        eligible={name: held.digest for name, held in examined.gated.eligible.items()},
+        owed=(*examined.owed.obligations, *examined.owed.mandatory),
+        items=items,
+        experiences=bank,
+        policy=policy,
+    )
+    if examined.owed.absent and Reason.COVERAGE_LOST not in failed:
+        failed = (*failed, Reason.COVERAGE_LOST)
+    if failed:
+        return failed, None
+    return (), Bundle(view, envelope, *contents(view, items, bank))
+
+
+def checkpoint_named(log: Log, name: str) -> Checkpoint:
+    """A departure checkpoint by id."""
+    event = log.named(f"depart:{name}")
+    if event is None:
+        raise UnknownError(f"no departure {name!r} in workspace {log.workspace!r}")
+    return event.payload  # type: ignore[return-value]  # the id's prefix says which payload it is

@@ -1,0 +1,136 @@
+"""Look back: explain any past return, and recompute it from the log."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.cycle import decide
+from readmit.gate.gates import authorized
+from readmit.gate.judge import distinct
+from readmit.records.canonical import canonical, decode, digest
+from readmit.records.decisions import Decision, Disposition, Envelope, Returned
+from readmit.records.errors import UnknownError
+from readmit.records.reasons import state_of
+from readmit.seal.statement import encode_view
+from readmit.workspace.exposing import checkpoint_named
+from readmit.workspace.loading import snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.ports.store import Log
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """One item in one past return."""
+
+    return_id: str
+    kind: str
+    disposition: Disposition
+    candidate: bool
+    """Whether the returning agent could see the item at all."""
+
+    def __str__(self) -> str:
+        return "; ".join(self.lines())
+
+    def lines(self) -> Iterator[str]:
+        """In words, one reason a line."""
+        one = self.disposition
+        if not one.causes:
+            yield from (f"{one.item}: {reason.doc}" for reason in one.reasons)
+        for cause in one.causes:
+            words = f"{one.item}: {cause.reason.doc}"
+            if cause.chain:
+                words += f" Chain: {' ← '.join((one.item, *cause.chain))}."
+            details = (
+                ("by", cause.ref),
+                ("at epoch", cause.epoch),
+                ("written by", cause.by),
+                ("because", cause.note),
+            )
+            words += "".join(f" {label} {value}," for label, value in details if value).rstrip(",")
+            yield words
+        for cause in one.overruled:
+            yield f"{one.item}: set aside by an overseer: {cause.reason}"
+
+
+def recorded(log: Log, return_id: str) -> tuple[Returned, Decision]:
+    """A past return as the log and the audit hold it."""
+    event = log.named(f"return:{return_id}")
+    stored = log.audit.decision(return_id)
+    if event is None or stored is None or not isinstance(event.payload, Returned):
+        raise UnknownError(f"no return {return_id!r} in workspace {log.workspace!r}; see `readmit audit list`")
+    return event.payload, decode(stored.body, Decision, what="decision")
+
+
+def dispositions(log: Log, return_id: str) -> Iterator[Disposition]:
+    """Every candidate of a past return, in log order."""
+    recorded(log, return_id)
+    stored = log.audit.decision(return_id)
+    if stored is not None:
+        for row in log.audit.rows(first=stored.first, last=stored.last):
+            if row.kind == "candidate":
+                yield decode(row.body, Disposition, what=f"audit row {row.seq}")
+
+
+def explain(log: Log, return_id: str, item_id: str) -> Explanation:
+    """Why an item was in or out of a past return."""
+    returned, decision = recorded(log, return_id)
+    for found in dispositions(log, return_id):
+        if found.item == item_id:
+            return Explanation(return_id, decision.kind, found, candidate=True)
+    item = log.item(item_id)
+    causes = tuple(authorized(item, returned.request.identity))
+    if not causes:
+        raise UnknownError(f"{item_id!r} was not a candidate: it was recorded after return {return_id!r}")
+    reasons = distinct(causes)
+    unseen = Disposition(item=item_id, digest=digest(item), state=state_of(reasons), reasons=reasons, causes=causes)
+    return Explanation(return_id, decision.kind, unseen, candidate=False)
+
+
+class Replay(msgspec.Struct, frozen=True):
+    """A past decision beside its recomputation."""
+
+    return_id: str
+    kind: str
+    candidates: int
+    differences: tuple[str, ...] = ()
+    skipped: str = ""
+    """Why it was not recomputed."""
+
+    @property
+    def matches(self) -> bool:
+        return not self.differences and not self.skipped
+
+
+def replay(log: Log, return_id: str) -> Replay:
+    """Recompute a past decision from the log and the stored verdicts, and compare bytes."""
+    returned, decision = recorded(log, return_id)
+    stored = log.audit.decision(return_id)
+    if returned.failed or stored is None:
+        return Replay(return_id, decision.kind, 0, skipped=f"the decision rests on a fault: {returned.failed}")
+    request = returned.request
+    departed = checkpoint_named(log, request.checkpoint)
+    state = snapshot(log, departed, request.identity, epoch=request.epoch, purpose=request.purpose, now=request.now)
+    outcome = decide(request, state, undecided=returned.undecided)
+    differences = []
+    if canonical(outcome.decision) != stored.body:
+        differences.append("decision")
+    rows = [row for row in log.audit.rows(first=stored.first, last=stored.last) if row.kind == "candidate"]
+    if len(rows) != len(outcome.rows):
+        differences.append(f"{len(rows)} candidates recorded, {len(outcome.rows)} recomputed")
+    differences += [
+        f"disposition of {row.item}" for row, again in zip(rows, outcome.rows, strict=False) if row.body != again
+    ]
+    if stored.envelope is not None and outcome.decision.view is not None:
+        envelope = decode(stored.envelope, Envelope, what="envelope")
+        if not _carries(envelope, encode_view(outcome.decision.view)):
+            differences.append("signed view")
+    return Replay(return_id, decision.kind, len(rows), tuple(differences))
+
+
+def _carries(envelope: Envelope, payload: bytes) -> bool:
+    return base64.b64encode(payload).decode("ascii") == envelope.payload

@@ -1,0 +1,83 @@
+"""The workspace's signing keys: private halves in a ring beside the file, trust in the log."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from readmit.records.errors import SealError
+from readmit.records.events import Draft, EventKind, KeyChange
+from readmit.seal.keys import FileRing, KeyRing, MemoryRing
+from readmit.seal.trust import current, revoke, rotation, trust, trusted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from readmit.ports.signer import Signer
+    from readmit.ports.store import Log
+    from readmit.records.events import Event
+
+OVERLAP = timedelta(days=1)
+"""How long views signed by a rotated key may still be exposed."""
+
+
+class Keys:
+    """Signing keys of one workspace."""
+
+    def __init__(self, log: Log, database: str | Path | None) -> None:
+        self._log = log
+        self._directory = None if database is None else FileRing.beside(database)
+        self._memory = MemoryRing()
+
+    def ensure(self, now: datetime) -> None:
+        """Give a new workspace its first key. An existing one whose keys are gone is left as it is: it cannot sign."""
+        with self._log.atomic():
+            if self._log.latest(EventKind.KEY) is None:
+                signer = self._ring(create=True).generate()
+                self._append([trust(signer.public, reason="first key")], now, by="owner")
+
+    def signer(self) -> Signer:
+        """The newest key that is trusted without an end and held here."""
+        ring = self._ring()
+        held = ring.keyids()
+        for key in current(self.changes()):
+            if key in held:
+                return ring.load(key)
+        raise SealError("no trusted signing key is held here; run `readmit keys rotate` where the workspace is managed")
+
+    def rotate(self, *, by: str, now: datetime, overlap: timedelta = OVERLAP) -> str:
+        """Sign with a new key from now on; views of the old ones can be exposed until the overlap ends."""
+        with self._log.atomic():
+            signer = self._ring(create=True).generate()
+            self._append(rotation(current(self.changes()), signer.public, now=now, overlap=overlap), now, by=by)
+        return signer.keyid
+
+    def revoke(self, key: str, *, by: str, reason: str, now: datetime) -> None:
+        """Trust nothing that a key signed, from this epoch on."""
+        known = {event.payload.key for event in self.changes() if isinstance(event.payload, KeyChange)}
+        if key not in known:
+            raise SealError(f"no key {key!r} in this workspace; `readmit keys list` shows them")
+        self._append([revoke(key, reason=reason)], now, by=by)
+
+    def changes(self) -> list[Event]:
+        return self._log.milestones(EventKind.KEY)
+
+    def trusted(self, now: datetime) -> Mapping[str, bytes]:
+        """Key id → raw public key of every key whose signatures count at ``now``."""
+        return trusted(self.changes(), now)
+
+    def _append(self, changes: Iterable[KeyChange], now: datetime, *, by: str) -> None:
+        drafts = [
+            Draft(id=f"key:{change.change}:{change.key[:32]}", kind=EventKind.KEY, by=by, at=now, payload=change)
+            for change in changes
+        ]
+        self._log.append(drafts, now=now)
+
+    def _ring(self, *, create: bool = False) -> KeyRing:
+        if self._directory is None:
+            return self._memory
+        if create and not self._directory.exists():
+            return FileRing.create(self._directory)
+        return FileRing.open(self._directory)

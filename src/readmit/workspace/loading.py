@@ -1,0 +1,89 @@
+"""Bring together what one return is judged against: ``D_a``, ``Δ``, evidence, and premises out of sight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.capture.checkpoint import unchanged
+from readmit.capture.fold import fold
+from readmit.records.events import EventKind, Suspect
+from readmit.records.snapshot import Delta, Snapshot, WorkState
+from readmit.records.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from readmit.ports.store import Log
+    from readmit.records.events import Checkpoint, Event
+    from readmit.records.identity import Identity
+    from readmit.records.snapshot import Held, Sighting
+
+
+def snapshot(
+    log: Log, departed: Checkpoint, identity: Identity, *, epoch: int, purpose: str | None, now: datetime
+) -> Snapshot:
+    """``C = D_a ⊕ Δ`` at an epoch."""
+    before = log.seen(departed.identity, until=departed.epoch)
+    change = delta(log, departed, identity, until=epoch)
+    state = fold(fold(WorkState(), before), change.events)
+    evidence = log.evidence_behind(departed.identity, until=epoch)
+    if identity != departed.identity:
+        evidence |= log.evidence_behind(identity, until=epoch)
+    background = _background(log, state.held, epoch)
+    if background.held:
+        evidence |= log.evidence_for(held.epoch for held in background.held.values())
+    _add_judged(log, (*state.held.values(), *background.held.values()), evidence)
+    return Snapshot(
+        identity=identity,
+        purpose=purpose,
+        now=now,
+        checkpoint=departed,
+        intact=unchanged(departed, before),
+        state=state,
+        evidence=evidence,
+        background=background,
+    )
+
+
+def delta(log: Log, departed: Checkpoint, identity: Identity, *, until: int) -> Delta:
+    """``Δ(t_d, t_r]``: the visible part of what happened since departure.
+
+    An agent that returns in another role also learns what that role could see before: to it, that is news.
+    """
+    events = {event.epoch: event for event in log.seen(departed.identity, since=departed.epoch, until=until)}
+    if identity != departed.identity:
+        known = {event.epoch for event in log.seen(departed.identity, until=departed.epoch)}
+        events |= {event.epoch: event for event in log.seen(identity, until=until) if event.epoch not in known}
+    return Delta(departed.epoch, until, tuple(events[epoch] for epoch in sorted(events)))
+
+
+def _background(log: Log, held: dict[str, Held], epoch: int) -> WorkState:
+    """Premises, however far down, that the identity cannot see, with everything that befell them."""
+    events: dict[int, Event] = {}
+    known: set[str] = set(held)
+    wanted = {premise for entry in held.values() for premise in entry.item.depends_on} - known
+    while wanted:
+        known |= wanted
+        found = log.about(wanted, until=epoch)
+        events |= {event.epoch: event for event in found}
+        items = fold(WorkState(), found).held.values()
+        for entry in items:
+            if entry.item.slot is not None:
+                later = log.in_slot(entry.item.scope.task, entry.item.slot, until=epoch)
+                events |= {event.epoch: event for event in later}
+            if entry.item.scope.task is not None:
+                starts = log.milestones(EventKind.REBASE, entry.item.scope.task, until=epoch)
+                events |= {event.epoch: event for event in starts}
+        wanted = {premise for entry in items for premise in entry.item.depends_on} - known
+    return fold(WorkState(), (events[number] for number in sorted(events)))
+
+
+def _add_judged(log: Log, held: Iterable[Held], evidence: dict[str, Sighting]) -> None:
+    """Observations that verdicts and suspicions speak of are needed to check their quotes."""
+    for entry in held:
+        for mark in entry.marks:
+            if isinstance(mark.payload, Verdict | Suspect):
+                digest = mark.payload.pair.evidence
+                if digest not in evidence:
+                    evidence |= log.sighting(digest)

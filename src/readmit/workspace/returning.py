@@ -1,0 +1,103 @@
+"""Carry out a return: read one state, decide, and commit decision, audit and log entry together.
+
+Deciding happens outside the write lock. If the log moved meanwhile, the return is decided again on the new
+state, the second time with the lock held, so every view is consistent with one epoch.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from readmit.cycle import Outcome, decide, refuse
+from readmit.ports.store import StoredDecision
+from readmit.records.canonical import canonical, digest_of
+from readmit.records.decisions import Returned
+from readmit.records.errors import SealError
+from readmit.records.events import Draft, EventKind
+from readmit.records.reasons import Reason
+from readmit.seal.statement import AuditHead, seal_head, seal_view
+from readmit.workspace.loading import snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from readmit.ports.signer import Signer
+    from readmit.ports.store import Log
+    from readmit.records.decisions import Envelope, Request
+    from readmit.records.events import Checkpoint
+
+logger = logging.getLogger("readmit")
+
+
+def carry_out(
+    log: Log, departed: Checkpoint, ask: Callable[[int], Request], signer: Callable[[], Signer]
+) -> tuple[Request, Outcome]:
+    """Decide a return and commit it. ``ask`` makes the request for the epoch that is judged."""
+    with log.reading():
+        request = ask(log.head)
+        outcome = _decide(log, departed, request)
+    with log.atomic():
+        if log.head != request.epoch:
+            request = ask(log.head)
+            outcome = _decide(log, departed, request)
+        return request, _commit(log, request, outcome, signer)
+
+
+def _decide(log: Log, departed: Checkpoint, request: Request) -> Outcome:
+    try:
+        state = snapshot(
+            log, departed, request.identity, epoch=request.epoch, purpose=request.purpose, now=request.now
+        )
+        return decide(request, state)
+    except Exception as error:  # whatever failed, the agent gets nothing and the audit gets a row
+        logger.exception("return %s failed", request.return_id)
+        return refuse(request, Reason.INTERNAL_ERROR, type(error).__name__)
+
+
+def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], Signer]) -> Outcome:
+    envelope: Envelope | None = None
+    if outcome.decision.view is not None:
+        try:
+            envelope = seal_view(outcome.decision.view, signer())
+        except SealError as error:
+            logger.error("return %s could not be signed: %s", request.return_id, error)
+            outcome = refuse(request, Reason.SIGNER_FAILED)
+    decision = outcome.decision
+    body = canonical(decision)
+    first = log.audit.head.seq + 1
+    rows = [("candidate", entry.item, row) for entry, row in zip(outcome.dispositions, outcome.rows, strict=True)]
+    rows += [("experience", note.bound_to, canonical(note)) for note in decision.experiences]
+    head = log.audit.append(request.return_id, [*rows, ("decision", "", body)])
+    sealed = None if envelope is None else canonical(envelope)
+    log.audit.decide(request.return_id, StoredDecision(body, sealed, first, head.seq))
+    fault = {Reason.INTERNAL_ERROR, Reason.SIGNER_FAILED}.intersection(decision.reasons)
+    returned = Returned(
+        request=request,
+        kind=decision.kind,
+        decision=digest_of(body),
+        undecided=decision.undecided,
+        failed=", ".join(sorted(fault)),
+    )
+    draft = Draft(
+        id=f"return:{request.return_id}",
+        kind=EventKind.RETURN,
+        by=request.identity.principal,
+        at=request.now,
+        payload=returned,
+    )
+    log.append([draft], now=request.now)
+    sign_head(log, request.now, signer)
+    return outcome
+
+
+def sign_head(log: Log, now: datetime, signer: Callable[[], Signer]) -> None:
+    """Sign the end of the audit chain. Without a signer the rows stand unsigned, and ``audit verify`` says so."""
+    head = log.audit.head
+    try:
+        signed = seal_head(AuditHead(workspace=log.workspace, seq=head.seq, hash=head.hash.hex(), at=now), signer())
+    except SealError as error:
+        logger.error("audit row %d could not be signed: %s", head.seq, error)
+        return
+    log.audit.sign(head.seq, canonical(signed))

@@ -1,0 +1,114 @@
+"""What may be written: references that exist, links without circles, principals within their rights.
+
+Checked inside the transaction that appends, so that a refused event changes nothing and two writers cannot
+pass each other.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from readmit.records.errors import ConflictError, NotAllowedError, RateError, RecordError, UnknownError
+from readmit.records.events import INVALIDATING, Dispute, Draft, EventKind, Overrule, Resolve, Supersede, Suspect
+from readmit.records.evidence import Experience
+from readmit.records.items import Frontier, Item, Obligation
+from readmit.records.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from readmit.ports.store import Log
+    from readmit.records.policy import Policy
+
+
+def check(log: Log, draft: Draft, policy: Policy, now: datetime) -> None:
+    """Raise unless the event may be appended."""
+    _check_writer(log, draft, policy, now)
+    match draft.payload:
+        case Item() as item:
+            _check_item(log, item)
+        case Supersede(target=target, successor=successor):
+            log.item(successor)
+            _check_circle(log, target, successor)
+        case Resolve() as resolve:
+            _check_resolution(log, resolve)
+        case Overrule(expires=expires):
+            if expires <= now:
+                raise RecordError(f"expires: {expires.isoformat()} has passed; give a moment in the future")
+        case Verdict(pair=pair) | Suspect(pair=pair):
+            log.evidence(pair.evidence)
+        case Experience() as experience:
+            log.item(experience.bound_to)
+    if not isinstance(draft.payload, Item):
+        for target in draft.about:
+            log.item(target)
+
+
+def _check_writer(log: Log, draft: Draft, policy: Policy, now: datetime) -> None:
+    if draft.kind is EventKind.OVERRULE and draft.by not in policy.overseers:
+        raise NotAllowedError(f"{draft.by!r} may not overrule: add it to the policy's overseers")
+    if draft.kind not in INVALIDATING:
+        return
+    if policy.writers and draft.by not in policy.writers:
+        raise NotAllowedError(f"{draft.by!r} may not {draft.kind} here: add it to the policy's writers")
+    since = now - timedelta(seconds=policy.invalidation_window_seconds)
+    if log.invalidations(draft.by, since=since) >= policy.invalidations_per_writer:
+        raise RateError(
+            f"{draft.by!r} wrote {policy.invalidations_per_writer} lifecycle events within "
+            f"{policy.invalidation_window_seconds} s, the policy's limit (invalidations_per_writer); "
+            "wait, or let an overseer raise it"
+        )
+
+
+def _check_item(log: Log, item: Item) -> None:
+    if item.scope.workspace != log.workspace:
+        raise RecordError(f"scope.workspace: {item.scope.workspace!r} is not this workspace, {log.workspace!r}")
+    for premise in item.depends_on:
+        if premise == item.id:
+            raise ConflictError(f"depends_on: {item.id!r} cannot be its own premise")
+        log.item(premise)
+    references = {"item", *item.depends_on, *item.supports}
+    for receipt in item.receipts:
+        log.evidence(receipt.evidence)
+        for name in receipt.binds:
+            if name not in references:
+                raise RecordError(
+                    f"receipts: {name!r} is neither 'item' nor a premise or dependency that {item.id!r} names"
+                )
+    if isinstance(item, Frontier) and not isinstance(log.item(item.obligation), Obligation):
+        raise RecordError(f"obligation: {item.obligation!r} is not an obligation")
+
+
+def _check_circle(log: Log, target: str, successor: str) -> None:
+    """Follow replacements from the successor: none may lead back to the target."""
+    seen: set[str] = set()
+    ahead = {successor}
+    while ahead:
+        if target in ahead:
+            raise ConflictError(
+                f"superseding {target!r} by {successor!r} would close a circle: "
+                f"{successor!r} was itself replaced, in the end, by {target!r}"
+            )
+        seen |= ahead
+        events = log.about(ahead, until=log.head)
+        ahead = {
+            event.payload.successor
+            for event in events
+            if isinstance(event.payload, Supersede) and event.payload.target in ahead
+        } - seen
+
+
+def _check_resolution(log: Log, resolve: Resolve) -> None:
+    dispute = disputed(log, resolve.dispute)
+    strangers = sorted(set(resolve.keep) - set(dispute.items))
+    if strangers:
+        raise RecordError(f"keep: {', '.join(strangers)} not in dispute {resolve.dispute!r}")
+
+
+def disputed(log: Log, name: str) -> Dispute:
+    """A dispute by its id."""
+    event = log.named(f"dispute:{name}")
+    if event is None or not isinstance(event.payload, Dispute):
+        raise UnknownError(f"no dispute {name!r} in workspace {log.workspace!r}; dispute the items first")
+    return event.payload
