@@ -1,0 +1,1 @@
+"""Sealing, opening, rechecking and rendering a Return View."""
