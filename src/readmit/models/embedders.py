@@ -9,6 +9,7 @@ Stored vectors belong to one workspace and one embedder; a text is embedded once
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import re
 import threading
@@ -101,11 +102,11 @@ class MiniLM:
         with self._loading:
             if self._loaded is None:
                 try:
-                    import onnxruntime
-                    from tokenizers import Tokenizer
+                    onnxruntime = importlib.import_module("onnxruntime")
+                    tokenizers = importlib.import_module("tokenizers")
                 except ImportError as error:
                     raise ModelError(f"{error.name} is not installed; run: {_INSTALL}") from None
-                tokenizer = Tokenizer.from_file(str(_verified(*self._TOKENIZER)))
+                tokenizer = tokenizers.Tokenizer.from_file(str(_verified(*self._TOKENIZER)))
                 tokenizer.enable_truncation(self._TOKENS)
                 tokenizer.enable_padding()
                 options = onnxruntime.SessionOptions()
