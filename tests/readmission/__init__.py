@@ -1,0 +1,1 @@
+"""Which private experiences come back."""
