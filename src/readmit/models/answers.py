@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.models.chat import shown, text_of
+from readmit.models.chat import failure, read_response, shown, text_of
 from readmit.models.jsonl import read_lines
+from readmit.ports.models import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+    from readmit.ports.models import Ask, Failure, Reply
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +89,13 @@ def read_answers(paths: Iterable[Path]) -> Answers:
         if lines.torn is not None:
             incomplete.append(f"{path.name}:{lines.torn}")
     return Answers(entries=entries, malformed=tuple(malformed), incomplete=tuple(incomplete))
+
+
+def result_of(ask: Ask, entry: Entry) -> Reply | Failure:
+    """What an entry means for the request it answers."""
+    if entry.error:
+        return failure(ask, Fault.UNAVAILABLE, f"{entry.where}: {entry.error}")
+    return read_response(ask, entry.body, replayed=True)
 
 
 def _entry(data: bytes, where: str) -> Entry | None:

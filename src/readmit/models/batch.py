@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.models.answers import Answers, Entry, read_answers
-from readmit.models.chat import Dialect, failure, read_response, request_body
+from readmit.models.answers import Answers, read_answers, result_of
+from readmit.models.chat import Dialect, Limit, request_body
+from readmit.models.extras import need
 from readmit.models.jsonl import append_missing, id_of, read_lines
-from readmit.ports.models import Failure, Fault, Reply
 from readmit.records.errors import ModelError, PendingAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Self
 
-    from readmit.ports.models import Ask
+    from readmit.ports.models import Ask, Failure, Reply
 
 REQUESTS = "requests.jsonl"
 RESPONSES = "responses*.jsonl"
@@ -46,16 +46,15 @@ class Batch:
         *,
         shared: bool = False,
         temperature: float | None = None,
-        limit: str = "max_completion_tokens",
+        limit: Limit = "max_completion_tokens",
     ) -> None:
         """Nothing is written before the first request that has no answer."""
-        if limit not in ("max_completion_tokens", "max_tokens"):
-            raise ModelError(f"limit: {limit!r} must be max_completion_tokens or max_tokens")
+        need("filelock", "models")
         self.name = model
         self.directory = Path(directory)
         self._shared = shared
         self._dialect = Dialect(temperature=temperature, limit=limit)
-        self._seen: tuple[tuple[str, int, int], ...] = ()
+        self._seen: dict[Path, tuple[int, int]] = {}
         self._answers = Answers(entries={})
 
     def ask(self, asks: Sequence[Ask]) -> list[Reply | Failure]:
@@ -71,7 +70,7 @@ class Batch:
         if unanswered:
             append_missing(self.directory / REQUESTS, unanswered)
             raise PendingAnswers(status(self.directory).waiting, str(self.directory))
-        return [_result(ask, entry) for ask, entry in zip(asks, found, strict=True) if entry is not None]
+        return [result_of(ask, entry) for ask, entry in zip(asks, found, strict=True) if entry is not None]
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -88,10 +87,9 @@ class Batch:
         return msgspec.json.encode({"custom_id": custom_id, "method": "POST", "url": URL, "body": body})
 
     def _current(self) -> Answers:
-        paths = list(self.directory.glob(RESPONSES))
-        seen = tuple(sorted((path.name, (stat := path.stat()).st_size, stat.st_mtime_ns) for path in paths))
+        seen = {path: _version(path) for path in self.directory.glob(RESPONSES)}
         if seen != self._seen:
-            self._answers, self._seen = read_answers(paths), seen
+            self._answers, self._seen = read_answers(seen), seen
         return self._answers
 
 
@@ -183,6 +181,15 @@ def waiting(directory: str | Path) -> Iterator[bytes]:
             yield line
 
 
+def _version(path: Path) -> tuple[int, int]:
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        # Replaced by its writer at this moment; it is looked at again with the next request.
+        return (0, 0)
+    return (stat.st_size, stat.st_mtime_ns)
+
+
 def _existing(directory: str | Path) -> Path:
     folder = Path(directory)
     if not folder.is_dir():
@@ -215,9 +222,3 @@ def _request_problems(folder: Path) -> Iterator[Problem]:
     if lines.torn is not None:
         message = "half a line, left by a run that died; the next run removes it"
         yield Problem(kind="incomplete", where=f"{REQUESTS}:{lines.torn}", message=message)
-
-
-def _result(ask: Ask, entry: Entry) -> Reply | Failure:
-    if entry.error:
-        return failure(ask, Fault.UNAVAILABLE, f"{entry.where}: {entry.error}")
-    return read_response(ask, entry.body, replayed=True)

@@ -16,6 +16,9 @@ from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
 MAX_ANSWER_CHARS = 200_000
 """An answer longer than this is refused unread."""
 
+Limit = Literal["max_completion_tokens", "max_tokens"]
+"""The field that bounds an answer: the current name, and the one that older servers know."""
+
 _MESSAGE_CHARS = 300
 
 
@@ -23,7 +26,7 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """What one server understands of the format. Servers differ; a refused field steps down to the next form."""
 
     structure: Literal["json_schema", "json_object", "plain"] = "json_schema"
-    limit: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
+    limit: Limit = "max_completion_tokens"
     temperature: float | None = None
 
     def without(self, complaint: str) -> Dialect | None:
@@ -102,9 +105,7 @@ def read_response(ask: Ask, body: bytes, *, milliseconds: int = 0, replayed: boo
         completion = msgspec.json.decode(body, type=_Completion)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # The decoder's message can quote the body, so it is left out.
-        return failure(
-            ask, Fault.MALFORMED, "the response is not a chat completion in JSON", milliseconds=milliseconds
-        )
+        return failure(ask, Fault.MALFORMED, "the response is not a chat completion in JSON", milliseconds=milliseconds)
     usage = _usage(ask, completion.usage, milliseconds)
     if not completion.choices:
         return Failure(fault=Fault.MALFORMED, message="the response holds no choice", usage=usage)

@@ -12,9 +12,11 @@ import asyncio
 import os
 import threading
 import time
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from readmit.models.extras import need
 from readmit.ports.models import Fault
 from readmit.records.errors import ModelError
 
@@ -56,6 +58,7 @@ class Endpoint:
         concurrency: int = 8,
     ) -> None:
         """Refuse at once what could not work later: a missing key, a limit below what is possible."""
+        need("openai", "models")
         limits = {"deadline": (deadline, 0.01), "overall": (overall, 0.01)}
         limits |= {"retries": (retries, 0), "concurrency": (concurrency, 1)}
         for field, (value, least) in limits.items():
@@ -139,11 +142,12 @@ class Endpoint:
 
     def _refused(self, error: openai.APIStatusError) -> CallError:
         message = error.message.replace(self._key, "***") if self._key else error.message
-        if error.status_code == 429:
+        if error.status_code == HTTPStatus.TOO_MANY_REQUESTS:
             return CallError(Fault.RATE_LIMITED, message)
-        if error.status_code >= 500:
+        if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return CallError(Fault.UNAVAILABLE, message)
-        return CallError(Fault.REFUSED, message, complaint=error.status_code in (400, 422))
+        complaint = error.status_code in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+        return CallError(Fault.REFUSED, message, complaint=complaint)
 
     def _started(self) -> tuple[asyncio.AbstractEventLoop, openai.AsyncOpenAI]:
         with self._starting:
@@ -155,10 +159,8 @@ class Endpoint:
             return self._loop, self._client
 
     def _connected(self) -> openai.AsyncOpenAI:
-        try:
-            import openai
-        except ImportError:
-            raise ModelError("openai is not installed; run: pip install 'readmit[models]'") from None
+        import openai
+
         return openai.AsyncOpenAI(
             base_url=self.base_url,
             api_key=self._key or "none",

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from readmit.models.endpoint import Endpoint
+from readmit.models.extras import need
 from readmit.models.openai_compatible import OpenAICompatible
 from readmit.records.errors import ModelError
 
@@ -39,6 +40,7 @@ class Gguf:
         overall: float = 7_200.0,
     ) -> None:
         """Check the file and name the model by its content, so that replaced weights are another model."""
+        need("xllamacpp", "gguf")
         self._path = Path(path)
         self._context = context
         self._concurrency = concurrency
@@ -72,10 +74,8 @@ class Gguf:
         self.close()
 
     def _served(self) -> OpenAICompatible:
-        try:
-            import xllamacpp
-        except ImportError:
-            raise ModelError("xllamacpp is not installed; run: pip install 'readmit[gguf]'") from None
+        import xllamacpp  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
         key = secrets.token_urlsafe(32)
         parameters = xllamacpp.CommonParams()
         parameters.model.path = str(self._path)

@@ -72,6 +72,8 @@ def append_missing(path: Path, lines: Mapping[str, bytes]) -> int:
             missing = [line for address, line in lines.items() if address not in present]
             if missing:
                 _append(path, b"".join(line + b"\n" for line in missing))
+    except TimeoutError:
+        raise ModelError(f"{path}: another process has been writing for {LOCK_SECONDS:g} s; is it stuck?") from None
     except OSError as error:
         raise ModelError(f"{path}: {error.strerror or error}; the directory must be writable") from None
     return len(missing)
@@ -79,10 +81,8 @@ def append_missing(path: Path, lines: Mapping[str, bytes]) -> int:
 
 def lock_of(path: Path) -> filelock.BaseFileLock:
     """The lock that every writer of a file takes."""
-    try:
-        import filelock
-    except ImportError:
-        raise ModelError("filelock is not installed; run: pip install 'readmit[models]'") from None
+    import filelock
+
     return filelock.FileLock(path.with_name(f".{path.name}.lock"), timeout=LOCK_SECONDS)
 
 

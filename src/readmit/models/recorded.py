@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.models.answers import Answers, Entry, read_answers
-from readmit.models.chat import failure, read_response, response_body
+from readmit.models.answers import Answers, Entry, read_answers, result_of
+from readmit.models.chat import response_body
+from readmit.models.extras import need
 from readmit.models.jsonl import append_missing
-from readmit.ports.models import Failure, Fault, Reply
+from readmit.ports.models import Reply
 from readmit.records.errors import ModelError, UnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-    from readmit.ports.models import Ask, Model
+    from readmit.ports.models import Ask, Failure, Model
 
 
 class Recorded:
@@ -45,7 +46,7 @@ class Recorded:
                 f"{self._path}: no recorded answer for prompt {first.prompt} of stage {first.stage}, "
                 f"model {self.name}, digest {first.digest(self.name)}{more}; record one with a real model"
             )
-        return [_result(ask, entry) for ask, entry in zip(asks, found, strict=True) if entry is not None]
+        return [result_of(ask, entry) for ask, entry in zip(asks, found, strict=True) if entry is not None]
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -67,6 +68,7 @@ class Recorder:
 
     def __init__(self, model: Model, path: str | Path) -> None:
         """Record ``model`` into the file ``path``."""
+        need("filelock", "models")
         self.name = model.name
         self._model = model
         self._path = Path(path)
@@ -125,9 +127,3 @@ def _only_model(answers: Answers, path: Path) -> str:
         said = f"of {len(names)} models" if names else "of a model they do not name"
         raise ModelError(f"{path}: answers {said}; say which with recorded:{path}?model=NAME")
     return str(names.pop())
-
-
-def _result(ask: Ask, entry: Entry) -> Reply | Failure:
-    if entry.error:
-        return failure(ask, Fault.UNAVAILABLE, f"{entry.where}: {entry.error}")
-    return read_response(ask, entry.body, replayed=True)

@@ -1,0 +1,180 @@
+"""What asking models takes, per stage, and a budget that stops before it is exceeded.
+
+A request is let through only if the budget can bear the most it could take: its size in bytes (no
+tokenizer makes more tokens than bytes) and its token limit. When the answer is in, the reservation gives
+way to what the provider reports. Where many requests at once do not fit by that measure, they are asked
+in smaller waves, so a budget is not lost to caution.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.models.chat import failure
+from readmit.ports.models import Failure, Fault, Reply
+from readmit.records.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from readmit.ports.models import Ask, Model
+
+# What a chat template adds around the messages.
+_TEMPLATE_TOKENS = 64
+
+
+class StageUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """What one stage has taken."""
+
+    stage: str
+    calls: int = 0
+    """Requests that were put to a provider."""
+    failed: int = 0
+    """Those that ended without an answer."""
+    replayed: int = 0
+    """Those that were answered from a store or a file; their tokens count as first reported."""
+    unreported: int = 0
+    """Those whose tokens the provider did not say. The budget counts the most they could have taken."""
+    input: int = 0
+    """Prompt tokens, cached ones included."""
+    cached: int = 0
+    output: int = 0
+    milliseconds: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and answer tokens."""
+        return self.input + self.output
+
+
+class Ledger:
+    """The account of one return, or of anything else that should be accounted together. Safe to share by threads."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        """Account without end, or stop before ``limit`` tokens are exceeded."""
+        if limit is not None and limit < 0:
+            raise ModelError(f"budget: {limit} tokens is below 0")
+        self.limit = limit
+        self._stages: dict[str, StageUsage] = {}
+        self._spent = 0
+        self._reserved = 0
+        self._settled = threading.Condition()
+
+    @property
+    def spent(self) -> int:
+        """Tokens that count against the limit: those reported, and the most that unreported calls could have taken."""
+        return self._spent
+
+    def stages(self) -> tuple[StageUsage, ...]:
+        """The account per stage, in the order of the stages' first requests."""
+        with self._settled:
+            return tuple(self._stages.values())
+
+    def total(self) -> StageUsage:
+        """The sum over all stages."""
+        stages = self.stages()
+        fields = [field for field in StageUsage.__struct_fields__ if field != "stage"]
+        return StageUsage(stage="total", **{field: sum(getattr(one, field) for one in stages) for field in fields})
+
+    def reserve(self, needs: Sequence[int]) -> int:
+        """Set tokens aside for as many leading requests as fit; how many those are.
+
+        None fit only when nothing else is under way that could still give tokens back.
+        """
+        with self._settled:
+            while True:
+                fitting, sum_ = 0, 0
+                for need in needs:
+                    if self.limit is not None and self._spent + self._reserved + sum_ + need > self.limit:
+                        break
+                    fitting, sum_ = fitting + 1, sum_ + need
+                if fitting or not self._reserved or not needs:
+                    self._reserved += sum_
+                    return fitting
+                self._settled.wait()
+
+    def release(self, need: int) -> None:
+        """Give back what was set aside for a request that was not asked after all."""
+        with self._settled:
+            self._reserved -= need
+            self._settled.notify_all()
+
+    def settle(self, result: Reply | Failure, need: int) -> None:
+        """Enter what a request has taken in place of what was set aside for it."""
+        usage = result.usage
+        # A provider that ran into the deadline has worked, and will be paid, without saying for what.
+        worked = isinstance(result, Reply) or result.fault is Fault.TIMEOUT
+        unreported = worked and usage.input + usage.output == 0
+        with self._settled:
+            self._reserved -= need
+            self._spent += need if unreported else usage.input + usage.output
+            so_far = self._stages.get(usage.stage) or StageUsage(stage=usage.stage)
+            self._stages[usage.stage] = StageUsage(
+                stage=usage.stage,
+                calls=so_far.calls + 1,
+                failed=so_far.failed + isinstance(result, Failure),
+                replayed=so_far.replayed + (isinstance(result, Reply) and result.replayed),
+                unreported=so_far.unreported + unreported,
+                input=so_far.input + usage.input,
+                cached=so_far.cached + usage.cached,
+                output=so_far.output + usage.output,
+                milliseconds=so_far.milliseconds + usage.milliseconds,
+            )
+            self._settled.notify_all()
+
+
+class Metered:
+    """A model whose every call is entered into a ledger, and not made where the ledger's limit could be exceeded."""
+
+    def __init__(self, model: Model, ledger: Ledger) -> None:
+        """Account ``model`` in ``ledger``. Several models may share one."""
+        self.name = model.name
+        self._model = model
+        self._ledger = ledger
+
+    def ask(self, asks: Sequence[Ask]) -> list[Reply | Failure]:
+        """Ask as many as the budget bears, in order; the rest fail unasked."""
+        results: list[Reply | Failure] = []
+        while len(results) < len(asks):
+            rest = asks[len(results) :]
+            needs = [most_tokens(ask) for ask in rest]
+            fitting = self._ledger.reserve(needs)
+            if not fitting:
+                return results + [self._unasked(ask) for ask in rest]
+            results += self._asked(rest[:fitting], needs[:fitting])
+        return results
+
+    def close(self) -> None:
+        """Close the metered model, if it can be."""
+        close = getattr(self._model, "close", None)
+        if close is not None:
+            close()
+
+    def _asked(self, asks: Sequence[Ask], needs: Sequence[int]) -> list[Reply | Failure]:
+        try:
+            replies = list(self._model.ask(asks))
+        except BaseException:
+            self._ledger.release(sum(needs))
+            raise
+        if len(replies) != len(asks):
+            self._ledger.release(sum(needs))
+            raise ModelError(
+                f"model {self.name}: {len(replies)} results for {len(asks)} requests; one each is required"
+            )
+        for reply, need in zip(replies, needs, strict=True):
+            self._ledger.settle(reply, need)
+        return replies
+
+    def _unasked(self, ask: Ask) -> Failure:
+        left = (self._ledger.limit or 0) - self._ledger.spent
+        message = f"not asked: {left} tokens are left of {self._ledger.limit}, and this could take {most_tokens(ask)}"
+        return failure(ask, Fault.BUDGET, message)
+
+
+def most_tokens(ask: Ask) -> int:
+    """The most tokens a request and its answer can take."""
+    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in (ask.system, ask.user))
+    return size + len(ask.schema) + _TEMPLATE_TOKENS + ask.max_tokens
