@@ -64,29 +64,6 @@ def choose(
         return _refused(Reason.BUDGET_SHORT, reached, "greedy" if policy.selection == "greedy" else "exact")
 
     fill = _fill(evidence, chosen, room) if policy.fill else ()
-    return _found(evidence, obligations, mandatory, chosen, fill, solver)
-
-
-def _fill(evidence: Sequence[Item], chosen: Sequence[Item], room: Room) -> tuple[Item, ...]:
-    """Eligible evidence beyond what coverage needs, newest first, as far as the remaining room allows."""
-    taken = {item.id for item in chosen}
-    room = room.after(chosen)
-    added: list[Item] = []
-    for item in reversed(evidence):
-        if item.id not in taken and room.fits(item):
-            added.append(item)
-            room = room.after([item])
-    return tuple(added)
-
-
-def _found(
-    evidence: Sequence[Item],
-    obligations: Sequence[Obligation],
-    mandatory: Sequence[Item],
-    chosen: Sequence[Item],
-    fill: Sequence[Item],
-    solver: Solver,
-) -> Selection:
     kept = set(_ids((*chosen, *fill)))
     items = (*mandatory, *(item for item in evidence if item.id in kept))
     return Selection(
@@ -99,6 +76,18 @@ def _found(
         solver=solver,
         report=report(obligations, supported(items)),
     )
+
+
+def _fill(evidence: Sequence[Item], chosen: Sequence[Item], room: Room) -> tuple[Item, ...]:
+    """Eligible evidence beyond what coverage needs, newest first, as far as the remaining room allows."""
+    taken = {item.id for item in chosen}
+    room = room.after(chosen)
+    added: list[Item] = []
+    for item in reversed(evidence):
+        if item.id not in taken and room.fits(item):
+            added.append(item)
+            room = room.after([item])
+    return tuple(added)
 
 
 def _refused(reason: Reason, report: CoverageReport, solver: Solver = "greedy") -> Selection:

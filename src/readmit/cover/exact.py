@@ -106,7 +106,7 @@ def _solve(
     if model.getInfo().primal_solution_status != SolutionStatus.kSolutionStatusFeasible:
         return "stopped", ()
     values = model.getSolution().col_value[: len(candidates)]
-    chosen = tuple(item for item, value in zip(candidates, values, strict=True) if value > 0.5)
+    chosen = tuple(item for item, value in zip(candidates, values, strict=True) if round(value))
     return ("optimal" if status == HighsModelStatus.kOptimal else "stopped"), chosen
 
 

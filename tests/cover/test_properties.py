@@ -1,0 +1,179 @@
+"""Greedy, exact and brute force against each other on random small instances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from readmit.cover.choose import choose
+from readmit.cover.coverage import critical, report, required, sufficient, supported
+from readmit.cover.exact import exact
+from readmit.cover.greedy import greedy
+from readmit.cover.room import Room, cost
+from readmit.records.canonical import canonical
+from readmit.records.policy import Policy
+from tests.cover.build import fact, obligation
+
+if TYPE_CHECKING:
+    from readmit.records.items import Fact, Item, Obligation
+
+DEPENDENCIES = st.lists(st.sampled_from("abcdef"), max_size=4, unique=True)
+SHARES = st.sampled_from([Decimal(0), Decimal("0.34"), Decimal("0.5"), Decimal("0.67"), Decimal(1)])
+
+
+@dataclass
+class Instance:
+    evidence: list[Fact]
+    obligations: list[Obligation]
+    policy: Policy
+
+    @property
+    def room(self) -> Room:
+        return Room.of(self.policy)
+
+    def enough(self, items: tuple[Item, ...]) -> bool:
+        return sufficient(report(self.obligations, supported(items)), self.policy)
+
+
+@st.composite
+def instances(draw: st.DrawFn) -> Instance:
+    supports = draw(st.lists(DEPENDENCIES, max_size=8))
+    evidence = [fact(f"m{at}", " ".join(each), draw(st.integers(0, 12))) for at, each in enumerate(supports)]
+    obligations = []
+    for at, needs in enumerate(draw(st.lists(DEPENDENCIES, max_size=4))):
+        vital = draw(st.lists(st.sampled_from(needs), unique=True)) if needs else []
+        obligations.append(obligation(f"o{at}", " ".join(needs), " ".join(vital)))
+    policy = Policy(
+        gamma=draw(SHARES),
+        rho=draw(SHARES),
+        max_items=draw(st.integers(0, 5)),
+        max_chars=draw(st.integers(0, 40)),
+        solver_milliseconds=60_000,
+    )
+    return Instance(evidence, obligations, policy)
+
+
+def brute_force(case: Instance) -> int | None:
+    """The least cost of a sufficient set within the room, by trying every set."""
+    costs = [
+        sum(map(cost, items))
+        for count in range(min(case.room.items, len(case.evidence)) + 1)
+        for items in combinations(case.evidence, count)
+        if case.enough(items) and sum(item.length for item in items) <= case.room.chars
+    ]
+    return min(costs, default=None)
+
+
+def slow_greedy(case: Instance) -> list[str]:
+    """The paper's rule, written down literally: every gain computed anew in every round, as exact cross products."""
+    owed, vital = required(case.obligations), critical(case.obligations)
+    chosen: list[Item] = []
+    while not case.enough(tuple(chosen)):
+        best: tuple[int, Item] | None = None
+        for item in sorted(case.evidence, key=lambda item: (cost(item), item.id)):
+            fresh = (set(item.supports) & owed) - supported(chosen)
+            gain = sum(2 if dependency in vital else 1 for dependency in fresh)
+            fits = len(chosen) < case.room.items and sum(m.length for m in [*chosen, item]) <= case.room.chars
+            if gain and fits and (best is None or gain * cost(best[1]) > best[0] * cost(item)):
+                best = gain, item
+        if best is None:
+            break
+        chosen.append(best[1])
+    return [item.id for item in chosen]
+
+
+@settings(max_examples=300, deadline=None)
+@given(instances())
+def test_greedy_follows_the_papers_rule(case: Instance) -> None:
+    chosen = greedy(case.evidence, case.obligations, case.policy, case.room)
+    assert [item.id for item in chosen] == slow_greedy(case)
+
+
+@settings(max_examples=300, deadline=None)
+@given(instances())
+def test_greedy_respects_every_budget(case: Instance) -> None:
+    chosen = greedy(case.evidence, case.obligations, case.policy, case.room)
+    assert len({item.id for item in chosen}) == len(chosen) <= case.policy.max_items
+    assert sum(item.length for item in chosen) <= case.policy.max_chars
+
+
+@settings(max_examples=200, deadline=None)
+@given(instances())
+def test_exact_agrees_with_brute_force(case: Instance) -> None:
+    cover = exact(case.evidence, case.obligations, case.policy, case.room)
+    least = brute_force(case)
+    assert cover.outcome == ("infeasible" if least is None else "found")
+    if least is not None:
+        assert cover.cheapest
+        assert case.enough(cover.items)
+        assert not case.room.after(cover.items).overdrawn
+        assert sum(map(cost, cover.items)) == least
+
+
+@settings(max_examples=200, deadline=None)
+@given(instances())
+def test_the_first_set_is_sufficient_exactly_when_one_exists(case: Instance) -> None:
+    cover = exact(case.evidence, case.obligations, case.policy, case.room, first=True)
+    assert cover.outcome == ("infeasible" if brute_force(case) is None else "found")
+    if cover.outcome == "found":
+        assert case.enough(cover.items)
+        assert not case.room.after(cover.items).overdrawn
+
+
+@settings(max_examples=200, deadline=None)
+@given(instances())
+def test_exact_is_never_beaten_by_greedy(case: Instance) -> None:
+    chosen = greedy(case.evidence, case.obligations, case.policy, case.room)
+    cover = exact(case.evidence, case.obligations, case.policy, case.room)
+    if cover.outcome == "infeasible":
+        assert not case.enough(chosen)
+    elif case.enough(chosen):
+        assert sum(map(cost, cover.items)) <= sum(map(cost, chosen))
+
+
+@settings(max_examples=150, deadline=None)
+@given(instances(), st.sampled_from(["greedy", "greedy_then_exact", "cheapest"]), st.booleans(), st.data())
+def test_same_inputs_same_bytes_and_all_constraints_hold(
+    case: Instance, selection: str, fill: bool, data: st.DataObject
+) -> None:
+    policy = Policy(
+        gamma=case.policy.gamma,
+        rho=case.policy.rho,
+        max_items=case.policy.max_items,
+        max_chars=case.policy.max_chars,
+        selection=selection,  # type: ignore[arg-type]
+        solver_milliseconds=60_000,
+        fill=fill,
+    )
+    mandatory = data.draw(st.sampled_from([[], case.obligations[:1]]))
+
+    def bytes_of(evidence: list[Fact]) -> bytes:
+        return canonical(
+            choose(evidence=evidence, obligations=case.obligations, mandatory=mandatory, absent=(), policy=policy)
+        )
+
+    # The order inside 'supports' is no input of the choice.
+    shuffled = [
+        fact(item.id, " ".join(data.draw(st.permutations(item.supports))), item.length) for item in case.evidence
+    ]
+    assert bytes_of(case.evidence) == bytes_of(case.evidence) == bytes_of(shuffled)
+
+    chosen = choose(evidence=case.evidence, obligations=case.obligations, mandatory=mandatory, absent=(), policy=policy)
+    if chosen.outcome != "found":
+        assert (chosen.items, chosen.cost) == ((), 0)
+        return
+    by_id: dict[str, Item] = {item.id: item for item in [*case.evidence, *mandatory]}
+    items = [by_id[name] for name in chosen.items]
+    assert chosen.report == report(case.obligations, supported(items))
+    assert sufficient(chosen.report, policy)
+    assert len(items) == len(set(chosen.items)) <= policy.max_items
+    assert sum(item.length for item in items) == chosen.chars <= policy.max_chars
+    assert sum(map(cost, items)) == chosen.cost
+    assert [name for name in chosen.items if name.startswith("m")] == sorted(
+        (name for name in chosen.items if name.startswith("m")), key=lambda name: int(name[1:])
+    )
