@@ -15,7 +15,7 @@ from readmit.bench.episodes import Budget, Checkpoint, Row
 from readmit.bench.settings import ManBenchSettings, MemoraSettings, StaleSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from readmit.bench.episodes import Episode, Session
 
@@ -96,7 +96,7 @@ def checkpoints(
     memora: MemoraSettings | None = None,
     stale: StaleSettings | None = None,
     manbench: ManBenchSettings | None = None,
-) -> Iterator[tuple[Episode, Checkpoint]]:
+) -> Generator[tuple[Episode, Checkpoint], None, None]:
     """Each episode with its checkpoint; episodes over one history share its index when they come together."""
     history: History | None = None
     try:

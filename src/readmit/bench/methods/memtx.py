@@ -18,6 +18,7 @@ authority 0.5. No model call.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,7 @@ class Beliefs:
     def __init__(self, rows: tuple[Row, ...], now: int) -> None:
         self._now = now
         self._rows = {row.id: row for row in rows}
+        self._slots: defaultdict[str, list[str]] = defaultdict(list)
         self.states: dict[str, State] = {}
         for row in sorted(rows, key=lambda r: (r.at, r.id)):
             self._write(row)
@@ -74,6 +76,7 @@ class Beliefs:
             self.states[row.id] = State.RAW
             return
         self.states[row.id] = self._checked(row)
+        self._slots[key(row)].append(row.id)
 
     def _checked(self, row: Row) -> State:
         if row.invalidated:
@@ -82,10 +85,10 @@ class Beliefs:
             return State.RAW
         if not row.holds_at(self._now):
             return State.TENTATIVE
-        # Dependencies are looked at before anything is displaced: a write that fails leaves no trace.
-        stable = self._stable(row)
-        settled = self._settle_conflicts(row) if stable else State.VALIDATED
-        return State.COMMITTED if stable and settled is None else settled or State.VALIDATED
+        # Dependencies are looked at before a conflict displaces anything: a write that fails leaves no trace.
+        if not self._stable(row):
+            return State.VALIDATED
+        return self._settle_conflicts(row) or State.COMMITTED
 
     def _settle_conflicts(self, row: Row) -> State | None:
         """The state a conflict leaves the row in, or None when nothing stands against it."""
@@ -108,12 +111,7 @@ class Beliefs:
         )
 
     def _committed_in_slot(self, row: Row) -> list[Row]:
-        name = key(row)
-        return [
-            self._rows[other]
-            for other, state in self.states.items()
-            if state is State.COMMITTED and key(self._rows[other]) == name
-        ]
+        return [self._rows[other] for other in self._slots[key(row)] if self.states[other] is State.COMMITTED]
 
     def _retract(self, target: str, state: State) -> None:
         if self.states.get(target) not in (State.COMMITTED, State.QUARANTINED):
