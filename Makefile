@@ -10,6 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --upgrade --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header --no-config --system-certs --quiet
 PYTEST_ARGS ?=
+ROOMS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -57,7 +58,7 @@ bench: setup ## Measure; writes docs/performance.md and benchmarks/results.json
 
 mutation: setup ## Mutation testing of gates, cover, seal and recheck (hours); ends with the survivors
 	$(PIP) --require-hashes -r requirements/mutation.txt
-	$(BIN)/python -m tests.mutation
+	$(BIN)/python -m tests.mutation $(ROOMS)
 
 lock: setup ## Pin the newest allowed dependencies, with hashes, for every platform and Python version
 	$(LOCK) --group dev --all-extras --output-file requirements/dev.txt

@@ -16,6 +16,8 @@ settings.register_profile(
     "ci", deadline=None, derandomize=False, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("thorough", parent=settings.get_profile("ci"), max_examples=2_000)
+# A mutant must be judged by the same examples as its neighbors.
+settings.register_profile("mutation", parent=settings.get_profile("ci"), derandomize=True, database=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 

@@ -30,7 +30,7 @@ TEXT = {".cfg", ".json", ".jsonl", ".md", ".py", ".sh", ".sql", ".toml", ".txt",
 OURS = sorted(
     path
     for path in [*ROOT.iterdir(), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))]
-    if path.is_file() and path.suffix in TEXT
+    if path.is_file() and path.suffix in TEXT and not any(part.endswith("_cache") for part in path.parts)
 )
 
 # Each pattern is written so that this file does not match it.

@@ -1,0 +1,102 @@
+"""``make mutation``: change one thing at a time in the code that decides, and see whether a test notices.
+
+    python -m tests.mutation [room ...]
+
+Works on a copy, since the mutator edits files in place. Sessions are kept in ``.mutation/``: a run that is
+interrupted goes on where it stopped; ``make clean`` starts anew. Survivors, as diffs, go to
+``.mutation/<room>.survivors``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+WORK = ROOT / ".mutation"
+TREE = WORK / "tree"
+# The room whose code is changed, and the tests that must notice.
+ROOMS = {
+    "gate": ("src/readmit/gate", "tests/gate"),
+    "cover": ("src/readmit/cover", "tests/cover"),
+    "seal": ("src/readmit/seal", "tests/seal"),
+}
+SECONDS_PER_MUTANT = 120.0
+
+
+def main(rooms: list[str]) -> int:
+    """Run the rooms; the number of survivors decides the exit status."""
+    if unknown := set(rooms) - set(ROOMS):
+        print(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(ROOMS)}", file=sys.stderr)
+        return 2
+    _copy_tree()
+    survivors = sum(_run_room(room) for room in rooms or ROOMS)
+    return 1 if survivors else 0
+
+
+def _copy_tree() -> None:
+    shutil.rmtree(TREE, ignore_errors=True)
+    skipped = shutil.ignore_patterns("__pycache__", "*_cache", ".hypothesis")
+    for folder in ("src", "tests", "docs", "examples"):
+        shutil.copytree(ROOT / folder, TREE / folder, ignore=skipped)
+    shutil.copy(ROOT / "pyproject.toml", TREE)
+
+
+def _run_room(room: str) -> int:
+    source, tests = ROOMS[room]
+    session = WORK / f"{room}.sqlite"
+    config = WORK / f"{room}.toml"
+    test_command = f"{sys.executable} -m pytest -x -q -p no:cacheprovider {tests}"
+    config.write_text(
+        "[cosmic-ray]\n"
+        f"module-path = {json.dumps(source)}\n"
+        f"timeout = {SECONDS_PER_MUTANT}\n"
+        'excluded-modules = ["**/__init__.py"]\n'
+        f"test-command = {json.dumps(test_command)}\n"
+        '[cosmic-ray.distributor]\nname = "local"\n',
+        encoding="utf-8",
+    )
+    _tool("cosmic-ray", "baseline", str(config))
+    if not session.exists():
+        _tool("cosmic-ray", "init", str(config), str(session))
+        # Mutations of annotations change nothing that runs.
+        _tool("cr-filter-operators", str(session), str(_operator_filter()))
+    _tool("cosmic-ray", "exec", str(config), str(session))
+    return _report(room, session)
+
+
+def _operator_filter() -> Path:
+    path = WORK / "operators.toml"
+    path.write_text(
+        '[cosmic-ray.filters.operators-filter]\nexclude-operators = ["core/ReplaceBinaryOperator_BitOr_.*"]\n',
+        encoding="utf-8",
+    )
+    return path
+
+
+def _report(room: str, session: Path) -> int:
+    dump = _tool("cosmic-ray", "dump", str(session), capture=True)
+    results = [result for _, result in map(json.loads, dump.splitlines()) if result]
+    judged = [result for result in results if result["worker_outcome"] == "normal"]
+    alive = [result for result in judged if result["test_outcome"] == "survived"]
+    (WORK / f"{room}.survivors").write_text("\n".join(result["diff"] for result in alive), encoding="utf-8")
+    print(f"{room}: {len(judged)} mutants, {len(judged) - len(alive)} noticed, {len(alive)} survived")
+    return len(alive)
+
+
+def _tool(name: str, *arguments: str, capture: bool = False) -> str:
+    # The copy's source comes first, before the installed project; the search for examples is repeatable.
+    environment = os.environ | {"PYTHONPATH": str(TREE / "src"), "HYPOTHESIS_PROFILE": "mutation"}
+    command = [str(Path(sys.executable).with_name(name)), *arguments]
+    stdout = subprocess.PIPE if capture else None
+    done = subprocess.run(command, cwd=TREE, env=environment, check=True, text=True, stdout=stdout)
+    return done.stdout or ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
