@@ -16,6 +16,8 @@ from readmit.records.reasons import Reason
 
 IN, OUT, BUDGET = Reason.SOURCE_IN_VIEW, Reason.SOURCE_NOT_IN_VIEW, Reason.EXPERIENCE_BUDGET
 
+SMALL = Policy(max_experiences=2, max_experience_chars=10)
+
 
 def bank(*lengths_and_sources: tuple[int, str]) -> list[tuple[Experience, str]]:
     made = [
@@ -30,7 +32,7 @@ class Case:
     bank: list[tuple[Experience, str]]
     reasons: tuple[Reason, ...]
     view: frozenset[str] = frozenset({"a", "b"})
-    policy: Policy = Policy(max_experiences=2, max_experience_chars=10)
+    policy: Policy = SMALL
 
 
 CASES = {

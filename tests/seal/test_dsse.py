@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from securesystemslib.dsse import Envelope as OtherEnvelope
 from securesystemslib.exceptions import VerificationError
-from securesystemslib.signer import CryptoSigner, SSlibKey
+from securesystemslib.signer import CryptoSigner, SSlibKey  # type: ignore[attr-defined]
 
 from readmit.records.canonical import canonical, convert
 from readmit.records.decisions import Envelope, Signature
@@ -202,6 +202,13 @@ class Down:
         raise TimeoutError("the service does not answer")
 
 
+class Mute:
+    keyid = "f" * 64
+
+    def sign(self, data: bytes) -> bytes:
+        raise TimeoutError
+
+
 class Garbled:
     keyid = "f" * 64
 
@@ -212,6 +219,8 @@ class Garbled:
 def test_a_signer_that_is_down_signs_nothing() -> None:
     with pytest.raises(SealError, match=r"could not sign: the service does not answer"):
         seal(PAYLOAD, KIND, Down())
+    with pytest.raises(SealError, match=r"could not sign: TimeoutError"):
+        seal(PAYLOAD, KIND, Mute())
 
 
 def test_a_signer_of_another_kind_is_refused() -> None:

@@ -7,7 +7,6 @@ import stat
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +25,7 @@ from readmit.seal.keys import FileRing, KeyRing, MemoryRing, public_pem
 from readmit.seal.trust import keyid_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from collections.abc import Callable
 
 
@@ -122,11 +122,11 @@ def test_keys_in_memory_end_with_the_ring() -> None:
 
 
 def open_file_to(bits: int) -> Callable[[FileRing, Path], None]:
-    return lambda ring, path: path.chmod(0o600 | bits)
+    return lambda _, path: path.chmod(0o600 | bits)
 
 
 def open_directory_to(bits: int) -> Callable[[FileRing, Path], None]:
-    return lambda ring, path: ring.directory.chmod(0o700 | bits)
+    return lambda ring, _: ring.directory.chmod(0o700 | bits)
 
 
 def link_file(ring: FileRing, path: Path) -> None:
@@ -185,10 +185,10 @@ SPOILED = {
     "directory is a link": Spoiled(link_directory, "symbolic link"),
     "file is a directory": Spoiled(put_directory, "not a regular file"),
     "file is a pipe": Spoiled(put_pipe, "not a regular file"),
-    "file is gone": Spoiled(lambda ring, path: path.unlink(), "does not exist"),
+    "file is gone": Spoiled(lambda _, path: path.unlink(), "does not exist"),
     "directory is gone": Spoiled(lose_directory, "does not exist"),
-    "file is empty": Spoiled(lambda ring, path: path.write_bytes(b""), "not an unencrypted PEM"),
-    "file is cut": Spoiled(lambda ring, path: path.write_bytes(path.read_bytes()[:60]), "not an unencrypted PEM"),
+    "file is empty": Spoiled(lambda _, path: path.write_bytes(b""), "not an unencrypted PEM"),
+    "file is cut": Spoiled(lambda _, path: path.write_bytes(path.read_bytes()[:60]), "not an unencrypted PEM"),
     "file is encrypted": Spoiled(put_encrypted, "not an unencrypted PEM"),
     "file holds another key": Spoiled(put_other_key, "holds another key"),
     "file holds another kind of key": Spoiled(put_other_kind, "not an Ed25519 key"),
@@ -209,7 +209,7 @@ def test_the_command_in_the_error_mends_the_ring(ring: FileRing) -> None:
     path.chmod(0o644)
     with pytest.raises(SealError) as refused:
         ring.load(path.stem)
-    subprocess.run(str(refused.value).partition("run: ")[2], shell=True, check=True)
+    subprocess.run(str(refused.value).partition("run: ")[2], shell=True, check=True)  # noqa: S602 - a person would paste it
     assert ring.load(path.stem).keyid == path.stem
 
 
@@ -259,7 +259,15 @@ def test_a_ring_is_created_once_and_opened_after(tmp_path: Path) -> None:
 def test_a_parent_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "data").symlink_to(tmp_path / "real")
-    assert FileRing.create(tmp_path / "data" / "team.db.keys").generate()
+    made = FileRing.create(tmp_path / "data" / "team.db.keys").generate()
+    assert FileRing.open(tmp_path / "real" / "team.db.keys").keyids() == (made.keyid,)
+
+
+def test_a_new_ring_is_flushed_to_its_parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: flushed.append(os.fstat(descriptor).st_ino))
+    FileRing.create(tmp_path / "keys")
+    assert flushed == [tmp_path.stat().st_ino]
 
 
 def test_a_public_key_is_exported_for_others(ring: FileRing) -> None:

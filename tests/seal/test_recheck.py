@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -13,8 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit.records.canonical import digest
-from readmit.records.evidence import Experience
-from readmit.records.identity import Identity
 from readmit.records.items import Frontier, Obligation
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
@@ -35,6 +33,10 @@ from .world import (
     SCOPE,
     view_of,
 )
+
+if TYPE_CHECKING:
+    from readmit.records.evidence import Experience
+    from readmit.records.identity import Identity
 
 ELIGIBLE = {item.id: digest(item) for item in ITEMS}
 EXPERIENCES: tuple[Experience, ...] = (MEMORY, OTHER_MEMORY)
@@ -98,14 +100,10 @@ CASES = {
     "head at the view's epoch": Case((), {"head": 7}),
     "store rolled back": Case((Reason.EPOCH_AHEAD,), {"head": 6}),
     "an item fell": Case(
-        (Reason.ITEM_NO_LONGER_ELIGIBLE,), {"eligible": {id: of for id, of in ELIGIBLE.items() if id != "c1"}}
+        (Reason.ITEM_NO_LONGER_ELIGIBLE,), {"eligible": {item: of for item, of in ELIGIBLE.items() if item != "c1"}}
     ),
-    "an item has another digest": Case(
-        (Reason.ITEM_NO_LONGER_ELIGIBLE,), {"eligible": ELIGIBLE | {"c1": "0" * 64}}
-    ),
-    "contents lack an item": Case(
-        (Reason.ITEM_NO_LONGER_ELIGIBLE, Reason.COVERAGE_LOST), {"items": WITHOUT_PAID}
-    ),
+    "an item has another digest": Case((Reason.ITEM_NO_LONGER_ELIGIBLE,), {"eligible": ELIGIBLE | {"c1": "0" * 64}}),
+    "contents lack an item": Case((Reason.ITEM_NO_LONGER_ELIGIBLE, Reason.COVERAGE_LOST), {"items": WITHOUT_PAID}),
     "contents hold another text": Case(
         (Reason.ITEM_NO_LONGER_ELIGIBLE, Reason.COVERAGE_LOST), {"items": (*ITEMS[:2], FORGED, *ITEMS[3:])}
     ),
@@ -222,6 +220,6 @@ def test_checks_are_independent(
         head=head,
         consumed=consumed,
         newest_return=newest,
-        eligible={id: of for id, of in ELIGIBLE.items() if id not in lost},
+        eligible={item: of for item, of in ELIGIBLE.items() if item not in lost},
     )
     assert found == tuple(reason for reason, fails in expected.items() if fails)

@@ -49,7 +49,9 @@ def parsed(text: str) -> Sequence[Token]:
 
 
 def test_the_markdown_reads_well() -> None:
-    assert markdown(view_of(), ITEMS, EXPERIENCES) == f"""\
+    assert (
+        markdown(view_of(), ITEMS, EXPERIENCES)
+        == f"""\
 # Return view `r1`
 
 {NOTICE}
@@ -131,6 +133,7 @@ They answer the phone after nine.
 Parking is behind the house.
 ```
 """
+    )
 
 
 def test_the_json_holds_the_same() -> None:
@@ -299,18 +302,23 @@ def test_an_injected_name_stays_on_its_line(name: str) -> None:
     assert not UNSEEN.search(rendered)
 
 
-@pytest.mark.parametrize("id", ["`", "``a`", "<b>", "[x](y)", "*x*", "a`b``c", "\\`", "&lt;", "|", "#"])
-def test_an_odd_id_is_shown_as_it_is(id: str) -> None:
-    item = fact("x", id=id, slot=id, supports=(id, id))
+@pytest.mark.parametrize("odd", ["`", "``a`", "<b>", "[x](y)", "*x*", "a`b``c", "\\`", "&lt;", "|", "#"])
+def test_an_odd_id_is_shown_as_it_is(odd: str) -> None:
+    item = fact("x", id=odd, slot=odd, supports=(odd, odd))
     tokens = parsed(markdown(view_of((item,), ()), (item,)))
     codes = [child.content for token in tokens for child in token.children or () if child.type == "code_inline"]
-    assert codes.count(id) == 4
+    assert codes.count(odd) == 4
 
 
 def test_scripts_and_emoji_stay_readable() -> None:
     text = "می‌خواهم · हिन्दी · 👩‍👩‍👧 ❤️ · tab\tend"
     for rendered in both(fact(text)):
         assert text.replace("\t", r"\t") in rendered or text in rendered
+
+
+def test_line_ends_of_another_system_are_no_clutter() -> None:
+    assert "```text\na\nb\n```" in both(fact("a\r\nb"))[0]
+    assert "```text\na\\u{000d}b\n```" in both(fact("a\rb"))[0]
 
 
 def test_an_escape_names_the_character() -> None:
@@ -344,14 +352,14 @@ def crowded(letter: str, policy: Policy) -> tuple[tuple[Item, ...], tuple[Experi
     common = {"text": text, "by": name, "scope": scope, "slot": ids[0], "valid": Interval(end=NOW + timedelta(hours=1))}
     items: list[Item] = []
     for number in range(policy.max_items):
-        id = (f"i{number:02}" + mark * 128)[:128]
+        own = (f"i{number:02}" + mark * 128)[:128]
         match number % 3:
             case 0:
-                items.append(Obligation(id=id, required=ids, critical=ids, **common))  # type: ignore[arg-type]
+                items.append(Obligation(id=own, required=ids, critical=ids, **common))  # type: ignore[arg-type]
             case 1:
-                items.append(Frontier(id=id, obligation=ids[0], **common))  # type: ignore[arg-type]
+                items.append(Frontier(id=own, obligation=ids[0], **common))  # type: ignore[arg-type]
             case _:
-                items.append(Fact(id=id, supports=ids, **common))  # type: ignore[arg-type]
+                items.append(Fact(id=own, supports=ids, **common))  # type: ignore[arg-type]
     private = (letter * 4_000)[: policy.max_experience_chars // policy.max_experiences]
     experiences = tuple(
         Experience(id=(f"e{number}" + mark * 128)[:128], owner="A1", text=private, bound_to=items[0].id)

@@ -140,7 +140,9 @@ EDITS = {
     "an epoch in text": Edit(lambda s: s["predicate"].update(epoch="7"), "epoch"),
     "an epoch below zero": Edit(lambda s: s["predicate"].update(epoch=-1), "epoch"),
     "a time without zone": Edit(lambda s: s["predicate"].update(expires="2026-03-01T12:15:00"), "expires"),
-    "another way to write a time": Edit(lambda s: s["predicate"].update(expires="2026-03-01T12:15:00+00:00"), "canonical"),
+    "another way to write a time": Edit(
+        lambda s: s["predicate"].update(expires="2026-03-01T12:15:00+00:00"), "canonical"
+    ),
     "a default written out": Edit(lambda s: s["predicate"].update(purpose=None), "canonical"),
 }
 
@@ -156,7 +158,7 @@ def test_an_edited_statement_is_refused_even_when_signed(case: Edit) -> None:
 
 def test_an_edit_without_effect_is_accepted() -> None:
     """The table above fails for what it edits, not for how it edits."""
-    assert decode_view(edited(view_of(), lambda statement: None)) == view_of()
+    assert decode_view(edited(view_of(), lambda _: None)) == view_of()
 
 
 def test_characters_without_items_are_refused() -> None:
@@ -190,6 +192,11 @@ def test_an_inconsistent_view_is_never_encoded() -> None:
         encode_view(msgspec.structs.replace(view, items=view.items[:-1]))
     with pytest.raises(SealError, match="nonce"):
         encode_view(msgspec.structs.replace(view, nonce="two words"))
+
+
+def test_a_malformed_head_is_never_encoded() -> None:
+    with pytest.raises(SealError, match="hash"):
+        encode_head(msgspec.structs.replace(HEAD, hash="abc"))
 
 
 def test_a_head_about_something_else_is_refused() -> None:

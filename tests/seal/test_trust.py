@@ -44,9 +44,7 @@ STORIES = {
     "the new one revoked": Story((*ROTATED, revoke(NEW_ID, reason="stolen")), (OLD_ID,), ()),
     "revoked, then trusted again": Story((trust(OLD), revoke(OLD_ID, reason="stolen"), trust(OLD)), (), ()),
     "revoked before it was ever trusted": Story((revoke(OLD_ID, reason="stolen"), trust(OLD)), (), ()),
-    "retired, then trusted again": Story(
-        (trust(OLD), retire(OLD_ID, NOW + MINUTE), trust(OLD)), (), (), 2 * MINUTE
-    ),
+    "retired, then trusted again": Story((trust(OLD), retire(OLD_ID, NOW + MINUTE), trust(OLD)), (), (), 2 * MINUTE),
     "retired twice, the earlier end holds": Story(
         (trust(OLD), retire(OLD_ID, NOW + MINUTE), retire(OLD_ID, NOW + 9 * MINUTE)), (), (), 2 * MINUTE
     ),

@@ -23,9 +23,7 @@ SCOPE = Scope(workspace="trip")
 POLICY = Policy()
 CHECKPOINT = "c" * 64
 
-HOTEL = Obligation(
-    id="o1", text="Confirm the hotel.", by="A2", scope=SCOPE, required=("d_a", "d_b"), critical=("d_a",)
-)
+HOTEL = Obligation(id="o1", text="Confirm the hotel.", by="A2", scope=SCOPE, required=("d_a", "d_b"), critical=("d_a",))
 FRONTIER = Frontier(id="f1", text="Dates are open.", by="A2", scope=SCOPE, obligation="o1")
 BOOKED = Fact(id="h1", text="Moonlight is booked.", by="A2", scope=SCOPE, slot="hotel.booking", supports=("d_a",))
 PAID = Fact(id="p1", text="The deposit is paid.", by="A3", scope=SCOPE, supports=("d_b",))
@@ -67,7 +65,9 @@ def selection(items: tuple[Item, ...]) -> Selection:
 
 
 def view_of(
-    items: tuple[Item, ...] = ITEMS, experiences: tuple[Experience, ...] = (MEMORY, OTHER_MEMORY), policy: Policy = POLICY
+    items: tuple[Item, ...] = ITEMS,
+    experiences: tuple[Experience, ...] = (MEMORY, OTHER_MEMORY),
+    policy: Policy = POLICY,
 ) -> ReturnView:
     banked = [(one, digest(one)) for one in experiences]
     return issue(request(policy), selection(items), held(items), banked, CHECKPOINT)

@@ -32,7 +32,7 @@ def seal(payload: bytes, payload_type: str, signer: Signer) -> Envelope:
     try:
         signature = signer.sign(pre_authentication_encoding(payload_type, payload))
     except Exception as error:  # a signer may be a remote service: every failure of it means "not signed"
-        raise SealError(f"key {signer.keyid} could not sign: {error or type(error).__name__}") from error
+        raise SealError(f"key {signer.keyid} could not sign: {str(error) or type(error).__name__}") from error
     if len(signature) != SIGNATURE_BYTES:
         raise SealError(
             f"key {signer.keyid} gave a signature of {len(signature)} bytes; "

@@ -8,6 +8,7 @@ renamed: at no moment does anybody else see it, and a crash leaves either the wh
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import stat
 from abc import ABC, abstractmethod
@@ -162,7 +163,7 @@ class FileRing(KeyRing):
 
     def keyids(self) -> tuple[str, ...]:
         with self._opened() as directory:
-            names = os.listdir(directory)
+            names = os.listdir(directory)  # noqa: PTH208 - a path could name another directory by now
         return tuple(sorted(name.removesuffix(".pem") for name in names if _is_key_file(name)))
 
     def _read(self, keyid: str) -> bytes:
@@ -231,8 +232,7 @@ def _write_private(name: str, data: bytes, directory: int) -> None:
 
 
 def _is_key_file(name: str) -> bool:
-    stem, dot, ending = name.partition(".")
-    return dot + ending == ".pem" and len(stem) == 64 and all(letter in "0123456789abcdef" for letter in stem)
+    return re.fullmatch(r"[0-9a-f]{64}\.pem", name) is not None
 
 
 def _unusable(path: Path, error: OSError) -> SealError:

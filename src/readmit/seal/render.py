@@ -92,7 +92,7 @@ def markdown(view: ReturnView, items: Sequence[Item], experiences: Sequence[Expe
 
 
 def json_bundle(view: ReturnView, items: Sequence[Item], experiences: Sequence[Experience] = ()) -> str:
-    """The bundle as one line of JSON, with the exact texts. ``SealError`` if a content is not the one the view names."""
+    """The bundle as one line of JSON, with the exact texts. ``SealError`` as for ``markdown``."""
     shown, remembered = contents(view, items, experiences)
     bundle = {
         "notice": NOTICE,

@@ -28,7 +28,7 @@ AUDIT_HEAD: Literal["urn:readmit:audit-head:1"] = "urn:readmit:audit-head:1"
 
 
 class AuditHead(Record, kw_only=True):
-    """Where the audit chain of a workspace stood: entry ``seq`` had ``hash``. Signed, it makes truncation detectable."""
+    """Where a workspace's audit chain stood: entry ``seq`` had ``hash``. Signed, it makes truncation detectable."""
 
     workspace: Name
     seq: Count
