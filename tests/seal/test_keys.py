@@ -25,8 +25,8 @@ from readmit.seal.keys import FileRing, KeyRing, MemoryRing, public_pem
 from readmit.seal.trust import keyid_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Callable
+    from pathlib import Path
 
 
 @pytest.fixture
