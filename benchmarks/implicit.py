@@ -1,0 +1,79 @@
+"""Implicit invalidation on the shared development data: what proposals find, what a strong verifier judges.
+
+Run it with ``python -m benchmarks.implicit [SHARED]``; ``SHARED`` is the folder that holds ``data/``. The haystack is
+a substitute unless a row says otherwise: unrelated Memora sessions around each STALE pair.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from readmit.evaluation.pairs import evaluate, stored_judgments
+from readmit.evaluation.proposals import PAPER_PAIRS, Recall, measure_all
+from readmit.evaluation.tables import pairs_table, proposals_table
+from readmit.models.embedders import MiniLM
+
+SEEDS = (0, 1, 2, 3, 4)
+
+
+def run(shared: Path) -> list[dict[str, object]]:
+    """Every figure, with its bar where there is one."""
+    return figures(measure_all(shared / "data", MiniLM(), SEEDS)) + judged(shared)
+
+
+def figures(measured: list[Recall]) -> list[dict[str, object]]:
+    """The figures that have bars, and recall at the paper's number of pairs."""
+    by = {(recall.haystack, recall.signals): recall for recall in measured}
+    free, facts = by["substitute, all pairs", "embedding"], by["substitute", "implied_facts"]
+    both = by["substitute", "combined"]
+    return [
+        _row("Type II recall at 20 candidates per target, model-free signals", free.at[20], 0.95),
+        _row("Type II recall at 5 candidates per target, premises × implied facts", facts.at[5], 0.97),
+        _row("Type II recall at 10 candidates per target, premises × implied facts", facts.at[10], 0.99),
+        _row(f"Type II recall at {PAPER_PAIRS} pairs per return, model-free signals", free.budget[PAPER_PAIRS]),
+        _row(f"Type II recall at {PAPER_PAIRS} pairs per return, all signals", both.budget[PAPER_PAIRS]),
+    ]
+
+
+def judged(shared: Path) -> list[dict[str, object]]:
+    """The strong model's recorded judgments, scored anew."""
+    report = evaluate(*stored_judgments(shared / "data"))
+    return [
+        _row("Recorded judgments: true pairs judged invalidating", report.tpr.value),
+        _row("Recorded judgments: crossed pairs judged invalidating", report.fpr.value),
+        _row("Recorded judgments: area under the curve", report.auc.value),
+    ]
+
+
+def _row(name: str, value: float, bar: float | None = None) -> dict[str, object]:
+    return {
+        "name": name,
+        "value": round(value, 4),
+        "bar": bar,
+        "unit": "share",
+        "holds": None if bar is None else value >= bar,
+    }
+
+
+def shared_folder() -> Path:
+    """What ``READMIT_SHARED`` names, or the folder beside the project."""
+    return Path(os.environ.get("READMIT_SHARED") or Path(__file__).resolve().parents[2] / "shared")
+
+
+def main() -> int:
+    """Print the tables and the bars; fail if a bar does not hold."""
+    shared = Path(sys.argv[1]) if len(sys.argv) > 1 else shared_folder()
+    measured = measure_all(shared / "data", MiniLM(), SEEDS)
+    print(proposals_table(measured), end="\n\n")
+    print(pairs_table(evaluate(*stored_judgments(shared / "data"))), end="\n\n")
+    rows = figures(measured) + judged(shared)
+    for row in rows:
+        verdict = {None: "", True: f"bar {row['bar']}: holds", False: f"bar {row['bar']}: MISSED"}[row["holds"]]  # type: ignore[index]
+        print(f"{row['value']:<8} {row['name']}  {verdict}".rstrip())
+    return 1 if any(row["holds"] is False for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

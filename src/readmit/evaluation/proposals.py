@@ -1,0 +1,156 @@
+"""Proposal recall: is the true pair among the first k of its target, and among the first n of a return?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from readmit.evaluation.development import implied_facts, memora_filler, official_filler, stale_pairs
+from readmit.evaluation.histories import histories, statements_only
+from readmit.invalidate.propose import Center, Embeddings, ImpliedFacts, Limits, open_pairs, propose, windows
+from readmit.models.embedders import CachedEmbedder, VectorsInMemory
+from readmit.records.verdicts import Pair
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from readmit.evaluation.development import Filler, StalePair
+    from readmit.evaluation.histories import History
+    from readmit.invalidate.propose import Scorer
+    from readmit.ports.models import Embedder
+
+    Matrix = NDArray[np.float32]
+
+CUTOFFS = (1, 3, 5, 10, 20)
+BUDGETS = (5, 10, 20, 28, 40, 60, 100)
+PAPER_PAIRS = 28
+"""What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes."""
+EVERYTHING = 100_000
+
+SignalSet = Literal["cosine", "embedding", "implied_facts", "combined"]
+SIGNALS: tuple[SignalSet, ...] = ("cosine", "embedding", "implied_facts", "combined")
+"""``cosine`` is ``embedding`` without the center: the plain baseline."""
+MODEL_FREE: tuple[SignalSet, ...] = ("cosine", "embedding")
+
+
+class Recall(msgspec.Struct, frozen=True, kw_only=True):
+    """How often the true pair was within reach."""
+
+    haystack: str
+    signals: SignalSet
+    histories: int
+    at: dict[int, float]
+    """Per target: share of true pairs among the first k."""
+    budget: dict[int, float] = {}
+    """Per return, over all targets: share of true pairs among the first n."""
+    open: float = 0.0
+    """Open pairs in a return, on average."""
+    ranks: tuple[int, ...] = ()
+    """The true pair's rank per target, history by history; 0 if it was not proposed."""
+
+
+class Vectorizer:
+    """Vectors of texts, each text embedded once."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        """Keep vectors for as long as the measurement runs."""
+        self._embedder = CachedEmbedder(embedder, "evaluation", VectorsInMemory())
+
+    def text(self, text: str) -> Matrix:
+        return self._embedder.embed(windows(text))
+
+    def statements(self, statements: Sequence[str]) -> Matrix:
+        return self._embedder.embed(statements)
+
+
+def scorers_for(history: History, vectors: Vectorizer, signals: SignalSet) -> list[Scorer]:
+    """The signals of one set, over one history. Slots and declared premises have nothing to read in these data."""
+    import numpy as np
+
+    texts = {session.name: vectors.text(session.text) for session in history.sessions}
+    found: list[Scorer] = []
+    if signals == "cosine":
+        return [Embeddings(texts, texts)]
+    if signals in ("embedding", "combined"):
+        found.append(Embeddings(texts, texts, Center.of(np.concatenate(list(texts.values())))))
+    if signals in ("implied_facts", "combined"):
+        premises = {session.name: vectors.statements(session.premises) for session in history.sessions}
+        facts = {session.name: vectors.statements(session.facts) for session in history.sessions}
+        found.append(ImpliedFacts(premises, facts, Center.of(np.concatenate(list(facts.values())))))
+    return found
+
+
+def measure(
+    haystack: str, cases: Sequence[History], vectors: Vectorizer, signals: SignalSet, *, returns: bool = True
+) -> Recall:
+    """Rank the true pair in every history. ``returns`` also ranks it against the pairs of all other targets."""
+    ranks = [_rank(history, vectors, signals, alone=True)[0] for history in cases]
+    places = [_rank(history, vectors, signals, alone=False) for history in cases] if returns else []
+    return Recall(
+        haystack=haystack,
+        signals=signals,
+        histories=len(cases),
+        at={k: _share(ranks, k) for k in CUTOFFS},
+        budget={n: _share([place for place, _ in places], n) for n in BUDGETS} if places else {},
+        open=sum(size for _, size in places) / len(places) if places else 0.0,
+        ranks=tuple(ranks),
+    )
+
+
+def _rank(history: History, vectors: Vectorizer, signals: SignalSet, *, alone: bool) -> tuple[int, int]:
+    openings = open_pairs(history.targets(alone=alone), history.observations())
+    limits = Limits(per_target=EVERYTHING, per_return=None, depth=EVERYTHING)
+    found = propose(openings, scorers_for(history, vectors, signals), limits)
+    true = Pair(item=history.sessions[history.old].name, evidence=history.sessions[history.new].name)
+    place = next((n for n, proposal in enumerate(found.kept, start=1) if proposal.pair == true), 0)
+    return place, found.open
+
+
+def _share(ranks: Sequence[int], k: int) -> float:
+    return sum(0 < rank <= k for rank in ranks) / len(ranks)
+
+
+class Haystack(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of history that proposals are measured in."""
+
+    name: str
+    cases: Callable[[], list[History]]
+    facts: bool = True
+    """Whether implied facts were written for all of it."""
+    returns: bool = True
+    """Whether it has several targets to rank across."""
+
+
+def haystacks(data: Path, seeds: Sequence[int]) -> list[Haystack]:
+    """All with Type II pairs, from the setting that the bars are set for to ones that are harder or closer to life."""
+    pairs = stale_pairs(data, "T2")
+    written = implied_facts(data)
+    known = [pair for pair in pairs if pair.uid in written]
+
+    def filled(subject: Sequence[StalePair], filler: Sequence[Filler], rivals: int = 0) -> list[History]:
+        return [case for seed in seeds for case in histories(subject, written, filler, seed=seed, rivals=rivals)]
+
+    return [
+        Haystack(name="substitute, all pairs", cases=lambda: filled(pairs, memora_filler(data)), facts=False),
+        Haystack(name="substitute", cases=lambda: filled(known, memora_filler(data))),
+        Haystack(name="substitute, 12 rival changes", cases=lambda: filled(known, memora_filler(data), 12)),
+        Haystack(name="STALE's own sessions", cases=lambda: filled(pairs, official_filler(data)), facts=False),
+        Haystack(name="80 changes", cases=lambda: statements_only(known, written), returns=False),
+    ]
+
+
+def measure_all(data: Path, embedder: Embedder, seeds: Sequence[int]) -> list[Recall]:
+    """Every haystack with every signal that has something to read in it."""
+    vectors = Vectorizer(embedder)
+    return [
+        measure(haystack.name, cases, vectors, signals, returns=haystack.returns)
+        for haystack in haystacks(data, seeds)
+        for cases in [haystack.cases()]
+        for signals in (SIGNALS if haystack.facts else MODEL_FREE)
+    ]

@@ -1,0 +1,63 @@
+"""The measurements as tables in plain text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.evaluation.proposals import BUDGETS, CUTOFFS, PAPER_PAIRS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from readmit.evaluation.pairs import PairReport
+    from readmit.evaluation.proposals import Recall
+    from readmit.evaluation.scores import Estimate
+
+
+def proposals_table(measured: Sequence[Recall]) -> str:
+    """Recall of the true pair, per target and per return."""
+    head = ["haystack", "signals", "histories", *(f"@{k}" for k in CUTOFFS)]
+    rows = [
+        [recall.haystack, recall.signals, str(recall.histories), *(f"{recall.at[k]:.3f}" for k in CUTOFFS)]
+        for recall in measured
+    ]
+    text = "Recall of the true pair among the first k candidates of its target\n\n" + _table(head, rows)
+    if budgeted := [recall for recall in measured if recall.budget]:
+        head = ["haystack", "signals", "open", *(f"{n}*" if n == PAPER_PAIRS else str(n) for n in BUDGETS)]
+        rows = [
+            [recall.haystack, recall.signals, f"{recall.open:.0f}", *(f"{recall.budget[n]:.3f}" for n in BUDGETS)]
+            for recall in budgeted
+        ]
+        text += "\n\nRecall of the true pair among the first n pairs of a return (* the paper's average)\n\n"
+        text += _table(head, rows)
+    return text
+
+
+def pairs_table(report: PairReport) -> str:
+    """A verifier's figures and its reliability table."""
+    figures = [
+        ["cases", f"{report.cases} ({report.positives} invalidate)"],
+        ["true positive rate", _shown(report.tpr)],
+        ["false positive rate", _shown(report.fpr)],
+        ["AUC", _shown(report.auc)],
+        ["calibration error", f"{report.ece:.3f}"],
+        ["unsure", str(report.unsure)],
+        ["no usable answer", str(report.unanswered)],
+        ["tokens per pair", f"{report.tokens_per_pair:.0f}"],
+    ]
+    bins = [
+        [f"{row.low:.1f}–{row.high:.1f}", str(row.count), f"{row.said:.3f}", f"{row.was:.3f}"]
+        for row in report.reliability
+    ]
+    return _table(["figure", "value"], figures) + "\n\n" + _table(["stated", "cases", "said", "was"], bins)
+
+
+def _shown(estimate: Estimate) -> str:
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(line[at]) for line in (head, *rows)) for at in range(len(head))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in (head, *rows)]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(line.rstrip() for line in lines)
