@@ -138,6 +138,27 @@ def test_greedy_stands_against_a_costlier_unproven_set(monkeypatch: pytest.Monke
     assert (selection.items, selection.solver, selection.cost) == (("a", "b"), "greedy", 30)
 
 
+@pytest.mark.parametrize(("policy", "first"), [(ONE, True), (Policy(selection="cheapest"), False)])
+def test_only_the_cheapest_asks_for_more_than_a_first_set(
+    monkeypatch: pytest.MonkeyPatch, policy: Policy, first: bool
+) -> None:
+    asked: list[bool] = []
+
+    def recording(*_: object, first: bool) -> Cover:
+        asked.append(first)
+        return Cover("infeasible")
+
+    monkeypatch.setattr(module, "exact", recording)
+    trap(policy)
+    assert asked == [first]
+
+
+def test_greedys_sufficient_set_refutes_a_claim_of_infeasibility(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "exact", lambda *_, **__: Cover("infeasible"))
+    selection = trap(Policy(selection="cheapest"))
+    assert (selection.outcome, selection.items, selection.solver) == ("found", ("a", "b"), "greedy")
+
+
 def test_solver_out_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "exact", lambda *_, **__: Cover("undecided"))
     selection = trap()
