@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -96,8 +96,13 @@ class Log(Protocol):
     def head(self) -> int:
         """The current epoch."""
 
-    def append(self, drafts: Sequence[Draft], *, now: datetime) -> list[int]:
-        """Commit events in order and return their epochs. An id already used for the same content is a no-op."""
+    def append(
+        self, drafts: Sequence[Draft], *, now: datetime, check: Callable[[Draft], None] = ...
+    ) -> list[int]:
+        """Commit events in order and return their epochs. An id already used for the same content is a no-op.
+
+        ``check`` sees each new event within the transaction and refuses it by raising.
+        """
 
     def seen(self, identity: Identity, *, since: int = 0, until: int) -> list[Event]:
         """Events on the state that an identity can see, in order."""
@@ -122,6 +127,9 @@ class Log(Protocol):
 
     def item(self, item_id: str) -> Item:
         """An item by id."""
+
+    def has_evidence(self, digest: str) -> bool:
+        """Whether an observation is filed under this digest."""
 
     def evidence(self, digest: str) -> Event:
         """Stored evidence by digest."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, dataclass_transform
@@ -11,8 +12,10 @@ import msgspec
 from readmit.records.errors import RecordError
 
 # Printable ASCII without spaces: safe in a terminal, a page, a file name list and a signed statement.
-Id = Annotated[str, msgspec.Meta(pattern=r"^[!-~]{1,128}$(?!\n)")]
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+_ID = r"^[!-~]{1,128}$(?!\n)"
+Id = Annotated[str, msgspec.Meta(pattern=_ID)]
+LONGEST_NAME = 256
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_NAME)]
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=200_000)]
 Note = Annotated[str, msgspec.Meta(max_length=2_000)]
 Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
@@ -39,6 +42,20 @@ def utc(moment: datetime, *, field: str = "time") -> datetime:
     if moment.tzinfo is None:
         raise RecordError(f"{field}: {moment.isoformat()} has no time zone; write {moment.isoformat()}Z for UTC")
     return moment.astimezone(UTC)
+
+
+def require_id(field: str, value: str) -> str:
+    """The value, if it is fit to be an id."""
+    if not (isinstance(value, str) and re.match(_ID, value)):
+        raise RecordError(f"{field}: {value!r} is not an id; use 1 to 128 printable ASCII characters without spaces")
+    return value
+
+
+def require_name(field: str, value: str) -> str:
+    """The value, if it is fit to name a principal, role, task or workspace."""
+    if not (isinstance(value, str) and 1 <= len(value) <= LONGEST_NAME):
+        raise RecordError(f"{field}: {value!r} is not a name; use 1 to {LONGEST_NAME} characters")
+    return value
 
 
 def require_share(field: str, value: Decimal) -> None:

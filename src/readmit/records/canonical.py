@@ -30,6 +30,8 @@ def canonical(value: object) -> bytes:
         return _encode(value)
     except UnicodeEncodeError as error:
         raise RecordError(f"text holds a character that UTF-8 cannot carry: {error.reason}") from None
+    except (TypeError, OverflowError, RecursionError) as error:
+        raise RecordError(f"not a value that a record can hold: {error}") from None
 
 
 def digest_of(data: bytes) -> str:

@@ -6,13 +6,14 @@ its position in the log. What happened is the payload; which payload goes with w
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from readmit.records.base import Count, Digest, Id, Name, Note, Record, Text, Time
-from readmit.records.canonical import canonical, digest_of
+from readmit.records.base import Count, Digest, Id, Name, Note, Record, Text, Time, require_id, require_name, utc
+from readmit.records.canonical import canonical, decode, digest_of
 from readmit.records.decisions import Returned
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.identity import Identity
@@ -216,13 +217,18 @@ INVALIDATING = frozenset(
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """An event before the log has given it an epoch. ``id`` makes the write idempotent."""
+    """An event before the log has given it an epoch. ``id`` makes the write idempotent.
+
+    Made by ``draft``, so that the payload is checked and ``body`` and ``digest`` are its own.
+    """
 
     id: str
     kind: EventKind
     by: str
     at: Time
     payload: Payload
+    body: bytes
+    digest: str
     about: tuple[str, ...] = ()
     """Items whose standing this touches: the event reaches whoever could see one of them."""
 
@@ -240,10 +246,30 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
 
 
-def body_of(draft: Draft) -> tuple[bytes, str]:
-    """An event's stored bytes and their digest. For an item or evidence, that is its own digest."""
-    body = canonical(draft.payload)
-    return body, digest_of(body)
+def draft(
+    kind: EventKind, payload: object, *, id: str, by: str, at: datetime, about: tuple[str, ...] | None = None
+) -> Draft:
+    """Check a payload as strictly as a stored one, whatever it was built from, and make it ready to append.
+
+    Its digest is that of its stored bytes: for an item or evidence, the digest it is known by.
+    """
+    body = canonical(payload)
+    checked: Payload = decode(body, PAYLOADS[kind], what=str(kind))
+    settled = canonical(checked)
+    return Draft(
+        id=f"{_PREFIX.get(kind, kind)}:{require_id('id', id)}",
+        kind=kind,
+        by=require_name("by", by),
+        at=utc(at, field="at"),
+        payload=checked,
+        body=settled,
+        digest=digest_of(settled),
+        about=targets_of(checked) if about is None else about,
+    )
+
+
+# Items share one name space, whatever event brings them in.
+_PREFIX = {EventKind.RECORD: "item", EventKind.OPEN: "item", EventKind.MOVE: "item"}
 
 
 def targets_of(payload: Payload) -> tuple[str, ...]:

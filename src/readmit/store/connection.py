@@ -37,23 +37,9 @@ class Connection:
         except sqlite3.Error as error:
             raise StoreError(f"cannot open {self.path}: {error}") from error
 
-    @contextmanager
-    def atomic(self) -> Iterator[None]:
+    def atomic(self) -> Transaction:
         """All or nothing. A nested call is undone alone; nothing is durable before the outermost commits."""
-        with self._lock, _wrapped():
-            level, self._depth = self._depth, self._depth + 1
-            try:
-                self.sql.execute(f"SAVEPOINT level{level}" if level else "BEGIN IMMEDIATE")
-                try:
-                    yield
-                except BaseException:
-                    # The database may have rolled everything back itself (disk full, interrupted).
-                    if self.sql.in_transaction:
-                        self.sql.execute(f"ROLLBACK TO level{level}" if level else "ROLLBACK")
-                    raise
-                self.sql.execute(f"RELEASE level{level}" if level else "COMMIT")
-            finally:
-                self._depth = level
+        return Transaction(self)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -68,9 +54,55 @@ class Connection:
             finally:
                 self.sql.execute("ROLLBACK")
 
+    def _begin(self) -> int:
+        self._lock.acquire()
+        level = self._depth
+        try:
+            with _wrapped():
+                self.sql.execute(f"SAVEPOINT level{level}" if level else "BEGIN IMMEDIATE")
+        except BaseException:
+            self._lock.release()
+            raise
+        self._depth = level + 1
+        return level
+
+    def _end(self, level: int, *, undo: bool) -> None:
+        try:
+            with _wrapped():
+                # The database may have rolled everything back itself (disk full, interrupted).
+                if undo and self.sql.in_transaction:
+                    self.sql.execute(f"ROLLBACK TO level{level}" if level else "ROLLBACK")
+                elif not undo:
+                    self.sql.execute(f"RELEASE level{level}" if level else "COMMIT")
+        except BaseException:
+            if not level and self.sql.in_transaction:
+                self.sql.execute("ROLLBACK")
+            raise
+        finally:
+            self._depth = level
+            self._lock.release()
+
     def close(self) -> None:
         with self._lock:
             self.sql.close()
+
+
+class Transaction:
+    """One level of a transaction. A class, not a generator: it is entered once per event."""
+
+    __slots__ = ("_connection", "_level")
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._level = 0
+
+    def __enter__(self) -> None:
+        self._level = self._connection._begin()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        self._connection._end(self._level, undo=kind is not None)
+        if isinstance(error, sqlite3.Error):
+            raise StoreError(f"storage failed: {error}") from error
 
 
 @contextmanager

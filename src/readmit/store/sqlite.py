@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from readmit.records.base import utc
 from readmit.records.canonical import digest_of
 from readmit.records.errors import ConflictError, StoreError, UnknownError
-from readmit.records.events import DECODERS, INVALIDATING, Checkpoint, Draft, Event, EventKind, Rebase, body_of
+from readmit.records.events import DECODERS, INVALIDATING, Checkpoint, Draft, Event, EventKind, Rebase
 from readmit.records.decisions import Returned
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Item, decode_item
@@ -23,7 +23,7 @@ from readmit.store.reach import ANY, OBSERVATION, STATE, Row, keys_of, rows_of
 from readmit.store.schema import SHIFT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -79,46 +79,50 @@ class SqliteLog:
 
     # Writing.
 
-    def append(self, drafts: Sequence[Draft], *, now: datetime) -> list[int]:
-        """Commit events in order and return their epochs. An id already used for the same content is a no-op."""
+    def append(
+        self, drafts: Sequence[Draft], *, now: datetime, check: Callable[[Draft], None] = lambda _: None
+    ) -> list[int]:
+        """Commit events in order and return their epochs. An id already used for the same content is a no-op.
+
+        ``check`` sees each new event within the transaction and refuses it by raising.
+        """
         with self.atomic():
             head, link = self._sql.execute("SELECT head, link FROM workspace WHERE ws = ?", (self._ws,)).fetchone()
             learnt = utc(now).isoformat()
             epochs = []
             start = head
             for draft in drafts:
-                body, digest = body_of(draft)
-                known = self._known(draft, digest)
+                known = self._known(draft)
                 if known is None:
+                    check(draft)
                     head += 1
-                    link = _link(link, head, draft, learnt, digest)
-                    self._insert(head, draft, learnt, body, digest, link)
+                    at = draft.at.isoformat()
+                    link = _link(link, head, draft, at, learnt)
+                    row = (self._base + head, draft.id, draft.kind, draft.by, at, learnt, draft.body, draft.digest, link)
+                    self._sql.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+                    self._index(head, draft, learnt)
                     known = head
                 epochs.append(known)
             if head != start:
                 self._sql.execute("UPDATE workspace SET head = ?, link = ? WHERE ws = ?", (head, link, self._ws))
         return epochs
 
-    def _known(self, draft: Draft, digest: str) -> int | None:
+    def _known(self, draft: Draft) -> int | None:
         row = self._sql.execute("SELECT epoch FROM name WHERE ws = ? AND id = ?", (self._ws, draft.id)).fetchone()
         if row is None and draft.kind is EventKind.OBSERVE:
             # The same observation under another id is the same evidence.
             row = self._sql.execute(
-                "SELECT epoch FROM filed WHERE ws = ? AND digest = ?", (self._ws, digest)
+                "SELECT epoch FROM filed WHERE ws = ? AND digest = ?", (self._ws, draft.digest)
             ).fetchone()
         if row is None:
             return None
         stored = self._sql.execute("SELECT kind, digest FROM event WHERE pos = ?", (self._base + row[0],)).fetchone()
-        if stored != (draft.kind, digest):
+        if stored != (draft.kind, draft.digest):
             raise ConflictError(f"id {draft.id!r} is already used for a different {stored[0]}; choose another id")
         return int(row[0])
 
-    def _insert(self, epoch: int, draft: Draft, learnt: str, body: bytes, digest: str, link: bytes) -> None:
+    def _index(self, epoch: int, draft: Draft, learnt: str) -> None:
         ws, sql = self._ws, self._sql
-        sql.execute(
-            "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (self._base + epoch, draft.id, draft.kind, draft.by, utc(draft.at).isoformat(), learnt, body, digest, link),
-        )
         sql.execute("INSERT INTO name VALUES (?, ?, ?)", (ws, draft.id, epoch))
         for item in draft.about:
             sql.execute("INSERT INTO about VALUES (?, ?, ?)", (ws, item, epoch))
@@ -126,7 +130,7 @@ class SqliteLog:
             sql.execute("INSERT INTO invalidation VALUES (?, ?, ?, ?)", (ws, draft.by, learnt, epoch))
         match draft.payload:
             case Evidence() as evidence:
-                sql.execute("INSERT INTO filed VALUES (?, ?, ?)", (ws, digest, epoch))
+                sql.execute("INSERT INTO filed VALUES (?, ?, ?)", (ws, draft.digest, epoch))
                 self._reach(epoch, OBSERVATION, rows_of(evidence.scope))
             case Item() as item:
                 self._bind(epoch, item)
@@ -267,6 +271,11 @@ class SqliteLog:
             raise UnknownError(f"no item {item_id!r} in workspace {self.workspace!r}; record it first")
         return decode_item(row[0])
 
+    def has_evidence(self, digest: str) -> bool:
+        """Whether an observation is filed under this digest."""
+        query = "SELECT 1 FROM filed WHERE ws = ? AND digest = ?"
+        return self._sql.execute(query, (self._ws, digest)).fetchone() is not None
+
     def evidence(self, digest: str) -> Event:
         """Stored evidence by digest."""
         row = self._sql.execute("SELECT epoch FROM filed WHERE ws = ? AND digest = ?", (self._ws, digest)).fetchone()
@@ -322,8 +331,7 @@ class SqliteLog:
         for *row, stored in cursor:
             event = self._event(row)
             expected += 1
-            draft = Draft(id=event.id, kind=event.kind, by=event.by, at=event.at, payload=event.payload)
-            link = _link(link, expected, draft, event.learnt.isoformat(), event.digest)
+            link = _link(link, expected, event, event.at.isoformat(), event.learnt.isoformat())
             if event.epoch != expected or link != stored:
                 raise StoreError(f"the log is broken at epoch {expected}: an event was altered, removed or inserted")
             yield event
@@ -362,7 +370,7 @@ class SqliteLog:
 _KINDS = {kind.value: kind for kind in EventKind}
 
 
-def _link(previous: bytes, epoch: int, draft: Draft, learnt: str, digest: str) -> bytes:
+def _link(previous: bytes, epoch: int, entry: Draft | Event, at: str, learnt: str) -> bytes:
     """The hash chain of the log: each link covers the whole event and the link before it."""
-    head = "\n".join((str(epoch), draft.id, draft.kind, draft.by, utc(draft.at).isoformat(), learnt, digest))
+    head = "\n".join((str(epoch), entry.id, entry.kind, entry.by, at, learnt, entry.digest))
     return hashlib.sha256(previous + head.encode()).digest()

@@ -6,8 +6,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from readmit.capture.checkpoint import checkpoint
-from readmit.records.base import Id
-from readmit.records.canonical import convert
+from readmit.records.canonical import checked
 from readmit.records.decisions import Request
 from readmit.records.errors import QuarantineError, RecordError, UnknownError
 from readmit.records.events import Checkpoint, EventKind
@@ -41,7 +40,7 @@ class Agent:
             at = head if epoch is None else epoch
             if not 0 <= at <= head:
                 raise RecordError(f"epoch: {at} is not between 0 and {head}, the end of the log")
-            name = convert(id or secrets.token_hex(8), Id, what="id")
+            name = id or secrets.token_hex(8)
             departed = checkpoint(self.identity, self._log.seen(self.identity, until=at), id=name, epoch=at, at=now)
             known = self._log.named(f"depart:{name}")
             if known is not None and isinstance(known.payload, Checkpoint) and known.payload.identity == self.identity:
@@ -59,21 +58,18 @@ class Agent:
         return_id, instance, nonce = id or secrets.token_hex(8), secrets.token_hex(8), secrets.token_hex(16)
 
         def ask(epoch: int) -> Request:
-            return convert(
-                Request(
-                    return_id=return_id,
-                    identity=self.identity,
-                    instance=instance,
-                    nonce=nonce,
-                    purpose=purpose,
-                    now=now,
-                    policy=policy,
-                    checkpoint=departed.id,
-                    epoch=epoch,
-                ),
-                Request,
-                what="return",
+            request = Request(
+                return_id=return_id,
+                identity=self.identity,
+                instance=instance,
+                nonce=nonce,
+                purpose=purpose,
+                now=now,
+                policy=policy,
+                checkpoint=departed.id,
+                epoch=epoch,
             )
+            return checked(request, what="return")
 
         request, outcome = carry_out(self._log, departed, ask, self._workspace.signer)
         return Return(self._workspace, request, outcome.decision, outcome.dispositions)

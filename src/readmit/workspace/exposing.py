@@ -14,7 +14,7 @@ from readmit.cycle import examine
 from readmit.records.canonical import canonical, decode
 from readmit.records.decisions import Envelope, ReturnView, Returned
 from readmit.records.errors import ExposureError, SealError, UnknownError
-from readmit.records.events import Draft, EventKind, Exposed
+from readmit.records.events import EventKind, Exposed, draft
 from readmit.records.evidence import Experience
 from readmit.records.items import Item
 from readmit.records.reasons import Reason
@@ -70,10 +70,8 @@ def expose(
         entry = Exposed(return_id=return_id, instance=instance, refused=tuple(failed))
         log.audit.append(return_id, [("refusal" if failed else "exposure", "", canonical(entry))])
         if not failed:
-            draft = Draft(
-                id=f"expose:{return_id}", kind=EventKind.EXPOSE, by=identity.principal, at=now, payload=entry
-            )
-            log.append([draft], now=now)
+            marked = draft(EventKind.EXPOSE, entry, id=return_id, by=identity.principal, at=now)
+            log.append([marked], now=now)
         sign_head(log, now, signer)
     if bundle is None:
         raise ExposureError(

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from readmit.records.errors import SealError
-from readmit.records.events import Draft, EventKind, KeyChange
+from readmit.records.events import EventKind, KeyChange, draft
 from readmit.seal.keys import FileRing, KeyRing, MemoryRing
 from readmit.seal.trust import current, revoke, rotation, trust, trusted
 
@@ -70,7 +70,7 @@ class Keys:
 
     def _append(self, changes: Iterable[KeyChange], now: datetime, *, by: str) -> None:
         drafts = [
-            Draft(id=f"key:{change.change}:{change.key[:32]}", kind=EventKind.KEY, by=by, at=now, payload=change)
+            draft(EventKind.KEY, change, id=f"{change.change}:{change.key[:32]}", by=by, at=now)
             for change in changes
         ]
         self._log.append(drafts, now=now)

@@ -14,7 +14,7 @@ from readmit.ports.store import StoredDecision
 from readmit.records.canonical import canonical, digest_of
 from readmit.records.decisions import Returned
 from readmit.records.errors import SealError
-from readmit.records.events import Draft, EventKind
+from readmit.records.events import EventKind, draft
 from readmit.records.reasons import Reason
 from readmit.seal.statement import AuditHead, seal_head, seal_view
 from readmit.workspace.loading import snapshot
@@ -80,14 +80,8 @@ def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], S
         undecided=decision.undecided,
         failed=", ".join(sorted(fault)),
     )
-    draft = Draft(
-        id=f"return:{request.return_id}",
-        kind=EventKind.RETURN,
-        by=request.identity.principal,
-        at=request.now,
-        payload=returned,
-    )
-    log.append([draft], now=request.now)
+    entry = draft(EventKind.RETURN, returned, id=request.return_id, by=request.identity.principal, at=request.now)
+    log.append([entry], now=request.now)
     sign_head(log, request.now, signer)
     return outcome
 

@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from readmit.records.base import Id, Name, utc
+from readmit.records.base import require_name, utc
 from readmit.records.canonical import convert, digest
 from readmit.records.errors import RecordError
 from readmit.records.events import (
-    PAYLOADS,
     Close,
     Dispute,
     Draft,
@@ -23,7 +22,7 @@ from readmit.records.events import (
     Settle,
     Supersede,
     Suspect,
-    targets_of,
+    draft,
 )
 from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
     from readmit.records.decisions import Decision, Disposition
-    from readmit.records.events import Payload
     from readmit.workspace.history import Explanation, Replay
 
 MEMORY = ":memory:"
@@ -72,7 +70,7 @@ class Workspace:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> Self:
         """Open a workspace, or start one. Its signing keys live beside the file, in ``<file>.keys``."""
-        log = SqliteLog(path, convert(name, Name, what="name"))
+        log = SqliteLog(path, require_name("name", name))
         try:
             workspace = cls(log, Keys(log, None if str(path) == MEMORY else path), clock)
             workspace.keys.ensure(workspace.now())
@@ -121,8 +119,8 @@ class Workspace:
 
     def agent(self, principal: str, *, role: str, task: str) -> Agent:
         """A handle for one principal in one role on one task."""
-        identity = Identity(workspace=self.name, principal=principal, role=role, task=task)
-        return Agent(self, convert(_plain(identity), Identity, what="agent"))
+        identity = {"workspace": self.name, "principal": principal, "role": role, "task": task}
+        return Agent(self, convert(identity, Identity, what="agent"))
 
     # What the team observes and holds.
 
@@ -143,8 +141,9 @@ class Workspace:
         evidence = Evidence(
             text=text, by=by, at=moment, source=source, scope=self._scope(task, roles, principals, private=False)
         )
-        self.append(EventKind.OBSERVE, evidence, by=by, at=moment, id=id or digest(evidence)[:32])
-        return digest(evidence)
+        entry = self._draft(EventKind.OBSERVE, evidence, by=by, at=moment, id=id or digest(evidence)[:32])
+        self._commit(entry)
+        return entry.digest
 
     def record(
         self,
@@ -231,9 +230,8 @@ class Workspace:
             "by": author, "scope": scope, "valid": valid, "depends_on": premises, "supports": supports,
             "receipts": receipts, **fields,
         }  # fmt: skip
-        item_id = name or f"m{digest(_plain(content))[:16]}"
-        item = convert(_plain({"id": item_id, **content}), PAYLOADS[event], what=item_id)
-        self.append(event, item, by=author, id=item_id)
+        item_id = name or f"m{digest(content)[:16]}"
+        self.append(event, {"id": item_id, **content}, by=author, id=item_id)
         return item_id
 
     # What happens to it.
@@ -321,33 +319,28 @@ class Workspace:
     # The one way in.
 
     def append(
-        self, kind: EventKind, payload: Payload, *, by: str, id: str | None = None, at: datetime | None = None
+        self, kind: EventKind, payload: object, *, by: str, id: str | None = None, at: datetime | None = None
     ) -> int:
         """Check an event and commit it. Returns its epoch."""
+        return self._commit(self._draft(kind, payload, by=by, id=id, at=at))
+
+    def _draft(
+        self, kind: EventKind, payload: object, *, by: str, id: str | None = None, at: datetime | None = None
+    ) -> Draft:
+        # A resolution touches what its dispute does.
+        about = disputed(self.log, payload.dispute).items if isinstance(payload, Resolve) else None
+        name = secrets.token_hex(8) if id is None else id
+        return draft(kind, payload, id=name, by=by, at=self._moment(at), about=about)
+
+    def _commit(self, entry: Draft) -> int:
         now = self.now()
-        name = convert(id or secrets.token_hex(8), Id, what="id")
-        checked: Any = convert(_plain(payload), PAYLOADS[kind], what=str(kind))
-        about = disputed(self.log, payload.dispute).items if isinstance(payload, Resolve) else targets_of(checked)
-        draft = Draft(
-            id=f"{_PREFIX.get(kind, kind)}:{name}",
-            kind=kind,
-            by=convert(by, Name, what="by"),
-            at=now if at is None else utc(at, field="at"),
-            payload=checked,
-            about=about,
-        )
-        with self.log.atomic():
-            if self.log.named(draft.id) is None:
-                check(self.log, draft, self.policy, now)
-            (epoch,) = self.log.append([draft], now=now)
+        (epoch,) = self.log.append([entry], now=now, check=lambda new: check(self.log, new, lambda: self.policy, now))
         return epoch
 
     def _moment(self, at: datetime | None) -> datetime:
         return self.now() if at is None else utc(at, field="at")
 
-    def _scope(
-        self, task: str | None, roles: Sequence[str], principals: Sequence[str], *, private: bool
-    ) -> Scope:
+    def _scope(self, task: str | None, roles: Sequence[str], principals: Sequence[str], *, private: bool) -> Scope:
         return Scope(
             workspace=self.name,
             task=task,
@@ -355,14 +348,3 @@ class Workspace:
             principals=tuple(principals),
             visibility="private" if private else "team",
         )
-
-
-# Items share one name space, whatever event brings them in.
-_PREFIX = {EventKind.RECORD: "item", EventKind.OPEN: "item", EventKind.MOVE: "item"}
-
-
-def _plain(value: object) -> Any:
-    """Builtins that ``convert`` checks from the ground up: a record's own constructor does not check types."""
-    import msgspec
-
-    return msgspec.to_builtins(value)

@@ -16,15 +16,17 @@ from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from readmit.ports.store import Log
     from readmit.records.policy import Policy
 
 
-def check(log: Log, draft: Draft, policy: Policy, now: datetime) -> None:
+def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -> None:
     """Raise unless the event may be appended."""
-    _check_writer(log, draft, policy, now)
+    if draft.kind in INVALIDATING or draft.kind is EventKind.OVERRULE:
+        _check_writer(log, draft, policy(), now)
     match draft.payload:
         case Item() as item:
             _check_item(log, item)
@@ -37,7 +39,7 @@ def check(log: Log, draft: Draft, policy: Policy, now: datetime) -> None:
             if expires <= now:
                 raise RecordError(f"expires: {expires.isoformat()} has passed; give a moment in the future")
         case Verdict(pair=pair) | Suspect(pair=pair):
-            log.evidence(pair.evidence)
+            _check_evidence(log, pair.evidence)
         case Experience() as experience:
             log.item(experience.bound_to)
     if not isinstance(draft.payload, Item):
@@ -48,7 +50,7 @@ def check(log: Log, draft: Draft, policy: Policy, now: datetime) -> None:
 def _check_writer(log: Log, draft: Draft, policy: Policy, now: datetime) -> None:
     if draft.kind is EventKind.OVERRULE and draft.by not in policy.overseers:
         raise NotAllowedError(f"{draft.by!r} may not overrule: add it to the policy's overseers")
-    if draft.kind not in INVALIDATING:
+    if draft.kind is EventKind.OVERRULE:
         return
     if policy.writers and draft.by not in policy.writers:
         raise NotAllowedError(f"{draft.by!r} may not {draft.kind} here: add it to the policy's writers")
@@ -70,7 +72,7 @@ def _check_item(log: Log, item: Item) -> None:
         log.item(premise)
     references = {"item", *item.depends_on, *item.supports}
     for receipt in item.receipts:
-        log.evidence(receipt.evidence)
+        _check_evidence(log, receipt.evidence)
         for name in receipt.binds:
             if name not in references:
                 raise RecordError(
@@ -78,6 +80,11 @@ def _check_item(log: Log, item: Item) -> None:
                 )
     if isinstance(item, Frontier) and not isinstance(log.item(item.obligation), Obligation):
         raise RecordError(f"obligation: {item.obligation!r} is not an obligation")
+
+
+def _check_evidence(log: Log, digest: str) -> None:
+    if not log.has_evidence(digest):
+        raise UnknownError(f"no evidence {digest!r} in workspace {log.workspace!r}; observe it first")
 
 
 def _check_circle(log: Log, target: str, successor: str) -> None:

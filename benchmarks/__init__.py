@@ -1,0 +1,1 @@
+"""Speed and scale: one runnable file per question, figures as ratios within one run."""

@@ -1,0 +1,67 @@
+"""What does a durable event cost beyond SQLite's own commit, and what does a batch save?"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.result import Result, at_least
+from readmit import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROUNDS, SINGLES, BATCH = 8, 50, 5_000
+
+
+def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
+    with tempfile.TemporaryDirectory() as directory, Workspace.open(Path(directory, "team.db")) as team:
+        bare = sqlite3.connect(Path(directory, "bare.db"), isolation_level=None)
+        bare.execute("PRAGMA journal_mode = WAL")
+        bare.execute("PRAGMA synchronous = FULL")
+        bare.execute("CREATE TABLE event (id INTEGER PRIMARY KEY, body BLOB)")
+        ours = theirs = 0.0
+        # Alternating, because the disk's mood changes by the second.
+        for turn in range(ROUNDS):
+            theirs += _timed(lambda: _commits(bare))
+            ours += _timed(lambda turn=turn: _appends(team, turn))
+            step(1)
+        batch = _timed(lambda: _batch(team))
+        bare.close()
+    single = ours / (ROUNDS * SINGLES)
+    return [
+        at_least("durable appends / bare SQLite commits, same sync level", theirs / ours, 0.8, "x"),
+        at_least(f"batch of {BATCH:,} / single appends, events per second", single / (batch / BATCH), 20, "x"),
+    ]
+
+
+def _timed(work: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _commits(bare: sqlite3.Connection) -> None:
+    for _ in range(SINGLES):
+        bare.execute("BEGIN IMMEDIATE")
+        bare.execute("INSERT INTO event (body) VALUES (?)", (b"x" * 300,))
+        bare.execute("COMMIT")
+
+
+def _appends(team: Workspace, turn: int) -> None:
+    for number in range(SINGLES):
+        team.observe(f"Single observation {turn}.{number}, long enough to be like a real one.", by="A1", task="trip")
+
+
+def _batch(team: Workspace) -> None:
+    with team.batch():
+        for number in range(BATCH):
+            team.observe(f"Observation {number} of a batch, long enough to be like a real one.", by="A1", task="trip")
+
+
+if __name__ == "__main__":
+    for result in run():
+        print(result)

@@ -1,0 +1,37 @@
+"""What a benchmark reports."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Result(TypedDict):
+    """One figure beside its bar. ``holds`` is true where there is no bar to miss."""
+
+    name: str
+    value: float
+    bar: float | None
+    unit: str
+    holds: bool
+
+
+def at_most(name: str, value: float, bar: float | None, unit: str) -> Result:
+    return Result(name=name, value=round(value, 4), bar=bar, unit=unit, holds=bar is None or value <= bar)
+
+
+def at_least(name: str, value: float, bar: float | None, unit: str) -> Result:
+    return Result(name=name, value=round(value, 4), bar=bar, unit=unit, holds=bar is None or value >= bar)
+
+
+def best(work: Callable[[], object], rounds: int = 5) -> float:
+    """The shortest of several wall-clock times: what is left is the work, not the machine's other business."""
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)

@@ -1,0 +1,32 @@
+"""What does ``import readmit`` cost? CPU time of a fresh interpreter, its own start taken off."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from benchmarks.result import Result, at_most
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
+    bare = min(_cpu("pass") for _ in range(7))
+    ours = min(_cpu("import readmit") for _ in range(7))
+    step(1)
+    return [at_most("import readmit, CPU", (ours - bare) * 1000, 150, "ms")]
+
+
+def _cpu(code: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 - our own interpreter
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+if __name__ == "__main__":
+    for result in run():
+        print(result)

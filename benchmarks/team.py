@@ -1,0 +1,72 @@
+"""A team of a chosen size on disk: what the benchmarks measure on."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from readmit import Policy, Workspace
+from readmit.records.canonical import digest
+from readmit.records.events import EventKind, draft
+from readmit.records.evidence import Evidence
+from readmit.records.items import Fact, Receipt, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TASK = "trip"
+VISIBLE = 10_000
+EVENTS_SINCE = 1_000
+DEPENDENCIES = 40
+DEPARTURE = "bench"
+
+
+def build(path: Path, step: Callable[[int], None]) -> None:
+    """A task with 10,000 visible items, a departure, and 1,000 events since: items, replacements, revocations."""
+    with Workspace.open(path, policy=Policy(max_items=64)) as team:
+        with team.batch():
+            for number in range(VISIBLE - EVENTS_SINCE // 2 - 5):
+                _record(team, f"i{number}", f"s.{number}", number)
+                step(1)
+            for number in range(5):
+                source = team.observe(f"Duty {number} was assigned.", by="lead", task=TASK)
+                needed = [f"d{name}" for name in range(number * 8, number * 8 + 8)]
+                team.oblige(f"Do {number}", required=needed, critical=needed[:1], sources=[source], task=TASK)
+            team.agent("A1", role="planner", task=TASK).depart(id=DEPARTURE)
+            for number in range(EVENTS_SINCE // 2):
+                _record(team, f"n{number}", f"s.{number}", number)
+                if number % 2:
+                    team.supersede(f"i{number}", f"n{number}", by="A2")
+                else:
+                    team.revoke(f"i{number + EVENTS_SINCE}", by="A2", reason="no longer offered")
+
+
+def _record(team: Workspace, name: str, slot: str, number: int) -> None:
+    text = f"Statement {name} about the part of the plan that somebody looked into and wrote down for the others."
+    source = team.observe(f"Observed for {name}: {text}", by=f"A{number % 7}", task=TASK)
+    supports = [f"d{number % DEPENDENCIES}"]
+    team.record(text, id=name, slot=slot, supports=supports, sources=[source], task=TASK)
+
+
+def fill(path: Path, upto: int, step: Callable[[int], None]) -> None:
+    """Items of other tasks, until the workspace holds ``upto`` items in all."""
+    now = datetime.now(UTC)
+    with Workspace.open(path) as team:
+        log = team.log
+        start = int(log.connection.sql.execute("SELECT count(*) FROM about").fetchone()[0])  # type: ignore[attr-defined]
+        scope = Scope(workspace=team.name, task="other")
+        evidence = Evidence(text="The other task's own observation.", by="B1", at=now, scope=scope)
+        receipt = Receipt(evidence=digest(evidence), binds=("item",))
+        log.append([draft(EventKind.OBSERVE, evidence, id="other", by="B1", at=now)], now=now)
+        for low in range(start, upto, 10_000):
+            drafts = []
+            for number in range(low, min(low + 10_000, upto)):
+                other = Scope(workspace=team.name, task=f"other{number % 100}")
+                item = Fact(
+                    id=f"o{number}", text=f"Statement {number} of some other task of the same team, of no concern here.",
+                    by="B1", scope=other, slot=f"o.{number}", receipts=(receipt,),
+                )  # fmt: skip
+                drafts.append(draft(EventKind.RECORD, item, id=item.id, by="B1", at=now))
+            log.append(drafts, now=now)
+            step(len(drafts))
