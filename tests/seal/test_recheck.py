@@ -75,6 +75,7 @@ class Case:
 
 
 MORE = Obligation(id="o2", text="Book the train.", by="A2", scope=SCOPE, required=())
+LATE = Obligation(id="o3", text="Order dinner.", by="A2", scope=SCOPE, required=("d_z",))
 WIDER = msgspec.structs.replace(HOTEL, required=("d_a", "d_b", "d_z"))
 MOVED = Frontier(id="f2", text="Dates are fixed.", by="A2", scope=SCOPE, obligation="o1")
 FORGED = msgspec.structs.replace(BOOKED, text="Sunrise is booked.!!")
@@ -90,6 +91,8 @@ CASES = {
     "another role": Case((Reason.BINDING_MISMATCH,), {"identity": other(role="guide")}),
     "another task": Case((Reason.BINDING_MISMATCH,), {"identity": other(task="else")}),
     "another workload": Case((Reason.BINDING_MISMATCH,), {"instance": "w2"}),
+    "the return asked for": Case((), {"return_id": "r1"}),
+    "another return asked for": Case((Reason.BINDING_MISMATCH,), {"return_id": "r0"}),
     "at issue": Case((), {"now": NOW}),
     "a moment before issue": Case((Reason.VIEW_EXPIRED,), {"now": NOW - TICK}),
     "a moment before expiry": Case((), {"now": NOW + 15 * MINUTE - TICK}),
@@ -135,6 +138,16 @@ CASES = {
     ),
     "a lesser dependency is gone, and the policy cannot": Case(
         (Reason.COVERAGE_LOST,), {"view": view_of(WITHOUT_PAID, (MEMORY,))}
+    ),
+    "an obligation named twice counts once": Case(
+        (Reason.COVERAGE_LOST,),
+        {
+            "view": view_of((*ITEMS, LATE), EXPERIENCES),
+            "eligible": ELIGIBLE | {LATE.id: digest(LATE)},
+            "items": (*ITEMS, LATE),
+            "owed": (HOTEL, HOTEL, LATE),
+            "policy": Policy(gamma=Decimal("0.6")),
+        },
     ),
     "as many items as allowed": Case((), {"policy": Policy(max_items=5)}),
     "too many items": Case((Reason.COVERAGE_LOST,), {"policy": Policy(max_items=4)}),

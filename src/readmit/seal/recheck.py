@@ -29,6 +29,7 @@ def recheck(
     *,
     identity: Identity,
     instance: str,
+    return_id: str | None = None,
     now: datetime,
     head: int,
     consumed: bool,
@@ -41,15 +42,17 @@ def recheck(
 ) -> tuple[Reason, ...]:
     """Every check that fails now, in the order of the reason codes; empty means: expose.
 
-    ``identity`` and ``instance`` are those of the workload that asks, ``head`` is the log's last epoch,
-    ``newest_return`` the id of that identity's newest return. ``eligible`` maps the items that pass every
+    ``identity`` and ``instance`` are those of the workload that asks; ``return_id`` is the return it asks for, if
+    it names one rather than presenting the view. ``head`` is the log's last epoch, ``newest_return`` the id of
+    that identity's newest return. ``eligible`` maps the items that pass every
     gate now to their digests. ``owed`` holds the obligations open now and may hold their current frontiers.
     ``items`` and ``experiences`` are the contents that would be handed over.
     """
     present = matching_items(view, items)
     remembered = matching_experiences(view, experiences)
     failed = {
-        Reason.BINDING_MISMATCH: view.identity != identity or view.instance != instance,
+        Reason.BINDING_MISMATCH: (view.identity, view.instance) != (identity, instance)
+        or return_id not in (None, view.return_id),
         # A clock before the issue is as wrong as one past the expiry: neither lies within the view's life.
         Reason.VIEW_EXPIRED: not view.issued <= now < view.expires,
         Reason.VIEW_CONSUMED: consumed,
@@ -68,7 +71,7 @@ def recheck(
 
 def _covers(present: Mapping[str, Item], owed: Sequence[Item], policy: Policy) -> bool:
     """Whether the view still holds what is owed and the evidence for it."""
-    obligations = [item for item in owed if isinstance(item, Obligation)]
+    obligations = list({item.id: item for item in owed if isinstance(item, Obligation)}.values())
     with_frontier = {item.obligation for item in present.values() if isinstance(item, Frontier)}
     return (
         all(item.id in present for item in owed)
