@@ -1,0 +1,104 @@
+"""The score of a view itself, and what the simple methods must score by construction."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import pytest
+from tests.bench.data import SMOKE, shared
+
+from readmit.bench.datasets.manbench import ManBenchLabels, read_manbench
+from readmit.bench.datasets.memora import MemoraLabels, read_memora
+from readmit.bench.datasets.stale import read_stale
+from readmit.bench.episodes import Dataset, View
+from readmit.bench.judge_free import ceiling, score_candidates, score_view
+from readmit.bench.methods import MODEL_FREE, admitted
+from readmit.bench.metrics import ManBenchScores, MemoraScores, average, percent, score_manbench, score_memora
+from readmit.bench.retrieval import checkpoints
+from readmit.bench.wording import fold, fold_typeset
+
+
+def manbench_scores(data: Dataset[ManBenchLabels], method: str) -> ManBenchScores:
+    blocks: defaultdict[str, list[Any]] = defaultdict(list)
+    for case, (_, checkpoint) in zip(data.cases, checkpoints(data.episodes), strict=True):
+        blocks[case.labels.condition].append(score_candidates(case, admitted(MODEL_FREE[method], checkpoint)))
+    return average({condition: score_manbench(outcomes) for condition, outcomes in blocks.items()})
+
+
+def memora_scores(data: Dataset[MemoraLabels], method: str) -> MemoraScores:
+    blocks: defaultdict[str, list[Any]] = defaultdict(list)
+    for case, (_, checkpoint) in zip(data.cases, checkpoints(data.episodes), strict=True):
+        outcome = score_view(case, admitted(MODEL_FREE[method], checkpoint), checkpoint)
+        blocks[f"{case.labels.fraction}"].append(outcome)
+    return average({fraction: score_memora(outcomes) for fraction, outcomes in blocks.items()})
+
+
+BY_CONSTRUCTION = pytest.mark.parametrize(
+    ("method", "via", "iir"),
+    [("Static", 50, 50), ("Restore", 50, 50), ("Reset", 0, 100), ("MemStrata", 50, 50), ("MemTX", 50, 50)],
+)
+
+
+@BY_CONSTRUCTION
+def test_manbench_by_construction(method: str, via: int, iir: int) -> None:
+    """As published: these methods follow the age of an answer, not whether it holds."""
+    scores = manbench_scores(read_manbench(SMOKE / "manbench"), method)
+    assert [percent(score) for score in (scores.via, scores.iir, scores.wsar)] == [via, iir, 100 - iir]
+
+
+@BY_CONSTRUCTION
+def test_manbench_by_construction_on_the_shared_part(method: str, via: int, iir: int) -> None:
+    scores = manbench_scores(read_manbench(shared("manbench")), method)
+    assert [percent(score) for score in (scores.via, scores.iir, scores.wsar)] == [via, iir, 100 - iir]
+
+
+def test_reset_rejects_everything_on_memora() -> None:
+    scores = memora_scores(read_memora(SMOKE / "memora"), "Reset")
+    assert [percent(score) for score in (scores.via, scores.iir)] == [0, 100]
+
+
+def test_the_simple_methods_on_the_shared_part_of_memora() -> None:
+    data = read_memora(shared("memora"))
+    static, restore, reset = (memora_scores(data, name) for name in ("Static", "Restore", "Reset"))
+    assert [percent(score) for score in (reset.via, reset.iir)] == [0, 100]
+    assert static.via > restore.via > 0
+    assert restore.iir > static.iir > 0
+
+
+def test_presence_and_absence_are_literal_but_blind_to_layout() -> None:
+    data = read_memora(SMOKE / "memora")
+    case, (_, checkpoint) = next(zip(data.cases, checkpoints(data.episodes), strict=True))
+    rows = {row.text: row.id for row in checkpoint.rows}
+    kept = rows["Please put this on my task list: Oil the lamp hinges."]
+    outcome = score_view(case, View(method="x", rows=(kept,)), checkpoint)
+    assert outcome.presence == (True, False, False)
+    assert outcome.forgetting == (True,)
+    dropped = rows["The harbor office sent us a set, so take this off my task list: Order new signal flags."]
+    # A deletion quotes what it deletes: handing it over verbatim puts the stale words before the agent.
+    assert score_view(case, View(method="x", rows=(dropped,)), checkpoint).forgetting == (False,)
+
+
+def test_the_whole_history_is_the_ceiling_of_availability() -> None:
+    for stale in read_stale(SMOKE / "stale").cases:
+        assert ceiling(stale).presence == (True,)
+        assert ceiling(stale).forgetting == (False,)
+    data = read_memora(SMOKE / "memora")
+    for case, (_, checkpoint) in zip(data.cases, checkpoints(data.episodes), strict=True):
+        most = sum(ceiling(case).presence)
+        assert all(
+            sum(score_view(case, admitted(m, checkpoint), checkpoint).presence) <= most for m in MODEL_FREE.values()
+        )
+
+
+def test_official_statements_are_found_despite_their_typography() -> None:
+    for case in read_stale(shared("stale"), kind="T1").cases:
+        assert ceiling(case).presence == (True,)
+        assert ceiling(case).forgetting == (False,)
+
+
+def test_wording() -> None:
+    assert fold("  Walnut\n BREAD ") == "walnut bread"
+    assert fold(875000) == "875000"
+    assert fold("I\u2019ve") != fold("I've")
+    assert fold_typeset("I\u2019ve \u2014 \u201ca\u201d") == 'i\'ve - "a"'

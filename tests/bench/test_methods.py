@@ -1,0 +1,246 @@
+"""The model-free methods: each rule in its docstring, one case a rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from readmit.bench.episodes import Budget, Checkpoint, Row, View
+from readmit.bench.methods import MODEL_FREE, admitted, retrieved
+from readmit.bench.methods.memstrata import fingerprint, key, open_rows
+from readmit.bench.methods.memtx import Beliefs, State
+from readmit.records.errors import RecordError
+
+NOW = 100
+
+
+def row(name: str, at: int, text: str | None = None, **fields: Any) -> Row:
+    return Row(**{"id": name, "at": at, "text": text or name, "source": "user", "departure": at < 50, **fields})
+
+
+def checkpoint(*rows: Row, budget: Budget | None = None) -> Checkpoint:
+    ranking = tuple(r.id for r in rows)
+    return Checkpoint(
+        tasks=("?",), rows=rows, relevance=(ranking,), budget=budget or Budget(per_query=10, union=10), now=NOW
+    )
+
+
+def shown(name: str, *rows: Row) -> set[str]:
+    return set(admitted(MODEL_FREE[name], checkpoint(*rows)).rows)
+
+
+def test_static_shows_the_last_version_of_everything() -> None:
+    rows = (row("a", 1), row("b", 60, supersedes=("a",)), row("c", 61), row("d", 62, operation="delete"))
+    assert shown("Static", *rows) == {"b", "c"}
+
+
+def test_restore_shows_the_departure_state_as_it_was() -> None:
+    rows = (row("a", 1), row("a2", 2, supersedes=("a",)), row("b", 60, supersedes=("a2",)), row("c", 61))
+    assert shown("Restore", *rows) == {"a2"}
+
+
+def test_reset_shows_nothing() -> None:
+    assert shown("Reset", row("a", 1)) == set()
+
+
+@dataclass(frozen=True)
+class Ledger:
+    rows: tuple[Row, ...]
+    opened: set[str]
+
+
+MEMSTRATA = {
+    "a new value closes the old one": Ledger((row("a", 1, slot="s"), row("b", 60, slot="S ")), {"b"}),
+    "the same value is a duplicate": Ledger(
+        (row("a", 1, "Tea, hot.", slot="s"), row("b", 60, "tea hot", slot="s")), {"a"}
+    ),
+    "entity and attribute come before the slot": Ledger(
+        (
+            row("a", 1, slot="s", entity="Ann", attribute="home town"),
+            row("b", 2, slot="s", entity="ann", attribute="Home_Town"),
+            row("c", 3, slot="s"),
+        ),
+        {"b", "c"},
+    ),
+    "no key, no conflict": Ledger((row("a", 1), row("b", 2)), {"a", "b"}),
+    "an explicit link closes across keys": Ledger(
+        (row("a", 1, slot="s"), row("b", 2, slot="t", supersedes=("a",))), {"b"}
+    ),
+    "a deletion closes and is no statement": Ledger(
+        (row("a", 1, slot="s"), row("b", 2, slot="s", operation="delete")), set()
+    ),
+    "a tombstone stops what began earlier": Ledger(
+        (row("d", 20, slot="s", operation="delete"), row("a", 30, slot="s", valid_from=10)), set()
+    ),
+    "what begins after a tombstone opens": Ledger(
+        (row("d", 20, slot="s", operation="delete"), row("a", 30, slot="s")), {"a"}
+    ),
+    "a late report of an older value enters closed": Ledger(
+        (row("new", 10, slot="s"), row("old", 20, slot="s", valid_from=5)), {"new"}
+    ),
+    "invalidated rows drop out": Ledger((row("a", 1, slot="s"), row("b", 2, slot="s", invalidated=True)), {"a"}),
+    "expired and future rows drop out": Ledger((row("a", 1, valid_until=NOW), row("b", 2, valid_from=NOW + 1)), set()),
+    "valid to the last moment": Ledger((row("a", 1, valid_until=NOW + 1),), {"a"}),
+}
+
+
+@pytest.mark.parametrize("case", MEMSTRATA.values(), ids=MEMSTRATA.keys())
+def test_memstrata(case: Ledger) -> None:
+    assert open_rows(case.rows, NOW) == case.opened
+    assert shown("MemStrata", *case.rows) == case.opened
+
+
+def test_fingerprints_and_keys() -> None:
+    assert fingerprint("  It's “HOT” — truly!") == fingerprint("its hot truly")
+    assert key(row("a", 1, slot="hotel.booking")) == key(row("b", 2, slot="Hotel Booking"))
+    assert key(row("a", 1)) != key(row("b", 1))
+
+
+@dataclass(frozen=True)
+class Transactions:
+    rows: tuple[Row, ...]
+    states: dict[str, State]
+
+
+C, Q, S, R, V, T = (
+    State.COMMITTED,
+    State.QUARANTINED,
+    State.SUPERSEDED,
+    State.REVOKED,
+    State.VALIDATED,
+    State.TENTATIVE,
+)
+MEMTX = {
+    "weak evidence stays raw": Transactions((row("a", 1, confidence=0.59, authority=0.89),), {"a": State.RAW}),
+    "high authority needs no confidence": Transactions((row("a", 1, confidence=0.1, authority=0.9),), {"a": C}),
+    "outside its interval it stays tentative": Transactions((row("a", 1, valid_until=50),), {"a": T}),
+    "a source supersedes itself": Transactions((row("a", 1, slot="s"), row("b", 2, slot="s")), {"a": S, "b": C}),
+    "equal sources in conflict are both quarantined": Transactions(
+        (row("a", 1, slot="s"), row("b", 2, slot="s", source="other")), {"a": Q, "b": Q}
+    ),
+    "agreement across sources is no conflict": Transactions(
+        (row("a", 1, "Yes.", slot="s"), row("b", 2, "yes", slot="s", source="other")), {"a": C, "b": C}
+    ),
+    "higher authority supersedes": Transactions(
+        (row("a", 1, slot="s"), row("b", 2, slot="s", source="other", authority=0.8)), {"a": S, "b": C}
+    ),
+    "lower authority aborts": Transactions(
+        (row("a", 1, slot="s", authority=0.8), row("b", 2, slot="s", source="other")), {"a": C, "b": V}
+    ),
+    "a competitor after the snapshot aborts the late write": Transactions(
+        (row("a", 5, slot="s"), row("b", 9, slot="s", snapshot=4)), {"a": C, "b": V}
+    ),
+    "a competitor before the snapshot does not": Transactions(
+        (row("a", 5, slot="s"), row("b", 9, slot="s", snapshot=5)), {"a": S, "b": C}
+    ),
+    "an explicit link supersedes across sources": Transactions(
+        (row("a", 1, slot="s"), row("b", 2, slot="s", source="other", supersedes=("a",))), {"a": S, "b": C}
+    ),
+    "an unstable dependency leaves the conflict untouched": Transactions(
+        (row("a", 1, slot="s"), row("b", 2, slot="s", depends_on=("missing",))), {"a": C, "b": V}
+    ),
+    "a deletion revokes, and what rests on it": Transactions(
+        (row("a", 1, slot="s"), row("b", 2, depends_on=("a",)), row("d", 3, slot="s", operation="delete")),
+        {"a": R, "b": R, "d": State.RAW},
+    ),
+    "a supersession quarantines what rests on it": Transactions(
+        (row("a", 1, slot="s"), row("b", 2, depends_on=("a",)), row("c", 3, slot="s")), {"a": S, "b": Q, "c": C}
+    ),
+    "scope may not widen": Transactions(
+        (row("a", 1, scope=("x", "y")), row("b", 2, scope=("x",), depends_on=("a",)), row("c", 3, depends_on=("a",))),
+        {"a": C, "b": C, "c": V},
+    ),
+    "an invalidated row is revoked": Transactions((row("a", 1, invalidated=True),), {"a": R}),
+}
+
+
+@pytest.mark.parametrize("case", MEMTX.values(), ids=MEMTX.keys())
+def test_memtx(case: Transactions) -> None:
+    assert Beliefs(case.rows, NOW).states == case.states
+    assert shown("MemTX", *case.rows) == {name for name, state in case.states.items() if state is C}
+
+
+def test_disjoint_times_coexist() -> None:
+    early, late = row("a", 1, slot="s", valid_until=NOW + 5), row("b", 2, slot="s", valid_from=NOW + 5)
+    assert Beliefs((early, late), NOW + 4).states == {"a": C, "b": T}
+    # Both intervals contain now only when they overlap, so a coexisting pair never has two committed rows at once.
+    assert Beliefs((early, late), NOW + 5).states == {"a": T, "b": C}
+
+
+def test_retrieval_takes_the_best_of_each_query_in_turn() -> None:
+    rows = tuple(row(name, i) for i, name in enumerate("abcdef"))
+    both = Checkpoint(
+        tasks=("1", "2"),
+        rows=rows,
+        relevance=(("a", "b", "c", "d", "e", "f"), ("f", "e", "d", "c", "b", "a")),
+        budget=Budget(per_query=2, union=3),
+        now=NOW,
+    )
+    assert retrieved(both, set("abcdef")) == ("a", "f", "b")
+    assert retrieved(both, set("bcde")) == ("b", "e", "c")
+
+
+def test_a_character_budget_skips_what_does_not_fit() -> None:
+    rows = (row("a", 1, "x" * 6), row("b", 2, "x" * 6), row("c", 3, "x" * 4))
+    tight = checkpoint(*rows, budget=Budget(per_query=5, union=5, characters=10))
+    assert retrieved(tight, {"a", "b", "c"}) == ("a", "c")
+
+
+@dataclass(frozen=True)
+class Rogue:
+    """A method that hands back what it should not."""
+
+    answer: View
+    name: str = "Rogue"
+
+    def view(self, checkpoint: Checkpoint) -> View:
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (View(method="Rogue", rows=("z",)), "'z'"),
+        (View(method="Rogue", rows=("a", "a")), "twice"),
+        (View(method="Rogue", rows=("a",), blocked=True), "refused"),
+    ],
+)
+def test_a_view_is_checked(answer: View, message: str) -> None:
+    with pytest.raises(RecordError, match=message):
+        admitted(Rogue(answer), checkpoint(row("a", 1)))
+
+
+names = st.sampled_from(["r0", "r1", "r2", "r3", "r4", "r5"])
+moments = st.integers(0, 99)
+drawn_rows = st.builds(
+    Row,
+    id=names,
+    text=st.sampled_from(["yes", "no", "maybe"]),
+    at=moments,
+    source=st.sampled_from(["u", "v"]),
+    departure=st.booleans(),
+    slot=st.sampled_from([None, "s", "t"]),
+    operation=st.sampled_from(["add", "update", "delete"]),
+    valid_until=st.none() | moments,
+    invalidated=st.booleans(),
+    supersedes=st.lists(names, max_size=2).map(tuple),
+    depends_on=st.lists(names, max_size=2).map(tuple),
+)
+
+
+@settings(max_examples=200)
+@given(st.lists(drawn_rows, max_size=6, unique_by=lambda r: r.id))
+def test_every_method_answers_every_checkpoint_within_the_budget(rows: list[Row]) -> None:
+    given_rows = checkpoint(*rows, budget=Budget(per_query=3, union=3))
+    for method in MODEL_FREE.values():
+        view = admitted(method, given_rows)
+        assert len(view.rows) <= 3
+        assert view == admitted(method, given_rows)
+    by_id = {r.id: r for r in rows}
+    opened = open_rows(tuple(rows), NOW)
+    keys = [key(by_id[name]) for name in opened]
+    assert len(keys) == len(set(keys))
