@@ -122,7 +122,10 @@ def _plain(schema: dict[str, Any], defs: dict[str, Any], name: str, path: tuple[
         target = schema["$ref"].rpartition("/")[2]
         if target in path:
             raise ModelError(f"{name}: {target} contains itself; an answer type must be finite")
-        return _plain(defs[target], defs, name, (*path, target))
+        resolved = _plain(defs[target], defs, name, (*path, target))
+        # A type's docstring is for readers of the code: it must not change what is asked when it is reworded.
+        resolved.pop("description", None)
+        return resolved | {key: value for key, value in schema.items() if key == "description"}
     kept = {key: value for key, value in schema.items() if key in _KEPT}
     if "enum" in kept and all(isinstance(value, str) for value in kept["enum"]):
         kept = {"type": "string", **kept}
