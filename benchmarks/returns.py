@@ -50,7 +50,7 @@ def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
 
 def _measured(path: Path) -> dict[str, float]:
     """Measure in a process of its own, so that memory is the return's and nothing else is warm."""
-    run = subprocess.run(  # noqa: S603 - our own interpreter, our own module
+    run = subprocess.run(
         [sys.executable, "-m", "benchmarks.returns", str(path)], capture_output=True, text=True, check=True
     )
     measured: dict[str, float] = json.loads(run.stdout)

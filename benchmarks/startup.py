@@ -22,7 +22,7 @@ def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
 
 def _cpu(code: str) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 - our own interpreter
+    subprocess.run([sys.executable, "-c", code], check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

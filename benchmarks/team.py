@@ -24,22 +24,21 @@ DEPARTURE = "bench"
 
 def build(path: Path, step: Callable[[int], None]) -> None:
     """A task with 10,000 visible items, a departure, and 1,000 events since: items, replacements, revocations."""
-    with Workspace.open(path, policy=Policy(max_items=64)) as team:
-        with team.batch():
-            for number in range(VISIBLE - EVENTS_SINCE // 2 - 5):
-                _record(team, f"i{number}", f"s.{number}", number)
-                step(1)
-            for number in range(5):
-                source = team.observe(f"Duty {number} was assigned.", by="lead", task=TASK)
-                needed = [f"d{name}" for name in range(number * 8, number * 8 + 8)]
-                team.oblige(f"Do {number}", required=needed, critical=needed[:1], sources=[source], task=TASK)
-            team.agent("A1", role="planner", task=TASK).depart(id=DEPARTURE)
-            for number in range(EVENTS_SINCE // 2):
-                _record(team, f"n{number}", f"s.{number}", number)
-                if number % 2:
-                    team.supersede(f"i{number}", f"n{number}", by="A2")
-                else:
-                    team.revoke(f"i{number + EVENTS_SINCE}", by="A2", reason="no longer offered")
+    with Workspace.open(path, policy=Policy(max_items=64)) as team, team.batch():
+        for number in range(VISIBLE - EVENTS_SINCE // 2 - 5):
+            _record(team, f"i{number}", f"s.{number}", number)
+            step(1)
+        for number in range(5):
+            source = team.observe(f"Duty {number} was assigned.", by="lead", task=TASK)
+            needed = [f"d{name}" for name in range(number * 8, number * 8 + 8)]
+            team.oblige(f"Do {number}", required=needed, critical=needed[:1], sources=[source], task=TASK)
+        team.agent("A1", role="planner", task=TASK).depart(id=DEPARTURE)
+        for number in range(EVENTS_SINCE // 2):
+            _record(team, f"n{number}", f"s.{number}", number)
+            if number % 2:
+                team.supersede(f"i{number}", f"n{number}", by="A2")
+            else:
+                team.revoke(f"i{number + EVENTS_SINCE}", by="A2", reason="no longer offered")
 
 
 def _record(team: Workspace, name: str, slot: str, number: int) -> None:
@@ -64,7 +63,7 @@ def fill(path: Path, upto: int, step: Callable[[int], None]) -> None:
             for number in range(low, min(low + 10_000, upto)):
                 other = Scope(workspace=team.name, task=f"other{number % 100}")
                 item = Fact(
-                    id=f"o{number}", text=f"Statement {number} of some other task of the same team, of no concern here.",
+                    id=f"o{number}", text=f"Statement {number} of another task of the same team, of no concern here.",
                     by="B1", scope=other, slot=f"o.{number}", receipts=(receipt,),
                 )  # fmt: skip
                 drafts.append(draft(EventKind.RECORD, item, id=item.id, by="B1", at=now))

@@ -6,7 +6,7 @@ per candidate come out, and the same inputs give the same bytes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -19,6 +19,7 @@ from readmit.invalidate.resolve import Findings, resolve
 from readmit.readmission.match import match
 from readmit.records.canonical import canonical, digest_of
 from readmit.records.decisions import Decision, Disposition
+from readmit.records.evidence import Experience
 from readmit.records.items import Fact, Frontier, Obligation
 from readmit.records.reasons import Reason, State
 from readmit.seal.view import issue
@@ -62,7 +63,7 @@ def decide(request: Request, snapshot: Snapshot, *, undecided: bool = False) -> 
         policy=request.policy,
         undecided=undecided,
     )
-    bank = [(event.payload, event.digest) for event in snapshot.state.bank]
+    bank = [(event.payload, event.digest) for event in snapshot.state.bank if isinstance(event.payload, Experience)]
     notes, readmitted = match(bank, frozenset(selection.items), request.policy)
     admitted = selection.outcome == "found"
     view = None
@@ -108,7 +109,7 @@ def refuse(request: Request, reason: Reason, note: str = "") -> Outcome:
     return Outcome(decision)
 
 
-def _incomplete(policy: Policy) -> str:
+def _incomplete(policy: Policy) -> Literal["blocked", "reset"]:
     return "blocked" if policy.on_incomplete == "block" else "reset"
 
 

@@ -50,7 +50,9 @@ def _flaws_of(item: Item, evidence: Mapping[str, Sighting], writers: frozenset[s
     if writers and item.by not in writers:
         causes.append(Cause(reason=Reason.WRITER_NOT_ALLOWED, by=item.by))
     causes.extend(
-        Cause(reason=Reason.REFERENCE_UNBOUND, ref=reference) for reference in _references(item) if reference not in bound
+        Cause(reason=Reason.REFERENCE_UNBOUND, ref=reference)
+        for reference in _references(item)
+        if reference not in bound
     )
     return tuple(causes)
 

@@ -16,7 +16,8 @@ from readmit.records.reasons import Reason
 from readmit.records.verdicts import Answer, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Set
+    from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Sighting, Snapshot
@@ -33,7 +34,7 @@ def critical_dependencies(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(name for duty in duties if isinstance(duty, Obligation) for name in duty.critical)
 
 
-def judged(held: Held, snapshot: Snapshot, policy: Policy, critical: Set[str]) -> Iterator[Cause]:
+def judged(held: Held, snapshot: Snapshot, policy: Policy, critical: AbstractSet[str]) -> Iterator[Cause]:
     """What verdicts and unsettled suspicions say of one item."""
     latest: dict[str, Event] = {}
     use = use_of(snapshot)
@@ -51,7 +52,9 @@ def judged(held: Held, snapshot: Snapshot, policy: Policy, critical: Set[str]) -
             note = event.payload.premise or event.payload.evidence_quote
             cause = Cause(reason=Reason.PREMISE_CHANGED, epoch=event.epoch, ref=digest, by=event.by, note=note)
             confirmed.append((sighting.epoch, cause))
-        elif standing is Answer.UNSURE and (policy.on_unsure == "exclude" or critical.intersection(held.item.supports)):
+        elif standing is Answer.UNSURE and (
+            policy.on_unsure == "exclude" or not critical.isdisjoint(held.item.supports)
+        ):
             yield Cause(reason=Reason.SUSPECTED, epoch=event.epoch, ref=digest, by=event.by)
     if confirmed:
         yield max(confirmed, key=lambda entry: entry[0])[1]

@@ -40,7 +40,9 @@ def marks(held: Held, resolutions: Mapping[str, Event], now: datetime) -> Iterat
             case Settle(reason=why):
                 yield Cause(reason=Reason.SETTLED, epoch=event.epoch, by=event.by, note=why)
             case Close(end=end, reason=why) if end <= now:
-                yield Cause(reason=Reason.EXPIRED, epoch=event.epoch, by=event.by, note=why or f"closed at {end.isoformat()}")
+                yield Cause(
+                    reason=Reason.EXPIRED, epoch=event.epoch, by=event.by, note=why or f"closed at {end.isoformat()}"
+                )
             case Dispute(reason=why):
                 yield from _dispute(held, event, resolutions, why)
 
@@ -51,6 +53,4 @@ def _dispute(held: Held, event: Event, resolutions: Mapping[str, Event], why: st
     if ending is None:
         yield Cause(reason=Reason.DISPUTED, epoch=event.epoch, ref=name, by=event.by, note=why)
     elif isinstance(ending.payload, Resolve) and held.item.id not in ending.payload.keep:
-        yield Cause(
-            reason=Reason.DISPUTE_LOST, epoch=ending.epoch, ref=name, by=ending.by, note=ending.payload.reason
-        )
+        yield Cause(reason=Reason.DISPUTE_LOST, epoch=ending.epoch, ref=name, by=ending.by, note=ending.payload.reason)

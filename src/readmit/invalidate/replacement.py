@@ -15,7 +15,8 @@ from readmit.records.items import Frontier, Obligation
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Set
+    from collections.abc import Iterable, Iterator
+    from collections.abc import Set as AbstractSet
     from datetime import datetime
 
     from readmit.records.events import Event
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 Found = tuple[str, Cause]
 
 
-def slots(held: Iterable[Held], flawed: Set[str], now: datetime) -> Iterator[Found]:
+def slots(held: Iterable[Held], flawed: AbstractSet[str], now: datetime) -> Iterator[Found]:
     """Items whose slot has a later statement, with the latest one as the cause."""
     current: dict[tuple[str, str], Held] = {}
     previous: dict[tuple[str, str], list[Held]] = {}
@@ -56,16 +57,15 @@ def frontiers(held: Iterable[Held]) -> Iterator[Found]:
     for entry in entries:
         if isinstance(entry.item, Frontier):
             newest[entry.item.obligation] = entry
-    settled = {
-        entry.item.id: mark for entry in entries for mark in entry.marks if isinstance(mark.payload, Settle)
-    }
+    settled = {entry.item.id: mark for entry in entries for mark in entry.marks if isinstance(mark.payload, Settle)}
     for entry in entries:
         if not isinstance(entry.item, Frontier):
             continue
         duty, latest = entry.item.obligation, newest[entry.item.obligation]
         if latest is not entry:
-            yield entry.item.id, Cause(
-                reason=Reason.FRONTIER_MOVED, epoch=latest.epoch, ref=latest.item.id, by=latest.item.by
+            yield (
+                entry.item.id,
+                Cause(reason=Reason.FRONTIER_MOVED, epoch=latest.epoch, ref=latest.item.id, by=latest.item.by),
             )
         if duty in settled:
             yield entry.item.id, Cause(reason=Reason.SETTLED, epoch=settled[duty].epoch, ref=duty, by=settled[duty].by)
@@ -83,10 +83,13 @@ def rebases(held: Iterable[Held], events: Iterable[Event], now: datetime) -> Ite
         for event, rebase in starts:
             below = slot == rebase.slot or slot.startswith(f"{rebase.slot}.")
             if below and entry.epoch < event.epoch and task in (None, rebase.task):
-                yield entry.item.id, Cause(
-                    reason=Reason.EPOCH_INCOMPATIBLE,
-                    epoch=event.epoch,
-                    ref=rebase.slot,
-                    by=event.by,
-                    note=rebase.reason,
+                yield (
+                    entry.item.id,
+                    Cause(
+                        reason=Reason.EPOCH_INCOMPATIBLE,
+                        epoch=event.epoch,
+                        ref=rebase.slot,
+                        by=event.by,
+                        note=rebase.reason,
+                    ),
                 )

@@ -96,9 +96,7 @@ class Log(Protocol):
     def head(self) -> int:
         """The current epoch."""
 
-    def append(
-        self, drafts: Sequence[Draft], *, now: datetime, check: Callable[[Draft], None] = ...
-    ) -> list[int]:
+    def append(self, drafts: Sequence[Draft], *, now: datetime, check: Callable[[Draft], None] = ...) -> list[int]:
         """Commit events in order and return their epochs. An id already used for the same content is a no-op.
 
         ``check`` sees each new event within the transaction and refuses it by raising.

@@ -46,14 +46,14 @@ def utc(moment: datetime, *, field: str = "time") -> datetime:
 
 def require_id(field: str, value: str) -> str:
     """The value, if it is fit to be an id."""
-    if not (isinstance(value, str) and re.match(_ID, value)):
+    if not re.match(_ID, str(value)):
         raise RecordError(f"{field}: {value!r} is not an id; use 1 to 128 printable ASCII characters without spaces")
     return value
 
 
 def require_name(field: str, value: str) -> str:
     """The value, if it is fit to name a principal, role, task or workspace."""
-    if not (isinstance(value, str) and 1 <= len(value) <= LONGEST_NAME):
+    if not 1 <= len(value) <= LONGEST_NAME:
         raise RecordError(f"{field}: {value!r} is not a name; use 1 to {LONGEST_NAME} characters")
     return value
 

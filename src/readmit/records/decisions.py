@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal
 
-
 from readmit.records.base import Count, Digest, Id, Name, Note, Record, Time
 from readmit.records.identity import Identity
 from readmit.records.items import Kind
@@ -184,5 +183,3 @@ class Returned(Record, kw_only=True):
     undecided: bool = False
     failed: Note = ""
     """Set when the cycle failed: such a decision rests on a fault, not on the log, and is not replayed."""
-
-

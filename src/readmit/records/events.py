@@ -6,7 +6,6 @@ its position in the log. What happened is the payload; which payload goes with w
 
 from __future__ import annotations
 
-from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
@@ -247,7 +246,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def draft(
-    kind: EventKind, payload: object, *, id: str, by: str, at: datetime, about: tuple[str, ...] | None = None
+    kind: EventKind, payload: object, *, id: str, by: str, at: Time, about: tuple[str, ...] | None = None
 ) -> Draft:
     """Check a payload as strictly as a stored one, whatever it was built from, and make it ready to append.
 

@@ -54,7 +54,8 @@ class Connection:
             finally:
                 self.sql.execute("ROLLBACK")
 
-    def _begin(self) -> int:
+    def begin(self) -> int:
+        """Open a transaction, or a level within one."""
         self._lock.acquire()
         level = self._depth
         try:
@@ -66,7 +67,8 @@ class Connection:
         self._depth = level + 1
         return level
 
-    def _end(self, level: int, *, undo: bool) -> None:
+    def end(self, level: int, *, undo: bool) -> None:
+        """Close a level: keep what it did, or undo it."""
         try:
             with _wrapped():
                 # The database may have rolled everything back itself (disk full, interrupted).
@@ -97,10 +99,10 @@ class Transaction:
         self._level = 0
 
     def __enter__(self) -> None:
-        self._level = self._connection._begin()
+        self._level = self._connection.begin()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        self._connection._end(self._level, undo=kind is not None)
+        self._connection.end(self._level, undo=kind is not None)
         if isinstance(error, sqlite3.Error):
             raise StoreError(f"storage failed: {error}") from error
 

@@ -10,9 +10,12 @@ within another's range.
 
 from __future__ import annotations
 
-import sqlite3
+from typing import TYPE_CHECKING
 
 from readmit.records.errors import StoreError
+
+if TYPE_CHECKING:
+    import sqlite3
 
 APPLICATION_ID = 0x72646D74  # "rdmt"
 SHIFT = 40

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from readmit.records.base import utc
 from readmit.records.canonical import digest_of
+from readmit.records.decisions import Returned
 from readmit.records.errors import ConflictError, StoreError, UnknownError
 from readmit.records.events import DECODERS, INVALIDATING, Checkpoint, Draft, Event, EventKind, Rebase
-from readmit.records.decisions import Returned
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Item, decode_item
 from readmit.records.snapshot import Sighting
@@ -29,12 +29,21 @@ if TYPE_CHECKING:
 
     from readmit.records.identity import Identity
 
-_COLUMNS = "pos, id, kind, by, at, learnt, body, digest"
-_SEEN = """
-    SELECT ? + epoch FROM audience
+_COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest"
+_EVENT = _COLUMNS + " FROM event "
+_SIGHTING = "SELECT pos, by, body, digest FROM event "
+_REACHED = """
+    FROM audience
     WHERE ws = ? AND class = ? AND task IN (?, ?) AND principal IN (?, ?) AND role IN (?, ?)
       AND epoch > ? AND epoch <= ?
 """
+_SEEN = _EVENT + "WHERE pos IN (SELECT ? + epoch" + _REACHED + ") ORDER BY pos"
+_BEHIND = (
+    _SIGHTING
+    + "WHERE pos IN (SELECT ? + evidence FROM binding WHERE ws = ? AND item IN (SELECT epoch"
+    + _REACHED
+    + "))"
+)
 _MASK = (1 << SHIFT) - 1
 
 
@@ -98,7 +107,17 @@ class SqliteLog:
                     head += 1
                     at = draft.at.isoformat()
                     link = _link(link, head, draft, at, learnt)
-                    row = (self._base + head, draft.id, draft.kind, draft.by, at, learnt, draft.body, draft.digest, link)
+                    row = (
+                        self._base + head,
+                        draft.id,
+                        draft.kind,
+                        draft.by,
+                        at,
+                        learnt,
+                        draft.body,
+                        draft.digest,
+                        link,
+                    )
                     self._sql.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
                     self._index(head, draft, learnt)
                     known = head
@@ -124,8 +143,8 @@ class SqliteLog:
     def _index(self, epoch: int, draft: Draft, learnt: str) -> None:
         ws, sql = self._ws, self._sql
         sql.execute("INSERT INTO name VALUES (?, ?, ?)", (ws, draft.id, epoch))
-        for item in draft.about:
-            sql.execute("INSERT INTO about VALUES (?, ?, ?)", (ws, item, epoch))
+        for touched in draft.about:
+            sql.execute("INSERT INTO about VALUES (?, ?, ?)", (ws, touched, epoch))
         if draft.kind in INVALIDATING:
             sql.execute("INSERT INTO invalidation VALUES (?, ?, ?, ?)", (ws, draft.by, learnt, epoch))
         match draft.payload:
@@ -145,7 +164,7 @@ class SqliteLog:
             case Returned() as returned:
                 self._milestone(draft.kind, returned.request.identity.agent, epoch)
             case _ if draft.about:
-                self._reach(epoch, STATE, {row for item in draft.about for row in self._reach_of(item)})
+                self._reach(epoch, STATE, {row for touched in draft.about for row in self._reach_of(touched)})
             case _:
                 self._milestone(draft.kind, ANY, epoch)
 
@@ -203,38 +222,24 @@ class SqliteLog:
         return self._seen(identity, OBSERVATION, since, until)
 
     def _seen(self, identity: Identity, kind: str, since: int, until: int) -> list[Event]:
-        query = f"SELECT {_COLUMNS} FROM event WHERE pos IN ({_SEEN}) ORDER BY pos"
-        return self._events(query, (self._base, self._ws, kind, *keys_of(identity), since, until))
+        return self._events(_SEEN, (self._base, self._ws, kind, *keys_of(identity), since, until))
 
     def evidence_behind(self, identity: Identity, *, since: int = 0, until: int) -> dict[str, Sighting]:
         """The evidence bound to items that an identity can see, rehashed."""
-        query = f"""
-            SELECT pos, by, body, digest FROM event WHERE pos IN (
-                SELECT {self._base} + evidence FROM binding WHERE ws = {self._ws} AND item IN (
-                    {_SEEN.replace("? + epoch", "epoch", 1)}
-                )
-            )
-        """
-        rows = self._sql.execute(query, (self._ws, STATE, *keys_of(identity), since, until))
-        return self._sightings(rows)
+        values = (self._base, self._ws, self._ws, STATE, *keys_of(identity), since, until)
+        return self._sightings(self._sql.execute(_BEHIND, values))
 
     def evidence_for(self, items: Iterable[int]) -> dict[str, Sighting]:
         """The evidence bound to items recorded at these epochs."""
         found: dict[str, Sighting] = {}
         for epoch in items:
-            query = """
-                SELECT pos, by, body, digest FROM event WHERE pos IN
-                (SELECT ? + evidence FROM binding WHERE ws = ? AND item = ?)
-            """
+            query = _SIGHTING + "WHERE pos IN (SELECT ? + evidence FROM binding WHERE ws = ? AND item = ?)"
             found |= self._sightings(self._sql.execute(query, (self._base, self._ws, epoch)))
         return found
 
     def sighting(self, digest: str) -> dict[str, Sighting]:
         """One piece of evidence, rehashed; empty if none is filed under the digest."""
-        query = """
-            SELECT pos, by, body, digest FROM event
-            WHERE pos = ? + (SELECT epoch FROM filed WHERE ws = ? AND digest = ?)
-        """
+        query = _SIGHTING + "WHERE pos = ? + (SELECT epoch FROM filed WHERE ws = ? AND digest = ?)"
         return self._sightings(self._sql.execute(query, (self._base, self._ws, digest)))
 
     def _sightings(self, rows: Iterable[Any]) -> dict[str, Sighting]:
@@ -269,7 +274,8 @@ class SqliteLog:
         ).fetchone()
         if row is None:
             raise UnknownError(f"no item {item_id!r} in workspace {self.workspace!r}; record it first")
-        return decode_item(row[0])
+        found: Item = decode_item(row[0])
+        return found
 
     def has_evidence(self, digest: str) -> bool:
         """Whether an observation is filed under this digest."""
@@ -285,7 +291,7 @@ class SqliteLog:
 
     def event(self, epoch: int) -> Event:
         """The event at a position of the log."""
-        found = self._events(f"SELECT {_COLUMNS} FROM event WHERE pos = ?", (self._base + epoch,))
+        found = self._events(_EVENT + "WHERE pos = ?", (self._base + epoch,))
         if not found:
             raise UnknownError(f"workspace {self.workspace!r} has no epoch {epoch}; its log ends at {self.head}")
         return found[0]
@@ -324,7 +330,7 @@ class SqliteLog:
         last = self.head if until is None else until
         link = self._link_at(since)
         cursor = self._sql.execute(
-            f"SELECT {_COLUMNS}, link FROM event WHERE pos > ? AND pos <= ? ORDER BY pos",
+            _COLUMNS + ", link FROM event WHERE pos > ? AND pos <= ? ORDER BY pos",
             (self._base + since, self._base + last),
         )
         expected = since
@@ -353,7 +359,9 @@ class SqliteLog:
         pos, name, kind, by, at, learnt, body, digest = row
         actual = digest_of(body)
         if actual != digest:
-            raise StoreError(f"event {pos - self._base} of {self.workspace!r} does not match its digest: it was altered")
+            raise StoreError(
+                f"event {pos - self._base} of {self.workspace!r} does not match its digest: it was altered"
+            )
         kind = _KINDS[kind]
         return Event(
             epoch=pos - self._base,

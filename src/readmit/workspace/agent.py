@@ -49,9 +49,7 @@ class Agent:
             self._workspace.append(EventKind.DEPART, departed, by=self.identity.principal, id=name)
         return departed
 
-    def come_back(
-        self, *, purpose: str | None = None, checkpoint: str | None = None, id: str | None = None
-    ) -> Return:
+    def come_back(self, *, purpose: str | None = None, checkpoint: str | None = None, id: str | None = None) -> Return:
         """Decide what this agent may still act on. ``checkpoint`` names a departure other than its last one."""
         departed = self._departed(checkpoint)
         now, policy = self._workspace.now(), self._workspace.policy

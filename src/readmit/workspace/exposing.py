@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.cycle import examine
+from readmit.records.base import Time
 from readmit.records.canonical import canonical, decode
-from readmit.records.decisions import Envelope, ReturnView, Returned
-from readmit.records.errors import ExposureError, SealError, UnknownError
+from readmit.records.decisions import Envelope, Returned, ReturnView
+from readmit.records.errors import ExposureError, RecordError, SealError, UnknownError
 from readmit.records.events import EventKind, Exposed, draft
 from readmit.records.evidence import Experience
+from readmit.records.identity import Identity
 from readmit.records.items import Item
 from readmit.records.reasons import Reason
 from readmit.seal import render
@@ -28,13 +30,12 @@ from readmit.workspace.returning import logger, sign_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
     from readmit.records.events import Checkpoint
-    from readmit.records.identity import Identity
     from readmit.records.policy import Policy
+    from readmit.records.snapshot import Snapshot
 
 
 class Bundle(msgspec.Struct, frozen=True):
@@ -54,25 +55,24 @@ class Bundle(msgspec.Struct, frozen=True):
         return render.json_bundle(self.view, self.items, self.experiences)
 
 
-def expose(
-    log: Log,
-    return_id: str,
-    *,
-    identity: Identity,
-    instance: str,
-    policy: Policy,
-    now: datetime,
-    signer: Callable[[], Signer],
-) -> Bundle:
+class Asker(msgspec.Struct, frozen=True):
+    """The workload that asks for a view, and when."""
+
+    identity: Identity
+    instance: str
+    now: Time
+
+
+def expose(log: Log, return_id: str, asker: Asker, policy: Policy, signer: Callable[[], Signer]) -> Bundle:
     """Check a view again and hand it over, or raise ``ExposureError``. Either way the audit has a row."""
     with log.atomic():
-        failed, bundle = _recheck(log, return_id, identity, instance, policy, now)
-        entry = Exposed(return_id=return_id, instance=instance, refused=tuple(failed))
+        failed, bundle = _recheck(log, return_id, asker, policy)
+        entry = Exposed(return_id=return_id, instance=asker.instance, refused=tuple(failed))
         log.audit.append(return_id, [("refusal" if failed else "exposure", "", canonical(entry))])
         if not failed:
-            marked = draft(EventKind.EXPOSE, entry, id=return_id, by=identity.principal, at=now)
-            log.append([marked], now=now)
-        sign_head(log, now, signer)
+            marked = draft(EventKind.EXPOSE, entry, id=return_id, by=asker.identity.principal, at=asker.now)
+            log.append([marked], now=asker.now)
+        sign_head(log, asker.now, signer)
     if bundle is None:
         raise ExposureError(
             f"view {return_id} was not exposed: {', '.join(failed)}. Return again to get a new decision", failed
@@ -80,55 +80,49 @@ def expose(
     return bundle
 
 
-def _recheck(
-    log: Log, return_id: str, identity: Identity, instance: str, policy: Policy, now: datetime
-) -> tuple[tuple[Reason, ...], Bundle | None]:
+def _recheck(log: Log, return_id: str, asker: Asker, policy: Policy) -> tuple[tuple[Reason, ...], Bundle | None]:
     event = log.named(f"return:{return_id}")
     stored = log.audit.decision(return_id)
     if event is None or stored is None or not isinstance(event.payload, Returned):
         raise UnknownError(f"no return {return_id!r} in workspace {log.workspace!r}")
     if stored.envelope is None:
         raise UnknownError(f"return {return_id!r} was {event.payload.kind}: it has no view to expose")
-    envelope = decode(stored.envelope, Envelope, what="envelope")
     try:
-        view = open_view(envelope, trusted(log.milestones(EventKind.KEY), now))
-    except SealError:
+        envelope = decode(stored.envelope, Envelope, what="envelope")
+        view = open_view(envelope, trusted(log.milestones(EventKind.KEY), asker.now))
+    except (RecordError, SealError):
         return (Reason.SIGNATURE_INVALID,), None
-    departed = checkpoint_named(log, event.payload.request.checkpoint)
     try:
-        return _examine(log, departed, view, envelope, identity, instance, policy, now)
-    except Exception:  # whatever failed, the agent gets nothing and the audit gets a row
+        departed = checkpoint_named(log, event.payload.request.checkpoint)
+        # The identity that asks is judged, not the one the view was issued to.
+        state = snapshot(log, departed, asker.identity, epoch=log.head, purpose=view.purpose, now=asker.now)
+        failed, items, experiences = _judge(log, return_id, view=view, asker=asker, state=state, policy=policy)
+        return failed, None if failed else Bundle(view, envelope, *contents(view, items, experiences))
+    except Exception:  # noqa: BLE001 - whatever failed, the agent gets nothing and the audit gets a row
         logger.exception("exposure of %s failed", return_id)
         return (Reason.INTERNAL_ERROR,), None
 
 
-def _examine(
-    log: Log,
-    departed: Checkpoint,
-    view: ReturnView,
-    envelope: Envelope,
-    identity: Identity,
-    instance: str,
-    policy: Policy,
-    now: datetime,
-) -> tuple[tuple[Reason, ...], Bundle | None]:
-    # The identity that asks is judged, not the one the view was issued to.
-    state = snapshot(log, departed, identity, epoch=log.head, purpose=view.purpose, now=now)
+def _judge(
+    log: Log, return_id: str, *, view: ReturnView, asker: Asker, state: Snapshot, policy: Policy
+) -> tuple[tuple[Reason, ...], list[Item], list[Experience]]:
     if not state.intact:
-        return (Reason.CHECKPOINT_ALTERED,), None
+        return (Reason.CHECKPOINT_ALTERED,), [], []
     examined = examine(state, policy)
+    held = state.state.held
+    items = [held[named.id].item for named in view.items if named.id in held]
     bank = [one.payload for one in state.state.bank if isinstance(one.payload, Experience)]
-    items = [state.state.held[named.id].item for named in view.items if named.id in state.state.held]
     latest = log.latest(EventKind.RETURN, view.identity.agent)
     failed = recheck(
         view,
-        identity=identity,
-        instance=instance,
-        now=now,
+        return_id=return_id,
+        identity=asker.identity,
+        instance=asker.instance,
+        now=asker.now,
         head=log.head,
-        consumed=log.named(f"expose:{view.return_id}") is not None,
+        consumed=log.named(f"expose:{return_id}") is not None,
         newest_return="" if latest is None else latest.id.removeprefix("return:"),
-        eligible={name: held.digest for name, held in examined.gated.eligible.items()},
+        eligible={name: entry.digest for name, entry in examined.gated.eligible.items()},
         owed=(*examined.owed.obligations, *examined.owed.mandatory),
         items=items,
         experiences=bank,
@@ -136,9 +130,7 @@ def _examine(
     )
     if examined.owed.absent and Reason.COVERAGE_LOST not in failed:
         failed = (*failed, Reason.COVERAGE_LOST)
-    if failed:
-        return failed, None
-    return (), Bundle(view, envelope, *contents(view, items, bank))
+    return failed, items, bank
 
 
 def checkpoint_named(log: Log, name: str) -> Checkpoint:

@@ -40,12 +40,7 @@ class Keys:
 
     def signer(self) -> Signer:
         """The newest key that is trusted without an end and held here."""
-        ring = self._ring()
-        held = ring.keyids()
-        for key in current(self.changes()):
-            if key in held:
-                return ring.load(key)
-        raise SealError("no trusted signing key is held here; run `readmit keys rotate` where the workspace is managed")
+        return self._ring().signer(current(self.changes()))
 
     def rotate(self, *, by: str, now: datetime, overlap: timedelta = OVERLAP) -> str:
         """Sign with a new key from now on; views of the old ones can be exposed until the overlap ends."""
@@ -70,8 +65,7 @@ class Keys:
 
     def _append(self, changes: Iterable[KeyChange], now: datetime, *, by: str) -> None:
         drafts = [
-            draft(EventKind.KEY, change, id=f"{change.change}:{change.key[:32]}", by=by, at=now)
-            for change in changes
+            draft(EventKind.KEY, change, id=f"{change.change}:{change.key[:32]}", by=by, at=now) for change in changes
         ]
         self._log.append(drafts, now=now)
 

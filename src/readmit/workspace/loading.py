@@ -11,7 +11,7 @@ from readmit.records.snapshot import Delta, Snapshot, WorkState
 from readmit.records.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from readmit.ports.store import Log
@@ -58,7 +58,7 @@ def delta(log: Log, departed: Checkpoint, identity: Identity, *, until: int) -> 
     return Delta(departed.epoch, until, tuple(events[epoch] for epoch in sorted(events)))
 
 
-def _background(log: Log, held: dict[str, Held], epoch: int) -> WorkState:
+def _background(log: Log, held: Mapping[str, Held], epoch: int) -> WorkState:
     """Premises, however far down, that the identity cannot see, with everything that befell them."""
     events: dict[int, Event] = {}
     known: set[str] = set(held)

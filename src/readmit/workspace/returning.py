@@ -47,9 +47,7 @@ def carry_out(
 
 def _decide(log: Log, departed: Checkpoint, request: Request) -> Outcome:
     try:
-        state = snapshot(
-            log, departed, request.identity, epoch=request.epoch, purpose=request.purpose, now=request.now
-        )
+        state = snapshot(log, departed, request.identity, epoch=request.epoch, purpose=request.purpose, now=request.now)
         return decide(request, state)
     except Exception as error:  # whatever failed, the agent gets nothing and the audit gets a row
         logger.exception("return %s failed", request.return_id)
@@ -62,7 +60,7 @@ def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], S
         try:
             envelope = seal_view(outcome.decision.view, signer())
         except SealError as error:
-            logger.error("return %s could not be signed: %s", request.return_id, error)
+            logger.warning("return %s could not be signed: %s", request.return_id, error)
             outcome = refuse(request, Reason.SIGNER_FAILED)
     decision = outcome.decision
     body = canonical(decision)
@@ -92,6 +90,6 @@ def sign_head(log: Log, now: datetime, signer: Callable[[], Signer]) -> None:
     try:
         signed = seal_head(AuditHead(workspace=log.workspace, seq=head.seq, hash=head.hash.hex(), at=now), signer())
     except SealError as error:
-        logger.error("audit row %d could not be signed: %s", head.seq, error)
+        logger.warning("audit row %d could not be signed: %s", head.seq, error)
         return
     log.audit.sign(head.seq, canonical(signed))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.records.errors import UnknownError
-from readmit.workspace.exposing import Bundle, expose
+from readmit.workspace.exposing import Asker, Bundle, expose
 from readmit.workspace.history import explain
 
 if TYPE_CHECKING:
@@ -68,15 +68,8 @@ class Return:
         if self.decision.view is None:
             raise UnknownError(f"the return was {self.kind}: there is no view to expose; missing: {self.missing}")
         workspace = self._workspace
-        return expose(
-            workspace.log,
-            self.id,
-            identity=self.request.identity,
-            instance=self.request.instance,
-            policy=workspace.policy,
-            now=workspace.now(),
-            signer=workspace.signer,
-        )
+        asker = Asker(self.request.identity, self.request.instance, workspace.now())
+        return expose(workspace.log, self.id, asker, workspace.policy, workspace.signer)
 
     def explain(self, item: str) -> Explanation:
         """Why this was in, or why it was out."""

@@ -163,7 +163,9 @@ class Workspace:
         ``receipts``, and the scope as ``task``, ``roles``, ``principals``, ``private``.
         """
         with self.batch():
-            name = self._item(EventKind.RECORD, {"kind": kind, "text": text}, sources, by, id, fields)
+            name = self._item(
+                EventKind.RECORD, {"kind": kind, "text": text}, sources=sources, by=by, name=id, fields=fields
+            )
             if supersedes is not None:
                 author = self.log.item(name).by
                 self.supersede(supersedes, name, by=author, id=f"{supersedes}-by-{name}"[:128])
@@ -182,7 +184,7 @@ class Workspace:
     ) -> str:
         """Open an obligation: what the role must be able to do, and the dependencies that takes."""
         content = {"kind": "obligation", "text": text, "required": tuple(required), "critical": tuple(critical)}
-        return self._item(EventKind.OPEN, content, sources, by, id, fields)
+        return self._item(EventKind.OPEN, content, sources=sources, by=by, name=id, fields=fields)
 
     def progress(
         self,
@@ -196,12 +198,13 @@ class Workspace:
     ) -> str:
         """Move an obligation's frontier: what is unresolved about it now."""
         content = {"kind": "frontier", "text": text, "obligation": obligation}
-        return self._item(EventKind.MOVE, content, sources, by, id, fields)
+        return self._item(EventKind.MOVE, content, sources=sources, by=by, name=id, fields=fields)
 
     def _item(
         self,
         event: EventKind,
         content: dict[str, Any],
+        *,
         sources: Sequence[str],
         by: str | None,
         name: str | None,

@@ -42,6 +42,10 @@ def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -
             _check_evidence(log, pair.evidence)
         case Experience() as experience:
             log.item(experience.bound_to)
+    _check_targets(log, draft)
+
+
+def _check_targets(log: Log, draft: Draft) -> None:
     if not isinstance(draft.payload, Item):
         for target in draft.about:
             log.item(target)

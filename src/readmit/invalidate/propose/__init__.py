@@ -6,6 +6,8 @@ Every signal is independent, can be left out, and is counted. Signals read value
 vectors, premises, implied facts, scan answers); no model and no storage is reached from here.
 """
 
+from __future__ import annotations
+
 from readmit.invalidate.propose.candidates import Observation, Openings, Scored, Scorer, Signal, Target, open_pairs
 from readmit.invalidate.propose.dense import Embeddings, ImpliedFacts
 from readmit.invalidate.propose.fuse import Limits, Proposal, Proposals, Tally, propose
