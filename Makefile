@@ -11,6 +11,8 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 -
 	--no-emit-index-url --no-annotate --no-header --no-config --system-certs --quiet
 PYTEST_ARGS ?=
 ROOMS ?=
+# What the tests run against. The other extras are large, and are tested where they are installed.
+EXTRAS := --extra bench --extra models --extra prov
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -61,8 +63,8 @@ mutation: setup ## Mutation testing of gates, cover, seal and recheck (hours); e
 	$(BIN)/python -m tests.mutation $(ROOMS)
 
 lock: setup ## Pin the newest allowed dependencies, with hashes, for every platform and Python version
-	$(LOCK) --group dev --all-extras --output-file requirements/dev.txt
-	$(LOCK) --group dev --group mutation --all-extras --output-file requirements/mutation.txt
+	$(LOCK) --group dev $(EXTRAS) --output-file requirements/dev.txt
+	$(LOCK) --group dev --group mutation $(EXTRAS) --output-file requirements/mutation.txt
 
 clean: ## Remove everything that these targets made
 	rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .mutation dist

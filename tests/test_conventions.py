@@ -7,6 +7,7 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -82,6 +83,18 @@ def test_requirements_pin_every_package_by_hash() -> None:
         assert [
             line for line in logical if not re.match(r"[a-z0-9][\w.-]*==\S+ .*--hash=sha256:[0-9a-f]{64}", line)
         ] == []
+
+
+def test_every_extra_that_a_message_names_exists() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    named = {
+        extra
+        for module in MODULES
+        for pair in re.findall(r"readmit\[(\w+)\]|\bneed\(\"\w+\", \"(\w+)\"\)", module.read_text(encoding="utf-8"))
+        for extra in pair
+        if extra
+    }
+    assert named - set(declared) == set()
 
 
 def test_every_public_name_is_documented() -> None:
