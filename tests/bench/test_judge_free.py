@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import Any
-
 import pytest
 from tests.bench.data import SMOKE, shared
 
 from readmit.bench.datasets.manbench import ManBenchLabels, read_manbench
-from readmit.bench.datasets.memora import MemoraLabels, read_memora
+from readmit.bench.datasets.memora import read_memora
 from readmit.bench.datasets.stale import read_stale
 from readmit.bench.episodes import Dataset, View
-from readmit.bench.judge_free import ceiling, score_candidates, score_view
+from readmit.bench.judge_free import ceiling, score_view
 from readmit.bench.methods import MODEL_FREE, admitted
-from readmit.bench.metrics import ManBenchScores, MemoraScores, average, percent, score_manbench, score_memora
+from readmit.bench.metrics import ManBenchScores, percent
 from readmit.bench.retrieval import checkpoints
+from readmit.bench.view_study import ceiling_scores, make_views, score_manbench_views, score_views
 from readmit.bench.wording import fold, fold_typeset
 
 
 def manbench_scores(data: Dataset[ManBenchLabels], method: str) -> ManBenchScores:
-    blocks: defaultdict[str, list[Any]] = defaultdict(list)
-    for case, (_, checkpoint) in zip(data.cases, checkpoints(data.episodes), strict=True):
-        blocks[case.labels.condition].append(score_candidates(case, admitted(MODEL_FREE[method], checkpoint)))
-    return average({condition: score_manbench(outcomes) for condition, outcomes in blocks.items()})
-
-
-def memora_scores(data: Dataset[MemoraLabels], method: str) -> MemoraScores:
-    blocks: defaultdict[str, list[Any]] = defaultdict(list)
-    for case, (_, checkpoint) in zip(data.cases, checkpoints(data.episodes), strict=True):
-        outcome = score_view(case, admitted(MODEL_FREE[method], checkpoint), checkpoint)
-        blocks[f"{case.labels.fraction}"].append(outcome)
-    return average({fraction: score_memora(outcomes) for fraction, outcomes in blocks.items()})
+    return score_manbench_views(data, make_views(data.episodes, {method: MODEL_FREE[method]}))[method].average
 
 
 BY_CONSTRUCTION = pytest.mark.parametrize(
@@ -54,13 +41,21 @@ def test_manbench_by_construction_on_the_shared_part(method: str, via: int, iir:
 
 
 def test_reset_rejects_everything_on_memora() -> None:
-    scores = memora_scores(read_memora(SMOKE / "memora"), "Reset")
+    data = read_memora(SMOKE / "memora")
+    found = score_views(data, make_views(data.episodes))["Reset"]
+    assert list(found.blocks) == ["25%", "50%", "75%"]
+    scores = found.average
     assert [percent(score) for score in (scores.via, scores.iir)] == [0, 100]
 
 
 def test_the_simple_methods_on_the_shared_part_of_memora() -> None:
     data = read_memora(shared("memora"))
-    static, restore, reset = (memora_scores(data, name) for name in ("Static", "Restore", "Reset"))
+    views = make_views(data.episodes)
+    scores = score_views(data, views)
+    static, restore, reset = (scores[name].average for name in ("Static", "Restore", "Reset"))
+    assert (views.pace.episodes, views.pace.views) == (192, 960)
+    assert views.pace.episodes_per_second > 5
+    assert static.via < ceiling_scores(data).via < 1
     assert [percent(score) for score in (reset.via, reset.iir)] == [0, 100]
     assert static.via > restore.via > 0
     assert restore.iir > static.iir > 0

@@ -43,6 +43,11 @@ class MemoraLabels(Labels, frozen=True, kw_only=True):
 
     __repr__ = Labels.__repr__
 
+    @property
+    def block(self) -> str:
+        """The departure point, as the tables name it."""
+        return f"{self.fraction:.0%}"
+
 
 @dataclass(frozen=True)
 class Evidence:

@@ -83,6 +83,11 @@ class StaleLabels(Labels, frozen=True, kw_only=True):
 
     __repr__ = Labels.__repr__
 
+    @property
+    def block(self) -> str:
+        """The stratum; Type I also has cases outside all three."""
+        return self.stratum or "outside"
+
 
 def read_stale(
     root: Path,
