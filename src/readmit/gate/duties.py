@@ -44,7 +44,9 @@ def duties(snapshot: Snapshot, gated: Gated, policy: Policy) -> Duties:
     """What is owed, each obligation followed by its frontier."""
     live = _live(snapshot, gated)
     owed = [item for item in live if isinstance(item, Obligation)]
-    frontiers = {item.obligation: item for item in live if isinstance(item, Frontier)}
+    # Only one that is not eligible can come beside another: the one that can be handed over is the current one.
+    moved = sorted((item for item in live if isinstance(item, Frontier)), key=lambda item: item.id in gated.eligible)
+    frontiers = {item.obligation: item for item in moved}
     mandatory: list[Item] = []
     absent: list[str] = []
     for obligation in owed:

@@ -36,18 +36,20 @@ def critical_dependencies(snapshot: Snapshot) -> frozenset[str]:
 
 def judged(held: Held, snapshot: Snapshot, policy: Policy, critical: AbstractSet[str]) -> Iterator[Cause]:
     """What verdicts and unsettled suspicions say of one item."""
-    latest: dict[str, Event] = {}
+    settling: dict[str, tuple[Answer, Event]] = {}
     use = use_of(snapshot)
     for event in held.marks:
         match event.payload:
             case Suspect(pair=pair):
-                latest.setdefault(pair.evidence, event)
+                settling.setdefault(pair.evidence, (Answer.UNSURE, event))
             case Verdict(pair=pair, use=meant) if meant in ("", use):
-                latest[pair.evidence] = event
+                standing = _standing(event, held, snapshot.evidence.get(pair.evidence), snapshot.evidence, policy)
+                # One model's "compatible" never takes back another's confirmed invalidation: only an overseer does.
+                if standing is Answer.INVALIDATES or settling.get(pair.evidence, (None,))[0] is not Answer.INVALIDATES:
+                    settling[pair.evidence] = (standing, event)
     confirmed: list[tuple[int, Cause]] = []
-    for digest, event in latest.items():
+    for digest, (standing, event) in settling.items():
         sighting = snapshot.evidence.get(digest)
-        standing = _standing(event, held, sighting, snapshot.evidence, policy)
         if standing is Answer.INVALIDATES and sighting is not None and isinstance(event.payload, Verdict):
             note = event.payload.premise or event.payload.evidence_quote
             cause = Cause(reason=Reason.PREMISE_CHANGED, epoch=event.epoch, ref=digest, by=event.by, note=note)
@@ -77,7 +79,8 @@ def _grounded(verdict: Verdict, held: Held, sighting: Sighting | None, evidence:
     if sighting is None or not sighting.intact or sighting.epoch <= held.epoch:
         return False
     own = [held.item.text]
-    own += [evidence[r.evidence].text for r in held.item.receipts if r.evidence in evidence]
+    sources = (evidence.get(receipt.evidence) for receipt in held.item.receipts)
+    own += [source.text for source in sources if source is not None and source.intact]
     return any(_quoted(verdict.item_quote, text) for text in own) and _quoted(verdict.evidence_quote, sighting.text)
 
 

@@ -1,6 +1,7 @@
 """Explicit, linkable invalidation (paper, section 2.2): revocation, replacement, closed interval, dispute.
 
-Each event counts from the moment it was true (``at``), not from the moment it was learnt.
+Each event counts from the moment it was true (``at``), not from the moment it was learnt; one that was already
+true when it was learnt counts at once.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def interval(held: Held, now: datetime) -> Iterator[Cause]:
 def marks(held: Held, resolutions: Mapping[str, Event], now: datetime) -> Iterator[Cause]:
     """Later events that name the item."""
     for event in held.marks:
-        if event.at > now:
+        if not event.holds(now):
             continue
         match event.payload:
             case Supersede(successor=successor, reason=why):
@@ -43,14 +44,15 @@ def marks(held: Held, resolutions: Mapping[str, Event], now: datetime) -> Iterat
                 yield Cause(
                     reason=Reason.EXPIRED, epoch=event.epoch, by=event.by, note=why or f"closed at {end.isoformat()}"
                 )
-            case Dispute(reason=why):
-                yield from _dispute(held, event, resolutions, why)
+            case Dispute():
+                yield from _dispute(held, event, resolutions, now)
 
 
-def _dispute(held: Held, event: Event, resolutions: Mapping[str, Event], why: str) -> Iterator[Cause]:
+def _dispute(held: Held, event: Event, resolutions: Mapping[str, Event], now: datetime) -> Iterator[Cause]:
     name = event.id.removeprefix("dispute:")
     ending = resolutions.get(name)
-    if ending is None:
+    if ending is None or not ending.holds(now):
+        why = event.payload.reason if isinstance(event.payload, Dispute) else ""
         yield Cause(reason=Reason.DISPUTED, epoch=event.epoch, ref=name, by=event.by, note=why)
     elif isinstance(ending.payload, Resolve) and held.item.id not in ending.payload.keep:
         yield Cause(reason=Reason.DISPUTE_LOST, epoch=ending.epoch, ref=name, by=ending.by, note=ending.payload.reason)

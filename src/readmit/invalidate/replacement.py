@@ -50,19 +50,24 @@ def slots(held: Iterable[Held], flawed: AbstractSet[str], now: datetime) -> Iter
                 yield entry.item.id, cause
 
 
-def frontiers(held: Iterable[Held]) -> Iterator[Found]:
-    """Frontiers that a later one of the same obligation replaced, or whose obligation is settled."""
+def frontiers(held: Iterable[Held], flawed: AbstractSet[str], now: datetime) -> Iterator[Found]:
+    """Frontiers that a later, sourced one of the same obligation replaced, or whose obligation is settled."""
     newest: dict[str, Held] = {}
     entries = [entry for entry in held if type(entry.item) in (Frontier, Obligation)]
     for entry in entries:
-        if isinstance(entry.item, Frontier):
+        if isinstance(entry.item, Frontier) and entry.item.id not in flawed:
             newest[entry.item.obligation] = entry
-    settled = {entry.item.id: mark for entry in entries for mark in entry.marks if isinstance(mark.payload, Settle)}
+    settled = {
+        entry.item.id: mark
+        for entry in entries
+        for mark in entry.marks
+        if isinstance(mark.payload, Settle) and mark.holds(now)
+    }
     for entry in entries:
         if not isinstance(entry.item, Frontier):
             continue
-        duty, latest = entry.item.obligation, newest[entry.item.obligation]
-        if latest is not entry:
+        duty, latest = entry.item.obligation, newest.get(entry.item.obligation)
+        if latest is not None and latest.epoch > entry.epoch:
             yield (
                 entry.item.id,
                 Cause(reason=Reason.FRONTIER_MOVED, epoch=latest.epoch, ref=latest.item.id, by=latest.item.by),
@@ -71,18 +76,22 @@ def frontiers(held: Iterable[Held]) -> Iterator[Found]:
             yield entry.item.id, Cause(reason=Reason.SETTLED, epoch=settled[duty].epoch, ref=duty, by=settled[duty].by)
 
 
-def rebases(held: Iterable[Held], events: Iterable[Event], now: datetime) -> Iterator[Found]:
-    """Items whose source epoch precedes the epoch at which their slot started anew."""
-    starts = [(event, event.payload) for event in events if isinstance(event.payload, Rebase) and event.at <= now]
+def rebases(held: Iterable[Held], events: Iterable[Event], task: str, now: datetime) -> Iterator[Found]:
+    """Items whose source epoch precedes the epoch at which their slot started anew.
+
+    An item of every task counts as one of the returning ``task``.
+    """
+    distinct = {event.epoch: event for event in events}.values()
+    starts = [(event, event.payload) for event in distinct if isinstance(event.payload, Rebase) and event.holds(now)]
     if not starts:
         return
     for entry in held:
-        slot, task = entry.item.slot, entry.item.scope.task
+        slot, own = entry.item.slot, entry.item.scope.task or task
         if slot is None:
             continue
         for event, rebase in starts:
             below = slot == rebase.slot or slot.startswith(f"{rebase.slot}.")
-            if below and entry.epoch < event.epoch and task in (None, rebase.task):
+            if below and entry.epoch < event.epoch and own == rebase.task:
                 yield (
                     entry.item.id,
                     Cause(

@@ -29,8 +29,8 @@ def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: 
     replaced: dict[str, list[Cause]] = {}
     for name, cause in (
         *replacement.slots(everything, flaws.keys(), snapshot.now),
-        *replacement.frontiers(everything),
-        *replacement.rebases(everything, (*hidden.rebases, *state.rebases), snapshot.now),
+        *replacement.frontiers(everything, flaws.keys(), snapshot.now),
+        *replacement.rebases(everything, (*hidden.rebases, *state.rebases), snapshot.identity.task, snapshot.now),
     ):
         replaced.setdefault(name, []).append(cause)
 

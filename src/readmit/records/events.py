@@ -6,6 +6,7 @@ its position in the log. What happened is the payload; which payload goes with w
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
@@ -244,6 +245,14 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     payload: Payload
     digest: str
 
+    def holds(self, now: datetime) -> bool:
+        """Whether what it says is true at ``now``.
+
+        What was true when it was learnt stays so, whatever a reader's clock says: a clock that lags behind the
+        writer's, or was set back, must not bring back what the event took out.
+        """
+        return self.at <= max(now, self.learnt)
+
 
 def draft(
     kind: EventKind, payload: object, *, id: str, by: str, at: Time, about: tuple[str, ...] | None = None
@@ -279,7 +288,7 @@ def targets_of(payload: Payload) -> tuple[str, ...]:
         case Supersede() | Revoke() | Close() | Settle() | Overrule():
             return (payload.target,)
         case Dispute():
-            return payload.items
+            return tuple(dict.fromkeys(payload.items))
         case Suspect() | Verdict():
             return (payload.pair.item,)
         case _:

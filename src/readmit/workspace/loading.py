@@ -26,7 +26,11 @@ def snapshot(
     """``C = D_a ⊕ Δ`` at an epoch."""
     before = log.seen(departed.identity, until=departed.epoch)
     change = delta(log, departed, identity, until=epoch)
-    state = fold(fold(WorkState(), before), change.events)
+    if identity == departed.identity:
+        state = fold(fold(WorkState(), before), change.events)
+    else:
+        # What another role could see before departure is news, but it happened then: log order decides.
+        state = fold(WorkState(), sorted((*before, *change.events), key=lambda event: event.epoch))
     evidence = log.evidence_behind(departed.identity, until=epoch)
     if identity != departed.identity:
         evidence |= log.evidence_behind(identity, until=epoch)
