@@ -49,8 +49,8 @@ class Examined(msgspec.Struct, frozen=True):
     owed: Duties
 
 
-def decide(request: Request, snapshot: Snapshot, *, undecided: bool = False) -> Outcome:
-    """One return. ``undecided`` repeats a past decision whose solver ran out of time."""
+def decide(request: Request, snapshot: Snapshot, *, timed_out: bool = False) -> Outcome:
+    """One return. ``timed_out`` repeats a past decision whose solver met its deadline."""
     if not snapshot.intact:
         return refuse(request, Reason.CHECKPOINT_ALTERED)
     examined = examine(snapshot, request.policy)
@@ -61,7 +61,7 @@ def decide(request: Request, snapshot: Snapshot, *, undecided: bool = False) -> 
         mandatory=owed.mandatory,
         absent=owed.absent,
         policy=request.policy,
-        undecided=undecided,
+        timed_out=timed_out,
     )
     bank = [(event.payload, event.digest) for event in snapshot.state.bank if isinstance(event.payload, Experience)]
     notes, readmitted = match(bank, frozenset(selection.items), request.policy)
@@ -82,7 +82,7 @@ def decide(request: Request, snapshot: Snapshot, *, undecided: bool = False) -> 
         experiences=notes,
         view=view,
         solver=selection.solver,
-        undecided=selection.outcome == "undecided",
+        timed_out=selection.timed_out,
     )
     return Outcome(decision, dispositions, rows)
 

@@ -18,6 +18,8 @@ from readmit.records.reasons import Reason
 from tests.cover.build import fact, frontier, obligation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from readmit.records.decisions import Selection
     from readmit.records.items import Item, Obligation
 
@@ -94,13 +96,10 @@ REFUSALS = {
     ),
     "greedy alone gives up": Refusal(trap(Policy(max_items=1, selection="greedy")), Reason.BUDGET_SHORT, missing="b"),
     "a past timeout is repeated": Refusal(
-        trap(undecided=True), Reason.COVER_UNDECIDED, "undecided", "exact", missing="b"
-    ),
-    "a past timeout of the cheapest": Refusal(
-        trap(Policy(selection="cheapest"), undecided=True), Reason.COVER_UNDECIDED, "undecided", "exact"
+        trap(timed_out=True), Reason.COVER_UNDECIDED, "undecided", "exact", missing="b"
     ),
     "a past timeout does not touch greedy": Refusal(
-        trap(Policy(max_items=1, selection="greedy"), undecided=True), Reason.BUDGET_SHORT, missing="b"
+        trap(Policy(max_items=1, selection="greedy"), timed_out=True), Reason.BUDGET_SHORT, missing="b"
     ),
 }
 
@@ -132,10 +131,28 @@ def test_cheapest_beats_greedy() -> None:
     assert (cheapest.items, cheapest.cost, cheapest.solver) == (("abc",), 31, "exact")
 
 
-def test_greedy_stands_against_a_costlier_unproven_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unproven_set_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "exact", lambda *_, **__: Cover("found", (TRAP[1],)))
     selection = trap(Policy(selection="cheapest"))
-    assert (selection.items, selection.solver, selection.cost) == (("a", "b"), "greedy", 30)
+    assert (selection.items, selection.solver, selection.timed_out) == (("a", "b"), "greedy", True)
+
+
+def test_a_past_timeout_of_the_cheapest_gives_the_same_set_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = Policy(selection="cheapest", max_items=1)
+    monkeypatch.setattr(module, "exact", _slow(module.exact))
+    then = trap(policy)
+    monkeypatch.undo()
+    assert (then.items, then.timed_out) == (("ab",), True)
+    assert trap(policy, timed_out=True) == then
+
+
+def _slow(solver: Callable[..., Cover]) -> Callable[..., Cover]:
+    """A solver that meets its deadline whenever it looks for the cheapest set."""
+
+    def solve(*values: object, first: bool = False) -> Cover:
+        return solver(*values, first=True) if first else Cover("undecided")
+
+    return solve
 
 
 @pytest.mark.parametrize(("policy", "first"), [(ONE, True), (Policy(selection="cheapest"), False)])
@@ -144,7 +161,7 @@ def test_only_the_cheapest_asks_for_more_than_a_first_set(
 ) -> None:
     asked: list[bool] = []
 
-    def recording(*_: object, first: bool) -> Cover:
+    def recording(*_: object, first: bool = False) -> Cover:
         asked.append(first)
         return Cover("infeasible")
 

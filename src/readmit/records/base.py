@@ -41,7 +41,10 @@ def utc(moment: datetime, *, field: str = "time") -> datetime:
     """The same moment in UTC, so that equal moments have equal bytes."""
     if moment.tzinfo is None:
         raise RecordError(f"{field}: {moment.isoformat()} has no time zone; write {moment.isoformat()}Z for UTC")
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise RecordError(f"{field}: {moment.isoformat()} lies outside the years 1 to 9999 in UTC") from None
 
 
 def require_id(field: str, value: str) -> str:

@@ -70,6 +70,7 @@ class Selection(Record, kw_only=True):
     cost: Count = 0
     chars: Count = 0
     solver: Literal["greedy", "exact"] = "greedy"
+    timed_out: bool = False
     reasons: tuple[Reason, ...] = ()
     report: CoverageReport
 
@@ -163,7 +164,8 @@ class Decision(Record, kw_only=True):
     experiences: tuple[ExperienceNote, ...] = ()
     view: ReturnView | None = None
     solver: Literal["greedy", "exact"] = "greedy"
-    undecided: bool = False
+    timed_out: bool = False
+    """The solver met its deadline. The clock is no input, so a replay is told."""
 
     @property
     def admitted(self) -> bool:
@@ -180,6 +182,6 @@ class Returned(Record, kw_only=True):
     request: Request
     kind: Literal["admitted", "blocked", "reset"]
     decision: Digest
-    undecided: bool = False
+    timed_out: bool = False
     failed: Note = ""
     """Set when the cycle failed: such a decision rests on a fault, not on the log, and is not replayed."""

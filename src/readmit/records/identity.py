@@ -23,6 +23,11 @@ class Identity(Record, kw_only=True):
         """The key of an agent's departures and returns: principal and task. The role may change in between."""
         return f"{len(self.principal)}:{self.principal}{self.task}"
 
+    @property
+    def bank(self) -> str:
+        """The key of a principal's private bank, which all its tasks share."""
+        return f"{len(self.principal)}:{self.principal}"
+
     def may_see(self, scope: Scope) -> bool:
         """Whether a scope admits this identity."""
         return (

@@ -11,6 +11,8 @@ from readmit.records.base import Count, Name, Ratio, Record, require_share
 from readmit.records.items import Kind
 
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
+# A century: a moment that far from now is still a date.
+Seconds = Annotated[int, msgspec.Meta(ge=1, le=3_155_760_000)]
 
 
 class Policy(Record, kw_only=True, omit_defaults=False):
@@ -49,9 +51,9 @@ class Policy(Record, kw_only=True, omit_defaults=False):
     dependency."""
     invalidations_per_writer: Count = 1_000
     """Most lifecycle events one principal may write within the window."""
-    invalidation_window_seconds: Positive = 3_600
+    invalidation_window_seconds: Seconds = 3_600
     """The window that limit counts in."""
-    view_seconds: Positive = 900
+    view_seconds: Seconds = 900
     """How long a view may wait for exposure."""
     max_experiences: Count = 8
     """Most private experiences handed over."""

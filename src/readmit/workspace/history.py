@@ -115,7 +115,7 @@ def replay(log: Log, return_id: str) -> Replay:
     request = returned.request
     departed = checkpoint_named(log, request.checkpoint)
     state = snapshot(log, departed, request.identity, epoch=request.epoch, purpose=request.purpose, now=request.now)
-    outcome = decide(request, state, undecided=returned.undecided)
+    outcome = decide(request, state, timed_out=returned.timed_out)
     differences = []
     if canonical(outcome.decision) != stored.body:
         differences.append("decision")

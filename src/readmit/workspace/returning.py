@@ -13,7 +13,7 @@ from readmit.cycle import Outcome, decide, refuse
 from readmit.ports.store import StoredDecision
 from readmit.records.canonical import canonical, digest_of
 from readmit.records.decisions import Returned
-from readmit.records.errors import SealError
+from readmit.records.errors import ConflictError
 from readmit.records.events import EventKind, draft
 from readmit.records.reasons import Reason
 from readmit.seal.statement import AuditHead, seal_head, seal_view
@@ -55,11 +55,13 @@ def _decide(log: Log, departed: Checkpoint, request: Request) -> Outcome:
 
 
 def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], Signer]) -> Outcome:
+    if log.audit.decision(request.return_id) is not None:
+        raise ConflictError(f"id {request.return_id!r} is already used for another return; choose another id")
     envelope: Envelope | None = None
     if outcome.decision.view is not None:
         try:
             envelope = seal_view(outcome.decision.view, signer())
-        except SealError as error:
+        except Exception as error:  # noqa: BLE001 - a signer may live elsewhere and fail in its own ways
             logger.warning("return %s could not be signed: %s", request.return_id, error)
             outcome = refuse(request, Reason.SIGNER_FAILED)
     decision = outcome.decision
@@ -75,7 +77,7 @@ def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], S
         request=request,
         kind=decision.kind,
         decision=digest_of(body),
-        undecided=decision.undecided,
+        timed_out=decision.timed_out,
         failed=", ".join(sorted(fault)),
     )
     entry = draft(EventKind.RETURN, returned, id=request.return_id, by=request.identity.principal, at=request.now)
@@ -89,7 +91,7 @@ def sign_head(log: Log, now: datetime, signer: Callable[[], Signer]) -> None:
     head = log.audit.head
     try:
         signed = seal_head(AuditHead(workspace=log.workspace, seq=head.seq, hash=head.hash.hex(), at=now), signer())
-    except SealError as error:
+    except Exception as error:  # noqa: BLE001 - as above
         logger.warning("audit row %d could not be signed: %s", head.seq, error)
         return
     log.audit.sign(head.seq, canonical(signed))
