@@ -6,9 +6,8 @@ its position in the log. What happened is the payload; which payload goes with w
 
 from __future__ import annotations
 
-from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -20,6 +19,9 @@ from readmit.records.identity import Identity
 from readmit.records.items import AnyItem, Frontier, Item, Obligation
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Pair, Verdict
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 class EventKind(StrEnum):

@@ -161,6 +161,7 @@ class SqliteLog:
                 self._milestone(draft.kind, rebase.task, epoch)
             case Checkpoint() as checkpoint:
                 self._milestone(draft.kind, checkpoint.identity.agent, epoch)
+                self._milestone(draft.kind, checkpoint.identity.bank, epoch)
             case Returned() as returned:
                 self._milestone(draft.kind, returned.request.identity.agent, epoch)
             case _ if draft.about:

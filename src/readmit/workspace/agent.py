@@ -52,7 +52,6 @@ class Agent:
     def come_back(self, *, purpose: str | None = None, checkpoint: str | None = None, id: str | None = None) -> Return:
         """Decide what this agent may still act on. ``checkpoint`` names a departure other than its last one."""
         departed = self._departed(checkpoint)
-        now, policy = self._workspace.now(), self._workspace.policy
         return_id, instance, nonce = id or secrets.token_hex(8), secrets.token_hex(8), secrets.token_hex(16)
 
         def ask(epoch: int) -> Request:
@@ -62,8 +61,8 @@ class Agent:
                 instance=instance,
                 nonce=nonce,
                 purpose=purpose,
-                now=now,
-                policy=policy,
+                now=self._workspace.now(),
+                policy=self._workspace.policy,
                 checkpoint=departed.id,
                 epoch=epoch,
             )
@@ -88,13 +87,12 @@ class Agent:
                 f"the private bank of {self.identity.principal!r} is quarantined until it comes back and its view "
                 "is exposed"
             )
-        seen = self._log.seen(self.identity, until=self._log.head)
         withheld = self._withheld()
-        return tuple(
-            event.payload
-            for event in seen
-            if isinstance(event.payload, Experience) and event.payload.id not in withheld
-        )
+        return tuple(one for _, one in self._bank() if one.id not in withheld)
+
+    def _bank(self) -> list[tuple[int, Experience]]:
+        seen = self._log.seen(self.identity, until=self._log.head)
+        return [(event.epoch, event.payload) for event in seen if isinstance(event.payload, Experience)]
 
     def _departed(self, name: str | None) -> Checkpoint:
         if name is not None:
@@ -126,10 +124,24 @@ class Agent:
         return None
 
     def _withheld(self) -> frozenset[str]:
-        """Experiences that the last return did not give back."""
-        exposed = self._last_exposed()
+        """Experiences still in quarantine, for whichever of this principal's tasks.
+
+        That is what it remembered before a departure that no return has ended, and what the return that ended
+        one did not give back.
+        """
+        departures = self._log.milestones(EventKind.DEPART, self.identity.bank)
+        left = {each.payload.identity for each in departures if isinstance(each.payload, Checkpoint)}
+        withheld: set[str] = set()
+        for agent in (Agent(self._workspace, identity) for identity in left):
+            departure = self._log.latest(EventKind.DEPART, agent.identity.agent)
+            quarantined = {one.id for epoch, one in self._bank() if departure is not None and epoch <= departure.epoch}
+            withheld |= quarantined - agent.given_back()
+        return frozenset(withheld)
+
+    def given_back(self) -> frozenset[str]:
+        """What the return that ended the last departure handed over."""
+        exposed = None if self._away() else self._last_exposed()
         if exposed is None:
             return frozenset()
-        decision = self._workspace.decision(exposed.id.removeprefix("expose:"))
-        returned = set() if decision.view is None else {one.id for one in decision.view.experiences}
-        return frozenset(note.experience for note in decision.experiences) - returned
+        view = self._workspace.decision(exposed.id.removeprefix("expose:")).view
+        return frozenset() if view is None else frozenset(one.id for one in view.experiences)

@@ -19,6 +19,7 @@ from readmit.records.events import EventKind, Exposed, draft
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
 from readmit.records.items import Item
+from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
 from readmit.seal import render
 from readmit.seal.recheck import recheck
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
     from readmit.records.events import Checkpoint
-    from readmit.records.policy import Policy
     from readmit.records.snapshot import Snapshot
 
 
@@ -56,17 +56,23 @@ class Bundle(msgspec.Struct, frozen=True):
 
 
 class Asker(msgspec.Struct, frozen=True):
-    """The workload that asks for a view, and when."""
+    """The workload that asks for a view, the policy in force, and the moment."""
 
     identity: Identity
     instance: str
+    policy: Policy
     now: Time
 
 
-def expose(log: Log, return_id: str, asker: Asker, policy: Policy, signer: Callable[[], Signer]) -> Bundle:
-    """Check a view again and hand it over, or raise ``ExposureError``. Either way the audit has a row."""
+def expose(log: Log, return_id: str, ask: Callable[[], Asker], signer: Callable[[], Signer]) -> Bundle:
+    """Check a view again and hand it over, or raise ``ExposureError``. Either way the audit has a row.
+
+    ``ask`` is called once the transaction is open: waiting for other writers takes time, and they may change
+    the policy.
+    """
     with log.atomic():
-        failed, bundle = _recheck(log, return_id, asker, policy)
+        asker = ask()
+        failed, bundle = _recheck(log, return_id, asker)
         entry = Exposed(return_id=return_id, instance=asker.instance, refused=tuple(failed))
         log.audit.append(return_id, [("refusal" if failed else "exposure", "", canonical(entry))])
         if not failed:
@@ -80,7 +86,7 @@ def expose(log: Log, return_id: str, asker: Asker, policy: Policy, signer: Calla
     return bundle
 
 
-def _recheck(log: Log, return_id: str, asker: Asker, policy: Policy) -> tuple[tuple[Reason, ...], Bundle | None]:
+def _recheck(log: Log, return_id: str, asker: Asker) -> tuple[tuple[Reason, ...], Bundle | None]:
     event = log.named(f"return:{return_id}")
     stored = log.audit.decision(return_id)
     if event is None or stored is None or not isinstance(event.payload, Returned):
@@ -96,7 +102,7 @@ def _recheck(log: Log, return_id: str, asker: Asker, policy: Policy) -> tuple[tu
         departed = checkpoint_named(log, event.payload.request.checkpoint)
         # The identity that asks is judged, not the one the view was issued to.
         state = snapshot(log, departed, asker.identity, epoch=log.head, purpose=view.purpose, now=asker.now)
-        failed, items, experiences = _judge(log, return_id, view=view, asker=asker, state=state, policy=policy)
+        failed, items, experiences = _judge(log, return_id, view=view, asker=asker, state=state)
         return failed, None if failed else Bundle(view, envelope, *contents(view, items, experiences))
     except Exception:  # noqa: BLE001 - whatever failed, the agent gets nothing and the audit gets a row
         logger.exception("exposure of %s failed", return_id)
@@ -104,11 +110,11 @@ def _recheck(log: Log, return_id: str, asker: Asker, policy: Policy) -> tuple[tu
 
 
 def _judge(
-    log: Log, return_id: str, *, view: ReturnView, asker: Asker, state: Snapshot, policy: Policy
+    log: Log, return_id: str, *, view: ReturnView, asker: Asker, state: Snapshot
 ) -> tuple[tuple[Reason, ...], list[Item], list[Experience]]:
     if not state.intact:
         return (Reason.CHECKPOINT_ALTERED,), [], []
-    examined = examine(state, policy)
+    examined = examine(state, asker.policy)
     held = state.state.held
     items = [held[named.id].item for named in view.items if named.id in held]
     bank = [one.payload for one in state.state.bank if isinstance(one.payload, Experience)]
@@ -126,7 +132,7 @@ def _judge(
         owed=(*examined.owed.obligations, *examined.owed.mandatory),
         items=items,
         experiences=bank,
-        policy=policy,
+        policy=asker.policy,
     )
     if examined.owed.absent and Reason.COVERAGE_LOST not in failed:
         failed = (*failed, Reason.COVERAGE_LOST)

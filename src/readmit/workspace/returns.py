@@ -68,8 +68,12 @@ class Return:
         if self.decision.view is None:
             raise UnknownError(f"the return was {self.kind}: there is no view to expose; missing: {self.missing}")
         workspace = self._workspace
-        asker = Asker(self.request.identity, self.request.instance, workspace.now())
-        return expose(workspace.log, self.id, asker, workspace.policy, workspace.signer)
+        return expose(
+            workspace.log,
+            self.id,
+            lambda: Asker(self.request.identity, self.request.instance, workspace.policy, workspace.now()),
+            workspace.signer,
+        )
 
     def explain(self, item: str) -> Explanation:
         """Why this was in, or why it was out."""

@@ -23,6 +23,7 @@ from readmit.records.events import (
     Supersede,
     Suspect,
     draft,
+    targets_of,
 )
 from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
@@ -168,7 +169,7 @@ class Workspace:
             )
             if supersedes is not None:
                 author = self.log.item(name).by
-                self.supersede(supersedes, name, by=author, id=f"{supersedes}-by-{name}"[:128])
+                self.supersede(supersedes, name, by=author, id=digest((supersedes, name))[:32])
         return name
 
     def oblige(
@@ -331,7 +332,7 @@ class Workspace:
         self, kind: EventKind, payload: object, *, by: str, id: str | None = None, at: datetime | None = None
     ) -> Draft:
         # A resolution touches what its dispute does.
-        about = disputed(self.log, payload.dispute).items if isinstance(payload, Resolve) else None
+        about = targets_of(disputed(self.log, payload.dispute)) if isinstance(payload, Resolve) else None
         name = secrets.token_hex(8) if id is None else id
         return draft(kind, payload, id=name, by=by, at=self._moment(at), about=about)
 

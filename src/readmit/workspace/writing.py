@@ -10,8 +10,19 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from readmit.records.errors import ConflictError, NotAllowedError, RateError, RecordError, UnknownError
-from readmit.records.events import INVALIDATING, Dispute, Draft, EventKind, Overrule, Resolve, Supersede, Suspect
-from readmit.records.evidence import Experience
+from readmit.records.events import (
+    INVALIDATING,
+    Checkpoint,
+    Dispute,
+    Draft,
+    EventKind,
+    Overrule,
+    Resolve,
+    Settle,
+    Supersede,
+    Suspect,
+)
+from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.verdicts import Verdict
 
@@ -23,16 +34,21 @@ if TYPE_CHECKING:
     from readmit.records.policy import Policy
 
 
+_OWN = frozenset({EventKind.RETURN, EventKind.EXPOSE, EventKind.KEY})
+
+
 def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -> None:
     """Raise unless the event may be appended."""
-    if draft.kind in INVALIDATING or draft.kind is EventKind.OVERRULE:
-        _check_writer(log, draft, policy(), now)
+    _check_author(log, draft)
+    _check_writer(log, draft, policy, now)
     match draft.payload:
         case Item() as item:
             _check_item(log, item)
         case Supersede(target=target, successor=successor):
             log.item(successor)
             _check_circle(log, target, successor)
+        case Settle(target=target):
+            _check_obligation(log, "target", target)
         case Resolve() as resolve:
             _check_resolution(log, resolve)
         case Overrule(expires=expires):
@@ -51,20 +67,44 @@ def _check_targets(log: Log, draft: Draft) -> None:
             log.item(target)
 
 
-def _check_writer(log: Log, draft: Draft, policy: Policy, now: datetime) -> None:
-    if draft.kind is EventKind.OVERRULE and draft.by not in policy.overseers:
+def _check_author(log: Log, draft: Draft) -> None:
+    """Nobody writes in another's name, under another's id, into another workspace, or what the cycle alone writes."""
+    if draft.kind in _OWN:
+        raise NotAllowedError(f"a {draft.kind} is written by readmit itself: use its verb")
+    if isinstance(draft.payload, Item | Experience | Checkpoint):
+        # The id is what makes a second, different account of the same thing a conflict.
+        own = draft.id.partition(":")[2]
+        if own != draft.payload.id:
+            raise RecordError(f"id: the event has {own!r}, its content {draft.payload.id!r}; give both the same")
+    match draft.payload:
+        case Item(by=author) | Evidence(by=author) | Experience(owner=author) if author != draft.by:
+            raise NotAllowedError(f"{draft.by!r} may not write in the name of {author!r}: let {author!r} write it")
+        case Evidence(scope=scope) if scope.workspace != log.workspace:
+            raise RecordError(f"scope.workspace: {scope.workspace!r} is not this workspace, {log.workspace!r}")
+
+
+def _check_writer(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -> None:
+    if draft.kind is EventKind.OVERRULE and draft.by not in policy().overseers:
         raise NotAllowedError(f"{draft.by!r} may not overrule: add it to the policy's overseers")
-    if draft.kind is EventKind.OVERRULE:
+    if draft.kind is not EventKind.RESOLVE and draft.kind not in INVALIDATING:
         return
-    if policy.writers and draft.by not in policy.writers:
+    rules = policy()
+    if rules.writers and draft.by not in rules.writers:
         raise NotAllowedError(f"{draft.by!r} may not {draft.kind} here: add it to the policy's writers")
-    since = now - timedelta(seconds=policy.invalidation_window_seconds)
-    if log.invalidations(draft.by, since=since) >= policy.invalidations_per_writer:
+    if draft.kind not in INVALIDATING:
+        return
+    since = now - timedelta(seconds=rules.invalidation_window_seconds)
+    if log.invalidations(draft.by, since=since) >= rules.invalidations_per_writer:
         raise RateError(
-            f"{draft.by!r} wrote {policy.invalidations_per_writer} lifecycle events within "
-            f"{policy.invalidation_window_seconds} s, the policy's limit (invalidations_per_writer); "
+            f"{draft.by!r} wrote {rules.invalidations_per_writer} lifecycle events within "
+            f"{rules.invalidation_window_seconds} s, the policy's limit (invalidations_per_writer); "
             "wait, or let an overseer raise it"
         )
+
+
+def _check_obligation(log: Log, field: str, name: str) -> None:
+    if not isinstance(log.item(name), Obligation):
+        raise RecordError(f"{field}: {name!r} is not an obligation")
 
 
 def _check_item(log: Log, item: Item) -> None:
@@ -82,8 +122,8 @@ def _check_item(log: Log, item: Item) -> None:
                 raise RecordError(
                     f"receipts: {name!r} is neither 'item' nor a premise or dependency that {item.id!r} names"
                 )
-    if isinstance(item, Frontier) and not isinstance(log.item(item.obligation), Obligation):
-        raise RecordError(f"obligation: {item.obligation!r} is not an obligation")
+    if isinstance(item, Frontier):
+        _check_obligation(log, "obligation", item.obligation)
 
 
 def _check_evidence(log: Log, digest: str) -> None:
