@@ -115,9 +115,20 @@ def json_bundle(view: ReturnView, items: Sequence[Item], experiences: Sequence[E
         "items": [_item(item) for kind in HEADINGS for item in shown if item.kind is kind],
         "experiences": [{"id": one.id, "bound_to": one.bound_to, "text": one.text} for one in remembered],
     }
-    text = json.dumps(bundle, ensure_ascii=False, separators=(",", ":"))
+    return json_text(bundle)
+
+
+def json_text(value: object, *, indent: int | None = None) -> str:
+    """JSON that can be shown: the exact values, with no character in it that a terminal or a reader would not see."""
+    separators = (",", ":") if indent is None else (",", ": ")
+    text = json.dumps(value, ensure_ascii=False, separators=separators, indent=indent)
     # Only strings can hold such characters, and there an escape means the same character.
     return _UNSAFE.sub(lambda found: json.dumps(found.group())[1:-1], text)
+
+
+def escaped(text: str) -> str:
+    """Text that can be shown: what a terminal or a reader would not see is written out. Lines and tabs stay."""
+    return _UNSAFE.sub(lambda found: rf"\u{{{ord(found.group()):04x}}}", text)
 
 
 def _head(view: ReturnView) -> Iterator[str]:
@@ -173,14 +184,14 @@ def _item(item: Item) -> dict[str, Any]:
 
 def _block(text: str) -> Iterable[str]:
     """A fenced block that no line inside can close."""
-    safe = _escaped(text.replace("\r\n", "\n"))
+    safe = escaped(text.replace("\r\n", "\n"))
     fence = _fence(safe, least=3)
     return f"{fence}text", safe, fence
 
 
 def _inline(text: str) -> str:
     """A name or id on one line, as code."""
-    safe = _escaped(text).replace("\n", r"\u{000a}")
+    safe = escaped(text).replace("\n", r"\u{000a}")
     fence = _fence(safe, least=1)
     return f"{fence}{safe}{fence}" if "`" not in safe else f"{fence} {safe} {fence}"
 
@@ -209,10 +220,6 @@ def _cut(ids: Sequence[str]) -> tuple[Sequence[str], int]:
         if chars > LISTED_CHARS:
             return ids[:count], len(ids) - count
     return ids, 0
-
-
-def _escaped(text: str) -> str:
-    return _UNSAFE.sub(lambda found: rf"\u{{{ord(found.group()):04x}}}", text)
 
 
 def _moment(moment: datetime) -> str:

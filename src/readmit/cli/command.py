@@ -1,0 +1,116 @@
+"""What every command shares: ``--json``, ``--debug``, the store it works on, and errors in one line."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from readmit.cli.status import Status
+from readmit.records.errors import ReadmitError, StoreError
+from readmit.workspace.workspace import DEFAULT_NAME, Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DEFAULT_DB = "readmit.db"
+
+
+class Invocation(NamedTuple):
+    """The options that every command has, as one object."""
+
+    json: bool
+    db: str
+    workspace: str
+
+    def open(self) -> Workspace:
+        """The workspace, which must exist: only ``init`` and ``play`` make one."""
+        from readmit.store.names import names
+
+        if not Path(self.db).exists():
+            raise StoreError(f"--db: {self.db} does not exist; run `readmit init --db {self.db}`")
+        if self.workspace not in (known := names(self.db)):
+            there = f"; it has {', '.join(map(repr, known))}" if known else ""
+            raise StoreError(
+                f"--workspace: {self.db} has no workspace {self.workspace!r}{there}; "
+                f"run `readmit init --db {self.db} --workspace {self.workspace}` to start it"
+            )
+        return Workspace.open(self.db, name=self.workspace)
+
+
+class Command(click.Command):
+    """A command. Its function gets the ``Invocation`` first and returns the exit status."""
+
+    def __init__(self, *args: Any, store: bool = True, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if store:
+            self.params += [
+                click.Option(
+                    ["--db"], default=DEFAULT_DB, envvar="READMIT_DB", show_default=True, metavar="FILE",
+                    help="Database file. Its signing keys lie beside it, in FILE.keys. [env: READMIT_DB]",
+                ),
+                click.Option(
+                    ["--workspace"], default=DEFAULT_NAME, envvar="READMIT_WORKSPACE", show_default=True,
+                    metavar="NAME", help="Workspace within the file. [env: READMIT_WORKSPACE]",
+                ),
+            ]  # fmt: skip
+        self.params += [
+            click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
+            click.Option(["--debug"], is_flag=True, help="Show a traceback when something fails."),
+        ]
+        self._store = store
+
+    def invoke(self, ctx: click.Context) -> Any:
+        as_json, debug = ctx.params.pop("as_json"), ctx.params.pop("debug")
+        stored = (ctx.params.pop("db"), ctx.params.pop("workspace")) if self._store else ("", "")
+        ctx.obj = Invocation(as_json, *stored)
+        for stream in (sys.stdout, sys.stderr):
+            # A text that the terminal's encoding cannot show must not end the command halfway.
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
+        if not debug:
+            logging.getLogger("readmit").addFilter(_without_traceback)
+        try:
+            status = super().invoke(ctx)
+        except (ReadmitError, OSError) as error:
+            status = _report(error, str(error), as_json=as_json, debug=debug)
+        except click.exceptions.Exit:
+            raise
+        except click.ClickException:
+            raise
+        except Exception as error:
+            message = f"unexpected {type(error).__name__}: {error}; run again with --debug and report what it shows"
+            status = _report(error, message, as_json=as_json, debug=debug)
+        ctx.exit(status or Status.OK)
+
+
+def command(group: click.Group, name: str, **kwargs: Any) -> Callable[[Callable[..., Any]], Command]:
+    """Add a function to a group as a ``Command`` that receives its ``Invocation``."""
+
+    def add(function: Callable[..., Any]) -> Command:
+        made = click.command(name, cls=Command, **kwargs)(click.pass_obj(function))
+        group.add_command(made)
+        return made
+
+    return add
+
+
+def _report(error: Exception, message: str, *, as_json: bool, debug: bool) -> Status:
+    from readmit.seal.render import escaped, json_text
+
+    if debug:
+        traceback.print_exception(error)
+    if as_json:
+        click.echo(json_text({"error": {"type": type(error).__name__, "message": message}}, indent=2))
+    else:
+        click.echo(f"error: {' '.join(escaped(message).split())}", err=True)
+    return Status.ERROR
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    record.exc_info = None
+    return True

@@ -1,0 +1,44 @@
+"""``readmit demo``: the paper's travel case, played and told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from readmit.cli.command import command
+
+if TYPE_CHECKING:
+    from readmit.cli.command import Invocation
+
+
+def add_to(group: click.Group) -> None:
+    """Add the command."""
+    command(group, "demo", store=False)(demo)
+
+
+@click.option("--db", metavar="FILE", help="Keep the demo in this database, to explore it. Default: in memory.")
+def demo(invocation: Invocation, db: str | None) -> None:
+    """Play the travel case of the paper: an agent leaves, the plan changes, the agent returns.
+
+    Nothing in it is staged text: the panels show the decisions that readmit just made.
+
+    \b
+    Examples:
+      readmit demo
+      readmit demo --json
+      readmit demo --db trip.db && readmit audit list --db trip.db --workspace family-trip
+    """
+    from readmit.cli import shapes
+    from readmit.cli.output import emit, show
+    from readmit.workspace.scenario import shipped
+    from readmit.workspace.scenario_play import played
+    from readmit.workspace.workspace import MEMORY
+
+    with played(shipped("travel"), db or MEMORY) as done:
+        if invocation.json:
+            emit({one.label: shapes.summary(one.outcome.decision, one.dispositions) for one in done.returns})
+            return
+        from readmit.cli.panels import panels
+
+        show(*panels(done))

@@ -1,0 +1,86 @@
+"""``readmit play``: a scenario, from a file to its decisions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from readmit.cli.command import command
+
+if TYPE_CHECKING:
+    from readmit.cli.command import Invocation
+    from readmit.workspace.scenario_play import Play
+
+
+def add_to(group: click.Group) -> None:
+    """Add the command."""
+    command(group, "play", store=False)(play)
+
+
+@click.argument("file", type=click.File("rb"), required=False)
+@click.option("--db", metavar="FILE", help="Keep what is played in this database. Default: in memory.")
+@click.option("--workspace", metavar="NAME", help="Play in this workspace instead of the scenario's own.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of scenarios and stop.")
+def play(invocation: Invocation, file: BinaryIO | None, db: str | None, workspace: str | None, schema: bool) -> None:
+    """Play a scenario and print each decision with every item's disposition.
+
+    A scenario is one JSON document with a team's steps in order; - reads it from standard input. A scenario that
+    cannot be played to its end changes nothing. Exit status 0 means that it was played, whatever was decided.
+
+    \b
+    Examples:
+      readmit play examples/travel.json
+      readmit play examples/travel.json --db trip.db --json
+      readmit play --schema
+    """
+    from readmit.cli import shapes
+    from readmit.cli.output import emit, progress
+    from readmit.workspace.scenario import read
+    from readmit.workspace.scenario import schema as schema_of
+    from readmit.workspace.scenario_play import played
+    from readmit.workspace.workspace import MEMORY
+
+    if schema:
+        emit(schema_of())
+        return
+    if file is None:
+        raise click.UsageError("name a scenario file, - for standard input, or --schema")
+    scenario = read(file.read())
+    with (
+        progress("Playing", len(scenario.steps)) as watch,
+        played(scenario, db or MEMORY, name=workspace, watch=watch) as done,
+    ):
+        if not invocation.json:
+            _print(done)
+            return
+        emit(
+            {
+                "scenario": scenario.name,
+                "workspace": done.workspace.name,
+                "epoch": done.workspace.epoch,
+                "returns": [shapes.played(one) for one in done.returns],
+            }
+        )
+
+
+def _print(done: Play) -> None:
+    from rich.text import Text
+
+    from readmit.cli import reports
+    from readmit.cli.output import show, shown
+
+    show(Text(shown(done.scenario.name), style="bold"))
+    for one in done.returns:
+        who = one.outcome.request.identity
+        heading = (
+            f"{one.label}: {who.principal} returns as {who.role} for {who.task} at epoch {one.outcome.request.epoch}"
+        )
+        show("", Text(shown(heading), style="bold"), reports.verdict(one.outcome.decision))
+        show(*reports.details(one.outcome.decision), "", reports.dispositions(one.dispositions))
+        if one.bundle is not None:
+            show("", "The view was exposed.")
+        if one.refused:
+            show("", f"The view was not exposed: {', '.join(one.refused)}")
+    if not done.returns:
+        show(f"Nobody returned. {done.workspace.epoch} events are in workspace {shown(done.workspace.name)}.")

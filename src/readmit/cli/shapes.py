@@ -1,0 +1,80 @@
+"""Decisions as plain values for JSON output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from readmit.records.reasons import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from readmit.records.decisions import Cause, Decision, Disposition
+    from readmit.workspace.scenario_play import PlayedReturn
+
+
+def summary(decision: Decision, dispositions: Iterable[Disposition]) -> dict[str, Any]:
+    """What ``readmit demo --json`` says of a return."""
+    return {
+        **outcome(decision),
+        "dispositions": [
+            {"item": one.item, "admitted": one.admitted, "reasons": list(one.reasons)} for one in dispositions
+        ],
+        "experiences": experiences(decision),
+    }
+
+
+def outcome(decision: Decision) -> dict[str, Any]:
+    """The decision without anything about items that were left out."""
+    return {
+        "decision": decision.kind,
+        "coverage": float(decision.report.coverage),
+        "critical_coverage": float(decision.report.critical_coverage),
+        "missing": list(decision.missing),
+        "view_items": [] if decision.view is None else [item.id for item in decision.view.items],
+    }
+
+
+def experiences(decision: Decision) -> dict[str, list[str]]:
+    """Private experiences by what became of them."""
+    back = decision.admitted
+    given = {note.experience for note in decision.experiences if back and note.reason is Reason.SOURCE_IN_VIEW}
+    return {
+        "readmitted": [note.experience for note in decision.experiences if note.experience in given],
+        "withheld": [note.experience for note in decision.experiences if note.experience not in given],
+    }
+
+
+def played(one: PlayedReturn) -> dict[str, Any]:
+    """What ``readmit play --json`` says of a return."""
+    return {
+        "as": one.label,
+        "step": one.step,
+        "return": one.outcome.id,
+        "instance": one.outcome.request.instance,
+        "epoch": one.outcome.request.epoch,
+        "reasons": list(one.outcome.reasons),
+        **summary(one.outcome.decision, one.dispositions),
+        "dispositions": [disposition(entry) for entry in one.dispositions],
+        "exposed": one.bundle is not None,
+        "refused": list(one.refused),
+    }
+
+
+def disposition(one: Disposition) -> dict[str, Any]:
+    """Everything the audit knows about one candidate."""
+    return {
+        "item": one.item,
+        "admitted": one.admitted,
+        "state": str(one.state),
+        "reasons": list(one.reasons),
+        "causes": [_cause(cause) for cause in one.causes],
+        "overruled": [_cause(cause) for cause in one.overruled],
+    }
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    fields = {"reason": str(cause.reason), "epoch": cause.epoch, "ref": cause.ref, "by": cause.by, "note": cause.note}
+    return {name: value for name, value in fields.items() if value} | (
+        {"chain": list(cause.chain)} if cause.chain else {}
+    )

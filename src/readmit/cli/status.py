@@ -1,0 +1,29 @@
+"""Exit status of every command."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """What a caller learns without reading the output."""
+
+    OK = 0
+    ERROR = 1
+    USAGE = 2
+    BLOCKED = 3
+    RESET = 4
+    UNVERIFIED = 5
+
+
+OF_DECISION = {"admitted": Status.OK, "blocked": Status.BLOCKED, "reset": Status.RESET}
+
+MEANINGS = """\b
+Exit status:
+  0  done; a return was admitted
+  1  error, told in one line on standard error
+  2  wrong usage
+  3  the return was blocked, or the exposure was refused
+  4  the return ended in a reset
+  5  a signature, an audit trail or a replay does not verify
+"""

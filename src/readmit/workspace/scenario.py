@@ -1,0 +1,86 @@
+"""A scenario: one JSON document with a team's steps in order.
+
+Reading is strict. Whatever is wrong is told with the path of the field, before anything is written.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from typing import Any, Literal, TypeVar, get_args
+
+import msgspec
+
+from readmit.records.base import Name, Note, Record, Text, Time
+from readmit.records.errors import ScenarioError
+from readmit.records.policy import Policy
+from readmit.workspace.scenario_steps import AnyStep, Writing
+
+T = TypeVar("T")
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class Scenario(Record, kw_only=True):
+    """A team's steps, with the clock and the policy they start under."""
+
+    readmit: Literal[1]
+    name: Name
+    description: Text | None = None
+    workspace: Name | None = None
+    clock: Time | None = None
+    policy: Policy | None = None
+    steps: tuple[AnyStep, ...]
+
+
+def read(data: bytes | str) -> Scenario:
+    """A scenario from its JSON."""
+    return _read(data, Scenario)
+
+
+def read_steps(data: bytes | str) -> tuple[Writing, ...]:
+    """A bare array of steps that only write: what ``readmit record --file`` takes."""
+    return _read(data, tuple[Writing, ...])
+
+
+def shipped(name: str) -> Scenario:
+    """A scenario that comes with readmit."""
+    return read(resources.files("readmit").joinpath("scenarios", f"{name}.json").read_bytes())
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a scenario."""
+    found: dict[str, Any] = _lenient(msgspec.json.schema(Scenario))
+    return {"$schema": DIALECT, "title": "readmit scenario", **found}
+
+
+def _lenient(value: Any) -> Any:
+    """Ratios are written as strings and read from numbers too."""
+    if isinstance(value, dict):
+        if value.get("format") == "decimal":
+            value = {**value, "type": ["string", "number"]}
+        return {name: _lenient(part) for name, part in value.items()}
+    return [_lenient(part) for part in value] if isinstance(value, list) else value
+
+
+def _read(data: bytes | str, kind: Any) -> Any:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ScenarioError(_located(str(error) or type(error).__name__)) from None
+
+
+def _located(message: str) -> str:
+    """msgspec's message with the path in front, down to the field that is wrong."""
+    words, _, place = message.partition(" - at `")
+    path = place.removesuffix("`") or "$"
+    if found := re.fullmatch(r"Object missing required field `(.+)`", words):
+        return f"{path}.{found[1]}: required, but missing"
+    if found := re.fullmatch(r"Object contains unknown field `(.+)`", words):
+        return f"{path}.{found[1]}: no such field; `readmit play --schema` lists the fields"
+    if path.endswith(".do"):
+        return f"{path}: {words}; a step does one of {', '.join(_VERBS)}"
+    return f"{path}: {words}"
+
+
+_VERBS = [step.__struct_config__.tag for step in get_args(AnyStep)]

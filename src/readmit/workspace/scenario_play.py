@@ -1,0 +1,260 @@
+"""Play steps on a workspace, all or nothing.
+
+A step that the workspace refuses ends the play: the error carries the path of the step, and of the field where
+it is known, and the transaction around the play undoes everything before it.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from readmit.records.base import utc
+from readmit.records.errors import ConflictError, ExposureError, ReadmitError, ScenarioError
+from readmit.records.items import Item, Receipt
+from readmit.records.verdicts import Pair, Verdict
+from readmit.store.names import names
+from readmit.workspace import scenario_steps as steps
+from readmit.workspace.durations import duration
+from readmit.workspace.workspace import DEFAULT_NAME, MEMORY, Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from readmit.records.decisions import Disposition
+    from readmit.records.reasons import Reason
+    from readmit.workspace.exposing import Bundle
+    from readmit.workspace.returns import Return
+    from readmit.workspace.scenario import Scenario
+
+ITEM_FIELDS = ("target", "successor", "supersedes", "obligation", "item", "bound_to", "items", "keep", "depends_on")
+"""Fields of steps that name items recorded before."""
+
+
+class Clock:
+    """The scenario's time: fixed once a moment was given, else the machine's, moved by what was advanced."""
+
+    def __init__(self, start: datetime | None = None) -> None:
+        self._moment = start
+        self._passed = timedelta()
+
+    def __call__(self) -> datetime:
+        return (self._moment or datetime.now(UTC)) + self._passed
+
+    def move(self, step: steps.ClockStep) -> None:
+        if step.at is not None:
+            self._moment, self._passed = utc(step.at, field="at"), timedelta()
+        if step.advance is not None:
+            self._passed += duration(step.advance, field="advance")
+
+
+class PlayedReturn:
+    """One return of a scenario, with everything the operator may want to know about it."""
+
+    def __init__(self, label: str, step: int, outcome: Return, dispositions: tuple[Disposition, ...]) -> None:
+        self.label = label
+        self.step = step
+        self.outcome = outcome
+        self.dispositions = dispositions
+        """Of every item in the workspace, also of those the agent could not see."""
+        self.bundle: Bundle | None = None
+        self.refused: tuple[Reason, ...] = ()
+
+
+class Play(msgspec.Struct, frozen=True):
+    """A scenario that was played, its workspace still open."""
+
+    scenario: Scenario
+    workspace: Workspace
+    returns: tuple[PlayedReturn, ...]
+
+
+@contextmanager
+def played(
+    scenario: Scenario,
+    path: str | Path = MEMORY,
+    *,
+    name: str | None = None,
+    watch: Callable[[], object] = lambda: None,
+) -> Iterator[Play]:
+    """Play a scenario into a file, or in memory. If it cannot be played to its end, nothing is written."""
+    name = name or scenario.workspace or DEFAULT_NAME
+    if str(path) != MEMORY and name not in names(path):
+        # Opening a workspace for the first time writes to disk, so a new one is tried out in memory first.
+        with Workspace.open(name=name, clock=(clock := Clock(scenario.clock))) as rehearsal:
+            _perform(scenario, rehearsal, clock, lambda: None)
+    clock = Clock(scenario.clock)
+    with Workspace.open(path, name=name, clock=clock) as workspace:
+        yield Play(scenario, workspace, _perform(scenario, workspace, clock, watch))
+
+
+def write(
+    workspace: Workspace, written: Sequence[steps.Writing], *, watch: Callable[[], object] = lambda: None
+) -> list[str]:
+    """Play steps that only write, in one commit. Returns the id of each."""
+    with workspace.batch():
+        player = Player(workspace)
+        return [player.play(step, f"$[{number}]", watch) for number, step in enumerate(written)]
+
+
+def _perform(
+    scenario: Scenario, workspace: Workspace, clock: Clock, watch: Callable[[], object]
+) -> tuple[PlayedReturn, ...]:
+    with workspace.batch():
+        if scenario.policy is not None and scenario.policy != workspace.policy:
+            workspace.govern(scenario.policy, by="owner")
+        player = Player(workspace, clock)
+        for number, step in enumerate(scenario.steps):
+            player.play(step, f"$.steps[{number}]", watch, number)
+    return tuple(player.returns.values())
+
+
+class Player:
+    """Carries steps out on one workspace, one after the other."""
+
+    def __init__(self, workspace: Workspace, clock: Clock | None = None) -> None:
+        self._workspace = workspace
+        self._clock = clock or Clock()
+        self._evidence: dict[str, str] = {}
+        self.returns: dict[str, PlayedReturn] = {}
+
+    def play(self, step: steps.AnyStep, path: str, watch: Callable[[], object], number: int = 0) -> str:
+        """Carry one step out. Returns the id of what it wrote, if it wrote something that has one."""
+        try:
+            self._check_items(step, path)
+            done = self._decide(step, path, number) or self._write(step, path)
+        except ScenarioError:
+            raise
+        except ReadmitError as error:
+            field = ".id" if isinstance(error, ConflictError) and str(error).startswith("id ") else ""
+            raise ScenarioError(f"{path}{field}: {error}") from error
+        watch()
+        return done
+
+    def _check_items(self, step: steps.AnyStep, path: str) -> None:
+        for field in ITEM_FIELDS:
+            value = getattr(step, field, None)
+            named = {"": value} if isinstance(value, str) else {f"[{n}]": one for n, one in enumerate(value or ())}
+            for place, item in named.items():
+                if self._workspace.log.named(f"item:{item}") is None:
+                    raise ScenarioError(f"{path}.{field}{place}: no item {item!r}; record it in an earlier step")
+
+    def _decide(self, step: steps.AnyStep, path: str, number: int) -> str:
+        """Steps that a workspace does not write by itself."""
+        match step:
+            case steps.ClockStep():
+                self._clock.move(step)
+                return "clock"
+            case steps.ReturnStep(label=label):
+                label = label or f"return {len(self.returns) + 1}"
+                if label in self.returns:
+                    raise ScenarioError(f"{path}.as: {label!r} labels an earlier return; choose another label")
+                agent = self._workspace.agent(step.principal, role=step.role, task=step.task)
+                outcome = agent.come_back(purpose=step.purpose, checkpoint=step.checkpoint, id=step.id)
+                self.returns[label] = PlayedReturn(label, number, outcome, self._dispositions(outcome))
+                if step.expose and outcome.admitted:
+                    self._expose(self.returns[label])
+                return outcome.id
+            case steps.ExposeStep(label=label):
+                if label not in self.returns:
+                    raise ScenarioError(f"{path}.return: no earlier return is labeled {label!r}")
+                self._expose(self.returns[label])
+                return self.returns[label].outcome.id
+        return ""
+
+    def _expose(self, returned: PlayedReturn) -> None:
+        try:
+            returned.bundle = returned.outcome.expose()
+        except ExposureError as error:
+            returned.refused = error.reasons
+
+    def _dispositions(self, outcome: Return) -> tuple[Disposition, ...]:
+        found = {one.item: one for one in outcome.dispositions}
+        log, epoch = self._workspace.log, outcome.request.epoch
+        items = [event.payload.id for event in log.tail(until=epoch) if isinstance(event.payload, Item)]
+        return tuple(found[name] if name in found else outcome.explain(name).disposition for name in items)
+
+    def _write(self, step: steps.AnyStep, path: str) -> str:
+        workspace = self._workspace
+        match step:
+            case steps.ObserveStep():
+                digest = workspace.observe(**_fields(step))
+                if step.id is not None:
+                    self._evidence[step.id] = digest
+                return digest
+            case steps.RecordStep():
+                return workspace.record(**self._item_fields(step, path))
+            case steps.ObligeStep():
+                return workspace.oblige(**self._item_fields(step, path))
+            case steps.ProgressStep():
+                return workspace.progress(**self._item_fields(step, path))
+            case steps.DisputeStep():
+                return workspace.dispute(**_fields(step))
+            case steps.RememberStep() | steps.DepartStep():
+                return self._agent(step)
+        return str(self._lifecycle(step, path))
+
+    def _lifecycle(self, step: steps.AnyStep, path: str) -> int:
+        workspace, fields = self._workspace, _fields(step)
+        match step:
+            case steps.SupersedeStep():
+                return workspace.supersede(**fields)
+            case steps.RevokeStep():
+                return workspace.revoke(**fields)
+            case steps.CloseStep():
+                return workspace.close_validity(**fields)
+            case steps.RebaseStep():
+                return workspace.rebase(**fields)
+            case steps.SettleStep():
+                return workspace.settle(**fields)
+            case steps.ResolveStep():
+                return workspace.resolve(**fields)
+            case steps.SuspectStep():
+                return workspace.suspect(**fields | {"evidence": self._digest(step.evidence, f"{path}.evidence")})
+            case steps.JudgeStep():
+                pair = Pair(item=fields.pop("item"), evidence=self._digest(fields.pop("evidence"), f"{path}.evidence"))
+                event = {name: fields.pop(name) for name in ("by", "id", "at") if name in fields}
+                return workspace.judge(Verdict(pair=pair, **fields), **event)
+            case steps.OverruleStep():
+                lasting = fields.pop("lasting", None)
+                expires = fields.pop("expires", None) or duration(lasting, field=f"{path}.lasting")
+                return workspace.overrule(**fields, expires=expires)
+            case steps.GovernStep():
+                return workspace.govern(**fields)
+        raise ScenarioError(f"{path}.do: not a step that can be played here")
+
+    def _agent(self, step: steps.RememberStep | steps.DepartStep) -> str:
+        agent = self._workspace.agent(step.principal, role=step.role, task=step.task)
+        if isinstance(step, steps.RememberStep):
+            return agent.remember(step.text, bound_to=step.bound_to, id=step.id)
+        return agent.depart(id=step.id, epoch=step.epoch).id
+
+    def _item_fields(self, step: steps.ItemStep, path: str) -> dict[str, Any]:
+        fields = _fields(step)
+        fields["sources"] = [self._digest(one, f"{path}.sources[{n}]") for n, one in enumerate(step.sources)]
+        fields["receipts"] = [
+            Receipt(evidence=self._digest(one.evidence, f"{path}.receipts[{n}].evidence"), binds=one.binds)
+            for n, one in enumerate(step.receipts)
+        ]
+        return fields
+
+    def _digest(self, name: str, path: str) -> str:
+        """Evidence by the id of the step that observed it, here or in an earlier play, or by its digest."""
+        if name in self._evidence:
+            return self._evidence[name]
+        log = self._workspace.log
+        event = log.named(f"observe:{name}")
+        if event is not None:
+            return event.digest
+        if log.sighting(name):
+            return name
+        raise ScenarioError(f"{path}: no evidence {name!r}; observe it in an earlier step")
+
+
+def _fields(step: steps.AnyStep) -> dict[str, Any]:
+    """A step's fields that say something, as the workspace's keyword arguments."""
+    return {name: value for name, value in msgspec.structs.asdict(step).items() if value is not None}
