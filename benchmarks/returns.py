@@ -34,9 +34,9 @@ def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "team.db")
         build(path, step)
-        fill(path, SMALL, step)
+        fill(path, VISIBLE, SMALL, step)
         small = _measured(path)
-        fill(path, LARGE, step)
+        fill(path, SMALL, LARGE, step)
         large = _measured(path)
     events = f"{VISIBLE:,} candidates, {EVENTS_SINCE:,} events since departure"
     return [

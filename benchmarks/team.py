@@ -48,16 +48,15 @@ def _record(team: Workspace, name: str, slot: str, number: int) -> None:
     team.record(text, id=name, slot=slot, supports=supports, sources=[source], task=TASK)
 
 
-def fill(path: Path, upto: int, step: Callable[[int], None]) -> None:
-    """Items of other tasks, until the workspace holds ``upto`` items in all."""
+def fill(path: Path, start: int, upto: int, step: Callable[[int], None]) -> None:
+    """Items of other tasks: a workspace of ``start`` items grows to ``upto``."""
     now = datetime.now(UTC)
     with Workspace.open(path) as team:
         log = team.log
-        start = int(log.connection.sql.execute("SELECT count(*) FROM about").fetchone()[0])  # type: ignore[attr-defined]
         scope = Scope(workspace=team.name, task="other")
         evidence = Evidence(text="The other task's own observation.", by="B1", at=now, scope=scope)
         receipt = Receipt(evidence=digest(evidence), binds=("item",))
-        log.append([draft(EventKind.OBSERVE, evidence, id="other", by="B1", at=now)], now=now)
+        log.append([draft(EventKind.OBSERVE, evidence, id=f"other{start}", by="B1", at=now)], now=now)
         for low in range(start, upto, 10_000):
             drafts = []
             for number in range(low, min(low + 10_000, upto)):
