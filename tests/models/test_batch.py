@@ -68,7 +68,11 @@ def test_several_rounds_to_the_end(tmp_path: Path) -> None:
     respond(directory, [line(request["custom_id"], "first") for request in requests(directory)[:2]])
     assert pending(Batch(directory, "strong"), asks) == 3
     assert len(requests(directory)) == 5
-    respond(directory, (line(json.loads(text)["custom_id"], "second") for text in list(waiting(directory))), "responses-2.jsonl")
+    respond(
+        directory,
+        (line(json.loads(text)["custom_id"], "second") for text in list(waiting(directory))),
+        "responses-2.jsonl",
+    )
     replies = Batch(directory, "strong").ask(asks)
     assert [reply.text for reply in replies if isinstance(reply, Reply)] == ["first"] * 2 + ["second"] * 3
     assert all(isinstance(reply, Reply) and reply.replayed and reply.usage.input == 40 for reply in replies)
@@ -161,7 +165,9 @@ CASES = {
     "an id that is a number": Case([line(ID).replace(f'"{ID}"', "7")], None, ["malformed"]),
     "nested beyond reason": Case(["[" * 100_000, line(ID, "yes")], "yes", ["malformed"]),
     "a huge answer": Case([line(ID, "x" * 300_000)], Fault.TOO_LONG, []),
-    "a refusal": Case([line(ID).replace('"content": "an answer"', '"content": null, "refusal": "no"')], Fault.REFUSED, []),
+    "a refusal": Case(
+        [line(ID).replace('"content": "an answer"', '"content": null, "refusal": "no"')], Fault.REFUSED, []
+    ),
 }
 
 
@@ -248,7 +254,9 @@ def test_a_writer_at_work_never_confuses_a_reader(tmp_path: Path) -> None:
     assert len(requests(tmp_path)) == 30
 
 
-@pytest.mark.parametrize("tail", ['{"custom_id": "ab', "{", "   ", "\x00\x00", '{"custom_id": "' + "e" * 64 + '", "body": {}}'])
+@pytest.mark.parametrize(
+    "tail", ['{"custom_id": "ab', "{", "   ", "\x00\x00", '{"custom_id": "' + "e" * 64 + '", "body": {}}']
+)
 def test_a_torn_request_line_is_mended(tail: str, tmp_path: Path) -> None:
     pending(Batch(tmp_path, "strong"), [ask()])
     path = tmp_path / "requests.jsonl"
@@ -288,7 +296,10 @@ for number in range(int(sys.argv[2])):
 
 def started(directory: Path, count: int) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [sys.executable, "-c", WORK, str(directory), str(count)], stdout=subprocess.PIPE, text=True, env=dict(os.environ)
+        [sys.executable, "-c", WORK, str(directory), str(count)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ),
     )
     assert process.stdout is not None
     process.stdout.readline()

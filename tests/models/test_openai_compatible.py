@@ -174,7 +174,9 @@ class Refusal:
 
 REFUSALS = {
     "no JSON Schema": Refusal(
-        "json_schema", "'response_format.type' must be 'json_object' or 'text'", {"response_format": {"type": "json_object"}}
+        "json_schema",
+        "'response_format.type' must be 'json_object' or 'text'",
+        {"response_format": {"type": "json_object"}},
     ),
     "no response_format at all": Refusal("response_format", "response_format is not supported", {}),
     "only the old token limit": Refusal(
@@ -279,7 +281,8 @@ def test_it_can_be_asked_from_several_threads_and_again_after_closing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("deadline", 0), ("overall", -1), ("retries", -1), ("concurrency", 0), ("deadline", float("nan"))]
+    ("field", "value"),
+    [("deadline", 0), ("overall", -1), ("retries", -1), ("concurrency", 0), ("deadline", float("nan"))],
 )
 def test_impossible_limits_are_refused(field: str, value: float) -> None:
     with pytest.raises(ModelError, match=field):

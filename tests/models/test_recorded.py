@@ -22,7 +22,9 @@ def ask(number: int = 0, *, workspace: str = "trip") -> Ask:
 
 
 def recorded(path: Path, count: int = 3) -> Path:
-    Recorder(Scripted(*(f"answer {number}" for number in range(count))), path).ask([ask(number) for number in range(count)])
+    Recorder(Scripted(*(f"answer {number}" for number in range(count))), path).ask(
+        [ask(number) for number in range(count)]
+    )
     return path
 
 

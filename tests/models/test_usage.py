@@ -23,7 +23,9 @@ NEED = most_tokens(ask())
 def test_every_call_is_accounted_to_its_stage() -> None:
     ledger = Ledger()
     failure = Failure(fault=Fault.REFUSED, message="no", usage=Usage(stage="verify", milliseconds=4))
-    model = Metered(Scripted(reply("a", stage="extract", tokens=(100, 20)), reply("b", tokens=(30, 3)), failure), ledger)
+    model = Metered(
+        Scripted(reply("a", stage="extract", tokens=(100, 20)), reply("b", tokens=(30, 3)), failure), ledger
+    )
     model.ask([ask("extract"), ask()])
     model.ask([ask()])
     extract, verify = ledger.stages()
@@ -129,8 +131,7 @@ def test_threads_that_share_a_ledger_wait_for_each_other_and_stay_within_it() ->
     ledger = Ledger(NEED + 25 * 7)
     results: list[object] = []
     threads = [
-        threading.Thread(target=lambda: results.extend(Metered(Scripted(slow), ledger).ask([ask()])))
-        for _ in range(8)
+        threading.Thread(target=lambda: results.extend(Metered(Scripted(slow), ledger).ask([ask()]))) for _ in range(8)
     ]
     for thread in threads:
         thread.start()

@@ -44,7 +44,9 @@ class Gguf:
         self._path = Path(path)
         self._context = context
         self._concurrency = concurrency
-        self._threads = threads or os.cpu_count() or 1
+        # llama.cpp's threads spin while they wait for each other: with as many as there are cores, any other
+        # work on the machine makes generation ten times slower. So one core is left for it.
+        self._threads = threads or max(1, (os.cpu_count() or 1) - 1)
         self._deadline = deadline
         self._overall = overall
         self.name = f"{self._path.name}@{_fingerprint(self._path)[:16]}"
@@ -83,7 +85,8 @@ class Gguf:
         # llama.cpp divides the context among its slots.
         parameters.n_ctx = self._context * self._concurrency
         parameters.n_parallel = self._concurrency
-        parameters.cpuparams.n_threads = self._threads
+        for cpu in (parameters.cpuparams, parameters.cpuparams_batch):
+            cpu.n_threads = self._threads
         parameters.hostnames = ["127.0.0.1"]
         parameters.port = 0
         # Anyone on this machine can reach the port: a key, and none of the pages that show prompts.

@@ -1,0 +1,123 @@
+"""A real model, loaded and served for real. What it says is of no value here; that it says it in form is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import pytest
+
+from readmit.models.gguf import Gguf
+from readmit.models.open import open_model
+from readmit.models.recorded import Recorded, Recorder
+from readmit.models.structured import answer
+from readmit.models.usage import Ledger, Metered
+from readmit.ports.models import Ask, Failure, Fault
+from readmit.records.errors import ModelError
+from readmit.records.verdicts import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: pip install 'readmit[gguf]'", exc_type=ImportError)
+
+
+class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    answer: Answer
+    certain: bool
+    quotes: Annotated[tuple[Answer, ...], msgspec.Meta(max_length=2)]
+
+
+def ask(number: int = 0, *, max_tokens: int = 120) -> Ask:
+    user = f"The hotel room {number} is booked. Later: the hotel closed. Does the later statement invalidate the first?"
+    return Ask(stage="verify", prompt="verify@1", system="Answer in JSON.", user=user, max_tokens=max_tokens)
+
+
+@pytest.fixture(scope="module")
+def weights() -> Path:
+    """The small model that the shared material names, fetched by its own script."""
+    shared = Path(os.environ.get("READMIT_SHARED", Path(__file__).parents[3] / "shared"))
+    script = shared / "models" / "get-model"
+    if not script.is_file():
+        pytest.skip(f"no {script}: set READMIT_SHARED to the shared material")
+    ran = subprocess.run([sys.executable, script, "smollm2-135m"], capture_output=True, text=True, check=False)
+    if ran.returncode:
+        pytest.skip(f"the model cannot be fetched: {ran.stderr.strip()[-200:]}")
+    return Path(ran.stdout.strip())
+
+
+@pytest.fixture(scope="module")
+def model(weights: Path) -> Iterator[Gguf]:
+    with Gguf(weights, context=1_024, concurrency=2, threads=1, deadline=120) as opened:
+        yield opened
+
+
+def test_typed_answers_in_order_with_their_usage(model: Gguf) -> None:
+    ledger = Ledger()
+    results = answer(Metered(model, ledger), [ask(number) for number in range(3)], Judgement)
+    assert [type(result) for result in results] == [Judgement] * 3
+    (stage,) = ledger.stages()
+    assert stage.calls == 3
+    assert stage.input > 60
+    assert stage.output > 15
+    assert stage.unreported == 0
+
+
+def test_what_it_answered_can_be_recorded_and_replayed(model: Gguf, tmp_path: Path) -> None:
+    asked = [ask(number) for number in range(2)]
+    said = answer(Recorder(model, tmp_path / "answers.jsonl"), asked, Judgement)
+    replayed = Recorded(tmp_path / "answers.jsonl")
+    assert replayed.name == model.name
+    assert answer(replayed, asked, Judgement) == said
+
+
+def test_the_name_follows_the_content(model: Gguf, weights: Path) -> None:
+    assert model.name == "smollm2-135m.gguf@b179c9523d0e6a0f"
+    same = open_model(f"gguf:{weights}?context=512&threads=1")
+    assert same.name == model.name
+    same.close()
+
+
+def test_the_deadline_stops_generation(weights: Path) -> None:
+    with Gguf(weights, context=4_096, threads=1, deadline=0.5) as slow:
+        begun = time.monotonic()
+        (result,) = slow.ask([ask(max_tokens=3_000)])
+        assert time.monotonic() - begun < 15
+        assert isinstance(result, Failure)
+        assert result.fault is Fault.TIMEOUT
+
+
+def test_a_prompt_beyond_the_context_is_a_failure(model: Gguf) -> None:
+    huge = Ask(stage="verify", prompt="verify@1", system="", user="word " * 5_000, max_tokens=5)
+    results = model.ask([huge, ask()])
+    assert isinstance(results[0], Failure)
+    assert results[0].fault is Fault.REFUSED
+    assert not isinstance(results[1], Failure)
+
+
+def test_others_on_this_machine_cannot_ask_it(model: Gguf) -> None:
+    model.ask([ask(max_tokens=1)])
+    address = model._server.listening_address
+    assert address.startswith("http://127.0.0.1:")
+    for path in ("/v1/chat/completions", "/slots", "/props", "/metrics"):
+        request = urllib.request.Request(f"{address}{path}", data=b"{}" if "v1" in path else None)  # noqa: S310
+        with pytest.raises(urllib.error.HTTPError) as raised, urllib.request.urlopen(request, timeout=10):  # noqa: S310
+            pass
+        assert raised.value.code in (401, 403, 404, 501)
+        raised.value.close()
+
+
+@pytest.mark.parametrize("size", [20, 200_000])
+def test_a_damaged_file_is_refused_and_the_process_lives(size: int, weights: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cut.gguf"
+    with weights.open("rb") as file:
+        path.write_bytes(file.read(size))
+    with Gguf(path) as damaged, pytest.raises(ModelError, match="cannot load"):
+        damaged.ask([ask()])
