@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
+    from readmit.ports.derived import Derived
     from readmit.records.events import Draft, Event, EventKind
     from readmit.records.identity import Identity
     from readmit.records.items import Item
@@ -82,6 +83,10 @@ class Log(Protocol):
     @property
     def audit(self) -> Audit:
         """The audit trail of the same workspace, in the same transactions."""
+
+    @property
+    def derived(self) -> Derived:
+        """What models and embedders made of the texts of the same workspace."""
 
     def atomic(self) -> AbstractContextManager[None]:
         """All or nothing, durable when the outermost ends."""

@@ -97,6 +97,12 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (ws, seq)
     ) WITHOUT ROWID;
     """,
+    """
+    CREATE TABLE derived (
+        ws INTEGER NOT NULL, kind TEXT NOT NULL, maker TEXT NOT NULL, source TEXT NOT NULL, body BLOB NOT NULL,
+        PRIMARY KEY (ws, kind, maker, source)
+    ) WITHOUT ROWID;
+    """,
 )
 
 # The log and the audit are append-only, for other programs on the same file too.

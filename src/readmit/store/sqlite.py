@@ -19,6 +19,7 @@ from readmit.records.items import Item, decode_item
 from readmit.records.snapshot import Sighting
 from readmit.store.audit import AuditTrail
 from readmit.store.connection import Connection
+from readmit.store.derived import DerivedTexts
 from readmit.store.reach import ANY, OBSERVATION, STATE, Row, keys_of, rows_of
 from readmit.store.schema import SHIFT
 
@@ -57,6 +58,7 @@ class SqliteLog:
         self._ws = self._enroll(workspace)
         self._base = self._ws << SHIFT
         self.audit = AuditTrail(self.connection, self._ws)
+        self.derived = DerivedTexts(self.connection, self._ws)
 
     def _enroll(self, workspace: str) -> int:
         query = "SELECT ws FROM workspace WHERE name = ?"

@@ -1,0 +1,44 @@
+"""Derived texts in SQLite. The workspace's number is in every key, so equal texts of two workspaces share nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from readmit.store.connection import Connection
+
+_READ = "SELECT body FROM derived WHERE ws = ? AND kind = ? AND maker = ? AND source = ?"
+_WRITE = "INSERT OR REPLACE INTO derived VALUES (?, ?, ?, ?, ?)"
+
+
+class DerivedTexts:
+    """The derived texts of one workspace."""
+
+    def __init__(self, connection: Connection, ws: int) -> None:
+        self._connection = connection
+        self._ws = ws
+
+    def read(self, kind: str, maker: str, sources: Iterable[str]) -> dict[str, bytes]:
+        with self._connection.reading():
+            found = (
+                (source, self._connection.sql.execute(_READ, (self._ws, kind, maker, source)).fetchone())
+                for source in sources
+            )
+            return {source: bytes(row[0]) for source, row in found if row is not None}
+
+    def write(self, kind: str, maker: str, rows: Mapping[str, bytes]) -> None:
+        if rows:
+            with self._connection.atomic():
+                self._connection.sql.executemany(
+                    _WRITE, [(self._ws, kind, maker, source, body) for source, body in rows.items()]
+                )
+
+    def forget(self, kind: str | None = None, maker: str | None = None) -> int:
+        with self._connection.atomic():
+            gone = self._connection.sql.execute(
+                "DELETE FROM derived WHERE ws = ? AND kind = coalesce(?, kind) AND maker = coalesce(?, maker)",
+                (self._ws, kind, maker),
+            )
+            return gone.rowcount
