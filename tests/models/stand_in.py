@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
+    from typing import Self
 
     Play = Callable[["Handler"], None]
 
@@ -82,7 +83,7 @@ class StandIn(ThreadingHTTPServer):
         with self._lock:
             self._busy -= 1
 
-    def __enter__(self) -> StandIn:
+    def __enter__(self) -> Self:
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         return self
 

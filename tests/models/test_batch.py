@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,6 +23,7 @@ from tests.models.stand_in import completion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 
 class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -288,7 +288,8 @@ model = Batch(sys.argv[1], "strong")
 print("ready", flush=True)
 for number in range(int(sys.argv[2])):
     try:
-        model.ask([Ask(stage="s", prompt="p@1", system="", user=f"{n} " + "x" * 3000) for n in range(number, number + 3)])
+        users = [f"{n} " + "x" * 3000 for n in range(number, number + 3)]
+        model.ask([Ask(stage="s", prompt="p@1", system="", user=user) for user in users])
     except PendingAnswers:
         pass
 """

@@ -126,7 +126,7 @@ def test_two_answers_to_one_request_are_refused(tmp_path: Path) -> None:
 def test_answers_of_two_models_need_a_name(tmp_path: Path) -> None:
     path = recorded(tmp_path / "a.jsonl", 1)
     path.write_text(path.read_text() + path.read_text().replace('"model":"scripted","prompt"', '"model":"x","prompt"'))
-    with pytest.raises(ModelError, match="2 models.*model=NAME"):
+    with pytest.raises(ModelError, match=r"2 models.*model=NAME"):
         Recorded(path)
     assert texts(Recorded(path, model="scripted").ask([ask()])) == ["answer 0"]
     with pytest.raises(UnknownError):

@@ -12,6 +12,7 @@
     ├── SealError           a signature, envelope or key that cannot be trusted or used
     ├── AuditError          the audit chain does not verify
     ├── StoreError          the storage failed, is of another version, or is not ours
+    ├── BackendError        a memory backend is missing, misconfigured, down or not as expected
     └── ModelError          a model cannot be used: its name, key, file, package or answers
         └── PendingAnswers  requests wait in a batch directory; run again when they are answered
 
@@ -79,6 +80,10 @@ class StoreError(ReadmitError):
     """The storage failed, has another version, or is not a readmit store."""
 
 
+class BackendError(ReadmitError):
+    """A memory backend is missing, misconfigured, down, or does not behave as its adapter expects."""
+
+
 class ModelError(ReadmitError):
     """A model cannot be opened or used. A bad answer is not this: it is a ``Failure``."""
 
@@ -88,8 +93,8 @@ class PendingAnswers(ModelError):  # noqa: N818  nothing went wrong: the run sto
 
     def __init__(self, count: int, directory: str) -> None:
         super().__init__(
-            f"{count} request{'s' if count != 1 else ''} in {directory}/requests.jsonl wait for answers: "
-            f"put them into {directory}/responses*.jsonl and run the same command again"
+            f"{count} request{'s wait' if count != 1 else ' waits'} in {directory}/requests.jsonl: "
+            f"put the answers into {directory}/responses*.jsonl and run the same command again"
         )
         self.count = count
         self.directory = directory
