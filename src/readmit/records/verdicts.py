@@ -38,6 +38,8 @@ class Verdict(Record, kw_only=True):
     use: Note = ""
     model: Name = "unspecified"
     prompt: Name = "unspecified"
+    note: Note = ""
+    """Why the answer came out as it did where the model's own does not count, or several were joined."""
 
     def __post_init__(self) -> None:
         require_share("confidence", self.confidence)
