@@ -15,7 +15,7 @@ from readmit.evaluation.proposals import PAPER_PAIRS, Recall, measure_all
 from readmit.evaluation.tables import pairs_table, proposals_table
 from readmit.models.embedders import MiniLM
 
-SEEDS = (0, 1, 2, 3, 4)
+SEEDS = (0, 1, 2)
 
 
 def run(shared: Path) -> list[dict[str, object]]:
@@ -26,12 +26,13 @@ def run(shared: Path) -> list[dict[str, object]]:
 def figures(measured: list[Recall]) -> list[dict[str, object]]:
     """The figures that have bars, and recall at the paper's number of pairs."""
     by = {(recall.haystack, recall.signals): recall for recall in measured}
-    free, facts = by["substitute, all pairs", "embedding"], by["substitute", "implied_facts"]
-    both = by["substitute", "combined"]
+    free, facts = by["substitute, all pairs", "model_free"], by["substitute", "implied_facts"]
+    both, buried = by["substitute", "combined"], by["substitute, buried", "model_free"]
     return [
         _row("Type II recall at 20 candidates per target, model-free signals", free.at[20], 0.95),
         _row("Type II recall at 5 candidates per target, premises × implied facts", facts.at[5], 0.97),
         _row("Type II recall at 10 candidates per target, premises × implied facts", facts.at[10], 0.99),
+        _row("Type II recall at 20, model-free signals, remark buried in a session", buried.at[20]),
         _row(f"Type II recall at {PAPER_PAIRS} pairs per return, model-free signals", free.budget[PAPER_PAIRS]),
         _row(f"Type II recall at {PAPER_PAIRS} pairs per return, all signals", both.budget[PAPER_PAIRS]),
     ]

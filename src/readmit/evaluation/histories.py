@@ -7,6 +7,7 @@ benchmark's own, this is a substitute haystack, and every report says so.
 from __future__ import annotations
 
 import random
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -57,8 +58,12 @@ def build_history(
     *,
     seed: int,
     rivals: Sequence[tuple[StalePair, Implied | None]] = (),
+    buried: bool = False,
 ) -> History:
-    """One history. ``rivals`` put other pairs' new statements into the absence, in place of filler."""
+    """One history. ``rivals`` put other pairs' new statements into the absence, in place of filler.
+
+    ``buried`` puts the new statement into the middle of an unrelated session, as people talk.
+    """
     # A generator per history: leaving one pair out does not change the others.
     generator = random.Random(f"{seed}:{pair.uid}")  # noqa: S311 - a seeded experiment
     old, new = pair.index
@@ -72,7 +77,16 @@ def build_history(
         sessions[at] = Session(f"{rival.uid}/new", rival.new, facts=facts.new_implied if facts else ())
     sessions[old] = Session(f"{pair.uid}/old", pair.old, premises=implied.old_premises if implied else ())
     sessions[new] = Session(f"{pair.uid}/new", pair.new, facts=implied.new_implied if implied else ())
+    if buried:
+        around = filler[generator.choice([number for number in range(len(filler)) if number not in drawn] or drawn)]
+        sessions[new] = msgspec.structs.replace(sessions[new], text=_inside(around.text, pair.new, generator))
     return History(pair.uid, tuple(sessions[at] for at in range(SESSIONS)), old, new)
+
+
+def _inside(text: str, statement: str, generator: random.Random) -> str:
+    sentences = re.split(r"(?<=[.!?])\s+", text)
+    at = generator.randint(0, len(sentences))
+    return " ".join([*sentences[:at], statement, *sentences[at:]])
 
 
 def _filled(number: int, filler: Filler) -> Session:
@@ -87,6 +101,7 @@ def histories(
     *,
     seed: int,
     rivals: int = 0,
+    buried: bool = False,
 ) -> list[History]:
     """One history per pair; with ``rivals``, that many unrelated changes are also reported in each absence."""
     result = []
@@ -101,6 +116,7 @@ def histories(
                 filler,
                 seed=seed,
                 rivals=[(other, implied.get(other.uid)) for other in chosen],
+                buried=buried,
             )
         )
     return result

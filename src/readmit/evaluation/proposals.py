@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from readmit.evaluation.development import implied_facts, memora_filler, official_filler, stale_pairs
-from readmit.evaluation.histories import histories, statements_only
-from readmit.invalidate.propose import Center, Embeddings, ImpliedFacts, Limits, open_pairs, propose, windows
+from readmit.evaluation.histories import History, Session, histories, statements_only
+from readmit.invalidate.propose import (
+    Center,
+    Embeddings,
+    ImpliedFacts,
+    Limits,
+    Passages,
+    open_pairs,
+    passages,
+    propose,
+    windows,
+)
 from readmit.models.embedders import CachedEmbedder, VectorsInMemory
 from readmit.records.verdicts import Pair
 
@@ -21,7 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from readmit.evaluation.development import Filler, StalePair
-    from readmit.evaluation.histories import History
     from readmit.invalidate.propose import Scorer
     from readmit.ports.models import Embedder
 
@@ -33,10 +42,11 @@ PAPER_PAIRS = 28
 """What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes."""
 EVERYTHING = 100_000
 
-SignalSet = Literal["cosine", "embedding", "implied_facts", "combined"]
-SIGNALS: tuple[SignalSet, ...] = ("cosine", "embedding", "implied_facts", "combined")
-"""``cosine`` is ``embedding`` without the center: the plain baseline."""
-MODEL_FREE: tuple[SignalSet, ...] = ("cosine", "embedding")
+SignalSet = Literal["cosine", "embedding", "passage", "model_free", "implied_facts", "combined"]
+"""``cosine`` is ``embedding`` without the center, the plain baseline; ``model_free`` is all that needs no model's
+answer, ``combined`` is all."""
+MODEL_FREE: tuple[SignalSet, ...] = ("cosine", "embedding", "passage", "model_free")
+SIGNALS: tuple[SignalSet, ...] = (*MODEL_FREE, "implied_facts", "combined")
 
 
 class Recall(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,28 +71,35 @@ class Vectorizer:
     def __init__(self, embedder: Embedder) -> None:
         """Keep vectors for as long as the measurement runs."""
         self._embedder = CachedEmbedder(embedder, "evaluation", VectorsInMemory())
+        self._matrices: dict[tuple[str, ...], Matrix] = {}
 
-    def text(self, text: str) -> Matrix:
-        return self._embedder.embed(windows(text))
-
-    def statements(self, statements: Sequence[str]) -> Matrix:
-        return self._embedder.embed(statements)
+    def rows(self, texts: tuple[str, ...]) -> Matrix:
+        """One row per text."""
+        if texts not in self._matrices:
+            self._matrices[texts] = self._embedder.embed(texts)
+        return self._matrices[texts]
 
 
 def scorers_for(history: History, vectors: Vectorizer, signals: SignalSet) -> list[Scorer]:
     """The signals of one set, over one history. Slots and declared premises have nothing to read in these data."""
     import numpy as np
 
-    texts = {session.name: vectors.text(session.text) for session in history.sessions}
+    def by_name(part: Callable[[Session], tuple[str, ...]]) -> dict[str, Matrix]:
+        return {session.name: vectors.rows(part(session)) for session in history.sessions}
+
+    def center(matrices: dict[str, Matrix]) -> Center:
+        return Center.of(np.concatenate(list(matrices.values())))
+
     found: list[Scorer] = []
-    if signals == "cosine":
-        return [Embeddings(texts, texts)]
-    if signals in ("embedding", "combined"):
-        found.append(Embeddings(texts, texts, Center.of(np.concatenate(list(texts.values())))))
+    if signals in ("cosine", "embedding", "model_free", "combined"):
+        whole = by_name(lambda session: windows(session.text))
+        found.append(Embeddings(whole, whole, None if signals == "cosine" else center(whole)))
+    if signals in ("passage", "model_free", "combined"):
+        parts = by_name(lambda session: passages(session.text))
+        found.append(Passages(parts, parts, center(parts)))
     if signals in ("implied_facts", "combined"):
-        premises = {session.name: vectors.statements(session.premises) for session in history.sessions}
-        facts = {session.name: vectors.statements(session.facts) for session in history.sessions}
-        found.append(ImpliedFacts(premises, facts, Center.of(np.concatenate(list(facts.values())))))
+        facts = by_name(lambda session: session.facts)
+        found.append(ImpliedFacts(by_name(lambda session: session.premises), facts, center(facts)))
     return found
 
 
@@ -133,14 +150,23 @@ def haystacks(data: Path, seeds: Sequence[int]) -> list[Haystack]:
     written = implied_facts(data)
     known = [pair for pair in pairs if pair.uid in written]
 
-    def filled(subject: Sequence[StalePair], filler: Sequence[Filler], rivals: int = 0) -> list[History]:
-        return [case for seed in seeds for case in histories(subject, written, filler, seed=seed, rivals=rivals)]
+    def filled(
+        subject: Sequence[StalePair], filler: Sequence[Filler], *, rivals: int = 0, buried: bool = False
+    ) -> list[History]:
+        return [
+            case
+            for seed in seeds
+            for case in histories(subject, written, filler, seed=seed, rivals=rivals, buried=buried)
+        ]
 
+    memora, official = memora_filler(data), official_filler(data)
     return [
-        Haystack(name="substitute, all pairs", cases=lambda: filled(pairs, memora_filler(data)), facts=False),
-        Haystack(name="substitute", cases=lambda: filled(known, memora_filler(data))),
-        Haystack(name="substitute, 12 rival changes", cases=lambda: filled(known, memora_filler(data), 12)),
-        Haystack(name="STALE's own sessions", cases=lambda: filled(pairs, official_filler(data)), facts=False),
+        Haystack(name="substitute, all pairs", cases=lambda: filled(pairs, memora), facts=False),
+        Haystack(name="substitute", cases=lambda: filled(known, memora)),
+        Haystack(name="substitute, buried", cases=lambda: filled(pairs, memora, buried=True), facts=False),
+        Haystack(name="substitute, 12 rival changes", cases=lambda: filled(known, memora, rivals=12)),
+        Haystack(name="STALE's own sessions", cases=lambda: filled(pairs, official), facts=False),
+        Haystack(name="STALE's own, buried", cases=lambda: filled(pairs, official, buried=True), facts=False),
         Haystack(name="80 changes", cases=lambda: statements_only(known, written), returns=False),
     ]
 

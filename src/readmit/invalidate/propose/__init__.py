@@ -9,13 +9,13 @@ vectors, premises, implied facts, scan answers); no model and no storage is reac
 from __future__ import annotations
 
 from readmit.invalidate.propose.candidates import Observation, Openings, Scored, Scorer, Signal, Target, open_pairs
-from readmit.invalidate.propose.dense import Embeddings, ImpliedFacts
+from readmit.invalidate.propose.dense import Embeddings, ImpliedFacts, Passages
 from readmit.invalidate.propose.fuse import Limits, Proposal, Proposals, Tally, propose
 from readmit.invalidate.propose.gather import observations_of, targets_of
 from readmit.invalidate.propose.scan import ScanCall, Scanned, plan_scan
 from readmit.invalidate.propose.structure import DeclaredPremises, SameSlot
 from readmit.invalidate.propose.vectors import Center
-from readmit.invalidate.propose.windows import windows
+from readmit.invalidate.propose.windows import passages, windows
 
 __all__ = [
     "Center",
@@ -25,6 +25,7 @@ __all__ = [
     "Limits",
     "Observation",
     "Openings",
+    "Passages",
     "Proposal",
     "Proposals",
     "SameSlot",
@@ -37,6 +38,7 @@ __all__ = [
     "Target",
     "observations_of",
     "open_pairs",
+    "passages",
     "plan_scan",
     "propose",
     "targets_of",

@@ -33,6 +33,21 @@ class Embeddings:
 
 
 @dataclass(frozen=True)
+class Passages:
+    """The best cosine between any passage of the item's text and any passage of the observation's."""
+
+    items: Mapping[str, Matrix]
+    evidence: Mapping[str, Matrix]
+    """Rows of one text are its passages: a sentence or two each."""
+    center: Center | None = None
+
+    signal = Signal.PASSAGE
+
+    def score(self, openings: Openings, depth: int) -> Sequence[Scored]:
+        return list(_nearest(openings, self.items, self.evidence, self.center, best=1, depth=depth))
+
+
+@dataclass(frozen=True)
 class ImpliedFacts:
     """The mean of the three best cosines between premises of the item and facts that the observation implies.
 

@@ -30,6 +30,7 @@ WEIGHTS: Mapping[Signal, float] = {
     Signal.SCAN: 4.0,
     Signal.IMPLIED_FACTS: 2.0,
     Signal.EMBEDDING: 1.0,
+    Signal.PASSAGE: 1.0,
 }
 
 

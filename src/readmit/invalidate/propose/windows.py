@@ -1,4 +1,4 @@
-"""Cut a long text into windows that an embedder can take in whole."""
+"""Cut a text into windows that an embedder can take in whole, and into passages of a sentence or two."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 
 # About 150 tokens of English: well inside the embedder's 256, also for text that splits into many pieces.
 WINDOW = 600
+# A sentence or two.
+PASSAGE = 160
 
 _BREAK = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -23,3 +25,8 @@ def windows(text: str, size: int = WINDOW) -> tuple[str, ...]:
             elif piece:
                 packed.append(piece)
     return tuple(packed) or (text,)
+
+
+def passages(text: str) -> tuple[str, ...]:
+    """Windows short enough that a remark is not lost among its surroundings."""
+    return windows(text, PASSAGE)
