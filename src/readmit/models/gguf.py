@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,7 @@ class Gguf:
         self._deadline = deadline
         self._overall = overall
         self.name = f"{self._path.name}@{_fingerprint(self._path)[:16]}"
+        self._loading = threading.Lock()
         self._server: Any = None
         self._model: OpenAICompatible | None = None
 
@@ -57,9 +59,9 @@ class Gguf:
         """Answer on this machine, as many at a time as there are slots."""
         if not asks:
             return []
-        if self._model is None:
-            self._model = self._served()
-        return self._model.ask(asks)
+        with self._loading:
+            model = self._model = self._model or self._served()
+        return model.ask(asks)
 
     def close(self) -> None:
         """Stop the server and free the weights."""
