@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
 import click
 
-from readmit.cli import demo, play
+from readmit.cli import audit, demo, keys, looking, play, returning, writing
+from readmit.cli.command import write_examples
 from readmit.cli.status import MEANINGS
 
+EXAMPLES = (
+    "readmit demo",
+    "readmit init",
+    'readmit record "Sunrise is booked" --source "Sunrise confirms." --by A2 --supports d_h',
+    "readmit depart --principal A1 --role planner --task trip",
+    "readmit return --principal A1 --role planner --task trip",
+)
 
-class InOrder(click.Group):
-    """Lists commands in the order of the flow, not of the alphabet."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+class Main(click.Group):
+    """Lists commands in the order of the flow, then examples and what the exit status means."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        write_examples(EXAMPLES, formatter)
+        with formatter.section("Exit status"):
+            formatter.write_dl([(str(int(status)), meaning) for status, meaning in MEANINGS.items()])
 
-@click.group(cls=InOrder, epilog=MEANINGS, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version("readmit"), prog_name="readmit")
+
+@click.group(cls=Main, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="readmit", prog_name="readmit")
 def main() -> None:
     """What may a returning agent still act on?
 
     An agent departs, the team changes the shared state, the agent returns and gets a decision: a small signed
     bundle of what is still true, still allowed and still needed, or nothing when that would not be enough.
-
-    \b
-    Examples:
-      readmit demo
-      readmit init
-      readmit record "Sunrise is booked" --source "Sunrise confirms." --by A2 --supports d_h
-      readmit depart --principal A1 --role planner --task trip
-      readmit return --principal A1 --role planner --task trip
     """
 
 
-play.add_to(main)
-demo.add_to(main)
+for room in (demo, play, writing, returning, looking, audit, keys):
+    room.add_to(main)

@@ -15,7 +15,7 @@ from readmit.records.errors import ReadmitError, StoreError
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 DEFAULT_DB = "readmit.db"
 
@@ -45,8 +45,9 @@ class Invocation(NamedTuple):
 class Command(click.Command):
     """A command. Its function gets the ``Invocation`` first and returns the exit status."""
 
-    def __init__(self, *args: Any, store: bool = True, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, store: bool = True, examples: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._examples = examples
         if store:
             self.params += [
                 click.Option(
@@ -76,16 +77,25 @@ class Command(click.Command):
             logging.getLogger("readmit").addFilter(_without_traceback)
         try:
             status = super().invoke(ctx)
+        except (click.exceptions.Exit, click.Abort, click.ClickException, BrokenPipeError):
+            raise
         except (ReadmitError, OSError) as error:
             status = _report(error, str(error), as_json=as_json, debug=debug)
-        except click.exceptions.Exit:
-            raise
-        except click.ClickException:
-            raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the user gets one line, and a traceback on demand
             message = f"unexpected {type(error).__name__}: {error}; run again with --debug and report what it shows"
             status = _report(error, message, as_json=as_json, debug=debug)
         ctx.exit(status or Status.OK)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_examples(self._examples, formatter)
+        super().format_epilog(ctx, formatter)
+
+
+def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
+    """Examples as typed, each on its own line however long it is."""
+    if examples:
+        with formatter.section("Examples"):
+            formatter.write("".join(f"{'':{formatter.current_indent}}{line}\n" for line in examples))
 
 
 def command(group: click.Group, name: str, **kwargs: Any) -> Callable[[Callable[..., Any]], Command]:

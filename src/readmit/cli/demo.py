@@ -14,20 +14,19 @@ if TYPE_CHECKING:
 
 def add_to(group: click.Group) -> None:
     """Add the command."""
-    command(group, "demo", store=False)(demo)
+    examples = (
+        "readmit demo",
+        "readmit demo --json",
+        "readmit demo --db trip.db && readmit audit list --db trip.db --workspace family-trip",
+    )
+    command(group, "demo", store=False, examples=examples)(demo)
 
 
 @click.option("--db", metavar="FILE", help="Keep the demo in this database, to explore it. Default: in memory.")
-def demo(invocation: Invocation, db: str | None) -> None:
+def demo(invocation: Invocation, /, *, db: str | None) -> None:
     """Play the travel case of the paper: an agent leaves, the plan changes, the agent returns.
 
     Nothing in it is staged text: the panels show the decisions that readmit just made.
-
-    \b
-    Examples:
-      readmit demo
-      readmit demo --json
-      readmit demo --db trip.db && readmit audit list --db trip.db --workspace family-trip
     """
     from readmit.cli import shapes
     from readmit.cli.output import emit, show

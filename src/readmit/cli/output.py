@@ -24,10 +24,12 @@ def emit(value: object) -> None:
 
 
 def show(*parts: RenderableType) -> None:
-    """Print for a person."""
+    """Print for a person. Lines are left to the terminal to wrap, so that they can be copied whole."""
+    from rich.text import Text
+
     screen = console()
     for part in parts:
-        screen.print(part)
+        screen.print(part, soft_wrap=isinstance(part, str | Text))
 
 
 def console() -> Console:
@@ -45,9 +47,12 @@ def shown(text: str) -> str:
 
 
 @contextmanager
-def progress(what: str, total: int | None = None) -> Iterator[Callable[[], None]]:
-    """A bar on standard error, if that is a terminal. Call what this yields once per unit of work."""
-    if not sys.stderr.isatty():
+def progress(what: str, total: int | None = None, *, alone: bool = True) -> Iterator[Callable[[], None]]:
+    """A bar on standard error, if that is a terminal. Call what this yields once per unit of work.
+
+    When output comes meanwhile (not ``alone``), a bar would be in its way on the same terminal.
+    """
+    if not sys.stderr.isatty() or not (alone or not sys.stdout.isatty()):
         yield lambda: None
         return
     from rich.console import Console

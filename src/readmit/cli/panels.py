@@ -21,7 +21,7 @@ from readmit.records.reasons import State
 from readmit.records.verdicts import Answer, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
@@ -36,27 +36,25 @@ def panels(done: Play) -> Iterator[RenderableType]:
     """The five panels, in order."""
     before, after = done.returns[0], done.returns[-1]
     log = list(done.workspace.log.tail())
-    departure = next(event for event in log if isinstance(event.payload, Checkpoint))
+    departure, departed = next((event, event.payload) for event in log if isinstance(event.payload, Checkpoint))
     absence = [event for event in log if departure.epoch < event.epoch <= before.outcome.request.epoch]
     news = [event for event in log if before.outcome.request.epoch < event.epoch <= after.outcome.request.epoch]
     texts = {event.payload.id: event.payload for event in log if isinstance(event.payload, Item)}
-    yield _departure([event for event in log if event.epoch < departure.epoch], departure)
+    yield _departure([event for event in log if event.epoch < departure.epoch], departed)
     yield _absence(absence)
     yield _admissible(before, texts, log)
     yield _incomplete(before, texts)
     yield _sufficient(after, texts, news)
 
 
-def _departure(known: Sequence[Event], departure: Event) -> Panel:
-    departed = departure.payload
-    assert isinstance(departed, Checkpoint)  # noqa: S101 - how this event was found
+def _departure(known: Sequence[Event], departed: Checkpoint) -> Panel:
     bank = [event.payload.id for event in known if isinstance(event.payload, Experience)]
     return _panel(
         "1. Before departure: a coherent stored plan",
         _statements(event.payload for event in known if isinstance(event.payload, Item)),
-        f"{departed.identity.principal} departs as {departed.identity.role}. The checkpoint seals {departed.events} events "
-        f"up to epoch {departed.epoch} under {departed.digest[:12]}…; private experiences {', '.join(bank)} are "
-        "quarantined.",
+        f"{departed.identity.principal} departs as {departed.identity.role}. The checkpoint seals {departed.events} "
+        f"events up to epoch {departed.epoch} under {departed.digest[:12]}…; private experiences {', '.join(bank)} "
+        "are quarantined.",
     )
 
 
@@ -80,7 +78,7 @@ def _absence(events: Sequence[Event]) -> Panel:
     )
 
 
-def _admissible(returned: PlayedReturn, texts: dict[str, Item], log: Sequence[Event]) -> Panel:
+def _admissible(returned: PlayedReturn, texts: Mapping[str, Item], log: Sequence[Event]) -> Panel:
     table = _grid()
     for title, states in (
         ("Explicit invalidation", {State.SUPERSEDED, State.REVOKED, State.EXPIRED}),
@@ -118,7 +116,7 @@ def _grounds(one: Disposition, log: Sequence[Event]) -> Iterator[str]:
                 yield f"not because of “{shown(verdict.evidence_quote)}”: {shown(verdict.premise)}"
 
 
-def _incomplete(returned: PlayedReturn, texts: dict[str, Item]) -> Panel:
+def _incomplete(returned: PlayedReturn, texts: Mapping[str, Item]) -> Panel:
     decision = returned.outcome.decision
     return _panel(
         "4. Before confirmation: valid evidence is still incomplete",
@@ -127,7 +125,7 @@ def _incomplete(returned: PlayedReturn, texts: dict[str, Item]) -> Panel:
     )
 
 
-def _sufficient(returned: PlayedReturn, texts: dict[str, Item], news: Sequence[Event]) -> Panel:
+def _sufficient(returned: PlayedReturn, texts: Mapping[str, Item], news: Sequence[Event]) -> Panel:
     decision, bundle = returned.outcome.decision, returned.bundle
     parts: list[RenderableType] = [
         Text(f"{event.by} observes: {shown(event.payload.text)}", style="cyan")
@@ -159,7 +157,7 @@ def _sufficient(returned: PlayedReturn, texts: dict[str, Item], news: Sequence[E
     )
 
 
-def _needs(returned: PlayedReturn, texts: dict[str, Item]) -> Table:
+def _needs(returned: PlayedReturn, texts: Mapping[str, Item]) -> Table:
     """What each obligation requires, and what the retained evidence supplies."""
     missing = set(returned.outcome.missing)
     table = _grid()

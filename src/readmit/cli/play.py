@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
@@ -15,24 +16,25 @@ if TYPE_CHECKING:
 
 def add_to(group: click.Group) -> None:
     """Add the command."""
-    command(group, "play", store=False)(play)
+    examples = (
+        "readmit play examples/travel.json",
+        "readmit play examples/travel.json --db trip.db --json",
+        "readmit play --schema",
+    )
+    command(group, "play", store=False, examples=examples)(play)
 
 
 @click.argument("file", type=click.File("rb"), required=False)
 @click.option("--db", metavar="FILE", help="Keep what is played in this database. Default: in memory.")
 @click.option("--workspace", metavar="NAME", help="Play in this workspace instead of the scenario's own.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of scenarios and stop.")
-def play(invocation: Invocation, file: BinaryIO | None, db: str | None, workspace: str | None, schema: bool) -> None:
+def play(
+    invocation: Invocation, /, *, file: BinaryIO | None, db: str | None, workspace: str | None, schema: bool
+) -> None:
     """Play a scenario and print each decision with every item's disposition.
 
     A scenario is one JSON document with a team's steps in order; - reads it from standard input. A scenario that
     cannot be played to its end changes nothing. Exit status 0 means that it was played, whatever was decided.
-
-    \b
-    Examples:
-      readmit play examples/travel.json
-      readmit play examples/travel.json --db trip.db --json
-      readmit play --schema
     """
     from readmit.cli import shapes
     from readmit.cli.output import emit, progress
@@ -47,10 +49,9 @@ def play(invocation: Invocation, file: BinaryIO | None, db: str | None, workspac
     if file is None:
         raise click.UsageError("name a scenario file, - for standard input, or --schema")
     scenario = read(file.read())
-    with (
-        progress("Playing", len(scenario.steps)) as watch,
-        played(scenario, db or MEMORY, name=workspace, watch=watch) as done,
-    ):
+    with ExitStack() as stack:
+        with progress("Playing", len(scenario.steps)) as watch:
+            done = stack.enter_context(played(scenario, db or MEMORY, name=workspace, watch=watch))
         if not invocation.json:
             _print(done)
             return

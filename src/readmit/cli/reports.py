@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from readmit.cli import shapes
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from readmit.records.decisions import Cause, Decision, Disposition
 
 COLORS = {"admitted": "bold green", "blocked": "bold red", "reset": "bold yellow"}
+DIGEST = re.compile(r"[0-9a-f]{64}")
 DIGEST_CHARS = 12
 
 
@@ -34,8 +36,8 @@ def verdict(decision: Decision) -> Text:
     return line
 
 
-def details(decision: Decision) -> Iterator[Text]:
-    """What is missing, why, and what comes back."""
+def details(decision: Decision, *, private: bool = True) -> Iterator[Text]:
+    """What is missing, why, and what comes back; with ``private``, also what does not."""
     from rich.text import Text
 
     if decision.missing:
@@ -44,9 +46,8 @@ def details(decision: Decision) -> Iterator[Text]:
         yield Text(f"Because: {reason}. {reason.doc}")
     if decision.view is not None:
         yield Text(f"View: {' '.join(item.id for item in decision.view.items)}")
-    private = shapes.experiences(decision)
-    for label, ids in private.items():
-        if ids:
+    for label, ids in shapes.experiences(decision).items():
+        if ids and (private or label == "readmitted"):
             yield Text(f"Experiences {label}: {', '.join(ids)}")
 
 
@@ -87,7 +88,7 @@ def ground(cause: Cause) -> str:
 
 def short(name: str) -> str:
     """A digest by its beginning; anything else as it is."""
-    return f"{name[:DIGEST_CHARS]}…" if len(name) == 64 and " " not in name else shown(name)
+    return f"{name[:DIGEST_CHARS]}…" if DIGEST.fullmatch(name) else shown(name)
 
 
 def style_of(state: State) -> str:

@@ -18,12 +18,11 @@ class Status(IntEnum):
 
 OF_DECISION = {"admitted": Status.OK, "blocked": Status.BLOCKED, "reset": Status.RESET}
 
-MEANINGS = """\b
-Exit status:
-  0  done; a return was admitted
-  1  error, told in one line on standard error
-  2  wrong usage
-  3  the return was blocked, or the exposure was refused
-  4  the return ended in a reset
-  5  a signature, an audit trail or a replay does not verify
-"""
+MEANINGS = {
+    Status.OK: "done; a return was admitted",
+    Status.ERROR: "error, told in one line on standard error",
+    Status.USAGE: "wrong usage",
+    Status.BLOCKED: "the return was blocked, or the exposure was refused",
+    Status.RESET: "the return ended in a reset",
+    Status.UNVERIFIED: "a signature, an audit trail or a replay does not verify",
+}

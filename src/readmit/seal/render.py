@@ -121,7 +121,11 @@ def json_bundle(view: ReturnView, items: Sequence[Item], experiences: Sequence[E
 def json_text(value: object, *, indent: int | None = None) -> str:
     """JSON that can be shown: the exact values, with no character in it that a terminal or a reader would not see."""
     separators = (",", ":") if indent is None else (",", ": ")
-    text = json.dumps(value, ensure_ascii=False, separators=separators, indent=indent)
+    return escaped_json(json.dumps(value, ensure_ascii=False, separators=separators, indent=indent))
+
+
+def escaped_json(text: str) -> str:
+    """JSON with the same values, in which a terminal finds nothing to obey."""
     # Only strings can hold such characters, and there an escape means the same character.
     return _UNSAFE.sub(lambda found: json.dumps(found.group())[1:-1], text)
 

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import re
 from importlib import resources
-from typing import Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import msgspec
 
-from readmit.records.base import Name, Note, Record, Text, Time
+from readmit.records.base import Name, Record, Text, Time
 from readmit.records.errors import ScenarioError
 from readmit.records.policy import Policy
 from readmit.workspace.scenario_steps import AnyStep, Writing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 T = TypeVar("T")
 
@@ -35,12 +38,22 @@ class Scenario(Record, kw_only=True):
 
 def read(data: bytes | str) -> Scenario:
     """A scenario from its JSON."""
-    return _read(data, Scenario)
+    return _read(data, msgspec.json.Decoder(Scenario))
 
 
 def read_steps(data: bytes | str) -> tuple[Writing, ...]:
     """A bare array of steps that only write: what ``readmit record --file`` takes."""
-    return _read(data, tuple[Writing, ...])
+    return _read(data, msgspec.json.Decoder(tuple[Writing, ...]))
+
+
+def step(fields: Mapping[str, object]) -> AnyStep:
+    """One step from plain values; an error calls its fields by the name of what it does."""
+    kind: Any = AnyStep
+    try:
+        made: AnyStep = msgspec.convert(fields, kind)
+    except msgspec.ValidationError as error:
+        raise ScenarioError(_located(str(error)).replace("$", str(fields.get("do", "step")), 1)) from None
+    return made
 
 
 def shipped(name: str) -> Scenario:
@@ -63,15 +76,15 @@ def _lenient(value: Any) -> Any:
     return [_lenient(part) for part in value] if isinstance(value, list) else value
 
 
-def _read(data: bytes | str, kind: Any) -> Any:
+def _read(data: bytes | str, decoder: msgspec.json.Decoder[T]) -> T:
     try:
-        return msgspec.json.decode(data, type=kind)
+        return decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ScenarioError(_located(str(error) or type(error).__name__)) from None
 
 
 def _located(message: str) -> str:
-    """msgspec's message with the path in front, down to the field that is wrong."""
+    """Msgspec's message with the path in front, down to the field that is wrong."""
     words, _, place = message.partition(" - at `")
     path = place.removesuffix("`") or "$"
     if found := re.fullmatch(r"Object missing required field `(.+)`", words):
@@ -80,6 +93,8 @@ def _located(message: str) -> str:
         return f"{path}.{found[1]}: no such field; `readmit play --schema` lists the fields"
     if path.endswith(".do"):
         return f"{path}: {words}; a step does one of {', '.join(_VERBS)}"
+    if "RFC3339" in words or "timezone" in words:
+        return f"{path}: {words}; write it as 2026-05-04T09:00:00Z"
     return f"{path}: {words}"
 
 

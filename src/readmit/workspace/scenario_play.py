@@ -19,20 +19,32 @@ from readmit.records.verdicts import Pair, Verdict
 from readmit.store.names import names
 from readmit.workspace import scenario_steps as steps
 from readmit.workspace.durations import duration
+from readmit.workspace.scenario import Scenario
 from readmit.workspace.workspace import DEFAULT_NAME, MEMORY, Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from readmit.records.decisions import Disposition
     from readmit.records.reasons import Reason
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.returns import Return
-    from readmit.workspace.scenario import Scenario
 
 ITEM_FIELDS = ("target", "successor", "supersedes", "obligation", "item", "bound_to", "items", "keep", "depends_on")
 """Fields of steps that name items recorded before."""
+
+
+PLAIN: Mapping[type[steps.Step], Callable[..., int]] = {
+    steps.SupersedeStep: Workspace.supersede,
+    steps.RevokeStep: Workspace.revoke,
+    steps.CloseStep: Workspace.close_validity,
+    steps.RebaseStep: Workspace.rebase,
+    steps.SettleStep: Workspace.settle,
+    steps.ResolveStep: Workspace.resolve,
+    steps.GovernStep: Workspace.govern,
+}
+"""Steps whose fields are the arguments of the verb that carries them out."""
 
 
 class Clock:
@@ -98,7 +110,11 @@ def write(
     """Play steps that only write, in one commit. Returns the id of each."""
     with workspace.batch():
         player = Player(workspace)
-        return [player.play(step, f"$[{number}]", watch) for number, step in enumerate(written)]
+        ids = []
+        for number, step in enumerate(written):
+            ids.append(player.play(step, f"$[{number}]"))
+            watch()
+        return ids
 
 
 def _perform(
@@ -109,7 +125,8 @@ def _perform(
             workspace.govern(scenario.policy, by="owner")
         player = Player(workspace, clock)
         for number, step in enumerate(scenario.steps):
-            player.play(step, f"$.steps[{number}]", watch, number)
+            player.play(step, f"$.steps[{number}]", number)
+            watch()
     return tuple(player.returns.values())
 
 
@@ -122,7 +139,7 @@ class Player:
         self._evidence: dict[str, str] = {}
         self.returns: dict[str, PlayedReturn] = {}
 
-    def play(self, step: steps.AnyStep, path: str, watch: Callable[[], object], number: int = 0) -> str:
+    def play(self, step: steps.AnyStep, path: str, number: int = 0) -> str:
         """Carry one step out. Returns the id of what it wrote, if it wrote something that has one."""
         try:
             self._check_items(step, path)
@@ -132,7 +149,6 @@ class Player:
         except ReadmitError as error:
             field = ".id" if isinstance(error, ConflictError) and str(error).startswith("id ") else ""
             raise ScenarioError(f"{path}{field}: {error}") from error
-        watch()
         return done
 
     def _check_items(self, step: steps.AnyStep, path: str) -> None:
@@ -199,32 +215,23 @@ class Player:
         return str(self._lifecycle(step, path))
 
     def _lifecycle(self, step: steps.AnyStep, path: str) -> int:
-        workspace, fields = self._workspace, _fields(step)
+        fields = _fields(step)
+        if (verb := PLAIN.get(type(step))) is not None:
+            return verb(self._workspace, **fields)
+        if isinstance(step, steps.SuspectStep | steps.JudgeStep):
+            fields["evidence"] = self._digest(step.evidence, f"{path}.evidence")
         match step:
-            case steps.SupersedeStep():
-                return workspace.supersede(**fields)
-            case steps.RevokeStep():
-                return workspace.revoke(**fields)
-            case steps.CloseStep():
-                return workspace.close_validity(**fields)
-            case steps.RebaseStep():
-                return workspace.rebase(**fields)
-            case steps.SettleStep():
-                return workspace.settle(**fields)
-            case steps.ResolveStep():
-                return workspace.resolve(**fields)
             case steps.SuspectStep():
-                return workspace.suspect(**fields | {"evidence": self._digest(step.evidence, f"{path}.evidence")})
+                return self._workspace.suspect(**fields)
             case steps.JudgeStep():
-                pair = Pair(item=fields.pop("item"), evidence=self._digest(fields.pop("evidence"), f"{path}.evidence"))
+                pair = Pair(item=fields.pop("item"), evidence=fields.pop("evidence"))
                 event = {name: fields.pop(name) for name in ("by", "id", "at") if name in fields}
-                return workspace.judge(Verdict(pair=pair, **fields), **event)
-            case steps.OverruleStep():
-                lasting = fields.pop("lasting", None)
-                expires = fields.pop("expires", None) or duration(lasting, field=f"{path}.lasting")
-                return workspace.overrule(**fields, expires=expires)
-            case steps.GovernStep():
-                return workspace.govern(**fields)
+                return self._workspace.judge(Verdict(pair=pair, **fields), **event)
+            case steps.OverruleStep(lasting=lasting):
+                fields.pop("lasting", None)
+                if lasting is not None:
+                    fields["expires"] = duration(lasting, field="lasting")
+                return self._workspace.overrule(**fields)
         raise ScenarioError(f"{path}.do: not a step that can be played here")
 
     def _agent(self, step: steps.RememberStep | steps.DepartStep) -> str:
@@ -255,6 +262,6 @@ class Player:
         raise ScenarioError(f"{path}: no evidence {name!r}; observe it in an earlier step")
 
 
-def _fields(step: steps.AnyStep) -> dict[str, Any]:
+def _fields(step: steps.Step) -> dict[str, Any]:
     """A step's fields that say something, as the workspace's keyword arguments."""
     return {name: value for name, value in msgspec.structs.asdict(step).items() if value is not None}

@@ -1,0 +1,138 @@
+"""``readmit keys``: what a workspace signs with, and what it trusts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from readmit.cli import options
+from readmit.cli.command import command
+
+if TYPE_CHECKING:
+    from readmit.cli.command import Invocation
+    from readmit.workspace.workspace import Workspace
+
+
+@click.group("keys")
+def keys() -> None:
+    """Signing keys: list, rotate, revoke, export."""
+
+
+def add_to(group: click.Group) -> None:
+    """Add the group and its commands."""
+    group.add_command(keys)
+    command(keys, "list")(list_keys)
+    command(keys, "rotate", examples=("readmit keys rotate", "readmit keys rotate --overlap 1h"))(rotate)
+    command(keys, "revoke", examples=('readmit keys revoke 3f2a91 --reason "laptop stolen"',))(revoke)
+    command(keys, "export", examples=("readmit keys export --output team.pem",))(export)
+
+
+def list_keys(invocation: Invocation, /) -> None:
+    """Every key the workspace ever trusted, the newest first."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from readmit.cli.output import emit, show, shown
+
+    with invocation.open() as workspace:
+        found = _keys(workspace)
+    if invocation.json:
+        emit({"keys": found})
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("key", "status", "until", "since epoch", "reason"):
+        table.add_column(name, overflow="fold")
+    for one in found:
+        cells = (one["key"][:16], one["status"], (one["until"] or "")[:19], one["since"], shown(one["reason"]))
+        table.add_row(*(Text(str(cell)) for cell in cells))
+    show(table)
+
+
+def _keys(workspace: Workspace) -> list[dict[str, Any]]:
+    from readmit.records.events import KeyChange
+    from readmit.seal.trust import current
+
+    changes = workspace.keys.changes()
+    active, trusted = current(changes), workspace.keys.trusted(workspace.now())
+    found: dict[str, dict[str, Any]] = {}
+    for event in changes:
+        if not isinstance(event.payload, KeyChange):
+            continue
+        change = event.payload
+        one = found.setdefault(change.key, {"key": change.key, "since": event.epoch, "until": None, "reason": ""})
+        one["reason"] = change.reason or one["reason"]
+        if change.until is not None:
+            one["until"] = change.until.isoformat()
+        if change.change == "revoke":
+            one["status"] = "revoked"
+    for key, one in found.items():
+        if key in trusted:
+            one["status"] = "active" if key in active else "retiring"
+        else:
+            one.setdefault("status", "retired")
+    return list(reversed(found.values()))
+
+
+@click.option("--overlap", default="1d", show_default=True, metavar="DURATION", help="How long old views stay good.")
+@options.author("owner")
+def rotate(invocation: Invocation, /, *, overlap: str, by: str) -> None:
+    """Sign with a new key from now on."""
+    from readmit.cli.output import emit, show
+    from readmit.workspace.durations import duration
+
+    with invocation.open() as workspace:
+        made = workspace.keys.rotate(by=by, now=workspace.now(), overlap=duration(overlap, field="--overlap"))
+    if invocation.json:
+        emit({"key": made})
+    else:
+        show(f"Signing with {made} from now on; views of older keys can be exposed for another {overlap}")
+
+
+@click.argument("key")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; the log keeps it.")
+@options.author("owner")
+def revoke(invocation: Invocation, /, *, key: str, reason: str, by: str) -> None:
+    """Trust nothing that a key signed, from now on. KEY may be the beginning of its id."""
+    from readmit.cli.output import emit, show
+
+    with invocation.open() as workspace:
+        name = _full(workspace, key)
+        workspace.keys.revoke(name, by=by, reason=reason, now=workspace.now())
+        left = any(one["status"] == "active" for one in _keys(workspace))
+    if invocation.json:
+        emit({"key": name, "active_left": left})
+    else:
+        show(f"Revoked {name}" + ("" if left else "; no key is left to sign with: run `readmit keys rotate`"))
+
+
+@click.argument("key", required=False)
+@options.output_file("Write the key to this file.")
+def export(invocation: Invocation, /, *, key: str | None, output: str | None) -> None:
+    """Print a public key in PEM, for `readmit verify --key`. Default: the key that signs now."""
+    from readmit.cli.output import emit
+    from readmit.records.errors import SealError
+    from readmit.seal.keys import public_pem
+
+    with invocation.open() as workspace:
+        trusted = workspace.keys.trusted(workspace.now())
+        name = workspace.signer().keyid if key is None else _full(workspace, key)
+    if name not in trusted:
+        raise SealError(f"key {name} is no longer trusted; `readmit keys list` shows which are")
+    pem = public_pem(trusted[name])
+    if output is not None:
+        Path(output).write_text(pem, encoding="ascii")
+    elif invocation.json:
+        emit({"key": name, "pem": pem})
+    else:
+        click.echo(pem, nl=False)
+
+
+def _full(workspace: Workspace, beginning: str) -> str:
+    from readmit.records.errors import SealError
+
+    found = [one["key"] for one in _keys(workspace) if one["key"].startswith(beginning)]
+    if len(found) != 1:
+        raise SealError(f"{len(found)} keys begin with {beginning!r}; `readmit keys list` shows them in full")
+    return str(found[0])

@@ -1,0 +1,214 @@
+"""``status``, ``explain``, ``replay``, ``verify``: what is there, why, and whether it holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from readmit.cli.command import command
+from readmit.cli.status import Status
+
+if TYPE_CHECKING:
+    from readmit.cli.command import Invocation
+    from readmit.records.decisions import ReturnView
+    from readmit.workspace.workspace import Workspace
+
+
+def add_to(group: click.Group) -> None:
+    """Add the commands."""
+    command(group, "verify", examples=("readmit verify view.json --key team.pem", "readmit verify view.json"))(verify)
+    command(group, "explain", examples=("readmit explain RETURN h0", "readmit explain RETURN"))(explain)
+    command(group, "replay", examples=("readmit replay RETURN", "readmit replay --all"))(replay)
+    command(group, "status")(status)
+
+
+@click.argument("file", type=click.File("rb"))
+@click.option(
+    "--key", "keys", type=click.File("rb"), multiple=True, metavar="PEM",
+    help="Public key to verify under, offline. Repeatable. Default: the keys that the workspace trusts now.",
+)  # fmt: skip
+def verify(invocation: Invocation, /, *, file: BinaryIO, keys: tuple[BinaryIO, ...]) -> Status:
+    """Check the signature and the consistency of a signed view (a DSSE envelope in a file, - for stdin).
+
+    Says whether it was issued as it stands. Whether it may still be acted on is what `readmit expose` checks.
+    """
+    from readmit.cli.output import emit, show, shown
+    from readmit.records.canonical import decode
+    from readmit.records.decisions import Envelope
+    from readmit.records.errors import RecordError, SealError
+    from readmit.seal.statement import open_view
+
+    trusted = _public_keys(keys) if keys else _trusted(invocation)
+    try:
+        view = open_view(decode(file.read(), Envelope, what="envelope"), trusted)
+    except (SealError, RecordError) as error:
+        if invocation.json:
+            emit({"verified": False, "problem": str(error)})
+        else:
+            click.echo(f"does not verify: {shown(str(error))}", err=True)
+        return Status.UNVERIFIED
+    if invocation.json:
+        emit({"verified": True, **_described(view)})
+    else:
+        described = _described(view)
+        show("The signature is valid.", *(f"{name}: {shown(str(value))}" for name, value in described.items()))
+    return Status.OK
+
+
+def _public_keys(files: tuple[BinaryIO, ...]) -> dict[str, bytes]:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    from readmit.records.errors import SealError
+    from readmit.seal.trust import keyid_of
+
+    found = {}
+    for file in files:
+        try:
+            key = load_pem_public_key(file.read())
+        except (ValueError, TypeError, UnsupportedAlgorithm):
+            key = None
+        if not isinstance(key, Ed25519PublicKey):
+            raise SealError(f"--key: {file.name} is not an Ed25519 public key in PEM; see `readmit keys export`")
+        raw = key.public_bytes_raw()
+        found[keyid_of(raw)] = raw
+    return found
+
+
+def _trusted(invocation: Invocation) -> dict[str, bytes]:
+    with invocation.open() as workspace:
+        return dict(workspace.keys.trusted(workspace.now()))
+
+
+def _described(view: ReturnView) -> dict[str, Any]:
+    from datetime import UTC, datetime
+
+    return {
+        "return": view.return_id,
+        "workspace": view.identity.workspace,
+        "principal": view.identity.principal,
+        "role": view.identity.role,
+        "task": view.identity.task,
+        "instance": view.instance,
+        "epoch": view.epoch,
+        "issued": view.issued.isoformat(),
+        "expires": view.expires.isoformat(),
+        "expired": view.expires <= datetime.now(UTC),
+        "items": [item.id for item in view.items],
+    }
+
+
+@click.argument("return_id", metavar="RETURN")
+@click.argument("item", required=False)
+def explain(invocation: Invocation, /, *, return_id: str, item: str | None) -> None:
+    """Why an item was in or out of a past return; without ITEM, all of its candidates."""
+    from readmit.cli import reports, shapes
+    from readmit.cli.output import emit, show, shown
+
+    with invocation.open() as workspace:
+        if item is not None:
+            found = workspace.explain(return_id, item)
+            if invocation.json:
+                said = {"return": return_id, "decision": found.kind, "candidate": found.candidate}
+                emit(said | shapes.disposition(found.disposition))
+            else:
+                sight = "" if found.candidate else " (the agent could not see it)"
+                show(f"{found.disposition.item}: {found.disposition.state}{sight}", *map(shown, found.lines()))
+            return
+        decision, entries = workspace.decision(return_id), workspace.dispositions(return_id)
+    if invocation.json:
+        emit(
+            {
+                "return": return_id,
+                **shapes.summary(decision, ()),
+                "dispositions": list(map(shapes.disposition, entries)),
+            }
+        )
+    else:
+        show(reports.verdict(decision), *reports.details(decision), "", reports.dispositions(entries))
+
+
+@click.argument("return_id", metavar="RETURN", required=False)
+@click.option("--all", "every", is_flag=True, help="Replay every return of the workspace.")
+def replay(invocation: Invocation, /, *, return_id: str | None, every: bool) -> Status:
+    """Recompute a past decision from the log and the stored verdicts, and compare bytes."""
+    from readmit.cli.audit import returns_of
+    from readmit.cli.output import emit, progress, show
+
+    if (return_id is None) != every:
+        raise click.UsageError("give either RETURN or --all")
+    with invocation.open() as workspace:
+        ids = [past.request.return_id for _, past in returns_of(workspace)] if return_id is None else [return_id]
+        done = []
+        with progress("Replaying", len(ids)) as watch:
+            for name in ids:
+                done.append(workspace.replay(name))
+                watch()
+    if invocation.json:
+        emit(
+            {
+                "replays": [
+                    {
+                        "return": one.return_id,
+                        "decision": one.kind,
+                        "candidates": one.candidates,
+                        "matches": one.matches,
+                        "differences": list(one.differences),
+                        "skipped": one.skipped,
+                    }
+                    for one in done
+                ]
+            }
+        )
+    else:
+        for one in done:
+            said = "the same bytes" if one.matches else one.skipped or f"differs: {', '.join(one.differences)}"
+            show(f"{one.return_id}: {one.kind}, {one.candidates} candidates, {said}")
+    return Status.UNVERIFIED if any(one.differences for one in done) else Status.OK
+
+
+def status(invocation: Invocation, /) -> None:
+    """What a workspace holds: its log, its audit, its policy, its key, and who is away."""
+    import msgspec
+
+    from readmit.cli.output import emit, progress, show, shown
+
+    with invocation.open() as workspace, progress("Reading the log", workspace.epoch) as watch:
+        kinds: Counter[str] = Counter()
+        away: dict[str, str] = {}
+        for event in workspace.log.tail():
+            kinds[str(event.kind)] += 1
+            _follow(event.payload, away, workspace)
+            watch()
+        said = {
+            "db": invocation.db,
+            "workspace": workspace.name,
+            "epoch": workspace.epoch,
+            "events": dict(kinds),
+            "audit_rows": workspace.log.audit.head.seq,
+            "away": sorted(away.values()),
+            "policy": msgspec.to_builtins(workspace.policy),
+        }
+    if invocation.json:
+        emit(said)
+        return
+    counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    show(f"Workspace {shown(workspace.name)} in {invocation.db}, epoch {said['epoch']}: {counts}")
+    show(f"Audit: {said['audit_rows']} rows", f"Away: {shown(', '.join(sorted(away.values()))) or 'nobody'}")
+    show("Policy:", *(f"  {name} = {shown(str(value))}" for name, value in said["policy"].items()))
+
+
+def _follow(payload: object, away: dict[str, str], workspace: Workspace) -> None:
+    """Keep track of who has departed and has not been handed a view since."""
+    from readmit.records.events import Checkpoint, Exposed
+    from readmit.workspace.history import recorded
+
+    match payload:
+        case Checkpoint(identity=who):
+            away[who.agent] = f"{who.principal} ({who.role}, {who.task})"
+        case Exposed(return_id=name):
+            returned, _ = recorded(workspace.log, name)
+            away.pop(returned.request.identity.agent, None)

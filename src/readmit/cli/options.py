@@ -1,0 +1,37 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def identity(function: F) -> F:
+    """Who acts: a principal in a role on a task. Whoever runs the command has authenticated it."""
+    for name, meaning in (
+        ("task", "Task the agent works on."),
+        ("role", "Role the agent acts in."),
+        ("principal", "The agent."),
+    ):
+        env = f"READMIT_{name.upper()}"
+        function = click.option(f"--{name}", required=True, envvar=env, metavar="NAME", help=f"{meaning} [env: {env}]")(
+            function
+        )
+    return function
+
+
+def author(default: str | None = None) -> Callable[[F], F]:
+    """Who writes."""
+    said = f" Default: {default}." if default else ""
+    return click.option("--by", default=default, metavar="NAME", help=f"Who writes this.{said}")
+
+
+def output_file(help: str) -> Callable[[F], F]:  # noqa: A002 - click's own word for it
+    """Where to write instead of standard output."""
+    return click.option("--output", "-o", type=click.Path(dir_okay=False), metavar="FILE", help=help)

@@ -1,0 +1,158 @@
+"""``depart``, ``return``, ``expose``: an agent leaves, comes back, and is handed what it may act on."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from readmit.cli import options
+from readmit.cli.command import command
+from readmit.cli.status import OF_DECISION, Status
+
+if TYPE_CHECKING:
+    from readmit.cli.command import Invocation
+    from readmit.workspace.returns import Return
+
+WHO = "--principal A1 --role planner --task trip"
+
+
+def add_to(group: click.Group) -> None:
+    """Add the commands."""
+    command(group, "depart", examples=(f"readmit depart {WHO}",))(depart)
+    command(group, "return", examples=(f"readmit return {WHO}", f"readmit return {WHO} --agent-facing --json"))(
+        come_back
+    )
+    command(group, "expose", examples=(f"readmit expose RETURN --instance INSTANCE {WHO}",))(expose)
+
+
+@options.identity
+@click.option("--id", "name", metavar="ID", help="Name of the departure; makes it idempotent.")
+@click.option("--epoch", type=int, help="For an agent that crashed: how far it had followed the log.")
+def depart(
+    invocation: Invocation, /, *, principal: str, role: str, task: str, name: str | None, epoch: int | None
+) -> None:
+    """Seal what an agent can see now, and quarantine its private bank."""
+    from readmit.cli.output import emit, show, shown
+
+    with invocation.open() as workspace:
+        departed = workspace.agent(principal, role=role, task=task).depart(id=name, epoch=epoch)
+    if invocation.json:
+        emit(
+            {
+                "departure": departed.id,
+                "epoch": departed.epoch,
+                "events": departed.events,
+                "digest": departed.digest,
+            }
+        )
+    else:
+        show(
+            f"{shown(principal)} departed at epoch {departed.epoch} (departure {departed.id}); "
+            f"{departed.events} visible events are sealed under {departed.digest[:12]}…"
+        )
+
+
+@options.identity
+@click.option("--purpose", metavar="NAME", help="What the agent comes back for.")
+@click.option("--checkpoint", metavar="DEPARTURE", help="A departure other than the last one.")
+@click.option("--id", "name", metavar="ID", help="Name of the return.")
+@click.option("--agent-facing", is_flag=True, help="Show only what the agent may see: nothing about items left out.")
+@click.option("--envelope", type=click.Path(dir_okay=False), metavar="FILE", help="Write the signed view to this file.")
+def come_back(
+    invocation: Invocation, /, *, principal: str, role: str, task: str, name: str | None,
+    agent_facing: bool, envelope: str | None, **asked: Any,
+) -> Status:  # fmt: skip
+    """Decide what a returning agent may still act on.
+
+    Prints the decision with coverage, what is missing and what became of every candidate. An admitted return is
+    handed over by `readmit expose`, which needs the return's id and the workload instance printed here.
+    """
+    from readmit.cli.output import emit
+
+    with invocation.open() as workspace:
+        returned = workspace.agent(principal, role=role, task=task).come_back(id=name, **asked)
+        stored = workspace.log.audit.decision(returned.id)
+    if envelope is not None and stored is not None and stored.envelope is not None:
+        Path(envelope).write_bytes(stored.envelope + b"\n")
+    if invocation.json:
+        emit(_shape(returned, agent_facing=agent_facing))
+    else:
+        _print(invocation, returned, agent_facing=agent_facing)
+    return OF_DECISION[returned.kind]
+
+
+def _shape(returned: Return, *, agent_facing: bool) -> dict[str, Any]:
+    from readmit.cli import shapes
+
+    decision = returned.decision
+    said = {
+        "return": returned.id,
+        "instance": returned.request.instance,
+        "epoch": decision.epoch,
+        **shapes.outcome(decision),
+        "reasons": list(decision.reasons),
+    }
+    if agent_facing:
+        return said | {"experiences": {"readmitted": shapes.experiences(decision)["readmitted"]}}
+    return said | {
+        "uncovered": list(decision.report.uncovered),
+        "experiences": shapes.experiences(decision),
+        "dispositions": [shapes.disposition(one) for one in returned.dispositions],
+    }
+
+
+def _print(invocation: Invocation, returned: Return, *, agent_facing: bool) -> None:
+    from readmit.cli import reports
+    from readmit.cli.output import show, shown
+
+    decision, who = returned.decision, returned.request.identity
+    show(reports.verdict(decision), *reports.details(decision, private=not agent_facing))
+    show(f"Return {returned.id} at epoch {decision.epoch}, workload instance {returned.request.instance}")
+    if not agent_facing:
+        show("", reports.dispositions(returned.dispositions))
+    if decision.view is not None:
+        words = ["readmit", "expose", returned.id, "--instance", returned.request.instance]
+        words += ["--principal", who.principal, "--role", who.role, "--task", who.task]
+        words += ["--db", invocation.db, "--workspace", invocation.workspace]
+        show("", "Hand it over:", f"  {shown(shlex.join(words))}")
+
+
+@click.argument("return_id", metavar="RETURN")
+@click.option("--instance", required=True, metavar="ID", help="Workload instance that `readmit return` printed.")
+@options.identity
+@click.option("--envelope", type=click.Path(dir_okay=False), metavar="FILE", help="Write the signed view to this file.")
+def expose(
+    invocation: Invocation, /, *, return_id: str, instance: str, principal: str, role: str, task: str,
+    envelope: str | None,
+) -> Status:  # fmt: skip
+    """Check a view again at this moment and hand it over, once.
+
+    Prints the bundle for a prompt as Markdown, or as JSON with --json. It holds nothing about items left out.
+    """
+    from readmit.cli.output import emit, shown
+    from readmit.records.canonical import canonical
+    from readmit.records.errors import ExposureError
+    from readmit.workspace import exposing
+
+    with invocation.open() as workspace:
+        try:
+            identity = workspace.agent(principal, role=role, task=task).identity
+            bundle = exposing.expose(
+                workspace.log,
+                return_id,
+                lambda: exposing.Asker(identity, instance, workspace.policy, workspace.now()),
+                workspace.signer,
+            )
+        except ExposureError as error:
+            if invocation.json:
+                emit({"return": return_id, "exposed": False, "reasons": list(error.reasons)})
+            else:
+                click.echo(f"refused: {shown(str(error))}", err=True)
+            return Status.BLOCKED
+    if envelope is not None:
+        Path(envelope).write_bytes(canonical(bundle.envelope) + b"\n")
+    click.echo(bundle.json() if invocation.json else bundle.markdown(), nl=invocation.json)
+    return Status.OK

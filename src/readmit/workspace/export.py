@@ -1,0 +1,171 @@
+"""The audit for other tools: rows as JSON lines, and the whole story as W3C PROV.
+
+JSON lines carry what a reader needs to recompute the chain: a row's hash is the SHA-256 of the hash before it,
+the return's id, the kind, the item and the body, joined by line feeds; the first link is the SHA-256 of the
+workspace's name. PROV speaks of digests and links only; it holds no text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import msgspec
+
+from readmit.records.decisions import Decision, Returned
+from readmit.records.errors import ReadmitError
+from readmit.records.events import EventKind, Exposed, Supersede, targets_of
+from readmit.records.evidence import Evidence
+from readmit.records.items import Item
+from readmit.workspace.history import dispositions, recorded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from prov.model import ProvDocument
+
+    from readmit.ports.store import Log
+    from readmit.records.events import Event
+
+# Events that end an item's life, as far as PROV is concerned.
+_ENDING = frozenset({EventKind.SUPERSEDE, EventKind.REVOKE, EventKind.CLOSE, EventKind.SETTLE})
+
+
+def json_lines(log: Log, return_id: str | None = None) -> Iterator[bytes]:
+    """Every row of the audit, or of one return; then the newest signed head."""
+    if return_id is not None:
+        recorded(log, return_id)
+    for row in log.audit.rows():
+        if return_id in (None, row.return_id):
+            line = {
+                "seq": row.seq,
+                "return": row.return_id,
+                "kind": row.kind,
+                "item": row.item,
+                "body": msgspec.Raw(row.body),
+                "hash": row.hash.hex(),
+            }
+            yield msgspec.json.encode(line)
+    signed = log.audit.signed_head()
+    if signed is not None:
+        head = {"seq": signed[0], "kind": "head", "workspace": log.workspace, "envelope": msgspec.Raw(signed[1])}
+        yield msgspec.json.encode(head)
+
+
+def prov_document(
+    log: Log, return_id: str | None = None, *, watch: Callable[[], object] = lambda: None
+) -> ProvDocument:
+    """The log and its returns as a PROV document; with ``return_id``, that return and what it looked at."""
+    try:
+        from prov.model import ProvDocument
+    except ModuleNotFoundError:
+        raise ReadmitError("prov is not installed; run: pip install 'readmit[prov]'") from None
+    until, chosen = None, None
+    if return_id is not None:
+        returned, _ = recorded(log, return_id)
+        until = returned.request.epoch
+        chosen = {one.item for one in dispositions(log, return_id)}
+    document = ProvDocument()
+    story = _Story(log, document)
+    for event in log.tail(until=until):
+        if chosen is None or chosen.intersection(targets_of(event.payload)):
+            story.tell(event)
+        watch()
+    for event_id in () if return_id is None else (f"return:{return_id}", f"expose:{return_id}"):
+        if (told := log.named(event_id)) is not None:
+            story.tell(told)
+    return document
+
+
+class _Story:
+    """Events, one after the other, as PROV statements."""
+
+    def __init__(self, log: Log, document: ProvDocument) -> None:
+        self._log = log
+        self.document: Any = document
+        self._space = document.add_namespace("ws", f"urn:readmit:{quote(log.workspace, safe='')}:")
+        self._readmit = document.add_namespace("readmit", "urn:readmit:")
+        self._agents: set[str] = set()
+
+    def tell(self, event: Event) -> None:
+        """Add one event."""
+        match event.payload:
+            case Evidence():
+                self._evidence(event)
+            case Item() as item:
+                self._item(event, item)
+            case Returned() as returned:
+                self._return(event, returned)
+            case Exposed() as exposed:
+                self._exposure(event, exposed)
+            case payload if event.kind in _ENDING:
+                for target in targets_of(payload):
+                    self._ending(event, target)
+
+    def _evidence(self, event: Event) -> None:
+        entity = self.document.entity(self._of("evidence", event.digest), {"readmit:digest": event.digest})
+        self.document.wasAttributedTo(entity, self._agent(event.by))
+
+    def _item(self, event: Event, item: Item) -> None:
+        facets = {"prov:type": self._readmit["Item"], "readmit:kind": str(item.kind), "readmit:digest": event.digest}
+        facets |= {"readmit:epoch": event.epoch} | ({"readmit:slot": item.slot} if item.slot else {})
+        entity = self.document.entity(self._of("item", item.id), facets)
+        self.document.wasAttributedTo(entity, self._agent(item.by))
+        for digest in dict.fromkeys(receipt.evidence for receipt in item.receipts):
+            self.document.wasDerivedFrom(entity, self._bound(digest))
+        for premise in item.depends_on:
+            self.document.wasDerivedFrom(entity, self._of("item", premise))
+
+    def _bound(self, digest: str) -> Any:
+        """Evidence behind an item, which one return's story meets here for the first time."""
+        name = self._of("evidence", digest)
+        if not self.document.get_record(name) and self._log.sighting(digest):
+            self._evidence(self._log.evidence(digest))
+        return name
+
+    def _ending(self, event: Event, target: str) -> None:
+        activity = self._activity(f"event/{event.epoch}", event, str(event.kind))
+        self.document.wasInvalidatedBy(self._of("item", target), activity, event.at)
+        if isinstance(event.payload, Supersede):
+            self.document.wasRevisionOf(self._of("item", event.payload.successor), self._of("item", target))
+
+    def _return(self, event: Event, returned: Returned) -> None:
+        name = returned.request.return_id
+        activity = self._activity(f"return/{name}", event, "return", decision=returned.kind)
+        _, decision = recorded(self._log, name)
+        for one in dispositions(self._log, name):
+            self.document.used(activity, self._of("item", one.item), event.at, None, {"readmit:state": str(one.state)})
+        if decision.view is not None:
+            self._view(event, activity, decision)
+
+    def _view(self, event: Event, activity: Any, decision: Decision) -> None:
+        view = self.document.entity(
+            self._of("view", decision.return_id),
+            {"prov:type": self._readmit["ReturnView"], "readmit:epoch": decision.epoch},
+        )
+        self.document.wasGeneratedBy(view, activity, event.at)
+        self.document.wasAttributedTo(view, self._agent(event.by))
+        for item in decision.view.items if decision.view is not None else ():
+            self.document.wasDerivedFrom(view, self._of("item", item.id))
+
+    def _exposure(self, event: Event, exposed: Exposed) -> None:
+        activity = self._activity(f"exposure/{exposed.return_id}", event, "exposure")
+        self.document.used(activity, self._of("view", exposed.return_id), event.at)
+
+    def _activity(self, name: str, event: Event, kind: str, **facets: str) -> Any:
+        described = {"prov:type": kind, "readmit:epoch": event.epoch}
+        described |= {f"readmit:{field}": value for field, value in facets.items()}
+        place, _, rest = name.partition("/")
+        activity = self.document.activity(self._of(place, rest), event.at, event.learnt, described)
+        self.document.wasAssociatedWith(activity, self._agent(event.by))
+        return activity
+
+    def _agent(self, name: str) -> Any:
+        agent = self._of("principal", name)
+        if name not in self._agents:
+            self._agents.add(name)
+            self.document.agent(agent)
+        return agent
+
+    def _of(self, kind: str, name: str) -> Any:
+        return self._space[f"{kind}/{quote(name, safe='')}"]
