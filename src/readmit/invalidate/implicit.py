@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from readmit.records.decisions import Cause
 from readmit.records.events import Event, EventKind, Suspect
 from readmit.records.items import Obligation
+from readmit.records.quotes import quoted
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Answer, Verdict
 
@@ -58,8 +59,8 @@ def judged(held: Held, snapshot: Snapshot, policy: Policy, critical: AbstractSet
             policy.on_unsure == "exclude" or not critical.isdisjoint(held.item.supports)
         ):
             yield Cause(reason=Reason.SUSPECTED, epoch=event.epoch, ref=digest, by=event.by)
-    if confirmed:
-        yield max(confirmed, key=lambda entry: entry[0])[1]
+    # All of them, the latest observation first: an overseer who set one aside did not set aside a later one.
+    yield from (cause for _, cause in sorted(confirmed, key=lambda entry: entry[0], reverse=True))
 
 
 def _standing(
@@ -81,9 +82,4 @@ def _grounded(verdict: Verdict, held: Held, sighting: Sighting | None, evidence:
     own = [held.item.text]
     sources = (evidence.get(receipt.evidence) for receipt in held.item.receipts)
     own += [source.text for source in sources if source is not None and source.intact]
-    return any(_quoted(verdict.item_quote, text) for text in own) and _quoted(verdict.evidence_quote, sighting.text)
-
-
-def _quoted(quote: str, text: str) -> bool:
-    wanted = " ".join(quote.split())
-    return bool(wanted) and wanted in " ".join(text.split())
+    return any(quoted(verdict.item_quote, text) for text in own) and quoted(verdict.evidence_quote, sighting.text)
