@@ -1,0 +1,116 @@
+"""An independent answer to a disputed question (ManBench style).
+
+The model answers the question by itself and never sees what the disputing parties said. A dispute is settled
+only if its answer is that of exactly one party, with enough confidence; otherwise it stays open.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.models.fence import MAX_CHARS, visible_text
+from readmit.models.stages.checks import AROUND, line, share, too_long
+from readmit.models.stages.wording import Section, request
+from readmit.models.structured import answer
+from readmit.ports.models import Failure
+from readmit.records.canonical import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from readmit.ports.models import Ask, Model
+
+PROMPT = "answer@1"
+THRESHOLD = Decimal("0.65")
+"""The paper's confidence threshold."""
+MAX_TOKENS = 384
+"""The larger of the paper's verifier budgets."""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A disputed question, without anyone's answer to it."""
+
+    text: str
+    choices: tuple[str, ...] = ()
+    """If there are any, the answer is one of them."""
+    context: str = ""
+    """What the answer may rest on, besides what the model knows."""
+
+    def key(self, model: str, *, workspace: str = "") -> str:
+        """What a stored opinion is found by."""
+        return digest((workspace, model, PROMPT, self.text, self.choices, self.context))
+
+
+class Opinion(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model answers by itself."""
+
+    answer: str | None
+    """``None``: the question cannot be answered, or the answer is none of the choices."""
+    confidence: Decimal
+    model: str
+    prompt: str = PROMPT
+
+
+class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The answer as the model writes it."""
+
+    reason: str
+    answerable: bool
+    answer: str
+    confidence: float
+
+
+def opine(
+    model: Model, questions: Sequence[Question], *, workspace: str = "", max_chars: int = MAX_CHARS
+) -> list[Opinion | Failure]:
+    """One opinion or failure per question, in order."""
+    sizes = [
+        max(len(visible_text(text)) for text in (one.text, one.context, "\n".join(one.choices))) for one in questions
+    ]
+    fits = [size <= max_chars for size in sizes]
+    asks = [_ask(one, workspace, max_chars) for one, fit in zip(questions, fits, strict=True) if fit]
+    said = iter(answer(model, asks, Said))
+    return [
+        _checked(one, next(said), model.name) if fit else too_long("answer", "the question", size, max_chars)
+        for one, fit, size in zip(questions, fits, sizes, strict=True)
+    ]
+
+
+def settled(opinion: Opinion | Failure, positions: Mapping[str, str], threshold: Decimal = THRESHOLD) -> str | None:
+    """The one position, by its name, that the opinion agrees with; ``None`` where the dispute stays open."""
+    if isinstance(opinion, Failure) or opinion.answer is None or opinion.confidence < threshold:
+        return None
+    agreeing = [name for name, text in positions.items() if same(text, opinion.answer)]
+    return agreeing[0] if len(agreeing) == 1 else None
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two answers are equal but for case, white space and punctuation around them."""
+    plain = _plain(one)
+    return bool(plain) and plain == _plain(other)
+
+
+def _plain(text: str) -> str:
+    flat = " ".join(text.split()).casefold()
+    return flat.strip(AROUND) or flat
+
+
+def _ask(question: Question, workspace: str, max_chars: int) -> Ask:
+    sections = [Section("question", question.text)]
+    if question.choices:
+        sections.append(Section("choices", "\n".join(question.choices)))
+    if question.context:
+        sections.append(Section("context", question.context))
+    return request(PROMPT, sections, workspace=workspace, max_tokens=MAX_TOKENS, max_chars=max_chars)
+
+
+def _checked(question: Question, said: Said | Failure, model: str) -> Opinion | Failure:
+    if isinstance(said, Failure):
+        return said
+    text = line(said.answer)
+    chosen = [choice for choice in question.choices if same(choice, text)]
+    known = (chosen[0] if len(chosen) == 1 else None) if question.choices else text or None
+    return Opinion(answer=known if said.answerable else None, confidence=share(said.confidence), model=model)

@@ -1,0 +1,64 @@
+"""What is checked in every answer, in code: quotes, confidences, names and lengths."""
+
+from __future__ import annotations
+
+import re
+import sys
+from decimal import Decimal
+
+from readmit.models.fence import visible_text
+from readmit.ports.models import Failure, Fault, Usage
+from readmit.records.quotes import quoted
+
+NOTE_CHARS = 2_000
+_SHOWN = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
+AROUND = " \t\n\"'.,;:!?()[]“”\u2018\u2019«»„…"
+"""What may stand around a quote or a short answer without being part of it."""
+_NOT_SLOT = re.compile(r"[^a-z0-9.]+")
+_SLOT_CHARS = 128
+
+
+def grounded(quote: str, text: str) -> str:
+    r"""The quote as it stands in the text, or nothing.
+
+    Models see hidden characters as ``\u{…}`` and like to add quotation marks around what they copy; both are
+    undone, and what remains must still be found.
+    """
+    revealed = _SHOWN.sub(_character, quote)
+    for candidate in dict.fromkeys((quote, revealed, revealed.strip(AROUND))):
+        if quoted(candidate, text):
+            return candidate[:NOTE_CHARS]
+    return ""
+
+
+def share(confidence: float) -> Decimal:
+    """A confidence between 0 and 1, exact to three digits."""
+    return Decimal(round(min(1.0, max(0.0, confidence)) * 1_000)) / 1_000
+
+
+def line(text: str, limit: int = NOTE_CHARS) -> str:
+    """What a model wrote in its own words, as one visible line of bounded length."""
+    flat = " ".join(visible_text(text).split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def lines(texts: list[str], most: int, limit: int = 300) -> tuple[str, ...]:
+    """The first ``most`` different lines."""
+    return tuple(dict.fromkeys(filter(None, (line(text, limit) for text in texts))))[:most]
+
+
+def slug(name: str) -> str:
+    """A name a model gave, as a slot key or dependency id; empty if nothing is left of it."""
+    parts = (_NOT_SLOT.sub("_", part).strip("_") for part in name.strip().lower().split("."))
+    return ".".join(filter(None, parts))[:_SLOT_CHARS].rstrip("._")
+
+
+def too_long(stage: str, what: str, chars: int, limit: int) -> Failure:
+    """The failure of something that is not asked because it could not be shown whole."""
+    message = f"{what} has {chars} characters and at most {limit} are shown; split it, or raise max_chars"
+    return Failure(fault=Fault.TOO_LONG, message=message, usage=Usage(stage=stage))
+
+
+def _character(shown: re.Match[str]) -> str:
+    code = int(shown[1], 16)
+    return chr(code) if code <= sys.maxunicode else shown[0]

@@ -1,0 +1,269 @@
+"""From raw evidence to items: what each observation states, changes or withdraws.
+
+Every item carries a verbatim quote, and the code binds the quote to the turn it stands in. What has no such
+quote is dropped and counted. An extracted item is a proposal like any other: it still needs a receipt, an
+authorized writer and every gate.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from readmit.models.fence import MAX_CHARS, mark_for, visible_text
+from readmit.models.stages.checks import grounded, line, lines, share, slug
+from readmit.models.stages.pieces import pieces
+from readmit.models.stages.wording import Section, request
+from readmit.models.structured import answer
+from readmit.ports.models import Failure
+from readmit.records.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from readmit.ports.models import Ask, Model
+
+PROMPT = "extract@1"
+MAX_ITEMS = 16
+"""The paper's limit for one observation."""
+MIN_CONFIDENCE = Decimal("0.45")
+MAX_TOKENS = 4_096
+"""The paper's budget for one extraction."""
+MAX_PREMISES = 8
+_STATEMENT_CHARS = 1_000
+_SPEAKER_CHARS = 64
+# What a turn takes besides its text: its own line and the speaker.
+_TURN_CHARS = 120
+_LEAST_CHARS = 10 * _TURN_CHARS
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """What one speaker said at once. A document or a tool result is a single turn."""
+
+    by: str
+    text: str
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """One piece of raw evidence."""
+
+    key: str
+    """How the caller calls it, as the digest of the evidence."""
+    turns: tuple[Turn, ...]
+    at: datetime | None = None
+
+    @classmethod
+    def of(cls, key: str, text: str, *, by: str = "", at: datetime | None = None) -> Observation:
+        """An observation without turns: a message, a document, a tool result."""
+        return cls(key=key, turns=(Turn(by, text),), at=at)
+
+
+class Extracted(msgspec.Struct, frozen=True, kw_only=True):
+    """One statement drawn from an observation."""
+
+    slot: str
+    statement: str
+    operation: Literal["add", "update", "delete"]
+    quote: str
+    turn: int
+    """Position of the turn that holds the quote."""
+    confidence: Decimal
+    premises: tuple[str, ...] = ()
+
+
+class Drop(StrEnum):
+    """Why a proposed item was dropped."""
+
+    QUOTE_NOT_FOUND = "quote_not_found"
+    """No turn of the observation holds its quote."""
+    TURN_UNCLEAR = "turn_unclear"
+    """Several turns hold its quote, and it names none of them."""
+    LOW_CONFIDENCE = "low_confidence"
+    """Its confidence lies below the floor."""
+    NO_SLOT = "no_slot"
+    """Nothing of its slot key is usable."""
+    NO_STATEMENT = "no_statement"
+    """It states nothing."""
+    REPEATED = "repeated"
+    """An earlier item of the observation states the same."""
+    NO_OBSERVATION = "no_observation"
+    """It names an observation that was not shown."""
+    OVER_LIMIT = "over_limit"
+    """The observation already has as many items as allowed."""
+
+
+class Extraction(msgspec.Struct, frozen=True, kw_only=True):
+    """What one observation gives, and what was dropped of it."""
+
+    key: str
+    items: tuple[Extracted, ...] = ()
+    dropped: tuple[Drop, ...] = ()
+
+    def counts(self) -> Mapping[Drop, int]:
+        """How many were dropped, per reason."""
+        return Counter(self.dropped)
+
+
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One item as the model proposes it."""
+
+    observation: int
+    turn: int
+    quote: str
+    slot: str
+    statement: str
+    operation: Literal["add", "update", "delete"]
+    premises: list[str]
+    confidence: float
+
+
+class Claims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the model proposes for one request."""
+
+    items: list[Claim]
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """A stretch of one observation's turns that is shown in one request."""
+
+    observation: int
+    turns: tuple[tuple[int, str, str], ...]
+    """Position, speaker and text."""
+    chars: int
+
+
+def extract(
+    model: Model,
+    observations: Sequence[Observation],
+    *,
+    workspace: str = "",
+    per_call: int = 1,
+    max_items: int = MAX_ITEMS,
+    min_confidence: Decimal = MIN_CONFIDENCE,
+    max_chars: int = MAX_CHARS,
+) -> list[Extraction | Failure]:
+    """One extraction or failure per observation, in order.
+
+    ``per_call`` observations share a request as far as ``max_chars`` allows; one that is longer is read in several
+    requests, and fails if any of them does. ``max_items`` counts per observation and request.
+    """
+    if per_call < 1 or max_chars < _LEAST_CHARS:
+        raise ModelError(f"per_call: {per_call}, max_chars: {max_chars}; at least 1 and {_LEAST_CHARS} are needed")
+    parts = [part for at, one in enumerate(observations) for part in _parts(at, one, max_chars)]
+    calls = list(_packed(parts, per_call, max_chars))
+    asks = [_ask(observations, call, workspace, max_chars) for call in calls]
+    said: dict[int, list[list[Claim] | Failure]] = {at: [] for at in range(len(observations))}
+    strays: dict[int, int] = {}
+    for call, one in zip(calls, answer(model, asks, Claims), strict=True):
+        for number, part in enumerate(call, start=1):
+            own = one if isinstance(one, Failure) else [claim for claim in one.items if claim.observation == number]
+            said[part.observation].append(own)
+        if not isinstance(one, Failure):
+            lost = sum(not 1 <= claim.observation <= len(call) for claim in one.items)
+            strays[call[0].observation] = strays.get(call[0].observation, 0) + lost
+    return [
+        _extraction(one, said[at], strays.get(at, 0), max_items, min_confidence) for at, one in enumerate(observations)
+    ]
+
+
+def _parts(at: int, observation: Observation, max_chars: int) -> Iterator[_Part]:
+    """The observation in stretches that fit a request, cut between turns where that is possible."""
+    shown: list[tuple[int, str, str]] = []
+    chars = 0
+    for number, turn in enumerate(observation.turns):
+        if not turn.text.strip():
+            continue
+        for piece in pieces(turn.text, max_chars - _TURN_CHARS):
+            size = len(visible_text(piece)) + _TURN_CHARS
+            if shown and chars + size > max_chars:
+                yield _Part(at, tuple(shown), chars)
+                shown, chars = [], 0
+            shown.append((number, line(turn.by, _SPEAKER_CHARS) or "unnamed", piece))
+            chars += size
+    if shown:
+        yield _Part(at, tuple(shown), chars)
+
+
+def _packed(parts: Sequence[_Part], per_call: int, max_chars: int) -> Iterator[list[_Part]]:
+    call: list[_Part] = []
+    for part in parts:
+        full = len(call) == per_call or sum(one.chars for one in call) + part.chars > max_chars
+        # Two parts of one observation in one request would share its item limit.
+        if call and (full or call[-1].observation == part.observation):
+            yield call
+            call = []
+        call.append(part)
+    if call:
+        yield call
+
+
+def _ask(observations: Sequence[Observation], call: Sequence[_Part], workspace: str, max_chars: int) -> Ask:
+    # Turns are told apart by a code that no turn holds: nobody can write a turn for someone else.
+    code = mark_for([visible_text(text) for part in call for turn in part.turns for text in turn[1:]])
+    sections = [
+        Section(f"observation {number}", _shown(part, code), observations[part.observation].at)
+        for number, part in enumerate(call, start=1)
+    ]
+    return request(PROMPT, sections, workspace=workspace, max_tokens=MAX_TOKENS, max_chars=max_chars)
+
+
+def _shown(part: _Part, code: str) -> str:
+    return "\n".join(f"[{code}] turn {number}, {by}\n{text}" for number, by, text in part.turns)
+
+
+def _extraction(
+    observation: Observation,
+    said: Sequence[list[Claim] | Failure],
+    strays: int,
+    max_items: int,
+    min_confidence: Decimal,
+) -> Extraction | Failure:
+    items: list[Extracted] = []
+    dropped = [Drop.NO_OBSERVATION] * strays
+    seen: set[tuple[str, str, str]] = set()
+    for claims in said:
+        if isinstance(claims, Failure):
+            return claims
+        kept = 0
+        for claim in claims:
+            item = _checked(claim, observation, min_confidence)
+            if isinstance(item, Extracted):
+                identity = (item.slot, item.statement, item.operation)
+                item = Drop.REPEATED if identity in seen else Drop.OVER_LIMIT if kept == max_items else item
+            if isinstance(item, Drop):
+                dropped.append(item)
+                continue
+            seen.add((item.slot, item.statement, item.operation))
+            items.append(item)
+            kept += 1
+    return Extraction(key=observation.key, items=tuple(items), dropped=tuple(dropped))
+
+
+def _checked(claim: Claim, observation: Observation, min_confidence: Decimal) -> Extracted | Drop:
+    slot, statement, confidence = slug(claim.slot), line(claim.statement, _STATEMENT_CHARS), share(claim.confidence)
+    if not statement:
+        return Drop.NO_STATEMENT
+    if not slot:
+        return Drop.NO_SLOT
+    if confidence < min_confidence:
+        return Drop.LOW_CONFIDENCE
+    quotes = {at: quote for at, turn in enumerate(observation.turns) if (quote := grounded(claim.quote, turn.text))}
+    if not quotes:
+        return Drop.QUOTE_NOT_FOUND
+    turn = claim.turn if claim.turn in quotes else next(iter(quotes))
+    if claim.turn not in quotes and len(quotes) > 1:
+        return Drop.TURN_UNCLEAR
+    return Extracted(
+        slot=slot,
+        statement=statement,
+        operation=claim.operation,
+        quote=quotes[turn],
+        turn=turn,
+        confidence=confidence,
+        premises=lines(claim.premises, MAX_PREMISES),
+    )

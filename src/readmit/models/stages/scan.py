@@ -1,0 +1,115 @@
+"""The paper's scan: one target beside at most four later observations; which may change one of its premises?
+
+Its output is a set of hypotheses. What the model leaves unlabelled, and what is too long to be shown, is
+proposed, so that a scan can fail to save work but cannot hide a pair.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.models.fence import MAX_CHARS, visible_text
+from readmit.models.stages.wording import Section, request
+from readmit.models.structured import answer
+from readmit.ports.models import Failure
+from readmit.records.errors import ModelError
+from readmit.records.verdicts import Pair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from readmit.ports.models import Ask, Model
+
+PROMPT = "scan@1"
+PER_CALL = 4
+MAX_TOKENS = 512
+"""The paper's budget for one scan."""
+
+
+class Later(msgspec.Struct, frozen=True, kw_only=True):
+    """A later observation."""
+
+    evidence: str
+    """The digest of the evidence."""
+    text: str
+    at: datetime | None = None
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True):
+    """One target and the later observations to look at."""
+
+    item: str
+    text: str
+    at: datetime | None = None
+    later: tuple[Later, ...]
+
+
+class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the model says of one observation."""
+
+    observation: int
+    may_change: bool
+
+
+class Labels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the model says of one look."""
+
+    labels: list[Label]
+
+
+def scan(
+    model: Model, looks: Sequence[Look], *, workspace: str = "", max_chars: int = MAX_CHARS
+) -> list[tuple[Pair, ...] | Failure]:
+    """The pairs that each look proposes, in order.
+
+    ``max_chars`` bounds all texts of one request; observations that do not fit beside the target go into further
+    requests. After a failure every pair of the look is still open: propose it, or treat it as unsure.
+    """
+    parts = [list(_parts(look, max_chars)) for look in looks]
+    flat = [part for own in parts for part in own]
+    asks = [_ask(part, workspace, max_chars) for part in flat]
+    said = iter(answer(model, asks, Labels))
+    return [_named(look, own, [next(said) for _ in own]) for look, own in zip(looks, parts, strict=True)]
+
+
+def _parts(look: Look, max_chars: int) -> Iterator[Look]:
+    if len(look.later) > PER_CALL:
+        raise ModelError(f"later: {len(look.later)} observations; one look takes at most {PER_CALL}")
+    group: list[Later] = []
+    left = room = max_chars - _size(look.text)
+    for later in look.later:
+        size = _size(later.text)
+        if size > room:
+            continue
+        if size > left:
+            yield msgspec.structs.replace(look, later=tuple(group))
+            group, left = [], room
+        group.append(later)
+        left -= size
+    if group:
+        yield msgspec.structs.replace(look, later=tuple(group))
+
+
+def _ask(look: Look, workspace: str, max_chars: int) -> Ask:
+    later = [Section(f"observation {number}", one.text, one.at) for number, one in enumerate(look.later, start=1)]
+    sections = [Section("earlier statement", look.text, look.at), *later]
+    return request(PROMPT, sections, workspace=workspace, max_tokens=MAX_TOKENS, max_chars=max_chars)
+
+
+def _named(look: Look, parts: Sequence[Look], said: Sequence[Labels | Failure]) -> tuple[Pair, ...] | Failure:
+    cleared: set[str] = set()
+    for part, one in zip(parts, said, strict=True):
+        if isinstance(one, Failure):
+            return one
+        for number, later in enumerate(part.later, start=1):
+            own = [label.may_change for label in one.labels if label.observation == number]
+            if own and not any(own):
+                cleared.add(later.evidence)
+    return tuple(Pair(item=look.item, evidence=one.evidence) for one in look.later if one.evidence not in cleared)
+
+
+def _size(text: str) -> int:
+    return len(visible_text(text))
