@@ -11,8 +11,8 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 -
 	--no-emit-index-url --no-annotate --no-header --no-config --system-certs --quiet
 PYTEST_ARGS ?=
 ROOMS ?=
-# What the tests run against. The other extras are large, and are tested where they are installed.
-EXTRAS := --extra bench --extra models --extra prov
+# What the tests run against. The memory stores are heavy and have a target of their own.
+EXTRAS := --extra bench --extra embed --extra gguf --extra models --extra prov
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
