@@ -234,9 +234,7 @@ class Team:
             return
         names = [event.payload for event in log.tail() if event.kind == "depart"]
         checkpoint = checkpoint_named(log, [one.id for one in names if one.identity == self.identity(departed)][-1])
-        state = snapshot(
-            log, checkpoint, self.identity(who), epoch=log.head, purpose=None, now=self.sim.now
-        )
+        state = snapshot(log, checkpoint, self.identity(who), epoch=log.head, purpose=None, now=self.sim.now)
         assert state.intact
         assert list(state.state.held) == self.sim.candidates(departed, who)
         request = Request(

@@ -13,7 +13,14 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from tests.properties.team import START, Team
 from tests.simulator import Rules, Who
@@ -73,7 +80,10 @@ class Life(RuleBasedStateMachine):
         scope=SOME([{}, {"task": "trip"}, {"task": "other"}, {"roles": ("booker",)}, {"principals": ("ann",)}]),
         slot=SOME(SLOTS),
         supports=st.sets(SOME(DEPENDENCIES), max_size=2).map(sorted).map(tuple),
-        flags=st.sets(SOME(["unproven", "unbound", "premise", "long", "later", "short-lived", "purpose", "constraint"]), max_size=2),
+        flags=st.sets(
+            SOME(["unproven", "unbound", "premise", "long", "later", "short-lived", "purpose", "constraint"]),
+            max_size=2,
+        ),
     )
     def record(self, number: int, by: str, scope: dict[str, Any], slot: Any, supports: Any, flags: set[str]) -> None:
         useful = [one for one in self.team.sim.items.values() if one.supports]
@@ -96,7 +106,9 @@ class Life(RuleBasedStateMachine):
     def oblige(self, number: int, by: str, required: tuple[str, ...]) -> None:
         text = f"duty {len(self.team.sim.items)}."
         sources = (self.witness(number),) if number % 4 else ()
-        self.team.item("obligation", text, by=by, required=required, critical=required[:1], sources=sources, task="trip")
+        self.team.item(
+            "obligation", text, by=by, required=required, critical=required[:1], sources=sources, task="trip"
+        )
 
     @rule(number=index, by=people)
     def progress(self, number: int, by: str) -> None:
@@ -169,7 +181,9 @@ class Life(RuleBasedStateMachine):
             said = {"answer": answer, "confidence": confidence, "use": use}
             self.team.judge(target, self.witness(evidence), item_quote=quote[:1], evidence_quote=quote, **said)
 
-    @rule(number=index, grant=SOME(["restore", "rejustify", "settle"]), by=SOME(["boss", "ann"]), hours=st.integers(1, 4))
+    @rule(
+        number=index, grant=SOME(["restore", "rejustify", "settle"]), by=SOME(["boss", "ann"]), hours=st.integers(1, 4)
+    )
     def overrule(self, number: int, grant: str, by: str, hours: int) -> None:
         target = self.pick(number)
         if target is not None and by in self.team.sim.rules.overseers:

@@ -62,7 +62,7 @@ def convert(value: Any, kind: type[T], *, what: str) -> T:
     """Turn plain Python values into a record as strictly as the decoder would."""
     try:
         return msgspec.convert(value, kind, strict=True)
-    except (msgspec.ValidationError, RecursionError) as error:
+    except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
         raise RecordError(f"{what}: {_explain(error)}") from None
 
 

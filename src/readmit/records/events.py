@@ -14,6 +14,7 @@ import msgspec
 from readmit.records.base import Count, Digest, Id, Name, Note, Record, Text, Time, require_id, require_name, utc
 from readmit.records.canonical import canonical, decode, digest_of
 from readmit.records.decisions import Returned
+from readmit.records.errors import RecordError
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.identity import Identity
 from readmit.records.items import AnyItem, Frontier, Item, Obligation
@@ -95,7 +96,7 @@ class Dispute(Record, kw_only=True):
 
     def __post_init__(self) -> None:
         if not self.items:
-            raise ValueError("items must name at least one item")
+            raise RecordError("items must name at least one item")
 
 
 class Resolve(Record, kw_only=True):

@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from readmit.records.base import Digest, Id, Name, Record, Text, Time
+from readmit.records.errors import RecordError
 
 
 class Interval(Record, kw_only=True, gc=False):
@@ -23,7 +24,7 @@ class Interval(Record, kw_only=True, gc=False):
 
     def __post_init__(self) -> None:
         if self.start is not None and self.end is not None and self.end <= self.start:
-            raise ValueError("end must be later than start")
+            raise RecordError("end must be later than start")
 
 
 class Scope(Record, kw_only=True):
@@ -37,7 +38,7 @@ class Scope(Record, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.visibility == "private" and not self.principals:
-            raise ValueError("a private scope names at least one principal")
+            raise RecordError("a private scope names at least one principal")
 
 
 class Receipt(Record, kw_only=True):
@@ -106,9 +107,9 @@ class Obligation(Item, kw_only=True, tag="obligation"):
 
     def __post_init__(self) -> None:
         if not set(self.critical) <= set(self.required):
-            raise ValueError("critical must be a subset of required")
+            raise RecordError("critical must be a subset of required")
         if self.supports:
-            raise ValueError("an obligation supports nothing: it is what needs support")
+            raise RecordError("an obligation supports nothing: it is what needs support")
 
 
 class Frontier(Item, kw_only=True, tag="frontier"):
@@ -118,7 +119,7 @@ class Frontier(Item, kw_only=True, tag="frontier"):
 
     def __post_init__(self) -> None:
         if self.supports:
-            raise ValueError("a frontier supports nothing: it describes missing work")
+            raise RecordError("a frontier supports nothing: it describes missing work")
 
 
 AnyItem = Fact | Obligation | Frontier | RoleConstraint | InterfaceConstraint

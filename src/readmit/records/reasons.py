@@ -121,6 +121,10 @@ class Reason(StrEnum):
     COVER_UNDECIDED = "cover_undecided", "The solver could not decide within its deadline."
     MANDATORY_MISSING = "mandatory_missing", "An open obligation or its frontier is itself not eligible."
     CHECKPOINT_ALTERED = "checkpoint_altered", "What was visible at departure no longer matches its checkpoint."
+    INFERENCE_FAILED = (
+        "inference_failed",
+        "What changed implicitly could not be worked out before the decision; nothing is handed over.",
+    )
     SIGNER_FAILED = "signer_failed", "The view could not be signed."
     INTERNAL_ERROR = "internal_error", "The cycle failed; nothing is handed over."
 
@@ -138,6 +142,17 @@ class Reason(StrEnum):
     SOURCE_IN_VIEW = "source_in_view", "The item it is bound to is in the view."
     SOURCE_NOT_IN_VIEW = "source_not_in_view", "The item it is bound to is not in the view."
     EXPERIENCE_BUDGET = "experience_budget", "Its source is in the view, but the budget for experiences is spent."
+
+    # Records of a memory backend.
+    SOURCES_ADMITTED = "sources_admitted", "Every item it was formed from is in the view.", State.ADMITTED
+    SOURCE_NOT_ADMITTED = (
+        "source_not_admitted",
+        "An item it was formed from is not in the view, or no longer passes the gates.",
+        State.UNPROVEN,
+    )
+    SOURCE_UNKNOWN = "source_unknown", "Nothing says which items it was formed from.", State.UNPROVEN
+    RECORD_ALTERED = "record_altered", "Its text is not the one that its sources were bound to.", State.UNPROVEN
+    OTHER_OWNER = "other_owner", "It is in the private bank of another principal.", State.UNAUTHORIZED
 
 
 # When several reasons hold, the item is in the first of their states. Authorization leads, so that what

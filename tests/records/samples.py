@@ -1,0 +1,167 @@
+"""Valid records of every kind, with every optional field used at least once: what fuzzing starts from."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from readmit.records.decisions import (
+    Cause,
+    CoverageReport,
+    Decision,
+    Disposition,
+    Envelope,
+    ExperienceNote,
+    Request,
+    Returned,
+    ReturnView,
+    Selection,
+    Signature,
+    ViewExperience,
+    ViewItem,
+)
+from readmit.records.events import (
+    Checkpoint,
+    Close,
+    Dispute,
+    EventKind,
+    Exposed,
+    KeyChange,
+    Overrule,
+    Rebase,
+    Resolve,
+    Revoke,
+    Settle,
+    Supersede,
+    Suspect,
+)
+from readmit.records.evidence import Evidence, Experience
+from readmit.records.identity import Identity
+from readmit.records.items import (
+    Fact,
+    Frontier,
+    InterfaceConstraint,
+    Interval,
+    Kind,
+    Obligation,
+    Receipt,
+    RoleConstraint,
+    Scope,
+)
+from readmit.records.policy import Policy
+from readmit.records.reasons import Reason, State
+from readmit.records.verdicts import Answer, Pair, Verdict
+
+NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
+LATER = datetime(2026, 3, 2, 9, 30, 0, 5, tzinfo=UTC)
+HASH = "0123456789abcdef" * 4
+SCOPE = Scope(workspace="w", principals=("ann",), roles=("planner", "booker"), task="trip", visibility="private")
+IDENTITY = Identity(workspace="w", principal="ann", role="planner", task="trip")
+PAIR = Pair(item="h0", evidence=HASH)
+_SHARED: dict[str, Any] = {
+    "text": "Sunrise is booked ☀",
+    "by": "bob",
+    "scope": SCOPE,
+    "slot": "hotel.booking",
+    "purposes": ("book",),
+    "tasks": ("trip",),
+    "valid": Interval(start=NOW, end=LATER),
+    "depends_on": ("p",),
+    "receipts": (Receipt(evidence=HASH, binds=("item", "p")), Receipt(evidence=HASH)),
+}
+ITEMS = (
+    Fact(id="h0", supports=("d_h",), **_SHARED),
+    RoleConstraint(id="c", **_SHARED),
+    InterfaceConstraint(id="i", **_SHARED),
+    Obligation(id="o", required=("d_h", "d_t"), critical=("d_h",), **_SHARED),
+    Frontier(id="f", obligation="o", **_SHARED),
+    Fact(id="bare", text="t", by="b", scope=Scope(workspace="w")),
+)
+REPORT = CoverageReport(obligations=2, covered=1, critical=4, critical_covered=3, missing=("d_p",), uncovered=("o",))
+REQUEST = Request(
+    return_id="r",
+    identity=IDENTITY,
+    instance="i",
+    nonce="n",
+    purpose="book",
+    now=NOW,
+    policy=Policy(),
+    checkpoint="left",
+    epoch=4,
+)
+VIEW = ReturnView(
+    return_id="r",
+    identity=IDENTITY,
+    instance="i",
+    purpose="book",
+    epoch=4,
+    issued=NOW,
+    expires=LATER,
+    nonce="n",
+    items=(ViewItem(id="h0", digest=HASH, kind=Kind.FACT),),
+    items_digest=HASH,
+    chars=12,
+    experiences=(ViewExperience(id="x", digest=HASH, bound_to="h0"),),
+    coverage=REPORT,
+    policy=HASH,
+    checkpoint=HASH,
+)
+PAYLOAD_SAMPLES: dict[EventKind, tuple[Any, ...]] = {
+    EventKind.OBSERVE: (
+        Evidence(text="confirmed", by="bob", at=NOW, scope=SCOPE, source="tool_result"),
+        Evidence(text="\x1b[31m ‮", by="bob", at=LATER, scope=Scope(workspace="w")),
+    ),
+    EventKind.RECORD: ITEMS,
+    EventKind.OPEN: (ITEMS[3],),
+    EventKind.MOVE: (ITEMS[4],),
+    EventKind.SUPERSEDE: (Supersede(target="h0", successor="h1", reason="moved"),),
+    EventKind.REVOKE: (Revoke(target="h0", reason="wrong"),),
+    EventKind.CLOSE: (Close(target="h0", end=LATER, reason="over"),),
+    EventKind.REBASE: (Rebase(slot="hotel", task="trip", reason="anew"),),
+    EventKind.SETTLE: (Settle(target="o", reason="done"),),
+    EventKind.DISPUTE: (Dispute(items=("h0", "h1"), reason="both cannot be"),),
+    EventKind.RESOLVE: (Resolve(dispute="d", keep=("h1",), reason="asked"), Resolve(dispute="d")),
+    EventKind.SUSPECT: (Suspect(pair=PAIR, signal="slot"),),
+    EventKind.JUDGE: (
+        Verdict(
+            pair=PAIR,
+            answer=Answer.INVALIDATES,
+            confidence=Decimal("0.9"),
+            item_quote="Sunrise",
+            evidence_quote="confirmed",
+            premise="open",
+            use="trip/planner/",
+            model="m",
+            prompt="p",
+        ),
+    ),
+    EventKind.OVERRULE: (Overrule(target="h0", grant="restore", reason="checked", expires=LATER),),
+    EventKind.REMEMBER: (Experience(id="x", owner="ann", text="late check-in", bound_to="h0"),),
+    EventKind.DEPART: (Checkpoint(id="left", identity=IDENTITY, epoch=3, at=NOW, events=2, digest=HASH),),
+    EventKind.RETURN: (
+        Returned(request=REQUEST, kind="admitted", decision=HASH),
+        Returned(request=REQUEST, kind="reset", decision=HASH, timed_out=True, failed="signer_failed"),
+    ),
+    EventKind.EXPOSE: (Exposed(return_id="r", instance="i", refused=("view_expired",)),),
+    EventKind.GOVERN: (Policy(), Policy(gamma=Decimal("0.5"), writers=("ann",), on_incomplete="reset")),
+    EventKind.KEY: (KeyChange(key=HASH, change="retire", public="QQ==", until=LATER, reason="rotated"),),
+}
+OTHER_SAMPLES: tuple[Any, ...] = (
+    REPORT,
+    REQUEST,
+    VIEW,
+    Cause(reason=Reason.SUPERSEDED, epoch=3, ref="h1", by="bob", note="moved", chain=("p",)),
+    Disposition(
+        item="h0", digest=HASH, state=State.SUPERSEDED, reasons=(Reason.SUPERSEDED,),
+        causes=(Cause(reason=Reason.SUPERSEDED),), overruled=(Cause(reason=Reason.REVOKED),),
+    ),
+    Selection(outcome="found", items=("h0",), mandatory=("o",), fill=("c",), cost=3, chars=3, report=REPORT),
+    Envelope(payload="QQ==", payloadType="t", signatures=(Signature(keyid="k", sig="QQ=="),)),
+    ExperienceNote(experience="x", bound_to="h0", reason=Reason.SOURCE_IN_VIEW),
+    Decision(
+        kind="admitted", return_id="r", epoch=4, reasons=(Reason.COVERAGE_SHORT,), note="n", report=REPORT,
+        candidates=1, dispositions=HASH, view=VIEW, solver="exact", timed_out=True,
+        experiences=(ExperienceNote(experience="x", bound_to="h0", reason=Reason.SOURCE_IN_VIEW),),
+    ),
+)  # fmt: skip
