@@ -25,6 +25,7 @@ from readmit.records.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Self
 
     import numpy as np
     from numpy.typing import NDArray
@@ -185,7 +186,7 @@ class _Rows(msgspec.Struct):
 
 
 class OpenAIEmbedder:
-    """Any server that speaks OpenAI's embeddings."""
+    """Any server that speaks OpenAI's embeddings. Closing it closes the endpoint."""
 
     _BATCH = 128
 
@@ -210,6 +211,18 @@ class OpenAIEmbedder:
                 raise ModelError(f"embedder {self.name}: {response}; no vector was stored, run it again")
             rows += self._read(response, len(part))
         return _checked(np.array(rows or np.zeros((0, self.dimensions))), len(texts), self.dimensions, self.name)
+
+    def close(self) -> None:
+        """Close the endpoint's connections."""
+        self._endpoint.close()
+
+    def __enter__(self) -> Self:
+        """Use as a context manager to close it at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
 
     def _read(self, response: bytes, count: int) -> list[list[float]]:
         try:

@@ -25,10 +25,10 @@ DAMPING = 10.0
 # What the team declared, or a model named after reading both texts, outweighs nearness; facts that a model wrote
 # for this purpose outweigh raw texts.
 WEIGHTS: Mapping[Signal, float] = {
-    Signal.DECLARED_PREMISE: 4.0,
-    Signal.SAME_SLOT: 4.0,
-    Signal.SCAN: 4.0,
-    Signal.IMPLIED_FACTS: 2.0,
+    Signal.DECLARED_PREMISE: 8.0,
+    Signal.SAME_SLOT: 8.0,
+    Signal.SCAN: 8.0,
+    Signal.IMPLIED_FACTS: 4.0,
     Signal.EMBEDDING: 1.0,
     Signal.PASSAGE: 1.0,
 }
