@@ -8,12 +8,13 @@ from decimal import Decimal
 
 from readmit.models.fence import visible_text
 from readmit.ports.models import Failure, Fault, Usage
-from readmit.records.quotes import quoted
 
 NOTE_CHARS = 2_000
 _SHOWN = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 AROUND = " \t\n\"'.,;:!?()[]“”\u2018\u2019«»„…"
 """What may stand around a quote or a short answer without being part of it."""
+# One character for one, so that places in the straightened text are places in the text.
+_STRAIGHT = str.maketrans("\u2018\u2019\u201a\u201c\u201d\u201e\u2010\u2011\u2012\u2013\u2014", "'''\"\"\"-----")
 _NOT_SLOT = re.compile(r"[^a-z0-9.]+")
 _SLOT_CHARS = 128
 
@@ -21,14 +22,20 @@ _SLOT_CHARS = 128
 def grounded(quote: str, text: str) -> str:
     r"""The quote as it stands in the text, or nothing.
 
-    Models see hidden characters as ``\u{…}`` and like to add quotation marks around what they copy; both are
-    undone, and what remains must still be found.
+    Models see hidden characters as ``\u{…}``, straighten quotation marks and dashes, and put quotation marks around
+    what they copy. All of that is undone by taking the words from the text itself, so that what is returned passes
+    the rule of ``records.quotes``.
     """
+    flat = " ".join(text.split())
     revealed = _SHOWN.sub(_character, quote)
-    for candidate in dict.fromkeys((quote, revealed, revealed.strip(AROUND))):
-        if quoted(candidate, text):
-            return candidate[:NOTE_CHARS]
-    return ""
+    wanted = [" ".join(one.split()) for one in dict.fromkeys((quote, revealed, revealed.strip(AROUND)))]
+    place = _place(flat, wanted) or _place(flat.translate(_STRAIGHT), [one.translate(_STRAIGHT) for one in wanted])
+    return flat[place][:NOTE_CHARS].strip() if place else ""
+
+
+def _place(flat: str, wanted: list[str]) -> slice | None:
+    places = ((flat.find(one), len(one)) for one in wanted if one)
+    return next((slice(at, at + length) for at, length in places if at >= 0), None)
 
 
 def share(confidence: float) -> Decimal:

@@ -133,19 +133,20 @@ class Verifier:
         return f"{SINGLE}+swapped" if case.critical and self.swap else SINGLE
 
     def _judged_alone(self, cases: Sequence[Case]) -> Iterator[Verdict | Failure]:
-        asks: list[Ask] = []
-        of: list[int] = []
-        for at, case in enumerate(cases):
-            for swapped in (False, True) if case.critical and self.swap else (False,):
-                asks.append(self._ask(case, swapped=swapped))
-                of.append(at)
-        said = list(zip(of, answer(self.model, asks, Judgment), strict=True))
+        twice = [at for at, case in enumerate(cases) if case.critical and self.swap]
+        asked = [*range(len(cases)), *twice]
+        asks = [self._ask(case, swapped=False) for case in cases]
+        asks += [self._ask(cases[at], swapped=True) for at in twice]
+        said: list[list[Judgment | Failure]] = [[] for _ in cases]
+        for at, one in zip(asked, answer(self.model, asks, Judgment), strict=True):
+            said[at].append(one)
         if self.second is not None:
-            again = [at for at, case in enumerate(cases) if case.critical]
-            asks = [self._ask(cases[at], swapped=False) for at in again]
-            said += zip(again, answer(self.second, asks, Judgment), strict=True)
-        for at, case in enumerate(cases):
-            yield self._joined(case, [one for whose, one in said if whose == at])
+            asked = [at for at, case in enumerate(cases) if case.critical]
+            asks = [self._ask(cases[at], swapped=False) for at in asked]
+            for at, one in zip(asked, answer(self.second, asks, Judgment), strict=True):
+                said[at].append(one)
+        for case, own in zip(cases, said, strict=True):
+            yield self._joined(case, own)
 
     def _ask(self, case: Case, *, swapped: bool) -> Ask:
         parts = [*_earlier(case, "earlier statement"), _later(case, "later observation")]

@@ -7,6 +7,7 @@ request only between fences, and is never searched for places to fill in.
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from datetime import datetime
 from functools import cache
@@ -46,9 +47,8 @@ class Section(msgspec.Struct, frozen=True):
 @cache
 def wording(name: str) -> Wording:
     """Read a prompt file."""
-    from importlib.resources import files
-
-    text = (files("readmit.models") / "prompts" / f"{name}.md").read_text(encoding="utf-8")
+    data = pkgutil.get_data("readmit.models", f"prompts/{name}.md") or b""
+    text = data.decode()
     system, _, request = text.partition("\n# Request\n")
     return Wording(name, system.removeprefix("# System\n").strip(), request.strip())
 

@@ -1,0 +1,79 @@
+"""What does judging a pair take besides the model? Building the request, reading the answer, finding its quotes."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from benchmarks.result import Result, at_most, best
+from readmit.models.stages.verify import Case, Verifier
+from readmit.ports.models import Reply, Usage
+from readmit.records.canonical import digest
+from readmit.records.verdicts import Answer, Pair, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from readmit.ports.models import Ask
+
+PAIRS = 200
+ITEM_QUOTE = "reviews every release on Thursday afternoon"
+EVIDENCE_QUOTE = "from this week the office is closed on Thursdays"
+_START = datetime(2025, 3, 1, 9, tzinfo=UTC)
+
+
+class Instant:
+    """Answers at once, so that the time left is ours."""
+
+    name = "instant"
+
+    def ask(self, asks: Sequence[Ask]) -> list[Reply]:
+        usage = Usage(stage="verify", input=900, output=90)
+        said = {
+            "premise": "The office is open on Thursdays.",
+            "item_quote": ITEM_QUOTE,
+            "evidence_quote": EVIDENCE_QUOTE,
+            "answer": "invalidates",
+            "confidence": 0.93,
+        }
+        return [Reply(text=json.dumps(said), usage=usage, model=self.name) for _ in asks]
+
+
+def overhead(pairs: int = PAIRS, evidence_chars: int = 6_000) -> float:
+    """Milliseconds per pair, its key in the verdict store included, with a long session as the observation."""
+    filler = "We spoke about the usual matters and nothing was decided about them. "
+    session = (filler * (evidence_chars // len(filler) + 1))[: evidence_chars - 100]
+    cases = [
+        Case(
+            pair=Pair(item=f"m{number}", evidence=digest(number)),
+            item_text=f"Team {number} {ITEM_QUOTE}, with everyone present.",
+            item_at=_START,
+            evidence_text=f"{session}\nTeam {number}: {EVIDENCE_QUOTE}.",
+            evidence_at=_START + timedelta(days=number),
+            use="release/reviewer/plan",
+        )
+        for number in range(pairs)
+    ]
+    verifier = Verifier(model=Instant(), workspace="bench")
+
+    def work() -> None:
+        verdicts = verifier.verify(cases)
+        assert all(isinstance(one, Verdict) and one.answer is Answer.INVALIDATES for one in verdicts)
+        assert len({verifier.key(case) for case in cases}) == pairs
+
+    return best(work) * 1_000 / pairs
+
+
+def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
+    short, long = overhead(evidence_chars=600), overhead()
+    step(1)
+    return [
+        at_most("verifier besides the model, short observation", short, 1, "ms/pair"),
+        at_most("verifier besides the model, observation of 6,000 characters", long, 1, "ms/pair"),
+    ]
+
+
+if __name__ == "__main__":
+    for result in run():
+        print(result)

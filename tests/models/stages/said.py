@@ -1,0 +1,125 @@
+"""Requests of every stage, and answers that each would take for good."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from readmit.models.stages import answer, extract, imply, plan, scan
+from readmit.models.stages.verify import Case, Verifier
+from readmit.records.canonical import digest
+from readmit.records.verdicts import Pair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from readmit.ports.models import Model
+
+OLD = "The weekly review takes place on Thursday at four in the small meeting room."
+NEW = "Facilities wrote today: the small meeting room was turned into storage, nobody can book it any more."
+OLD_AT = datetime(2025, 3, 1, 9, tzinfo=UTC)
+NEW_AT = datetime(2025, 4, 2, 9, tzinfo=UTC)
+PAIR = Pair(item="review.room", evidence=digest("facilities"))
+
+
+def case(**changed: Any) -> Case:
+    fields: dict[str, Any] = {
+        "pair": PAIR,
+        "item_text": OLD,
+        "item_at": OLD_AT,
+        "evidence_text": NEW,
+        "evidence_at": NEW_AT,
+        "use": "review/organizer/",
+    }
+    return Case(**fields | changed)
+
+
+def judgment(answer: str = "invalidates", **changed: Any) -> dict[str, Any]:
+    fields = {
+        "premise": "The small meeting room can be used.",
+        "item_quote": "in the small meeting room",
+        "evidence_quote": "the small meeting room was turned into storage",
+        "answer": answer,
+        "confidence": 0.9,
+    }
+    return fields | changed
+
+
+def judged(answer: str = "invalidates", **changed: Any) -> str:
+    return json.dumps(judgment(answer, **changed))
+
+
+def claim(**changed: Any) -> dict[str, Any]:
+    fields = {
+        "observation": 1,
+        "turn": 0,
+        "quote": "the small meeting room was turned into storage",
+        "slot": "office.room.small",
+        "statement": "The small meeting room is storage now.",
+        "operation": "update",
+        "premises": ["The building keeps its storage there."],
+        "confidence": 0.8,
+    }
+    return fields | changed
+
+
+@dataclass
+class Stage:
+    run: Callable[[Model], Any]
+    """Ask for one thing, and give back the one result."""
+    good: dict[str, Any]
+
+
+STAGES = {
+    "verify": Stage(lambda model: Verifier(model=model).verify([case()])[0], judgment()),
+    "verify, several pairs": Stage(
+        lambda model: Verifier(model=model, batch_size=2).verify([case()])[0],
+        {"pairs": [{"pair": 1, "judgment": judgment()}]},
+    ),
+    "verify, swapped": Stage(
+        lambda model: Verifier(model=model, swap=True).verify([case(critical=True)])[0], judgment()
+    ),
+    "scan": Stage(
+        lambda model: scan.scan(
+            model,
+            [
+                scan.Look(
+                    item=PAIR.item,
+                    text=OLD,
+                    at=OLD_AT,
+                    later=(scan.Later(evidence=PAIR.evidence, text=NEW, at=NEW_AT),),
+                )
+            ],
+        )[0],
+        {"labels": [{"observation": 1, "may_change": True}]},
+    ),
+    "premises": Stage(
+        lambda model: imply.premises(model, [OLD])[0], {"lines": ["meeting room: can be booked", "day: Thursday"]}
+    ),
+    "implied": Stage(lambda model: imply.implied(model, [NEW])[0], {"lines": ["meeting room: used as storage"]}),
+    "extract": Stage(
+        lambda model: extract.extract(model, [extract.Observation.of("e1", NEW, by="A2", at=NEW_AT)])[0],
+        {"items": [claim()]},
+    ),
+    "plan": Stage(
+        lambda model: plan.plan(model, [plan.Task(text="Invite everyone to the next review.", role="organizer")])[0],
+        {
+            "obligations": [
+                {
+                    "obligation": "Send the invitations.",
+                    "needs": [
+                        {"name": "review.room", "needed": "Where it takes place.", "critical": True},
+                        {"name": "review.people", "needed": "Who takes part.", "critical": False},
+                    ],
+                }
+            ],
+            "queries": ["review room", "who takes part in the review", "change of the meeting place"],
+        },
+    ),
+    "answer": Stage(
+        lambda model: answer.opine(model, [answer.Question(text="Is seven prime?", choices=("yes", "no"))])[0],
+        {"reason": "Only one and seven divide it.", "answerable": True, "answer": "yes", "confidence": 0.97},
+    ),
+}
