@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 from readmit.capture.checkpoint import checkpoint
 from readmit.records.canonical import checked
 from readmit.records.decisions import Request
-from readmit.records.errors import QuarantineError, RecordError, UnknownError
+from readmit.records.errors import PendingAnswers, QuarantineError, RecordError, UnknownError
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.evidence import Experience
 from readmit.workspace.exposing import checkpoint_named
-from readmit.workspace.returning import carry_out
+from readmit.workspace.returning import carry_out, logger
 from readmit.workspace.returns import Return
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from readmit.records.events import Event
     from readmit.records.identity import Identity
     from readmit.workspace.workspace import Workspace
@@ -49,10 +51,22 @@ class Agent:
             self._workspace.append(EventKind.DEPART, departed, by=self.identity.principal, id=name)
         return departed
 
-    def come_back(self, *, purpose: str | None = None, checkpoint: str | None = None, id: str | None = None) -> Return:
-        """Decide what this agent may still act on. ``checkpoint`` names a departure other than its last one."""
-        departed = self._departed(checkpoint)
+    def come_back(
+        self,
+        *,
+        purpose: str | None = None,
+        checkpoint: str | None = None,
+        id: str | None = None,
+        prepare: Callable[[Checkpoint, str], object] | None = None,
+    ) -> Return:
+        """Decide what this agent may still act on. ``checkpoint`` names a departure other than its last one.
+
+        ``prepare`` gets the departure and the return's id and brings verdicts up to date before anything is
+        decided. If it fails, the return is refused; if answers are still awaited, nothing is decided yet.
+        """
+        departed = self.departed(checkpoint)
         return_id, instance, nonce = id or secrets.token_hex(8), secrets.token_hex(8), secrets.token_hex(16)
+        unprepared = "" if prepare is None else _fault(prepare, departed, return_id)
 
         def ask(epoch: int) -> Request:
             request = Request(
@@ -68,7 +82,7 @@ class Agent:
             )
             return checked(request, what="return")
 
-        request, outcome = carry_out(self._log, departed, ask, self._workspace.signer)
+        request, outcome = carry_out(self._log, departed, ask, self._workspace.signer, unprepared=unprepared)
         return Return(self._workspace, request, outcome.decision, outcome.dispositions)
 
     def remember(self, text: str, *, bound_to: str, id: str | None = None) -> str:
@@ -94,7 +108,8 @@ class Agent:
         seen = self._log.seen(self.identity, until=self._log.head)
         return [(event.epoch, event.payload) for event in seen if isinstance(event.payload, Experience)]
 
-    def _departed(self, name: str | None) -> Checkpoint:
+    def departed(self, name: str | None = None) -> Checkpoint:
+        """The departure that a return now would be from, or the one that is named."""
         if name is not None:
             departed = checkpoint_named(self._log, name)
             if departed.identity.principal != self.identity.principal:
@@ -145,3 +160,15 @@ class Agent:
             return frozenset()
         view = self._workspace.decision(exposed.id.removeprefix("expose:")).view
         return frozenset() if view is None else frozenset(one.id for one in view.experiences)
+
+
+def _fault(prepare: Callable[[Checkpoint, str], object], departed: Checkpoint, return_id: str) -> str:
+    """What went wrong in preparing a return, in one word; empty if nothing did."""
+    try:
+        prepare(departed, return_id)
+    except PendingAnswers:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever failed, the agent gets nothing and the audit gets a row
+        logger.exception("return %s could not be prepared", return_id)
+        return type(error).__name__
+    return ""

@@ -32,20 +32,30 @@ logger = logging.getLogger("readmit")
 
 
 def carry_out(
-    log: Log, departed: Checkpoint, ask: Callable[[int], Request], signer: Callable[[], Signer]
+    log: Log,
+    departed: Checkpoint,
+    ask: Callable[[int], Request],
+    signer: Callable[[], Signer],
+    *,
+    unprepared: str = "",
 ) -> tuple[Request, Outcome]:
-    """Decide a return and commit it. ``ask`` makes the request for the epoch that is judged."""
+    """Decide a return and commit it. ``ask`` makes the request for the epoch that is judged.
+
+    ``unprepared`` says what failed before the decision; such a return is refused, and the audit has its row.
+    """
     with log.reading():
         request = ask(log.head)
-        outcome = _decide(log, departed, request)
+        outcome = _decide(log, departed, request, unprepared)
     with log.atomic():
         if log.head != request.epoch:
             request = ask(log.head)
-            outcome = _decide(log, departed, request)
+            outcome = _decide(log, departed, request, unprepared)
         return request, _commit(log, request, outcome, signer)
 
 
-def _decide(log: Log, departed: Checkpoint, request: Request) -> Outcome:
+def _decide(log: Log, departed: Checkpoint, request: Request, unprepared: str) -> Outcome:
+    if unprepared:
+        return refuse(request, Reason.INFERENCE_FAILED, unprepared)
     try:
         state = snapshot(log, departed, request.identity, epoch=request.epoch, purpose=request.purpose, now=request.now)
         return decide(request, state)
@@ -72,7 +82,7 @@ def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], S
     head = log.audit.append(request.return_id, [*rows, ("decision", "", body)])
     sealed = None if envelope is None else canonical(envelope)
     log.audit.decide(request.return_id, StoredDecision(body, sealed, first, head.seq))
-    fault = {Reason.INTERNAL_ERROR, Reason.SIGNER_FAILED}.intersection(decision.reasons)
+    fault = {Reason.INFERENCE_FAILED, Reason.INTERNAL_ERROR, Reason.SIGNER_FAILED}.intersection(decision.reasons)
     returned = Returned(
         request=request,
         kind=decision.kind,

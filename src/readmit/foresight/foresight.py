@@ -1,0 +1,169 @@
+"""``Foresight``: implicit invalidation for one workspace, at return time or before.
+
+Verdicts enter the core as data. This works them out and writes them to the log; the return that follows reads
+them. Whatever fails here ends in a refused return with an audit row, never in one that was decided without.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any, Self
+
+from readmit.foresight import planning
+from readmit.foresight.ingesting import conversation, ingest
+from readmit.foresight.preparing import file, prepare
+from readmit.foresight.settings import Settings, Team
+from readmit.foresight.watching import Watch
+from readmit.models.usage import Ledger, Metered
+from readmit.records.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from readmit.foresight.ingesting import Ingested
+    from readmit.foresight.planning import Planned
+    from readmit.foresight.prepared import Prepared
+    from readmit.foresight.watching import Announcement
+    from readmit.models.stages.extract import Turn
+    from readmit.models.usage import StageUsage
+    from readmit.ports.models import Embedder, Model
+    from readmit.records.events import Checkpoint
+    from readmit.records.identity import Identity
+    from readmit.workspace.agent import Agent
+    from readmit.workspace.returns import Return
+    from readmit.workspace.workspace import Workspace
+
+ROUNDS = 4
+"""How often a preparation starts over because something was observed while it ran."""
+
+
+class Foresight:
+    """Models and settings for one workspace. Each model is a provider, or a line such as ``openai:NAME``.
+
+    Without ``settings``, every signal that the given models can serve is used.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Settings | None = None,
+        *,
+        verifier: Model | str | None = None,
+        second_verifier: Model | str | None = None,
+        implier: Model | str | None = None,
+        scanner: Model | str | None = None,
+        extractor: Model | str | None = None,
+        planner: Model | str | None = None,
+        embedder: Embedder | str | None = None,
+    ) -> None:
+        self.workspace = workspace
+        self.team = Team(
+            verifier=verifier,
+            second_verifier=second_verifier,
+            implier=implier,
+            scanner=scanner,
+            extractor=extractor,
+            planner=planner,
+            embedder=embedder,
+        )
+        self.settings = settings or Settings(signals=self.team.signals())
+        self.ledger = Ledger()
+        """What ingesting and planning took. What a preparation took is in its ``Prepared``."""
+
+    def close(self) -> None:
+        """Close the models that were opened from a line."""
+        self.team.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Before a decision.
+
+    def prepare(self, agent: Agent, *, purpose: str | None = None, checkpoint: str | None = None) -> Prepared:
+        """Work out what has changed implicitly for one agent, so that its next return reads it from the log."""
+        return self._prepare(agent.departed(checkpoint), agent.identity, purpose, f"prepare-{secrets.token_hex(8)}")
+
+    def come_back(
+        self, agent: Agent, *, purpose: str | None = None, checkpoint: str | None = None, id: str | None = None
+    ) -> Return:
+        """Prepare a return and decide it. If preparing fails, the return is refused with ``inference_failed``."""
+        return agent.come_back(
+            purpose=purpose,
+            checkpoint=checkpoint,
+            id=id,
+            prepare=lambda departed, return_id: self._prepare(departed, agent.identity, purpose, return_id),
+        )
+
+    def watch(
+        self, *, purposes: Sequence[str | None] = (None,), tell: Callable[[Announcement], object] | None = None
+    ) -> Watch:
+        """Do the same work when events arrive, for everyone who is away or holds a view."""
+
+        def early(departed: Checkpoint, identity: Identity, purpose: str | None) -> Prepared:
+            return self._prepare(departed, identity, purpose, f"watch-{secrets.token_hex(8)}", always=False)
+
+        return Watch(self.workspace, early, purposes=purposes, tell=tell)
+
+    def _prepare(
+        self, departed: Checkpoint, identity: Identity, purpose: str | None, name: str, *, always: bool = True
+    ) -> Prepared:
+        ledger = Ledger(self.settings.budget)
+        log = self.workspace.log
+        for _ in range(ROUNDS):
+            prepared = prepare(
+                self.workspace,
+                departed,
+                identity,
+                purpose=purpose,
+                team=self.team,
+                settings=self.settings,
+                ledger=ledger,
+            )
+            if always or prepared.eventful:
+                file(self.workspace, name, prepared)
+            if not log.observations(identity, since=prepared.epoch, until=log.head):
+                return prepared
+        raise ModelError(f"the log took in observations faster than {ROUNDS} preparations could look at them")
+
+    # From conversation to items.
+
+    def ingest(
+        self,
+        evidence: Sequence[str],
+        *,
+        turns: Mapping[str, Sequence[Turn]] | None = None,
+        supports: Mapping[str, Sequence[str]] | None = None,
+        per_call: int = 1,
+        **fields: Any,
+    ) -> tuple[Ingested, ...]:
+        """Draw items from evidence that was observed, by digest, and record them with receipts."""
+        model = self._needed(self.team.extractor, "extractor")
+        return ingest(self.workspace, model, evidence, turns=turns, supports=supports, per_call=per_call, **fields)
+
+    def converse(
+        self, turns: Sequence[Turn], *, by: str, speakers: Sequence[str] | None = None, **fields: Any
+    ) -> Ingested:
+        """Observe a conversation and draw items from it. ``speakers`` limits whose turns are read for items."""
+        scope = {name: fields[name] for name in ("task", "roles", "principals") if name in fields}
+        at = fields.pop("at", None)
+        name = self.workspace.observe(conversation(turns), by=by, at=at, **scope)
+        read = [turn for turn in turns if speakers is None or turn.by in speakers]
+        (ingested,) = self.ingest([name], turns={name: read}, **fields)
+        return ingested
+
+    def plan(self, text: str, *, by: str, role: str, task: str) -> Planned:
+        """Open the obligations that a task or question amounts to."""
+        model = self._needed(self.team.planner, "planner")
+        return planning.plan(self.workspace, model, text, by=by, role=role, task=task)
+
+    def usage(self) -> tuple[StageUsage, ...]:
+        """What ingesting and planning took so far, per stage."""
+        return self.ledger.stages()
+
+    def _needed(self, model: Model | None, name: str) -> Model:
+        if model is None:
+            raise ModelError(f"{name}: none is given; open Foresight with one, as {name}='openai:NAME'")
+        return Metered(model, self.ledger)

@@ -1,0 +1,127 @@
+"""From conversation to items: observe evidence, draw statements from it, record them with receipts.
+
+Optional: whoever has structured state records it directly. Nothing is withdrawn on a model's word: a statement
+that something ended is recorded in the slot it is about, and takes the place of what was there, like any other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from readmit.foresight.deriving import keep_premises, maker
+from readmit.models.stages.extract import PROMPT, Extraction, Observation, Turn, extract
+from readmit.ports.models import Failure
+from readmit.records.canonical import digest
+from readmit.records.errors import ModelError
+from readmit.records.evidence import Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from readmit.models.stages.extract import Extracted
+    from readmit.ports.models import Model
+    from readmit.workspace.workspace import Workspace
+
+EXTRACTION = "extraction"
+
+
+class Ingested(msgspec.Struct, frozen=True, kw_only=True):
+    """What one piece of evidence gave."""
+
+    evidence: str
+    items: tuple[str, ...] = ()
+    dropped: dict[str, int] = {}
+    """How many proposed items were dropped, per reason."""
+    failure: str = ""
+    """Why nothing could be drawn from it; it can be tried again."""
+
+
+def conversation(turns: Sequence[Turn]) -> str:
+    """A conversation as the text of one piece of evidence: every turn verbatim, under its speaker."""
+    return "\n\n".join(f"{turn.by}:\n{turn.text}" for turn in turns)
+
+
+def ingest(
+    workspace: Workspace,
+    model: Model,
+    evidence: Sequence[str],
+    *,
+    turns: Mapping[str, Sequence[Turn]] | None = None,
+    supports: Mapping[str, Sequence[str]] | None = None,
+    per_call: int = 1,
+    **fields: Any,
+) -> tuple[Ingested, ...]:
+    """Draw items from observed evidence and record them, in one commit.
+
+    ``turns`` tells, by digest, which turns of a conversation to read; what is not among them is not read and not
+    paid for. ``supports`` names the dependencies that a slot is evidence for. Further fields are those of
+    ``Workspace.record``. An extraction is kept and never repeated.
+    """
+    seen = {name: _observed(workspace, name) for name in evidence}
+    asked = {
+        name: Observation(key=name, turns=tuple((turns or {}).get(name) or (Turn(one.by, one.text),)), at=one.at)
+        for name, one in seen.items()
+    }
+    found = _extracted(workspace, model, list(asked.values()), per_call)
+    ingested: list[Ingested] = []
+    with workspace.batch():
+        for name, said in found.items():
+            if isinstance(said, Failure):
+                ingested.append(Ingested(evidence=name, failure=said.message))
+                continue
+            lines = {item.statement: item.premises for item in said.items}
+            keep_premises(workspace.log.derived, maker(model.name, PROMPT), lines)
+            items = tuple(
+                _recorded(workspace, name, item, evidence=seen[name], supports=supports or {}, fields=fields)
+                for item in said.items
+            )
+            counts = {str(drop): count for drop, count in said.counts().items()}
+            ingested.append(Ingested(evidence=name, items=items, dropped=counts))
+    return tuple(ingested)
+
+
+def _observed(workspace: Workspace, name: str) -> Evidence:
+    payload = workspace.log.evidence(name).payload
+    if not isinstance(payload, Evidence):
+        raise ModelError(f"evidence: {name!r} is not an observation")
+    return payload
+
+
+def _extracted(
+    workspace: Workspace, model: Model, asked: Sequence[Observation], per_call: int
+) -> dict[str, Extraction | Failure]:
+    derived, by = workspace.log.derived, maker(model.name, PROMPT)
+    keys = {one.key: digest((one.key, one.turns)) for one in asked}
+    stored = derived.read(EXTRACTION, by, keys.values())
+    missing = [one for one in asked if keys[one.key] not in stored]
+    answers = extract(model, missing, workspace=workspace.name, per_call=per_call) if missing else []
+    made = {one.key: said for one, said in zip(missing, answers, strict=True)}
+    rows = {keys[name]: msgspec.json.encode(said) for name, said in made.items() if isinstance(said, Extraction)}
+    derived.write(EXTRACTION, by, rows)
+    return {
+        one.key: made[one.key] if one.key in made else msgspec.json.decode(stored[keys[one.key]], type=Extraction)
+        for one in asked
+    }
+
+
+def _recorded(
+    workspace: Workspace,
+    name: str,
+    item: Extracted,
+    *,
+    evidence: Evidence,
+    supports: Mapping[str, Sequence[str]],
+    fields: dict[str, Any],
+) -> str:
+    scope = evidence.scope
+    return workspace.record(
+        item.statement,
+        id=f"x{digest((name, item.slot, item.statement))[:16]}",
+        slot=item.slot,
+        sources=[name],
+        supports=supports.get(item.slot, ()),
+        # An item is seen by whoever may see what it was drawn from, unless the caller says otherwise.
+        **{"task": scope.task, "roles": scope.roles, "principals": scope.principals, **fields},
+    )

@@ -1,0 +1,100 @@
+"""Put pairs to the verifier, and put what it says on the log: verdicts as ``judge`` events, the rest as ``suspect``.
+
+A verdict's id is the digest of model, prompt version, pair, use and texts within its workspace: told twice it is
+one event, and every later return and agent with the same use reads it instead of asking.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.models.stages.verify import Case, Verifier
+from readmit.ports.models import Failure
+from readmit.records.canonical import digest
+from readmit.records.errors import ConflictError
+from readmit.records.events import EventKind, Suspect
+from readmit.records.verdicts import Pair, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from readmit.foresight.standing import Standing
+    from readmit.workspace.workspace import Workspace
+
+AUTHOR = "readmit"
+"""Who writes verdicts and suspicions that a model, not a person, came up with."""
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """What came of the pairs that were put to the verifier."""
+
+    verdicts: tuple[Verdict, ...] = ()
+    failed: tuple[tuple[Pair, Failure], ...] = ()
+
+
+def case_of(standing: Standing, pair: Pair) -> Case:
+    """A pair with its original texts, their times and the returning use."""
+    item = standing.held[pair.item].item
+    seen = standing.observed[pair.evidence]
+    own = standing.own(pair.item)
+    return Case(
+        pair=pair,
+        item_text=item.text,
+        item_source="\n\n".join(dict.fromkeys(one.text for one in own if one.text != item.text)),
+        item_at=max((one.at for one in own), default=None),
+        evidence_text=standing.texts[pair.evidence],
+        evidence_at=seen.at,
+        use=standing.use,
+        critical=standing.is_critical(pair.item),
+    )
+
+
+def settled(standing: Standing, verifier: Verifier) -> Mapping[str, frozenset[str]]:
+    """Pairs that need not be asked again: settled by anybody, or already answered by this very verifier."""
+    return {
+        item: frozenset(
+            mark.payload.pair.evidence
+            for mark in marks
+            if isinstance(mark.payload, Verdict)
+            and mark.payload.pair.evidence in standing.observed
+            and (
+                standing.settles(mark.payload)
+                or mark.id == f"{EventKind.JUDGE}:{verifier.key(case_of(standing, mark.payload.pair))}"
+            )
+        )
+        for item, marks in standing.marks.items()
+    }
+
+
+def judge(workspace: Workspace, standing: Standing, verifier: Verifier, pairs: Sequence[Pair]) -> Judged:
+    """Ask about each pair once and write down what is said, all in one commit.
+
+    An answer that did not come leaves a suspicion: the item is out until somebody settles it.
+    """
+    cases = [case_of(standing, pair) for pair in pairs]
+    answers = verifier.verify(cases) if cases else []
+    verdicts: list[Verdict] = []
+    failed: list[tuple[Pair, Failure]] = []
+    with workspace.batch():
+        for case, said in zip(cases, answers, strict=True):
+            if isinstance(said, Failure):
+                failed.append((case.pair, said))
+                suspect(workspace, [case.pair], f"unanswered:{said.fault}")
+                continue
+            verdicts.append(said)
+            try:
+                workspace.judge(said, by=AUTHOR, id=verifier.key(case))
+            except ConflictError:
+                # Another process asked the same at the same time, and its answer came first: it stands.
+                continue
+    return Judged(tuple(verdicts), tuple(failed))
+
+
+def suspect(workspace: Workspace, pairs: Iterable[Pair], signal: str) -> None:
+    """Leave suspicions. The same suspicion is one event, however often it is raised."""
+    with workspace.batch():
+        for pair in pairs:
+            payload = Suspect(pair=pair, signal=signal)
+            workspace.append(EventKind.SUSPECT, payload, by=AUTHOR, id=digest((AUTHOR, payload)))

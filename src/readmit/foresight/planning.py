@@ -1,0 +1,60 @@
+"""From a task or question to obligations: what the returning role must be able to do, and what that takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.models.stages.plan import Plan, Task
+from readmit.models.stages.plan import plan as ask
+from readmit.ports.models import Failure
+from readmit.records.canonical import digest
+from readmit.records.errors import ModelError
+
+if TYPE_CHECKING:
+    from readmit.ports.models import Model
+    from readmit.workspace.workspace import Workspace
+
+
+class Planned(msgspec.Struct, frozen=True, kw_only=True):
+    """The obligations that were opened, and what to search with for their evidence."""
+
+    evidence: str
+    obligations: tuple[str, ...]
+    required: tuple[str, ...]
+    critical: tuple[str, ...]
+    queries: tuple[str, ...]
+
+
+def plan(workspace: Workspace, model: Model, text: str, *, by: str, role: str, task: str) -> Planned:
+    """Plan a task and open its obligations, bound to the task's own words. The same task opens them once."""
+    (said,) = ask(model, [Task(text=text, role=role)], workspace=workspace.name)
+    if isinstance(said, Failure):
+        raise ModelError(f"planner: {said.message}; nothing was opened, try again or open the obligations yourself")
+    with workspace.batch():
+        evidence = workspace.observe(text, by=by, task=task)
+        opened = tuple(_opened(workspace, said, evidence, by=by, role=role, task=task))
+    return Planned(
+        evidence=evidence,
+        obligations=opened,
+        required=tuple(dict.fromkeys(name for duty in said.duties for name in duty.required)),
+        critical=tuple(dict.fromkeys(name for duty in said.duties for name in duty.critical)),
+        queries=said.queries,
+    )
+
+
+def _opened(workspace: Workspace, plan: Plan, evidence: str, *, by: str, role: str, task: str) -> list[str]:
+    return [
+        workspace.oblige(
+            duty.text,
+            id=f"o{digest((evidence, duty.id, duty.text))[:16]}",
+            required=duty.required,
+            critical=duty.critical,
+            sources=[evidence],
+            by=by,
+            roles=[role],
+            task=task,
+        )
+        for duty in plan.duties
+    ]

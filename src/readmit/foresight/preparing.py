@@ -1,0 +1,147 @@
+"""One preparation: load, derive, propose, verify, write down. A return runs it, and so does a watch.
+
+The decision itself reads nothing but the log, so doing this early changes what it costs and when, never the rules
+by which it is decided.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.foresight import judging
+from readmit.foresight.deriving import maker
+from readmit.foresight.prepared import Prepared, SignalCount, StageTokens
+from readmit.foresight.proposing import Readers, find
+from readmit.foresight.standing import standing
+from readmit.models.stages.extract import PROMPT as EXTRACT
+from readmit.models.stages.verify import Verifier
+from readmit.models.usage import Metered
+from readmit.records.canonical import canonical
+from readmit.records.verdicts import Answer
+from readmit.workspace.returning import sign_head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from readmit.foresight.judging import Judged
+    from readmit.foresight.proposing import Found
+    from readmit.foresight.settings import Settings, Team
+    from readmit.foresight.standing import Standing
+    from readmit.models.usage import Ledger
+    from readmit.ports.models import Model
+    from readmit.records.events import Checkpoint
+    from readmit.records.identity import Identity
+    from readmit.records.verdicts import Pair
+    from readmit.workspace.workspace import Workspace
+
+
+def prepare(
+    workspace: Workspace,
+    departed: Checkpoint,
+    identity: Identity,
+    *,
+    purpose: str | None,
+    team: Team,
+    settings: Settings,
+    ledger: Ledger,
+) -> Prepared:
+    """Bring the verdicts that one return would read up to date with the log.
+
+    ``PendingAnswers`` passes through after everything that is known was stored; the same call goes on from there.
+    """
+    team.require(settings)
+    state = standing(
+        workspace.log,
+        departed,
+        identity,
+        purpose=purpose,
+        now=workspace.now(),
+        policy=workspace.policy,
+        settings=settings,
+    )
+    verifier = _verifier(team, settings, ledger, workspace.name)
+    known = judging.settled(state, verifier)
+    found = find(state, known, _readers(workspace, team, ledger), settings)
+    chosen = list(dict.fromkeys([*state.suspected(known), *(one.pair for one in found.proposals.kept)]))
+    taken = set(chosen)
+    left = [pair for pair in _left(found) if pair not in taken and state.is_critical(pair.item)]
+    if settings.on_cut == "verify":
+        chosen += left
+    judged = judging.judge(workspace, state, verifier, chosen)
+    if settings.on_cut == "block":
+        judging.suspect(workspace, left, "not_looked_at")
+    return Prepared(
+        identity=identity,
+        use=state.use,
+        epoch=state.epoch,
+        targets=len(state.held),
+        observations=found.observations,
+        open=found.proposals.open,
+        reused=sum(map(len, known.values())),
+        judged=len(judged.verdicts),
+        invalidated=_invalidated(state, judged),
+        unsure=sum(not state.settles(one) for one in judged.verdicts),
+        unanswered=len(judged.failed),
+        cut=_except(chosen, (one.pair for one in found.proposals.cut)),
+        unseen=_except(chosen, found.unseen),
+        suspected=len(left) if settings.on_cut == "block" else 0,
+        signals=tuple(
+            SignalCount(signal=signal, **msgspec.structs.asdict(tally))
+            for signal, tally in found.proposals.tallies.items()
+        ),
+        usage=tuple(map(StageTokens.of, ledger.stages())),
+        faults=tuple(dict.fromkeys((*found.faults, *(f"verify: {why.message}" for _, why in judged.failed)))),
+    )
+
+
+def file(workspace: Workspace, name: str, prepared: Prepared) -> None:
+    """Leave an audit row, beside those of the return that is prepared."""
+    log = workspace.log
+    with log.atomic():
+        log.audit.append(name, [("inference", "", canonical(prepared))])
+        sign_head(log, workspace.now(), workspace.signer)
+
+
+def _left(found: Found) -> Iterable[Pair]:
+    """What was proposed and cut, or could not be looked at."""
+    return dict.fromkeys([*(one.pair for one in found.proposals.cut), *found.unseen])
+
+
+def _except(chosen: Iterable[Pair], pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+    taken = set(chosen)
+    return tuple(pair for pair in pairs if pair not in taken)
+
+
+def _invalidated(state: Standing, judged: Judged) -> tuple[str, ...]:
+    settled = (one for one in judged.verdicts if one.answer is Answer.INVALIDATES and state.settles(one))
+    return tuple(dict.fromkeys(one.pair.item for one in settled))
+
+
+def _verifier(team: Team, settings: Settings, ledger: Ledger, workspace: str) -> Verifier:
+    model = _metered(team.verifier, ledger)
+    assert model is not None  # noqa: S101 - Team.require has seen to it
+    second = settings.confirm_critical == "second_model"
+    return Verifier(
+        model=model,
+        second=_metered(team.second_verifier, ledger) if second else None,
+        swap=settings.confirm_critical == "swapped",
+        batch_size=settings.pairs_per_call,
+        workspace=workspace,
+    )
+
+
+def _readers(workspace: Workspace, team: Team, ledger: Ledger) -> Readers:
+    return Readers(
+        derived=workspace.log.derived,
+        workspace=workspace.name,
+        implier=_metered(team.implier, ledger),
+        scanner=_metered(team.scanner, ledger),
+        embedder=team.embedder,
+        extracted="" if team.extractor is None else maker(team.extractor.name, EXTRACT),
+    )
+
+
+def _metered(model: Model | None, ledger: Ledger) -> Model | None:
+    return None if model is None else Metered(model, ledger)

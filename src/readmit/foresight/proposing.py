@@ -1,0 +1,197 @@
+"""From a standing state to the pairs worth a judgment: prepare what the signals read, run them, account for the rest.
+
+A signal that could not look at a pair, because a model failed, has not cleared it: such pairs are reported
+beside those that the limits cut.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.foresight import deriving
+from readmit.invalidate.propose import (
+    Center,
+    DeclaredPremises,
+    Embeddings,
+    ImpliedFacts,
+    Passages,
+    Proposals,
+    SameSlot,
+    Scanned,
+    Signal,
+    open_pairs,
+    passages,
+    plan_scan,
+    propose,
+    windows,
+)
+from readmit.models.stages.scan import Later, Look
+from readmit.ports.derived import Derived
+from readmit.ports.models import Embedder, Model
+from readmit.records.errors import PendingAnswers
+from readmit.records.verdicts import Pair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from readmit.foresight.settings import Settings
+    from readmit.foresight.standing import Standing
+    from readmit.invalidate.propose import Openings, Scorer
+
+    Matrix = NDArray[np.float32]
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What the signals propose, and what they could not look at."""
+
+    proposals: Proposals
+    unseen: tuple[Pair, ...]
+    """Open pairs that a failed answer kept some signal from looking at, and that no signal proposed."""
+    faults: tuple[str, ...]
+    """What failed, in words."""
+    observations: int
+    """Observations with at least one open pair."""
+
+
+class Readers(msgspec.Struct, frozen=True, kw_only=True):
+    """Who writes and compares what the signals read."""
+
+    derived: Derived
+    workspace: str
+    implier: Model | None
+    scanner: Model | None
+    embedder: Embedder | None
+    extracted: str = ""
+    """Who drew items from evidence, as derived texts name it."""
+
+
+def find(standing: Standing, judged: Mapping[str, frozenset[str]], readers: Readers, settings: Settings) -> Found:
+    """Propose pairs among those that are open."""
+    openings = open_pairs(standing.targets(), standing.observations(), judged)
+    work = _Work(standing, openings, readers)
+    scorers: list[Scorer] = []
+    pending: PendingAnswers | None = None
+    for signal in settings.signals:
+        try:
+            if len(openings):
+                scorers.append(work.scorer(signal, settings))
+        except PendingAnswers as waiting:
+            # The other signals' requests go out in the same round.
+            pending = waiting
+    if pending is not None:
+        raise pending
+    proposals = propose(openings, scorers, settings.limits)
+    proposed = {proposal.pair for proposal in (*proposals.kept, *proposals.cut)}
+    return Found(
+        proposals,
+        tuple(pair for pair in work.unseen() if pair not in proposed),
+        tuple(dict.fromkeys(work.faults)),
+        len(openings.observations),
+    )
+
+
+class _Work:
+    """The signals of one preparation."""
+
+    def __init__(self, standing: Standing, openings: Openings, readers: Readers) -> None:
+        self._standing = standing
+        self._openings = openings
+        self._readers = readers
+        self._items = {target.item: standing.held[target.item].item.text for target in openings.targets}
+        self._texts = {seen.evidence: standing.texts[seen.evidence] for seen in openings.observations}
+        self._blind_items: set[str] = set()
+        self._blind_evidence: set[str] = set()
+        self._blind_pairs: set[Pair] = set()
+        self.faults: list[str] = []
+
+    def scorer(self, signal: Signal, settings: Settings) -> Scorer:
+        match signal:
+            case Signal.DECLARED_PREMISE:
+                return DeclaredPremises()
+            case Signal.SAME_SLOT:
+                return SameSlot()
+            case Signal.EMBEDDING:
+                return Embeddings(*self._near(windows))
+            case Signal.PASSAGE:
+                return Passages(*self._near(passages))
+            case Signal.IMPLIED_FACTS:
+                return self._facts()
+            case Signal.SCAN:
+                return self._scan(settings.scan_per_call)
+
+    def unseen(self) -> Iterator[Pair]:
+        """Open pairs that a failure hid from a signal."""
+        if not (self._blind_items or self._blind_evidence or self._blind_pairs):
+            return
+        for row, target in enumerate(self._openings.targets):
+            for column, seen in enumerate(self._openings.observations):
+                pair = Pair(item=target.item, evidence=seen.evidence)
+                hidden = target.item in self._blind_items or seen.evidence in self._blind_evidence
+                if self._openings.open[row, column] and (hidden or pair in self._blind_pairs):
+                    yield pair
+
+    def _vectors(self) -> deriving.Vectors:
+        readers = self._readers
+        assert readers.embedder is not None  # noqa: S101 - Team.require has seen to it
+        return deriving.Vectors(readers.embedder, readers.derived, readers.workspace)
+
+    def _near(
+        self, cut: Callable[[str], tuple[str, ...]]
+    ) -> tuple[dict[str, Matrix], dict[str, Matrix], Center | None]:
+        vectors = self._vectors()
+        later = vectors.rows({name: cut(text) for name, text in self._texts.items()})
+        return vectors.rows({name: cut(text) for name, text in self._items.items()}), later, _center(later)
+
+    def _facts(self) -> ImpliedFacts:
+        readers = self._readers
+        assert readers.implier is not None  # noqa: S101 - Team.require has seen to it
+        pending: PendingAnswers | None = None
+        both: list[deriving.Written] = []
+        rest = partial(deriving.premises, extracted=readers.extracted)
+        for write, texts in ((rest, self._items), (deriving.implied, self._texts)):
+            try:
+                both.append(write(readers.derived, readers.implier, texts.values(), readers.workspace))
+            except PendingAnswers as waiting:
+                pending = waiting
+        if pending is not None:
+            raise pending
+        rests, says = both
+        self._blind_items |= {name for name, text in self._items.items() if text in rests.failed}
+        self._blind_evidence |= {name for name, text in self._texts.items() if text in says.failed}
+        self.faults += [f"{why.usage.stage}: {why.message}" for one in both for why in one.failed.values()]
+        vectors = self._vectors()
+        facts = vectors.rows({name: says.lines.get(text, ()) for name, text in self._texts.items()})
+        premises = vectors.rows({name: rests.lines.get(text, ()) for name, text in self._items.items()})
+        return ImpliedFacts(premises, facts, _center(facts))
+
+    def _scan(self, per_call: int) -> Scanned:
+        readers, standing = self._readers, self._standing
+        assert readers.scanner is not None  # noqa: S101 - Team.require has seen to it
+        looks = [
+            Look(
+                item=call.item,
+                text=self._items[call.item],
+                later=tuple(
+                    Later(evidence=name, text=self._texts[name], at=standing.observed[name].at)
+                    for name in call.evidence
+                ),
+            )
+            for call in plan_scan(self._openings, per_call)
+        ]
+        found = deriving.scanned(readers.derived, readers.scanner, looks, readers.workspace)
+        self._blind_pairs |= found.failed.keys()
+        self.faults += [f"{why.usage.stage}: {why.message}" for why in found.failed.values()]
+        return Scanned(found.named)
+
+
+def _center(matrices: Mapping[str, Matrix]) -> Center | None:
+    import numpy as np
+
+    rows = [matrix for matrix in matrices.values() if len(matrix)]
+    return Center.of(np.concatenate(rows)) if rows else None

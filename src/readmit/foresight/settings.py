@@ -1,0 +1,147 @@
+"""Every choice about implicit invalidation in one record, and the models that carry it out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+
+from readmit.invalidate.propose import Limits, Signal
+from readmit.models.embedders import open_embedder
+from readmit.models.open import open_model
+from readmit.records.base import Record
+from readmit.records.errors import ModelError, RecordError
+from readmit.records.items import Kind
+
+if TYPE_CHECKING:
+    from readmit.ports.models import Embedder, Model
+
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+
+NEEDS_VECTORS = frozenset({Signal.EMBEDDING, Signal.PASSAGE, Signal.IMPLIED_FACTS})
+
+
+class Settings(Record, kw_only=True, omit_defaults=False):
+    """How much is looked for, how it is confirmed, and what happens to what could not be looked at."""
+
+    signals: tuple[Signal, ...] = (
+        Signal.DECLARED_PREMISE,
+        Signal.SAME_SLOT,
+        Signal.EMBEDDING,
+        Signal.PASSAGE,
+        Signal.IMPLIED_FACTS,
+    )
+    """Which signals propose pairs. ``scan`` is the paper's; it reads every open pair and costs accordingly."""
+    kinds: tuple[Kind, ...] = (Kind.FACT, Kind.ROLE_CONSTRAINT, Kind.INTERFACE_CONSTRAINT)
+    """Kinds of item whose premises may change unsaid. What is owed ends by an event of its own."""
+    per_target: Positive = 20
+    """Most pairs proposed for one item."""
+    pairs_per_return: Annotated[int, msgspec.Meta(ge=0)] | None = 60
+    """Most pairs verified in one return. None: all that are proposed."""
+    scan_per_call: Annotated[int, msgspec.Meta(ge=1, le=4)] = 4
+    """Later observations beside one target in a call of the scan."""
+    pairs_per_call: Positive = 1
+    """Pairs in one call of the verifier. More are cheaper and judged less carefully; ``eval pairs`` measures it."""
+    confirm_critical: Literal["none", "swapped", "second_model"] = "none"
+    """How a verdict about an item that supports a critical dependency is confirmed: not at all, by the same model
+    with the texts in the other order, or by the second verifier."""
+    on_cut: Literal["block", "verify", "note"] = "block"
+    """A pair of a critical item that the limits cut, or that no signal could look at because a model failed, is
+    suspected (``block``), verified all the same (``verify``), or only noted in the audit (``note``)."""
+    budget: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    """Most tokens that one preparation may take. None: no limit."""
+
+    def __post_init__(self) -> None:
+        if not self.signals:
+            raise ValueError("signals must name at least one signal")
+        if len(set(self.signals)) != len(self.signals):
+            raise ValueError("signals must name each signal once")
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(
+            per_target=self.per_target, per_return=self.pairs_per_return, depth=max(self.per_target, Limits().depth)
+        )
+
+
+class Team:
+    """Which model does what. A stage may have its own; what is not given is not used.
+
+    Each is a provider, or a line that ``open_model`` understands. What was opened from a line is closed with
+    the team, what was handed in is left open.
+    """
+
+    def __init__(
+        self,
+        *,
+        verifier: Model | str | None = None,
+        second_verifier: Model | str | None = None,
+        implier: Model | str | None = None,
+        scanner: Model | str | None = None,
+        extractor: Model | str | None = None,
+        planner: Model | str | None = None,
+        embedder: Embedder | str | None = None,
+    ) -> None:
+        self._opened: dict[str, Model] = {}
+        self.verifier = self._open(verifier)
+        self.second_verifier = self._open(second_verifier)
+        self.implier = self._open(implier)
+        self.scanner = self._open(scanner)
+        self.extractor = self._open(extractor)
+        self.planner = self._open(planner)
+        self.embedder = open_embedder(embedder) if isinstance(embedder, str) else embedder
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        for model in self._opened.values():
+            close = getattr(model, "close", None)
+            if close is not None:
+                close()
+
+    def _open(self, model: Model | str | None) -> Model | None:
+        if not isinstance(model, str):
+            return model
+        # Stages that name the same line share one model: a local file is loaded once.
+        if model not in self._opened:
+            self._opened[model] = open_model(model)
+        return self._opened[model]
+
+    def require(self, settings: Settings) -> None:
+        """Refuse settings that name work nobody was given to do."""
+        lacking = [
+            (self.verifier is None, "verifier", "proposed pairs are judged by it"),
+            (
+                settings.confirm_critical == "second_model" and self.second_verifier is None,
+                "second_verifier",
+                "confirm_critical is second_model",
+            ),
+            (Signal.IMPLIED_FACTS in settings.signals and self.implier is None, "implier", "implied_facts is a signal"),
+            (Signal.SCAN in settings.signals and self.scanner is None, "scanner", "scan is a signal"),
+            (
+                not NEEDS_VECTORS.isdisjoint(settings.signals) and self.embedder is None,
+                "embedder",
+                "a signal compares vectors",
+            ),
+        ]
+        for missing, name, why in lacking:
+            if missing:
+                raise ModelError(f"{name}: none is given, and {why}; give one, or leave that signal or setting out")
+
+    def signals(self, wanted: tuple[Signal, ...] | None = None) -> tuple[Signal, ...]:
+        """The default signals that this team can serve, or exactly those wanted."""
+        if wanted is not None:
+            return wanted
+        able = {
+            Signal.IMPLIED_FACTS: self.implier is not None and self.embedder is not None,
+            Signal.EMBEDDING: self.embedder is not None,
+            Signal.PASSAGE: self.embedder is not None,
+        }
+        return tuple(signal for signal in Settings().signals if able.get(signal, True))
+
+
+def settings_from(text: bytes | str) -> Settings:
+    """Settings from a JSON file."""
+    try:
+        return msgspec.json.decode(text, type=Settings)
+    except msgspec.DecodeError as error:
+        raise RecordError(f"settings: {error}; fields are {', '.join(Settings.__struct_fields__)}") from None

@@ -1,0 +1,182 @@
+"""What a preparation starts from: items that still stand, what was observed since, and what is settled already.
+
+The same reading serves a return and the work before it: an identity, a departure, an epoch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.capture.bindings import flaws
+from readmit.invalidate.implicit import critical_dependencies, use_of
+from readmit.invalidate.propose import observations_of, targets_of
+from readmit.invalidate.resolve import resolve
+from readmit.records.events import Event, Suspect
+from readmit.records.evidence import Evidence
+from readmit.records.items import KINDS
+from readmit.records.policy import Policy
+from readmit.records.quotes import quoted
+from readmit.records.reasons import Reason
+from readmit.records.snapshot import Held, Sighting, Snapshot
+from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.workspace.loading import snapshot as take_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from readmit.foresight.settings import Settings
+    from readmit.invalidate.propose import Observation, Target
+    from readmit.ports.store import Log
+    from readmit.records.decisions import Cause
+    from readmit.records.events import Checkpoint
+    from readmit.records.identity import Identity
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """The question before it is asked: which of these items may be changed by which of these observations?"""
+
+    epoch: int
+    use: str
+    held: dict[str, Held]
+    """Items whose premises may have changed: those that stand, and those that only a suspicion keeps out."""
+    known: dict[str, Held]
+    """These, and everything they may rest on."""
+    critical: frozenset[str]
+    """Dependencies ``K``."""
+    observed: dict[str, Event]
+    """Raw observations since the first of the items, by digest."""
+    texts: dict[str, str]
+    """What each observation says."""
+    sources: dict[str, Evidence]
+    """The intact evidence that the items themselves were drawn from."""
+    marks: dict[str, tuple[Event, ...]]
+    """Verdicts and suspicions about each item that concern this use."""
+    policy: Policy
+
+    def targets(self) -> tuple[Target, ...]:
+        return targets_of(self.held.values(), self.known, critical=self.critical)
+
+    def observations(self) -> tuple[Observation, ...]:
+        sightings = {
+            digest: Sighting(event.epoch, event.by, intact=True, body=b"") for digest, event in self.observed.items()
+        }
+        return observations_of(sightings, self.known.values())
+
+    def suspected(self, judged: Mapping[str, frozenset[str]]) -> Iterator[Pair]:
+        """Suspicions that nobody has settled: they are looked into first, whatever the signals say."""
+        for item, marks in self.marks.items():
+            pairs = (mark.payload.pair for mark in marks if isinstance(mark.payload, Suspect))
+            for pair in dict.fromkeys(pairs):
+                if pair.evidence not in judged.get(item, ()) and pair.evidence in self.observed:
+                    yield pair
+
+    def is_critical(self, item: str) -> bool:
+        """Whether an item supports a critical dependency of something that may still be owed."""
+        return not self.critical.isdisjoint(self.held[item].item.supports)
+
+    def own(self, item: str) -> list[Evidence]:
+        """What an item was drawn from."""
+        receipts = self.held[item].item.receipts
+        return [self.sources[one.evidence] for one in receipts if one.evidence in self.sources]
+
+    def settles(self, verdict: Verdict) -> bool:
+        """Whether a verdict decides its pair, by the rules of the return itself."""
+        if verdict.answer is Answer.UNSURE or verdict.confidence < self.policy.min_confidence:
+            return False
+        if verdict.answer is Answer.COMPATIBLE:
+            return True
+        own = [self.held[verdict.pair.item].item.text, *(one.text for one in self.own(verdict.pair.item))]
+        later = self.texts.get(verdict.pair.evidence, "")
+        return quoted(verdict.evidence_quote, later) and any(quoted(verdict.item_quote, text) for text in own)
+
+
+def standing(
+    log: Log,
+    departed: Checkpoint,
+    identity: Identity,
+    *,
+    purpose: str | None,
+    now: datetime,
+    policy: Policy,
+    settings: Settings,
+) -> Standing:
+    """Read it from the log, as of its current end."""
+    with log.reading():
+        epoch = log.head
+        seen = take_snapshot(log, departed, identity, epoch=epoch, purpose=purpose, now=now)
+        held = _open_items(seen, policy, settings)
+        since = min((entry.epoch for entry in held.values()), default=epoch)
+        events = {event.epoch: event for event in log.observations(identity, since=since, until=epoch)}
+        if identity != departed.identity:
+            events |= {event.epoch: event for event in log.observations(departed.identity, since=since, until=epoch)}
+    observed = {
+        events[number].digest: events[number]
+        for number in sorted(events)
+        if not policy.writers or events[number].by in policy.writers
+    }
+    use = use_of(seen)
+    return Standing(
+        epoch=epoch,
+        use=use,
+        held=held,
+        known={**seen.background.held, **seen.state.held},
+        critical=critical_dependencies(seen),
+        observed=observed,
+        texts={digest: said(event) for digest, event in observed.items()},
+        sources=_sources(held.values(), seen.evidence),
+        marks={name: tuple(_concerning(entry.marks, use)) for name, entry in held.items()},
+        policy=policy,
+    )
+
+
+def _sources(held: Iterable[Held], evidence: Mapping[str, Sighting]) -> dict[str, Evidence]:
+    named = {receipt.evidence for entry in held for receipt in entry.item.receipts}
+    return {
+        digest: msgspec.json.decode(sighting.body, type=Evidence)
+        for digest, sighting in evidence.items()
+        if digest in named and sighting.intact
+    }
+
+
+def said(event: Event) -> str:
+    """The text of an observation."""
+    return event.payload.text if isinstance(event.payload, Evidence) else ""
+
+
+def _concerning(marks: Sequence[Event], use: str) -> Iterator[Event]:
+    for mark in marks:
+        match mark.payload:
+            case Suspect():
+                yield mark
+            case Verdict(use=meant) if meant in ("", use):
+                yield mark
+
+
+def _open_items(seen: Snapshot, policy: Policy, settings: Settings) -> dict[str, Held]:
+    """Items that stand, or would if every suspicion turned out empty; and premises of theirs that are out of sight."""
+    unbound = flaws(seen, policy)
+    against = resolve(seen, unbound, policy).against
+
+    def open_(name: str) -> bool:
+        return name not in unbound and all(_may_lapse(cause, open_) for cause in against.get(name, ()))
+
+    wanted = set(settings.kinds)
+    found = {
+        name: entry for name, entry in seen.state.held.items() if KINDS[type(entry.item)] in wanted and open_(name)
+    }
+    ahead = [premise for entry in found.values() for premise in entry.item.depends_on]
+    while ahead:
+        name = ahead.pop()
+        entry = seen.background.held.get(name)
+        if entry is not None and name not in found and KINDS[type(entry.item)] in wanted and open_(name):
+            found[name] = entry
+            ahead += entry.item.depends_on
+    return found
+
+
+def _may_lapse(cause: Cause, open_: Callable[[str], bool]) -> bool:
+    """Whether a verdict could still take this cause away: it is a suspicion, or rests on one."""
+    return cause.reason is Reason.SUSPECTED or bool(cause.chain and open_(cause.chain[-1]))

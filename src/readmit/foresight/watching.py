@@ -1,0 +1,160 @@
+"""Work done when events arrive: the same preparation, for everyone who is away or holds a view.
+
+A return that follows finds the verdicts on the log. Whoever holds an exposed view is told when one of its items
+no longer stands, for whatever reason; the recheck before exposure takes care of views that nobody holds yet.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.cycle import examine
+from readmit.foresight.prepared import Prepared
+from readmit.records.base import Count, Id, Record
+from readmit.records.canonical import canonical
+from readmit.records.decisions import Returned
+from readmit.records.events import Checkpoint, Event, EventKind, Exposed
+from readmit.records.identity import Identity
+from readmit.records.reasons import Reason, State
+from readmit.workspace.exposing import checkpoint_named
+from readmit.workspace.loading import snapshot
+from readmit.workspace.returning import sign_head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from readmit.records.decisions import ReturnView
+    from readmit.workspace.workspace import Workspace
+
+logger = logging.getLogger("readmit")
+
+ANNOUNCED = "announced"
+
+
+class Announcement(Record, kw_only=True):
+    """An item of an exposed view no longer stands. Its holder knows the item; why is for the operator."""
+
+    return_id: Id
+    identity: Identity
+    item: Id
+    state: State
+    reasons: tuple[Reason, ...]
+    epoch: Count
+
+
+class Look(msgspec.Struct, frozen=True):
+    """What one look at the log came to."""
+
+    epoch: int
+    prepared: tuple[Prepared, ...] = ()
+    announced: tuple[Announcement, ...] = ()
+
+
+class Watch:
+    """Follows one workspace. ``prepare`` does for an agent what its return would do first."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        prepare: Callable[[Checkpoint, Identity, str | None], Prepared],
+        *,
+        purposes: Sequence[str | None] = (None,),
+        tell: Callable[[Announcement], object] | None = None,
+    ) -> None:
+        """``purposes`` are those that agents are expected to return for; ``tell`` gets each announcement."""
+        self._workspace = workspace
+        self._prepare = prepare
+        self._purposes = tuple(purposes)
+        self._tell = tell
+        self._read = 0
+        self._departures: dict[str, Checkpoint] = {}
+        self._exposed: dict[str, str] = {}
+
+    def look(self) -> Look:
+        """Bring everything up to date with the log as it is now. Nothing new costs next to nothing."""
+        news = list(self._workspace.log.tail(since=self._read))
+        for event in news:
+            self._note(event)
+        if not news:
+            return Look(self._read)
+        self._read = news[-1].epoch
+        prepared = [
+            self._prepare(departed, departed.identity, purpose)
+            for departed in list(self._departures.values())
+            for purpose in self._purposes_of(departed)
+        ]
+        announced = tuple(self._announce())
+        return Look(self._workspace.log.head, tuple(prepared), announced)
+
+    def follow(self, *, every: float = 1.0, until: Callable[[], bool] = lambda: False) -> Iterator[Look]:
+        """Look, wait, look again, for as long as ``until`` says no. Yields the looks that found news."""
+        while not until():
+            found = self.look()
+            if found.prepared or found.announced:
+                yield found
+            time.sleep(every)
+
+    def _note(self, event: Event) -> None:
+        match event.payload:
+            case Checkpoint(identity=identity):
+                self._departures[identity.agent] = event.payload
+            case Exposed(return_id=return_id, refused=()):
+                returned = self._returned(return_id)
+                self._exposed[returned.request.identity.agent] = return_id
+
+    def _purposes_of(self, departed: Checkpoint) -> tuple[str | None, ...]:
+        held = self._exposed.get(departed.identity.agent)
+        own = () if held is None else (self._returned(held).request.purpose,)
+        return tuple(dict.fromkeys((*self._purposes, *own)))
+
+    def _announce(self) -> Iterator[Announcement]:
+        workspace = self._workspace
+        for return_id in list(self._exposed.values()):
+            view = workspace.decision(return_id).view
+            for announcement in () if view is None else self._fallen(return_id, view):
+                with workspace.log.atomic():
+                    workspace.log.derived.write(ANNOUNCED, return_id, {announcement.item: b"1"})
+                    workspace.log.audit.append(
+                        return_id, [("announcement", announcement.item, canonical(announcement))]
+                    )
+                    sign_head(workspace.log, workspace.now(), workspace.signer)
+                logger.warning(
+                    "view %s of %s holds %s, which is %s now",
+                    return_id, announcement.identity.principal, announcement.item, announcement.state,
+                )  # fmt: skip
+                if self._tell is not None:
+                    self._tell(announcement)
+                yield announcement
+
+    def _fallen(self, return_id: str, view: ReturnView) -> Iterator[Announcement]:
+        """Items of a view that no longer pass the gates and have not been announced."""
+        workspace = self._workspace
+        told = workspace.log.derived.read(ANNOUNCED, return_id, [one.id for one in view.items])
+        request = self._returned(return_id).request
+        with workspace.log.reading():
+            head = workspace.log.head
+            departed = checkpoint_named(workspace.log, request.checkpoint)
+            state = snapshot(
+                workspace.log, departed, request.identity, epoch=head, purpose=request.purpose, now=workspace.now()
+            )
+            rejected = examine(state, workspace.policy).gated.rejected
+        for one in view.items:
+            if one.id in rejected and one.id not in told:
+                fate = rejected[one.id]
+                yield Announcement(
+                    return_id=return_id,
+                    identity=request.identity,
+                    item=one.id,
+                    state=fate.state,
+                    reasons=fate.reasons,
+                    epoch=head,
+                )
+
+    def _returned(self, return_id: str) -> Returned:
+        event = self._workspace.log.named(f"{EventKind.RETURN}:{return_id}")
+        assert event is not None and isinstance(event.payload, Returned)  # noqa: PT018, S101 - exposed, so returned
+        return event.payload
