@@ -73,8 +73,12 @@ class _Filed:
 
 def audit(log: Log, *, kept: Envelope | None = None, watch: Callable[[], object] = lambda: None) -> AuditReport:
     """Check chain, signatures and the log. ``kept`` is a signed head that somebody kept outside the store."""
-    with log.reading():
-        return _audit(log, kept, watch)
+    try:
+        with log.reading():
+            return _audit(log, kept, watch)
+    except Exception as error:  # noqa: BLE001 - whatever a tampered store makes of the check, it did not pass
+        problem = f"the audit could not be read to its end: {type(error).__name__}: {error}"
+        return AuditReport(rows=0, events=0, returns=0, signed=0, kept=None, problems=(problem,))
 
 
 def _audit(log: Log, kept: Envelope | None, watch: Callable[[], object]) -> AuditReport:

@@ -1,0 +1,3 @@
+"""The audit: whether tampering shows, and its export."""
+
+from __future__ import annotations

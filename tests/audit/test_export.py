@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from prov.model import (
+    ProvActivity,
+    ProvAgent,
+    ProvAttribution,
+    ProvDerivation,
+    ProvDocument,
+    ProvEntity,
+    ProvGeneration,
+    ProvInvalidation,
+    ProvUsage,
+)
+
+from readmit.records.canonical import canonical
+from readmit.records.errors import UnknownError
+from readmit.workspace import scenario
+from readmit.workspace.export import json_lines, prov_document
+from readmit.workspace.scenario_play import played
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.workspace.scenario_play import Play
+
+
+@pytest.fixture(scope="module")
+def trip() -> Iterator[Play]:
+    with played(scenario.shipped("travel")) as done:
+        yield done
+
+
+def test_the_chain_can_be_recomputed_from_the_lines(trip: Play) -> None:
+    *rows, head = [json.loads(line) for line in json_lines(trip.workspace.log)]
+    link = hashlib.sha256(trip.workspace.name.encode()).digest()
+    for row in rows:
+        parts = (row["return"].encode(), row["kind"].encode(), row["item"].encode(), canonical(row["body"]))
+        link = hashlib.sha256(b"\n".join((link, *parts))).digest()
+        assert row["hash"] == link.hex()
+    assert (head["kind"], head["seq"]) == ("head", rows[-1]["seq"])
+    assert head["envelope"]["signatures"]
+
+
+def test_one_return_alone(trip: Play) -> None:
+    name = trip.returns[0].outcome.id
+    *rows, _ = [json.loads(line) for line in json_lines(trip.workspace.log, name)]
+    assert {row["return"] for row in rows} == {name}
+    with pytest.raises(UnknownError):
+        list(json_lines(trip.workspace.log, "zz"))
+
+
+def loaded(document: ProvDocument) -> ProvDocument:
+    """What another program gets."""
+    again = ProvDocument.deserialize(content=document.serialize(format="json"), format="json")
+    assert again == document
+    return again
+
+
+def ends(document: ProvDocument, kind: type) -> set[tuple[str, str]]:
+    """The first two ends of every relation of a kind."""
+    return {
+        (str(relation.args[0]).partition(":")[2], str(relation.args[1]).partition(":")[2])
+        for relation in document.get_records(kind)
+    }
+
+
+def test_prov_tells_the_story(trip: Play) -> None:
+    document = loaded(prov_document(trip.workspace.log))
+    before, after = (one.outcome.id for one in trip.returns)
+    entities = {str(one.identifier) for one in document.get_records(ProvEntity)}
+    activities = {str(one.identifier) for one in document.get_records(ProvActivity)}
+    agents = {str(one.identifier) for one in document.get_records(ProvAgent)}
+    assert {"ws:item/h0", "ws:item/p1", f"ws:view/{after}"} <= entities
+    assert f"ws:view/{before}" not in entities
+    assert {f"ws:return/{before}", f"ws:return/{after}", f"ws:exposure/{after}"} <= activities
+    assert f"ws:exposure/{before}" not in activities
+    assert {"ws:principal/A1", "ws:principal/A2", "ws:principal/A4"} <= agents
+    evidence = {str(receipt.evidence) for receipt in trip.workspace.log.item("h1").receipts}
+    assert ("item/h1", f"evidence/{evidence.pop()}") in ends(document, ProvDerivation)
+    assert {("item/h1", "item/h0"), (f"view/{after}", "item/p1")} <= ends(document, ProvDerivation)
+    assert (f"view/{after}", "item/p0") not in ends(document, ProvDerivation)
+    assert {item for item, _ in ends(document, ProvInvalidation)} == {"item/h0", "item/t0"}
+    assert ("item/h1", "principal/A2") in ends(document, ProvAttribution)
+    assert {(f"return/{before}", "item/p0"), (f"exposure/{after}", f"view/{after}")} <= ends(document, ProvUsage)
+    assert ends(document, ProvGeneration) == {(f"view/{after}", f"return/{after}")}
+
+
+def test_every_reference_has_its_record(trip: Play) -> None:
+    for name in (None, *(one.outcome.id for one in trip.returns)):
+        document = loaded(prov_document(trip.workspace.log, name))
+        known = {one.identifier for kind in (ProvEntity, ProvActivity, ProvAgent) for one in document.get_records(kind)}
+        for kind in (ProvDerivation, ProvAttribution, ProvUsage, ProvGeneration, ProvInvalidation):
+            for relation in document.get_records(kind):
+                assert {relation.args[0], relation.args[1]} <= known
+
+
+def test_prov_of_one_return_knows_nothing_of_the_next(trip: Play) -> None:
+    before, after = (one.outcome.id for one in trip.returns)
+    text = prov_document(trip.workspace.log, before).serialize(format="json")
+    assert before in text
+    assert after not in text
+    assert "item/p1" not in text
+
+
+def test_prov_holds_no_text(trip: Play) -> None:
+    assert "Sunrise" not in prov_document(trip.workspace.log).serialize(format="json")
+
+
+def test_odd_names_survive() -> None:
+    steps = [
+        {"do": "observe", "id": "e", "text": "x", "by": "a b:c/ü", "task": "t"},
+        {"do": "record", "id": "a:b/c%20'\"", "text": "y", "sources": ["e"], "task": "t"},
+    ]
+    document = {"readmit": 1, "name": "odd", "workspace": "über uns: 1", "steps": steps}
+    with played(scenario.read(json.dumps(document))) as done:
+        again = loaded(prov_document(done.workspace.log))
+    assert len(list(again.get_records(ProvEntity))) == 2
+
+
+def test_without_the_library_it_says_what_to_install(trip: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from readmit.records.errors import ReadmitError
+
+    monkeypatch.setitem(sys.modules, "prov.model", None)
+    with pytest.raises(ReadmitError, match=r"pip install 'readmit\[prov\]'"):
+        prov_document(trip.workspace.log)

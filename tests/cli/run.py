@@ -1,0 +1,43 @@
+"""Run a command in this process, or the installed script in its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from readmit.cli import main
+
+SCRIPT = Path(sys.executable).parent / "readmit"
+WHO = ("--principal", "A1", "--role", "planner", "--task", "trip")
+
+
+def run(*args: object, input: str | bytes | None = None, status: int = 0) -> Result:  # noqa: A002 - click's name for it
+    """Run a command and expect an exit status."""
+    done = CliRunner().invoke(main, [str(arg) for arg in args], input=input)
+    shown = f"{done.output}\n{done.exception!r}"
+    assert done.exit_code == status, shown
+    return done
+
+
+def said(*args: object, status: int = 0, input: str | bytes | None = None) -> Any:  # noqa: A002
+    """What a command answers with ``--json``."""
+    return json.loads(run(*args, "--json", status=status, input=input).stdout)
+
+
+def script(*args: object, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run the console script as a user would."""
+    return subprocess.run(
+        [str(SCRIPT), *map(str, args)],
+        cwd=cwd,
+        env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "COLUMNS": "100", **env},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cli.run import run, said, script
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, Any]:
+    return said("demo")
+
+
+def test_before_confirmation_the_return_is_blocked(told: dict[str, Any]) -> None:
+    before = told["before"]
+    reasons = {one["item"]: one["reasons"] for one in before["dispositions"]}
+    assert (before["decision"], before["coverage"], before["critical_coverage"]) == ("blocked", 0.5, 0.75)
+    assert before["missing"] == ["d_p"]
+    assert before["view_items"] == []
+    assert (reasons["h0"], reasons["t0"]) == (["superseded"], ["superseded"])
+    assert (reasons["p0"], reasons["p_proposed"]) == (["premise_changed"], ["unproven"])
+    assert before["experiences"] == {"readmitted": [], "withheld": ["x_c", "x_h0", "x_p0"]}
+
+
+def test_after_confirmation_it_is_admitted(told: dict[str, Any]) -> None:
+    after = told["after"]
+    assert (after["decision"], after["coverage"], after["critical_coverage"]) == ("admitted", 1, 1)
+    assert after["view_items"] == ["o_h", "f_h", "o_t", "f_t", "h1", "t1", "p1", "c"]
+    admitted = {one["item"] for one in after["dispositions"] if one["admitted"]}
+    assert admitted == set(after["view_items"])
+    assert after["experiences"] == {"readmitted": ["x_c"], "withheld": ["x_h0", "x_p0"]}
+
+
+def test_each_half_has_exactly_the_promised_fields(told: dict[str, Any]) -> None:
+    fields = {"decision", "coverage", "critical_coverage", "missing", "view_items", "dispositions", "experiences"}
+    assert list(told) == ["before", "after"]
+    for half in told.values():
+        assert set(half) == fields
+        assert all(set(one) == {"item", "admitted", "reasons"} for one in half["dispositions"])
+
+
+@pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}, {"COLUMNS": "40"}, {"PYTHONIOENCODING": "ascii"}], ids=str)
+def test_five_panels_tell_it(env: dict[str, str], tmp_path: Path) -> None:
+    done = script("demo", cwd=tmp_path, **env)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(f" {number}. " in done.stdout for number in range(1, 6))
+    assert "BLOCKED" in done.stdout
+    assert "ADMITTED" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_demo_can_be_kept_and_explored(tmp_path: Path) -> None:
+    run("demo", "--db", "trip.db")
+    returns = said("audit", "list", "--db", "trip.db", "--workspace", "family-trip")["returns"]
+    assert [one["decision"] for one in returns] == ["blocked", "admitted"]
+    assert [one["exposed"] for one in returns] == [False, True]
+    assert said("replay", "--all", "--db", "trip.db", "--workspace", "family-trip")["replays"][0]["matches"]
+
+
+def test_play_prints_every_item_of_every_return(tmp_path: Path) -> None:
+    done = said("play", ROOT / "examples" / "travel.json")
+    assert [one["as"] for one in done["returns"]] == ["before", "after"]
+    assert len(done["returns"][0]["dispositions"]) == 11
+    assert [one["exposed"] for one in done["returns"]] == [False, True]
+    text = run("play", ROOT / "examples" / "travel.json").stdout
+    assert "premise_changed" in text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_play_reads_standard_input() -> None:
+    travel = (ROOT / "examples" / "travel.json").read_bytes()
+    assert said("play", "-", input=travel)["workspace"] == "family-trip"
+    assert said("play", "-", "--workspace", "other", input=travel)["workspace"] == "other"
+
+
+def test_play_refuses_a_bad_scenario_and_leaves_nothing(tmp_path: Path) -> None:
+    bad = json.dumps({"readmit": 1, "name": "x", "steps": [{"do": "revoke", "target": "z", "by": "A"}]})
+    done = run("play", "-", "--db", "team.db", input=bad, status=1)
+    assert done.stderr == "error: $.steps[0].target: no item 'z'; record it in an earlier step\n"
+    assert done.stdout == ""
+    assert said("play", "-", "--db", "team.db", input=bad, status=1)["error"]["type"] == "ScenarioError"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_play_prints_its_schema() -> None:
+    assert json.loads(run("play", "--schema").stdout)["title"] == "readmit scenario"
+    run("play", status=2)
+
+
+def test_python_m_runs_it_too_and_help_is_quick(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    done = subprocess.run([sys.executable, "-m", "readmit", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("readmit, version ")
+    fastest = 9.0
+    for _ in range(5):
+        start, before = time.perf_counter(), os.times()
+        assert script("--help", cwd=tmp_path).returncode == 0
+        after = os.times()
+        used = after.children_user + after.children_system - before.children_user - before.children_system
+        fastest = min(fastest, used, time.perf_counter() - start)
+    assert fastest < 0.3

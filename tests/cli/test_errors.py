@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import WHO, run, said, script
+
+EVIL = "[red]bold[/red] \x1b[31mred\x1b[0m \x07 \u202egnirts \x9b31m"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["status"], ["depart", *WHO], ["return", *WHO], ["explain", "r"], ["replay", "r"], ["audit", "list"],
+        ["audit", "verify"], ["keys", "list"], ["record", "x", "--by", "A"], ["expose", "r", "--instance", "i", *WHO],
+    ],
+    ids=lambda args: args[0],
+)  # fmt: skip
+def test_a_missing_database_is_told_and_not_made(args: list[str], tmp_path: Path) -> None:
+    done = run(*args, "--db", "nowhere.db", status=1)
+    assert done.stderr == "error: --db: nowhere.db does not exist; run `readmit init --db nowhere.db`\n"
+    assert said(*args, "--db", "nowhere.db", status=1)["error"]["type"] == "StoreError"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_workspace_is_told_and_not_made(team: str) -> None:
+    done = run("status", "--db", team, "--workspace", "other", status=1)
+    assert "has no workspace 'other'; it has 'default'; run `readmit init" in done.stderr
+    assert "has no workspace 'other'" in run("status", "--db", team, "--workspace", "other", status=1).stderr
+
+
+def test_a_file_that_is_no_database_is_left_alone() -> None:
+    Path("notes.db").write_text("my notes", encoding="utf-8")
+    for command in ("status", "init"):
+        assert run(command, "--db", "notes.db", status=1).stderr.startswith("error: cannot open notes.db")
+    assert Path("notes.db").read_text(encoding="utf-8") == "my notes"
+
+
+def test_unknown_names_are_told(team: str) -> None:
+    assert "no return 'zz'" in run("explain", "zz", "h0", "--db", team, status=1).stderr
+    assert "no return 'zz'" in run("replay", "zz", "--db", team, status=1).stderr
+    assert "no return 'zz'" in run("audit", "show", "zz", "--db", team, status=1).stderr
+    assert "has not departed" in run("return", "--principal", "A8", *WHO[2:], "--db", team, status=1).stderr
+    issued = said("return", *WHO, "--db", team)
+    assert "no item 'zz'" in run("explain", issued["return"], "zz", "--db", team, status=1).stderr
+
+
+def test_a_traceback_only_on_demand(team: str, tmp_path: Path) -> None:
+    plain = script("explain", "zz", "h0", "--db", team, cwd=tmp_path)
+    assert (plain.returncode, plain.stdout, plain.stderr.count("\n")) == (1, "", 1)
+    debug = script("explain", "zz", "h0", "--db", team, "--debug", cwd=tmp_path)
+    assert "Traceback" in debug.stderr
+    assert debug.returncode == 1
+
+
+def test_what_nobody_expected_is_one_line_too(team: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("boom\x1b[31m")
+
+    monkeypatch.setattr("readmit.workspace.workspace.Workspace.explain", broken)
+    done = run("explain", "r", "h0", "--db", team, status=1)
+    assert done.stderr.startswith("error: unexpected RuntimeError: boom")
+    assert "\x1b" not in done.stderr
+
+
+def test_a_bad_policy_names_the_field(tmp_path: Path) -> None:
+    Path("policy.json").write_text('{"gamma": "7"}', encoding="utf-8")
+    assert "gamma must lie between 0 and 1" in run("init", "--policy", "policy.json", status=1).stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["policy.json"]
+
+
+def test_control_characters_and_markup_never_reach_the_terminal() -> None:
+    """THREATS, "Terminal and page injection"."""
+    run("init")
+    steps = [
+        {"do": "observe", "id": "e", "text": EVIL, "by": EVIL, "task": "trip"},
+        {"do": "oblige", "id": "o", "text": EVIL, "required": ["d"], "sources": ["e"], "task": "trip"},
+        {"do": "record", "id": "[red]k[/red]", "text": EVIL, "supports": ["d"], "sources": ["e"], "task": "trip"},
+        {"do": "depart", **dict(zip(("principal", "role", "task"), WHO[1::2], strict=True))},
+        {"do": "revoke", "target": "[red]k[/red]", "by": EVIL, "reason": EVIL},
+    ]
+    run("record", "--file", "-", input=json.dumps(steps))
+    scenario = {"readmit": 1, "name": EVIL, "steps": [*steps, {"do": "return", "as": EVIL, **steps[3], "id": None}]}
+    scenario["steps"][-1]["do"] = "return"
+    issued = said("return", *WHO, status=3)
+    outputs = [
+        run("return", *WHO, status=3),
+        run("explain", issued["return"]),
+        run("explain", issued["return"], "[red]k[/red]"),
+        run("audit", "show", issued["return"]),
+        run("audit", "show", issued["return"], "--json"),
+        run("audit", "list"),
+        run("audit", "export"),
+        run("audit", "export", "--format", "prov"),
+        run("status"),
+        run("play", "-", input=json.dumps(scenario)),
+        run("play", "-", "--json", input=json.dumps(scenario)),
+    ]
+    for done in outputs:
+        assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(done.output)
+    assert "[red]k[/red]" in outputs[0].output
+    assert EVIL in json.loads(outputs[-1].stdout)["scenario"]
+
+
+def test_a_pipe_that_closes_early_is_no_error(team: str, tmp_path: Path) -> None:
+    import subprocess
+
+    from tests.cli.run import SCRIPT
+
+    for _ in range(3):
+        run("return", *WHO, "--db", team)
+    line = f"{SCRIPT} audit export --db {team} | head -n 1"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    assert json.loads(done.stdout)["seq"] == 1
+    assert "Traceback" not in done.stderr

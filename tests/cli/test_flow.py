@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.run import WHO, run, said, script
+
+
+def test_the_whole_flow_in_separate_processes(tmp_path: Path) -> None:
+    def go(*args: object, status: int = 0) -> str:
+        done = script(*args, cwd=tmp_path, READMIT_DB="team.db", READMIT_TASK="trip")
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout
+
+    go("init")
+    source = ("--source", "The office says so.", "--by", "A2", "--task", "trip")
+    go("record", "Write the plan", "--kind", "obligation", "--id", "o", "--requires", "d", "--critical", "d", *source)
+    go("depart", "--principal", "A1", "--role", "planner")
+    blocked = json.loads(go("return", "--principal", "A1", "--role", "planner", "--json", status=3))
+    assert (blocked["decision"], blocked["missing"], blocked["reasons"]) == ("blocked", ["d"], ["coverage_short"])
+    go("record", "It is arranged", "--id", "k", "--supports", "d", *source)
+    admitted = json.loads(go("return", "--principal", "A1", "--role", "planner", "--json"))
+    handing = (
+        "expose",
+        admitted["return"],
+        "--instance",
+        admitted["instance"],
+        "--principal",
+        "A1",
+        "--role",
+        "planner",
+    )
+    assert "It is arranged" in go(*handing)
+    go(*handing, status=3)
+    assert "The audit is intact." in go("audit", "verify")
+
+
+def test_the_printed_command_hands_the_view_over(team: str) -> None:
+    import shlex
+
+    printed = run("return", *WHO, "--db", team).stdout
+    [line] = [line.strip() for line in printed.splitlines() if "readmit expose" in line]
+    bundle = run(*shlex.split(line)[1:])
+    assert "Sunrise is booked" in bundle.stdout
+
+
+def test_reset_has_its_own_status(team: str) -> None:
+    Path("policy.json").write_text(json.dumps({"on_incomplete": "reset"}), encoding="utf-8")
+    assert said("init", "--policy", "policy.json", "--db", team)["created"] is False
+    run("record", "--file", "-", "--db", team, input=json.dumps([{"do": "revoke", "target": "h0", "by": "A2"}]))
+    assert said("return", *WHO, "--db", team, status=4)["decision"] == "reset"
+
+
+def test_the_operator_sees_every_disposition_and_the_agent_none(team: str) -> None:
+    """THREATS, "Rejection oracle": no id or text of an item left out in what the agent gets."""
+    steps = [
+        {"do": "observe", "id": "e9", "text": "Riverside replaces it.", "by": "A2", "task": "trip"},
+        {"do": "record", "id": "h-secret-1", "text": "Riverside is booked", "sources": ["e9"], "slot": "hotel",
+         "supports": ["d_h"], "task": "trip"},
+        {"do": "record", "id": "h-secret-2", "text": "A suite, perhaps", "by": "A2", "task": "trip"},
+    ]  # fmt: skip
+    run("record", "--file", "-", "--db", team, input=json.dumps(steps))
+    whole = said("return", *WHO, "--db", team)
+    assert {one["item"]: one["state"] for one in whole["dispositions"]} == {
+        "o": "admitted", "h0": "superseded", "h-secret-1": "admitted", "h-secret-2": "unproven",
+    }  # fmt: skip
+    assert "h-secret-2" in run("return", *WHO, "--db", team).stdout
+    seen = [run("return", *WHO, "--db", team, "--agent-facing").stdout]
+    seen.append(json.dumps(said("return", *WHO, "--db", team, "--agent-facing")))
+    last = json.loads(seen[-1])
+    seen.append(run("expose", last["return"], "--instance", last["instance"], *WHO, "--db", team).stdout)
+    for text in seen:
+        assert "h-secret-2" not in text
+        assert "suite" not in text
+        assert "h0" not in text
+        assert "Sunrise" not in text
+    # The same holds when nothing is handed over.
+    run("depart", *WHO, "--db", team)
+    run("record", "--file", "-", "--db", team, input=json.dumps([{"do": "revoke", "target": "h-secret-1", "by": "A2"}]))
+    for extra in ((), ("--json",)):
+        text = run("return", *WHO, "--db", team, "--agent-facing", *extra, status=3).stdout
+        assert "d_h" in text
+        assert "secret" not in text
+
+
+def test_an_exposure_is_refused_with_its_reasons(team: str) -> None:
+    issued = said("return", *WHO, "--db", team)
+    other = ("--principal", "A7", "--role", "planner", "--task", "trip")
+    stolen = said("expose", issued["return"], "--instance", issued["instance"], *other, "--db", team, status=3)
+    assert (stolen["exposed"], "binding_mismatch" in stolen["reasons"]) == (False, True)
+    guessed = said("expose", issued["return"], "--instance", "guess", *WHO, "--db", team, status=3)
+    assert guessed["reasons"] == ["binding_mismatch"]
+    assert "binding_mismatch" in run("expose", issued["return"], "--instance", "g", *WHO, "--db", team, status=3).stderr
+
+
+def test_overrule_brings_an_item_back_and_the_audit_shows_it(team: str) -> None:
+    Path("policy.json").write_text(json.dumps({"overseers": ["lead"]}), encoding="utf-8")
+    run("init", "--policy", "policy.json", "--db", team)
+    run("record", "--file", "-", "--db", team, input=json.dumps([{"do": "revoke", "target": "h0", "by": "A2"}]))
+    run("return", *WHO, "--db", team, status=3)
+    restore = ("overrule", "h0", "--grant", "restore", "--reason", "it was right", "--for", "2h", "--db", team)
+    assert "may not overrule" in run(*restore, "--by", "A1", status=1).stderr
+    run(*restore, "--by", "lead")
+    issued = said("return", *WHO, "--db", team)
+    explained = said("explain", issued["return"], "h0", "--db", team)
+    assert (explained["admitted"], explained["overruled"][0]["reason"]) == (True, "revoked")
+
+
+def test_record_takes_texts_files_and_digests_as_sources(team: str) -> None:
+    Path("mail.txt").write_text("Riverside confirms.", encoding="utf-8")
+    digest = said("observe", "Riverside called.", "--by", "A2", "--db", team)["evidence"]
+    done = said("record", "Riverside is booked", "--by", "A2", "--db", team,
+                "--source", "@mail.txt", "--source", digest, "--source", "They wave.")  # fmt: skip
+    assert len(done["evidence"]) == 3
+    assert digest in done["evidence"]
+    run("record", "x", "--source", "@nowhere.txt", "--by", "A2", "--db", team, status=1)
+    Path("binary").write_bytes(b"\xff\xfe\x00")
+    assert "not UTF-8" in run("record", "x", "--source", "@binary", "--by", "A2", "--db", team, status=1).stderr
+
+
+def test_a_refused_record_leaves_no_evidence_behind(team: str) -> None:
+    epoch = said("status", "--db", team)["epoch"]
+    run("record", "x", "--source", "new evidence", "--depends-on", "zz", "--by", "A2", "--db", team, status=1)
+    steps = [{"do": "observe", "text": "x", "by": "A"}, {"do": "revoke", "target": "zz", "by": "A"}]
+    run("record", "--file", "-", "--db", team, status=1, input=json.dumps(steps))
+    assert said("status", "--db", team)["epoch"] == epoch
+
+
+def test_the_same_record_twice_is_one(team: str) -> None:
+    note = ("record", "Noted", "--id", "n", "--by", "A2", "--db", team)
+    assert said(*note)["epoch"] == said(*note)["epoch"]
+    assert "already used" in run("record", "Other", "--id", "n", "--by", "A2", "--db", team, status=1).stderr
+
+
+def test_frontier_and_constraints(team: str) -> None:
+    both = ("--by", "A2", "--source", "said", "--task", "trip", "--db", team)
+    run("record", "Hotel is open", "--kind", "frontier", "--id", "f", "--obligation", "o", *both)
+    run("record", "Be quiet", "--kind", "role_constraint", "--id", "c", "--role", "planner", *both)
+    view = said("return", *WHO, "--db", team)
+    assert view["view_items"] == ["o", "f", "h0"]
+    wrong = run("record", "x", "--kind", "frontier", "--requires", "d", "--obligation", "o", *both, status=1)
+    assert wrong.stderr.startswith("error: progress.required: no such field")
+
+
+@pytest.mark.parametrize("args", [["record"], ["record", "x", "--file", "-"], ["replay"], ["overrule", "x"]])
+def test_usage_errors_have_status_two(args: list[Any], team: str) -> None:
+    run(*args, "--db", team, status=2)

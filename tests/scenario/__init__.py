@@ -1,0 +1,3 @@
+"""Scenarios: reading, playing, refusing."""
+
+from __future__ import annotations
