@@ -1,0 +1,185 @@
+"""Every way in which an answer can be missing or wrong, for every stage: it ends in a failure or an *unsure*."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from readmit.models.endpoint import Endpoint
+from readmit.models.openai_compatible import OpenAICompatible
+from readmit.models.stages.extract import Extraction
+from readmit.models.stages.plan import Plan
+from readmit.models.stages.verify import Verifier
+from readmit.ports.models import Failure, Fault, Usage
+from readmit.records.verdicts import Answer, Pair, Verdict
+from tests.models.scripted import Scripted, reply
+from tests.models.stages.said import STAGES, case, judged
+from tests.models.stand_in import StandIn, cuts, fails, floods, hangs, resets, says
+
+if TYPE_CHECKING:
+    from tests.models.stages.said import Stage
+    from tests.models.stand_in import Play
+
+
+def answers(result: Any) -> bool:
+    """Whether a result says anything that somebody could act on."""
+    match result:
+        case Failure():
+            return False
+        case Verdict(answer=answer):
+            return answer is not Answer.UNSURE
+        case Extraction(items=items):
+            return bool(items)
+        case Plan():
+            return True
+        case tuple():
+            return bool(result)
+        case _:
+            return result.answer is not None
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_good_answer_is_taken(name: str) -> None:
+    stage = STAGES[name]
+    assert answers(stage.run(Scripted(json.dumps(stage.good))))
+
+
+def replaced(value: Any, old: Any, new: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: replaced(inner, old, new) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [replaced(inner, old, new) for inner in value]
+    return new if value == old else value
+
+
+def spoilt(good: dict[str, Any]) -> dict[str, str]:
+    text = json.dumps(good)
+    return {
+        "empty": "",
+        "white space": " \n",
+        "half": text[: len(text) // 2],
+        "prose": "The statement still holds, I am quite sure of that.",
+        "another language": "Die Aussage gilt weiterhin; es gibt keinen Widerspruch.",
+        "null": "null",
+        "a list": f"[{text}]",
+        "an empty object": "{}",
+        "an unknown field": json.dumps(good | {"approved": True}),
+        "a missing field": json.dumps(dict(list(good.items())[1:])),
+        "every field a number": json.dumps(dict.fromkeys(good, 1)),
+        "huge": json.dumps(good) + " " * 70_000,
+        "two objects": text + text,
+        "deeply nested": "[" * 5_000,
+        "not a number": text.replace("0.9", "NaN") if "0.9" in text else "NaN",
+    }
+
+
+SPOILT = sorted(spoilt({}))
+
+
+@pytest.mark.parametrize("fault", SPOILT)
+@pytest.mark.parametrize("name", STAGES)
+def test_an_answer_out_of_form_is_a_failure(name: str, fault: str) -> None:
+    stage = STAGES[name]
+    model = Scripted(spoilt(stage.good)[fault])
+    result = stage.run(model)
+    assert isinstance(result, Failure)
+    assert result.fault in (Fault.MALFORMED, Fault.TOO_LONG)
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_an_answer_in_form_after_one_repair_is_taken(name: str) -> None:
+    stage = STAGES[name]
+    text = json.dumps(stage.good)
+    model = Scripted("not yet", text)
+    if "swapped" in name:
+        model = Scripted("not yet", text, text)
+    assert answers(stage.run(model))
+    assert model.asked[-1].prompt.endswith("+repair")
+
+
+@pytest.mark.parametrize("word", ["Compatible", "valid", "still_valid", "", "invalidates ", "compatible; invalidates"])
+def test_a_wrong_word_is_no_verdict(word: str) -> None:
+    for options in ({}, {"batch_size": 2}):
+        text = judged(word)
+        if options:
+            text = json.dumps({"pairs": [{"pair": 1, "judgment": json.loads(text)}]})
+        (result,) = Verifier(model=Scripted(text), **options).verify([case()])  # type: ignore[arg-type]
+        assert isinstance(result, Failure)
+        assert result.fault is Fault.MALFORMED
+
+
+@pytest.mark.parametrize("fault", list(Fault))
+@pytest.mark.parametrize("name", STAGES)
+def test_what_the_provider_could_not_do_is_passed_on(name: str, fault: Fault) -> None:
+    failure = Failure(fault=fault, message="told so", usage=Usage(stage="x"))
+    assert STAGES[name].run(Scripted(failure)) is failure
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_an_answer_cut_off_at_the_token_limit_is_a_failure(name: str) -> None:
+    text = json.dumps(STAGES[name].good)
+    result = STAGES[name].run(Scripted(reply(text[:-3], complete=False)))
+    assert isinstance(result, Failure)
+    assert "cut off" in result.message
+
+
+@dataclass
+class Wire:
+    play: Play
+    fault: Fault
+
+
+WIRE = {
+    "timeout": Wire(hangs(1.0), Fault.TIMEOUT),
+    "429": Wire(fails(429), Fault.RATE_LIMITED),
+    "500": Wire(fails(500), Fault.UNAVAILABLE),
+    "403": Wire(fails(403), Fault.REFUSED),
+    "half a response": Wire(cuts, Fault.UNAVAILABLE),
+    "reset": Wire(resets, Fault.UNAVAILABLE),
+    "flood": Wire(floods, Fault.TOO_LONG),
+    "truncated JSON": Wire(says('{"premise": "The small'), Fault.MALFORMED),
+    "no content": Wire(says(None), Fault.MALFORMED),
+    "refusal": Wire(says(None, refusal="I cannot help with that."), Fault.REFUSED),
+    "prose": Wire(says("Compatible."), Fault.MALFORMED),
+    "huge": Wire(says("x" * 100_000), Fault.TOO_LONG),
+}
+
+
+def served(stage: Stage, play: Play) -> Any:
+    endpoint = {"deadline": 0.5, "overall": 5.0, "retries": 0}
+    with StandIn(play) as server, OpenAICompatible("m", Endpoint(server.url, **endpoint)) as model:  # type: ignore[arg-type]
+        return stage.run(model)
+
+
+@pytest.mark.parametrize("fault", WIRE)
+@pytest.mark.parametrize("name", STAGES)
+def test_faults_of_a_real_server(name: str, fault: str) -> None:
+    result = served(STAGES[name], WIRE[fault].play)
+    assert isinstance(result, Failure)
+    assert result.fault is WIRE[fault].fault
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_good_answer_of_a_real_server(name: str) -> None:
+    assert answers(served(STAGES[name], says(json.dumps(STAGES[name].good))))
+
+
+def test_one_fault_among_many_loses_only_its_own_pair() -> None:
+    lines = [judged(), judged("compatible"), "gone", judged()]
+    model = Scripted(*lines, "gone again")
+    cases = [case(pair=Pair(item=f"m{number}", evidence="0" * 64)) for number in range(4)]
+    results = Verifier(model=model).verify(cases)
+    assert [type(result) for result in results] == [Verdict, Verdict, Failure, Verdict]
+    assert [result.pair.item for result in results if isinstance(result, Verdict)] == ["m0", "m1", "m3"]
+
+
+@pytest.mark.parametrize("name", [name for name in STAGES if name.startswith(("verify", "extract"))])
+def test_quotes_not_found_leave_nothing_to_act_on(name: str) -> None:
+    stage = STAGES[name]
+    for quote in ("the small meeting room was turned into storage", "in the small meeting room"):
+        spoilt_ = replaced(stage.good, quote, "words that nobody wrote")
+        if spoilt_ != stage.good:
+            assert not answers(stage.run(Scripted(json.dumps(spoilt_))))

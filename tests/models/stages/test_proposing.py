@@ -1,0 +1,105 @@
+"""The stages that propose pairs: premises and implied facts, and the paper's scan."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from readmit.models.stages.imply import IMPLIED, MAX_LINES, PREMISES, implied, lines_key, premises
+from readmit.models.stages.scan import Later, Look, scan
+from readmit.ports.models import Failure, Fault, Usage
+from readmit.records.canonical import digest
+from readmit.records.errors import ModelError
+from tests.models.scripted import Scripted
+from tests.models.stages.said import NEW, OLD
+
+FAILED = Failure(fault=Fault.RATE_LIMITED, message="429", usage=Usage(stage="scan"))
+
+
+def lines(*said: str) -> str:
+    return json.dumps({"lines": said})
+
+
+def test_lines_of_each_text_in_order() -> None:
+    model = Scripted(lines("room: small ", "room: small", "day:\n Thursday"), lines(), FAILED)
+    assert premises(model, ["one", "two", "three"], workspace="w") == [("room: small", "day: Thursday"), (), FAILED]
+    assert [ask.prompt for ask in model.asked] == [PREMISES] * 3
+    assert {ask.workspace for ask in model.asked} == {"w"}
+    assert [name in model.asked[0].user for name in ("one", "two")] == [True, False]
+
+
+def test_the_same_text_is_asked_about_once_and_a_blank_one_never() -> None:
+    model = Scripted(lines("a: b"))
+    assert implied(model, [NEW, " \n", NEW]) == [("a: b",), (), ("a: b",)]
+    assert len(model.asked) == 1
+    assert model.asked[0].prompt == IMPLIED
+
+
+def test_no_more_lines_than_allowed() -> None:
+    (found,) = implied(Scripted(lines(*(f"aspect {number}: x" for number in range(20)))), [NEW])
+    assert isinstance(found, tuple)
+    assert len(found) == MAX_LINES
+
+
+def test_a_long_text_is_read_in_pieces_and_fails_with_any_of_them() -> None:
+    text = "A sentence of some length. " * 20
+    model = Scripted(lines("a: 1"), lines("b: 2", "a: 1"), lines("c: 3"))
+    assert implied(model, [text], max_chars=200) == [("a: 1", "b: 2", "c: 3")]
+    assert implied(Scripted(lines("a: 1"), FAILED), [text], max_chars=300) == [FAILED]
+
+
+def test_stored_lines_are_found_by_model_prompt_text_and_workspace() -> None:
+    keys = {
+        lines_key("m", PREMISES, OLD),
+        lines_key("n", PREMISES, OLD),
+        lines_key("m", IMPLIED, OLD),
+        lines_key("m", PREMISES, NEW),
+        lines_key("m", PREMISES, OLD, workspace="w"),
+    }
+    assert len(keys) == 5
+
+
+def look(*texts: str) -> Look:
+    return Look(item="m", text=OLD, later=tuple(Later(evidence=digest(text), text=text) for text in texts))
+
+
+def labels(**said: bool) -> str:
+    return json.dumps({"labels": [{"observation": int(name[1:]), "may_change": value} for name, value in said.items()]})
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        (labels(o1=False, o2=True, o3=False), ["b"]),
+        (labels(o1=False, o2=False, o3=False), []),
+        (labels(o1=False), ["b", "c"]),
+        (labels(), ["a", "b", "c"]),
+        (labels(o7=False, o0=False), ["a", "b", "c"]),
+        ('{"labels": [{"observation": 1, "may_change": false}, {"observation": 1, "may_change": true}]}', list("abc")),
+    ],
+)
+def test_what_is_not_cleared_is_proposed(said: str, named: list[str]) -> None:
+    (found,) = scan(Scripted(said), [look("a", "b", "c")])
+    assert isinstance(found, tuple)
+    assert [pair.evidence for pair in found] == [digest(text) for text in named]
+
+
+def test_observations_that_do_not_fit_go_into_further_requests() -> None:
+    model = Scripted(labels(o1=False, o2=True), labels(o1=False))
+    one, two, three, four = ("x" * 100, "y" * 100, "z" * 150, "w" * 5_000)
+    (found,) = scan(model, [look(one, two, three, four)], max_chars=len(OLD) + 200)
+    assert isinstance(found, tuple)
+    assert [pair.evidence for pair in found] == [digest(two), digest(four)], "what cannot be shown is proposed"
+    assert len(model.asked) == 2
+    assert "w" * 5_000 not in model.asked[0].user + model.asked[1].user
+
+
+def test_one_failed_request_fails_its_look_only() -> None:
+    model = Scripted(FAILED, labels(o1=False))
+    assert scan(model, [look("a"), look("b")]) == [FAILED, ()]
+
+
+def test_at_most_four_observations() -> None:
+    with pytest.raises(ModelError, match="at most 4"):
+        scan(Scripted("x"), [look("a", "b", "c", "d", "e")])
