@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
+    from readmit.ports.backend import SourceLedger
     from readmit.ports.derived import Derived
+    from readmit.ports.memories import Memories
     from readmit.records.events import Draft, Event, EventKind
     from readmit.records.identity import Identity
     from readmit.records.items import Item
@@ -87,6 +89,14 @@ class Log(Protocol):
     @property
     def derived(self) -> Derived:
         """What models and embedders made of the texts of the same workspace."""
+
+    @property
+    def sources(self) -> SourceLedger:
+        """What the records of memory backends were formed from."""
+
+    @property
+    def memories(self) -> Memories:
+        """The records of the reference memory store."""
 
     def atomic(self) -> AbstractContextManager[None]:
         """All or nothing, durable when the outermost ends."""

@@ -103,6 +103,44 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (ws, kind, maker, source)
     ) WITHOUT ROWID;
     """,
+    # Memory backends: which sources each native record was formed from, and the reference store.
+    """
+    CREATE TABLE source (
+        ws INTEGER NOT NULL, backend TEXT NOT NULL, record TEXT NOT NULL, body BLOB NOT NULL,
+        PRIMARY KEY (ws, backend, record)
+    ) WITHOUT ROWID;
+    CREATE TABLE source_evidence (
+        ws INTEGER NOT NULL, backend TEXT NOT NULL, record TEXT NOT NULL, digest TEXT NOT NULL,
+        PRIMARY KEY (ws, backend, record, digest)
+    ) WITHOUT ROWID;
+    CREATE TABLE source_version (
+        ws INTEGER NOT NULL, backend TEXT NOT NULL, version INTEGER NOT NULL,
+        PRIMARY KEY (ws, backend)
+    ) WITHOUT ROWID;
+    CREATE INDEX binding_of_evidence ON binding (ws, evidence);
+    CREATE TABLE memory (
+        seq INTEGER PRIMARY KEY,
+        ws INTEGER NOT NULL, store TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL,
+        owner TEXT NOT NULL, text TEXT NOT NULL, key TEXT NOT NULL, at TEXT NOT NULL,
+        UNIQUE (ws, store, id)
+    );
+    CREATE TABLE memory_version (
+        ws INTEGER NOT NULL, store TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL,
+        text TEXT, at TEXT NOT NULL,
+        PRIMARY KEY (ws, store, id, version)
+    ) WITHOUT ROWID;
+    CREATE TABLE memory_term (
+        ws INTEGER NOT NULL, store TEXT NOT NULL, term TEXT NOT NULL, seq INTEGER NOT NULL,
+        owner TEXT NOT NULL, count INTEGER NOT NULL, length INTEGER NOT NULL,
+        PRIMARY KEY (ws, store, term, seq)
+    ) WITHOUT ROWID;
+    CREATE INDEX memory_term_of ON memory_term (seq);
+    CREATE TABLE memory_store (
+        ws INTEGER NOT NULL, store TEXT NOT NULL, version INTEGER NOT NULL,
+        records INTEGER NOT NULL, length INTEGER NOT NULL,
+        PRIMARY KEY (ws, store)
+    ) WITHOUT ROWID;
+    """,
 )
 
 # The log and the audit are append-only, for other programs on the same file too.

@@ -20,6 +20,8 @@ from readmit.records.snapshot import Sighting
 from readmit.store.audit import AuditTrail
 from readmit.store.connection import Connection
 from readmit.store.derived import DerivedTexts
+from readmit.store.ledger import SqliteLedger
+from readmit.store.memories import SqliteMemories
 from readmit.store.reach import ANY, OBSERVATION, STATE, Row, keys_of, rows_of
 from readmit.store.schema import SHIFT
 
@@ -59,6 +61,8 @@ class SqliteLog:
         self._base = self._ws << SHIFT
         self.audit = AuditTrail(self.connection, self._ws)
         self.derived = DerivedTexts(self.connection, self._ws)
+        self.sources = SqliteLedger(self.connection, self._ws)
+        self.memories = SqliteMemories(self.connection, self._ws)
 
     def _enroll(self, workspace: str) -> int:
         query = "SELECT ws FROM workspace WHERE name = ?"

@@ -1,0 +1,124 @@
+"""Which native records a returned agent may read. Pure.
+
+A record is in only if *all* the items it was formed from are in: members of the exposed Return View that still pass
+the gates. Evidence stands for every item that rests on it, because a text formed from it may tell any of them. A
+record whose sources are unknown, whose text is not the one that was bound, whose writer the policy does not accept,
+or that lies in someone else's private bank is out. Where the search ranked it does not matter.
+
+The set of items is the view's, not everything eligible: what the view leaves out as not needed, memory must not
+bring back in. Whoever wants a whole store back asks for a view that holds it: ``Policy(fill=True)`` and budgets to
+match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.ports.backend import TEAM, Binding, Entry, NativeId
+from readmit.records.base import Id, Record
+from readmit.records.canonical import digest_of
+from readmit.records.reasons import Reason, State, state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Ground(msgspec.Struct, frozen=True, kw_only=True):
+    """What records are judged against."""
+
+    admitted: AbstractSet[str]
+    """Items of the exposed view that still pass the gates."""
+    reader: str
+    """The returned principal."""
+    carriers: Mapping[str, frozenset[str]] = {}
+    """Evidence digest → the items that rest on it."""
+    writers: AbstractSet[str] = frozenset()
+    """Principals whose records count. Empty: everyone's, as in the policy."""
+    reasons: Mapping[str, tuple[Reason, ...]] = {}
+    """For the operator's report: why items are out."""
+
+
+class Standing(Record, kw_only=True):
+    """What became of one native record. For the operator and the audit, never for the agent."""
+
+    record: NativeId
+    state: State
+    reasons: tuple[Reason, ...]
+    sources: tuple[Id, ...] = ()
+    """The items that keep it out; for an admitted record, those it was formed from."""
+    conservative: bool = False
+    """Whether a source is only known conservatively."""
+
+    @property
+    def admitted(self) -> bool:
+        return self.state is State.ADMITTED
+
+
+def items_of(bindings: Iterable[Binding], carriers: Mapping[str, frozenset[str]]) -> frozenset[str] | None:
+    """The items that bindings stand for, or ``None`` if some of them are unknown."""
+    found: set[str] = set()
+    for one in bindings:
+        if one.of == "item":
+            found.add(one.ref)
+        elif carried := carriers.get(one.ref):
+            found |= carried
+        else:
+            return None
+    return frozenset(found) or None
+
+
+def admissible(entry: Entry, ground: Ground) -> bool:
+    """Whether a bound record is in, as far as it can be told without its text."""
+    if entry.owner not in (TEAM, ground.reader) or (ground.writers and entry.by not in ground.writers):
+        return False
+    items = items_of(entry.bindings, ground.carriers)
+    return items is not None and items <= ground.admitted
+
+
+def unaltered(entry: Entry, text: str) -> bool:
+    """Whether a text is the one that was bound."""
+    return text_digest(text) == entry.text
+
+
+def text_digest(text: str) -> str:
+    """What the ledger keeps of a record's text. A text that UTF-8 cannot carry has no digest that matches one."""
+    return digest_of(text.encode("utf-8", "backslashreplace"))
+
+
+def standing(record: str, text: str, entry: Entry | None, ground: Ground) -> Standing:
+    """A record with every reason that holds."""
+    if entry is None:
+        return Standing(record=record, state=State.UNPROVEN, reasons=(Reason.SOURCE_UNKNOWN,))
+    reasons: list[Reason] = []
+    if entry.owner not in (TEAM, ground.reader):
+        reasons.append(Reason.OTHER_OWNER)
+    if ground.writers and entry.by not in ground.writers:
+        reasons.append(Reason.WRITER_NOT_ALLOWED)
+    if not unaltered(entry, text):
+        reasons.append(Reason.RECORD_ALTERED)
+    items = items_of(entry.bindings, ground.carriers)
+    missing = sorted((items or frozenset()) - ground.admitted)
+    conservative = any(one.precision == "conservative" for one in entry.bindings)
+    if items is None:
+        reasons.append(Reason.SOURCE_UNKNOWN)
+    elif missing:
+        # The sources' own reasons say more than "not admitted", so the state is theirs.
+        why = [reason for name in missing for reason in ground.reasons.get(name, ())]
+        state = state_of((*reasons, *why)) if why else state_of((*reasons, Reason.SOURCE_NOT_ADMITTED))
+        told = tuple(dict.fromkeys((*reasons, Reason.SOURCE_NOT_ADMITTED, *why)))
+        return Standing(record=record, state=state, reasons=told, sources=tuple(missing), conservative=conservative)
+    if reasons:
+        return Standing(
+            record=record, state=state_of(tuple(reasons)), reasons=tuple(reasons), conservative=conservative
+        )
+    return Standing(
+        record=record,
+        state=State.ADMITTED,
+        reasons=(Reason.SOURCES_ADMITTED,),
+        sources=tuple(sorted(items or ())),
+        conservative=conservative,
+    )

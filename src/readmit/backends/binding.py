@@ -1,0 +1,151 @@
+"""Write to a memory store and keep the ledger in step.
+
+The store is written first. If the process dies in between, the record has no entry or an entry for another text,
+and both keep it out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.backends.admission import text_digest, unaltered
+from readmit.ports.backend import TEAM, Binding, Change, Entry, Material, Precision, Stored
+from readmit.records.canonical import checked, decode, digest
+from readmit.records.errors import BackendError, RecordError, UnknownError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from readmit.ports.backend import MemoryBackend, SourceLedger
+
+
+class Archived(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An exported record and its ledger entry."""
+
+    record: Stored
+    entry: Entry | None = None
+
+
+class BoundBackend:
+    """A memory store with the ledger that says what its records were formed from."""
+
+    def __init__(self, backend: MemoryBackend, ledger: SourceLedger) -> None:
+        self.backend = backend
+        self.ledger = ledger
+
+    def form(
+        self, text: str, sources: Sequence[Binding], *, by: str, owner: str = TEAM, verbatim: bool = False
+    ) -> tuple[str, ...]:
+        """Form memories from one text. Returns the ids of the records that hold something of it."""
+        self.check(sources)
+        material = Material(text=text, key=source_key(sources), owner=owner, verbatim=verbatim)
+        return self._file(self.backend.form(checked(material, what="material")), sources, by=by)
+
+    def update(self, record: str, text: str, sources: Sequence[Binding], *, by: str) -> tuple[str, ...]:
+        """Give a record another text with its own sources."""
+        self.check(sources)
+        return self._file(self.backend.update(record, text), sources, by=by)
+
+    def delete(self, record: str) -> None:
+        self.backend.delete(record)
+        self.ledger.write(self.backend.name, (), drop=(record,))
+
+    def bind(self, records: Iterable[tuple[Stored, Sequence[Binding]]], *, by: str) -> None:
+        """File sources for records that are there already, with the texts that they have now."""
+        entries = []
+        for record, sources in records:
+            self.check(sources)
+            entries.append(_entry(record, tuple(sources), by))
+        self.ledger.write(self.backend.name, entries)
+
+    def export(self) -> Iterator[Archived]:
+        """Every record of the store with its entry, fit for ``load``."""
+        entries = self.ledger.entries(self.backend.name)
+        for record in self.backend.export():
+            yield Archived(record=record, entry=entries.get(record.id))
+
+    def load(self, archive: Sequence[Archived]) -> tuple[str, ...]:
+        """Take exported records in without forming them again.
+
+        The archive is believed as the ledger is, so it must be kept like the workspace's file. A record whose text is
+        not the one that its entry was made for stays unbound.
+        """
+        held = [
+            one.entry if one.entry is not None and unaltered(one.entry, one.record.text) else None for one in archive
+        ]
+        self._known(dict.fromkeys(binding for entry in held if entry is not None for binding in entry.bindings))
+        ids = tuple(self.backend.load([one.record for one in archive]))
+        if len(ids) != len(archive):
+            raise BackendError(f"{self.backend.name}: took in {len(ids)} of {len(archive)} records; none is bound")
+        entries = [
+            msgspec.structs.replace(entry, record=name)
+            for entry, name in zip(held, ids, strict=True)
+            if entry is not None
+        ]
+        self.ledger.write(self.backend.name, entries)
+        return ids
+
+    def check(self, sources: Sequence[Binding]) -> None:
+        """Refuse sources that could never admit a record: none, or some that are not in the workspace."""
+        if not sources:
+            raise RecordError("sources: name at least one item or evidence that the text comes from")
+        self._known(sources)
+
+    def _known(self, sources: Iterable[Binding]) -> None:
+        for one in self.ledger.lacking(sources):
+            raise UnknownError(
+                f"sources: no {one.of} {one.ref!r} in workspace {self.backend.workspace!r}; record it first"
+            )
+
+    def _file(self, changes: Sequence[Change], sources: Sequence[Binding], *, by: str) -> tuple[str, ...]:
+        entries: dict[str, Entry] = {}
+        dropped: dict[str, None] = {}
+        for change in changes:
+            record = change.record
+            if change.kind == "deleted":
+                entries.pop(record.id, None)
+                dropped[record.id] = None
+                continue
+            bindings = tuple(sources)
+            if change.precision is Precision.CONSERVATIVE or change.kind == "merged":
+                bindings = tuple(map(conservative, bindings))
+            if change.kind == "merged":
+                before = entries.get(record.id) or self.ledger.entry(self.backend.name, record.id)
+                # What was in it before is unknown: so is what is in it now.
+                bindings = () if before is None or not before.bindings else union(before.bindings, bindings)
+            entries[record.id] = _entry(record, bindings, by)
+        self.ledger.write(self.backend.name, tuple(entries.values()), drop=tuple(dropped))
+        return tuple(entries)
+
+
+def union(before: Sequence[Binding], after: Sequence[Binding]) -> tuple[Binding, ...]:
+    """The sources of a merged record. None is exact any more: which of them its words came from cannot be told."""
+    return tuple(dict.fromkeys(map(conservative, (*before, *after))))
+
+
+def conservative(binding: Binding) -> Binding:
+    """The same source, no longer taken for the only one."""
+    return msgspec.structs.replace(binding, precision=Precision.CONSERVATIVE)
+
+
+def source_key(sources: Sequence[Binding]) -> str:
+    """A short name for a set of sources, fit for a store's metadata."""
+    return digest(sorted(f"{one.of}:{one.ref}" for one in sources))[:32]
+
+
+def bindings(items: Sequence[str] = (), evidence: Sequence[str] = ()) -> tuple[Binding, ...]:
+    """Exact bindings to items and evidence."""
+    named = [Binding(of="item", ref=one) for one in items] + [Binding(of="evidence", ref=one) for one in evidence]
+    return tuple(checked(one, what="sources") for one in dict.fromkeys(named))
+
+
+def read_archive(lines: Iterable[bytes | str]) -> list[Archived]:
+    """An archive from its JSON lines."""
+    return [decode(line, Archived, what=f"line {number}") for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _entry(record: Stored, sources: tuple[Binding, ...], by: str) -> Entry:
+    entry = Entry(record=record.id, text=text_digest(record.text), bindings=sources, by=by, owner=record.owner)
+    return checked(entry, what="ledger entry")

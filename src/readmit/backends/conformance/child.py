@@ -1,0 +1,30 @@
+"""A process that opens a backend, forms one memory, says so, and waits to be killed.
+
+python -m readmit.backends.conformance.child MODULE:FUNCTION DATABASE FOLDER
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from pathlib import Path
+
+from readmit.backends.conformance.team import KNOWN, Journey
+from readmit.workspace.memory import Memory
+
+
+def main(opener: str, database: str, folder: str) -> None:
+    """Open, form, tell, wait."""
+    module, _, name = opener.partition(":")
+    journey = Journey(Path(database))
+    memory = Memory(journey.team, getattr(importlib.import_module(module), name)(journey.team, Path(folder)))
+    text = KNOWN["valid"][1]
+    (record,) = memory.form(text, sources=[journey.items["valid"]], by="scout", verbatim=True)
+    sys.stdout.write(f"{record}\n")
+    sys.stdout.flush()
+    time.sleep(600)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

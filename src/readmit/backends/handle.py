@@ -1,0 +1,168 @@
+"""What a returned agent gets instead of a memory store: search, listing and writing, all through its view.
+
+The store itself is not an attribute of the handle, nor of anything that the handle's attributes lead to. That keeps
+an agent's tools from reaching around the view by accident or by a clever prompt. It is not a sandbox: code that runs
+in the same process can always read its memory, so an agent that runs code of its own belongs behind the server.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NoReturn
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from readmit.backends.admission import Ground, admissible, unaltered
+from readmit.backends.binding import BoundBackend, bindings, union
+from readmit.ports.backend import TEAM, Entry, Hit
+from readmit.records.errors import NotAllowedError, RecordError, UnknownError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from readmit.ports.backend import Binding
+
+MOST = 1_000
+"""Most records that one search hands over."""
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """The records that a view opens, at one state of the ledger and one ground."""
+
+    ground: Ground
+    entries: Mapping[str, Entry]
+    """Those that are in, by record."""
+    known: int
+    """How many records the ledger knows of."""
+
+
+class Gate:
+    """Between one returned agent and one memory store. Held by the module, never by the handle."""
+
+    def __init__(self, bound: BoundBackend, ground: Callable[[], Ground], note: Callable[[Opened], None]) -> None:
+        """``ground`` gives the view's standing items now, or raises; ``note`` commits to the audit what is opened."""
+        self.bound = bound
+        self._ground = ground
+        self._note = note
+        self._lock = threading.Lock()
+        self._judged: tuple[int, int, Opened, Ground] | None = None
+
+    def opened(self) -> Opened:
+        """What may be read now. Judged again whenever the ledger or the ground moved."""
+        ledger, name = self.bound.ledger, self.bound.backend.name
+        with self._lock:
+            ground, version = self._ground(), ledger.version(name)
+            if self._judged is not None and self._judged[:2] == (id(ground), version):
+                return self._judged[2]
+            entries = ledger.entries(name)
+            carried = msgspec.structs.replace(ground, carriers=ledger.carriers(name))
+            inside = {record: entry for record, entry in entries.items() if admissible(entry, carried)}
+            opened = Opened(carried, inside, len(entries))
+            self._note(opened)
+            # The ground is kept, so that its identity is not given to another one.
+            self._judged = id(ground), version, opened, ground
+            return opened
+
+    def search(self, query: str, limit: int) -> tuple[Hit, ...]:
+        """The store's own ranking without the records that are out."""
+        opened = self.opened()
+        if not opened.entries:
+            return ()
+        return filtered_search(
+            self.bound, opened.entries, query, limit=limit, reader=opened.ground.reader, of=opened.known
+        )
+
+
+def filtered_search(
+    bound: BoundBackend, inside: Mapping[str, Entry], query: str, *, limit: int, reader: str, of: int
+) -> tuple[Hit, ...]:
+    """Ask the store for as many as will do, leave out what is out, and ask for more if that was too few."""
+    # As many more as there are records outside, and some to spare: mostly the first answer is enough.
+    wanted = limit + limit * max(0, of - len(inside)) // max(1, len(inside)) + 4
+    while True:
+        found = bound.backend.search(query, limit=wanted, reader=reader, among=inside.keys())
+        hits = [
+            Hit(id=hit.id, text=hit.text, score=hit.score, bindings=entry.bindings)
+            for hit in found
+            if (entry := inside.get(hit.id)) is not None and unaltered(entry, hit.text)
+        ]
+        if len(hits) >= limit or len(found) < wanted:
+            return tuple(hits[:limit])
+        wanted *= 4
+
+
+_gates: WeakKeyDictionary[ReturnedMemory, Gate] = WeakKeyDictionary()
+
+
+class ReturnedMemory:
+    """A memory store as one returned agent may use it: the team's records and its own private bank, through its view.
+
+    What was admitted at exposure can only shrink: a record is withheld from the moment an item behind it falls. To
+    gain something, return again.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def __init__(self, gate: Gate) -> None:
+        _gates[self] = gate
+
+    def search(self, query: str, *, limit: int = 10) -> tuple[Hit, ...]:
+        """The nearest records, in the store's own order, with its own scores."""
+        if not 1 <= limit <= MOST:
+            raise RecordError(f"limit: {limit} must lie between 1 and {MOST}")
+        return _gates[self].search(query, limit)
+
+    def records(self) -> tuple[Hit, ...]:
+        """Everything that the view opens, without a ranking."""
+        gate = _gates[self]
+        inside = gate.opened().entries
+        return tuple(
+            Hit(id=record.id, text=record.text, score=0.0, bindings=entry.bindings)
+            for record in gate.bound.backend.records()
+            if (entry := inside.get(record.id)) is not None and unaltered(entry, record.text)
+        )
+
+    def remember(
+        self, text: str, *, sources: Sequence[str], team: bool = False, verbatim: bool = True
+    ) -> tuple[str, ...]:
+        """Keep a text that comes from these items of the view, in the private bank or for the team."""
+        gate = _gates[self]
+        ground = gate.opened().ground
+        owner = TEAM if team else ground.reader
+        return gate.bound.form(text, _within(sources, ground), by=ground.reader, owner=owner, verbatim=verbatim)
+
+    def revise(self, record: str, text: str, *, sources: Sequence[str] = ()) -> tuple[str, ...]:
+        """Change a record of one's own. Its former sources stay: the new text may still tell of them."""
+        gate = _gates[self]
+        entry = self._own(gate, record)
+        named = _within(sources, gate.opened().ground) if sources else ()
+        kept: tuple[Binding, ...] = union(entry.bindings, named)
+        return gate.bound.update(record, text, kept, by=entry.by)
+
+    def forget(self, record: str) -> None:
+        """Delete a record of one's own."""
+        gate = _gates[self]
+        self._own(gate, record)
+        gate.bound.delete(record)
+
+    def _own(self, gate: Gate, record: str) -> Entry:
+        opened = gate.opened()
+        entry = opened.entries.get(record)
+        if entry is None:
+            # One message for what does not exist and what is withheld: neither is this agent's to know.
+            raise UnknownError(f"record {record!r} is not among those that this view opens")
+        if entry.by != opened.ground.reader:
+            raise NotAllowedError(f"record {record!r} was written by someone else; record a correction instead")
+        return entry
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a returned agent's memory cannot be copied or sent elsewhere; return again there")
+
+
+def _within(sources: Sequence[str], ground: Ground) -> tuple[Binding, ...]:
+    outside = [one for one in sources if one not in ground.admitted]
+    if outside or not sources:
+        raise RecordError(f"sources: name items of the view that the text comes from; not in it: {outside}")
+    return bindings(items=sources)

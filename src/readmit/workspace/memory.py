@@ -1,0 +1,273 @@
+"""A memory store under a workspace: form and bind on the operator's side, hand out handles on the agent's.
+
+    memory = Memory(trip, ScopedMem(trip.log.memories, trip.name))
+    memory.form("Sunrise Hotel is booked", sources=[h0], by="A2")
+    ...
+    handle = memory.returned(planner.come_back().expose())
+    handle.search("where do we sleep?")
+
+The handle is built from an exposed bundle, and the bundle's items are the ones whose memories it opens.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.backends.admission import Ground, Standing, standing
+from readmit.backends.binding import BoundBackend, bindings, conservative
+from readmit.backends.handle import Gate, ReturnedMemory
+from readmit.cycle import examine
+from readmit.ports.backend import TEAM
+from readmit.records.base import Count, Digest, Id, Name, Record
+from readmit.records.canonical import canonical, digest
+from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, UnknownError
+from readmit.records.events import Close, EventKind, Exposed, Overrule
+from readmit.seal.view import contents
+from readmit.workspace.exposing import checkpoint_named
+from readmit.workspace.history import recorded
+from readmit.workspace.loading import snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from readmit.backends.binding import Archived
+    from readmit.backends.handle import Opened
+    from readmit.ports.backend import Binding, MemoryBackend, Stored
+    from readmit.records.reasons import Reason
+    from readmit.records.snapshot import Snapshot
+    from readmit.workspace.exposing import Bundle
+    from readmit.workspace.workspace import Workspace
+
+
+class MemoryOpened(Record, kw_only=True):
+    """Audit entry: which native records a returned agent could read from here on."""
+
+    backend: Name
+    instance: Id
+    records: Count
+    withheld: Count
+    digest: Digest
+    """Over the readable records and the digests of their texts, in order of their ids."""
+
+
+class Adoption(msgspec.Struct, frozen=True):
+    """What adopting did, and what it cannot prove."""
+
+    bound: tuple[str, ...]
+    """Records that now have sources, conservatively: on the word of whoever adopted them."""
+    unproven: tuple[str, ...]
+    """Records without a source. They stay out of every view."""
+
+
+class Memory:
+    """One memory store in one workspace. For the operator: every method sees everything."""
+
+    def __init__(self, workspace: Workspace, backend: MemoryBackend) -> None:
+        if backend.workspace != workspace.name:
+            raise BackendError(
+                f"{backend.name} serves workspace {backend.workspace!r}, not {workspace.name!r}; open it for this one"
+            )
+        self._workspace = workspace
+        self._bound = BoundBackend(backend, workspace.log.sources)
+
+    @property
+    def backend(self) -> MemoryBackend:
+        """The store itself."""
+        return self._bound.backend
+
+    def form(
+        self,
+        text: str,
+        *,
+        by: str,
+        sources: Sequence[str] = (),
+        evidence: Sequence[str] = (),
+        owner: str = TEAM,
+        verbatim: bool = False,
+    ) -> tuple[str, ...]:
+        """Form memories from a text that comes from items (``sources``) or from observations (``evidence``).
+
+        Exact binding needs one source per call. Returns the ids of the records.
+        """
+        self._allowed(by)
+        return self._bound.form(text, bindings(sources, evidence), by=by, owner=owner, verbatim=verbatim)
+
+    def observe(self, evidence: str, *, owner: str = TEAM, verbatim: bool = False) -> tuple[str, ...]:
+        """Form memories from an observation of the log, bound to it."""
+        event = self._workspace.log.evidence(evidence)
+        text = event.payload.text  # type: ignore[union-attr]  # filed under its digest: it is evidence
+        return self._bound.form(text, bindings(evidence=[evidence]), by=event.by, owner=owner, verbatim=verbatim)
+
+    def update(
+        self, record: str, text: str, *, by: str, sources: Sequence[str] = (), evidence: Sequence[str] = ()
+    ) -> tuple[str, ...]:
+        """Give a record another text. Name every source that the new text still tells of."""
+        self._allowed(by)
+        return self._bound.update(record, text, bindings(sources, evidence), by=by)
+
+    def delete(self, record: str) -> None:
+        """Remove a record and what is known about its sources."""
+        self._bound.delete(record)
+
+    def adopt(self, claims: Mapping[str, Sequence[str]], *, by: str) -> Adoption:
+        """Bind records that the store held before readmit came, by claims: record → items it may come from.
+
+        A claim is not proof, so the binding is conservative; it holds for the text that the record has now. Records
+        without a claim, and claims without a record, are told.
+        """
+        self._allowed(by)
+        held = {record.id: record for record in self.backend.records()}
+        strangers = sorted(set(claims) - set(held))
+        if strangers:
+            raise UnknownError(f"claims: {self.backend.name} has no record {strangers[0]!r}; list them with records()")
+        bound = [(held[name], tuple(map(conservative, bindings(items)))) for name, items in claims.items() if items]
+        self._bound.bind(bound, by=by)
+        known = self._bound.ledger.entries(self.backend.name)
+        return Adoption(tuple(record.id for record, _ in bound), tuple(name for name in held if name not in known))
+
+    def records(self) -> Iterator[tuple[Stored, tuple[Binding, ...]]]:
+        """Every record of the store, with its sources."""
+        entries = self._bound.ledger.entries(self.backend.name)
+        for record in self.backend.records():
+            yield record, entries[record.id].bindings if record.id in entries else ()
+
+    def export(self) -> Iterator[Archived]:
+        """Every record with its ledger entry, fit for ``load``."""
+        return self._bound.export()
+
+    def load(self, archive: Sequence[Archived]) -> tuple[str, ...]:
+        """Take exported records in without forming them again."""
+        return self._bound.load(archive)
+
+    def review(self, return_id: str) -> tuple[Standing, ...]:
+        """What an admitted return opens and withholds of this store, and why. For the operator."""
+        decision = self._workspace.decision(return_id)
+        admitted = frozenset(one.id for one in decision.view.items) if decision.view is not None else frozenset()
+        returned, _ = recorded(self._workspace.log, return_id)
+        why: dict[str, tuple[Reason, ...]] = {
+            one.item: one.reasons for one in self._workspace.dispositions(return_id) if not one.admitted
+        }
+        return self.standings(
+            Ground(
+                admitted=admitted,
+                reader=returned.request.identity.principal,
+                writers=frozenset(returned.request.policy.writers),
+                reasons=why,
+            )
+        )
+
+    def standings(self, ground: Ground) -> tuple[Standing, ...]:
+        """Every record of the store against a ground."""
+        entries = self._bound.ledger.entries(self.backend.name)
+        carried = msgspec.structs.replace(ground, carriers=self._bound.ledger.carriers(self.backend.name))
+        return tuple(
+            standing(record.id, record.text, entries.get(record.id), carried) for record in self.backend.records()
+        )
+
+    def returned(self, bundle: Bundle) -> ReturnedMemory:
+        """The handle of the agent that received this bundle."""
+        noted = ""
+
+        def note(opened: Opened) -> None:
+            nonlocal noted
+            texts = [(record, opened.entries[record].text) for record in sorted(opened.entries)]
+            entry = MemoryOpened(
+                backend=self.backend.name,
+                instance=bundle.view.instance,
+                records=len(texts),
+                withheld=opened.known - len(texts),
+                digest=digest(texts),
+            )
+            if entry.digest != noted:
+                self._workspace.log.audit.append(bundle.view.return_id, [("memory", "", canonical(entry))])
+                noted = entry.digest
+
+        gate = Gate(self._bound, StandingView(self._workspace, bundle), note)
+        gate.opened()
+        return ReturnedMemory(gate)
+
+    def close(self) -> None:
+        self.backend.close()
+
+    def _allowed(self, by: str) -> None:
+        writers = self._workspace.policy.writers
+        if writers and by not in writers:
+            raise NotAllowedError(
+                f"by: {by!r} is not among the policy's writers, so nothing it forms could be admitted"
+            )
+
+
+class StandingView:
+    """Which items of an exposed view still pass the gates, judged again when the log moves or a validity ends."""
+
+    def __init__(self, workspace: Workspace, bundle: Bundle) -> None:
+        self._workspace = workspace
+        self._view = bundle.view
+        exposed = workspace.log.named(f"expose:{bundle.view.return_id}")
+        decision = workspace.decision(bundle.view.return_id)
+        if (
+            exposed is None
+            or not isinstance(exposed.payload, Exposed)
+            or exposed.payload.instance != bundle.view.instance
+            or decision.view != bundle.view
+        ):
+            raise QuarantineError("this bundle was not exposed by this workspace; expose the return's own view")
+        contents(bundle.view, bundle.items, bundle.experiences)
+        self._exposed = exposed.epoch
+        self._ground: Ground | None = None
+        self._epoch = -1
+        self._until: datetime | None = None
+
+    def __call__(self) -> Ground:
+        """The ground to judge records on; the same object as long as nothing changed."""
+        log, now = self._workspace.log, self._workspace.now()
+        with log.reading():
+            moved = log.head != self._epoch or (self._until is not None and now >= self._until)
+            if self._ground is None or moved or now < self._judged:
+                self._refuse_departed()
+                self._judge(now)
+        assert self._ground is not None  # noqa: S101 - set by _judge, for the type checker
+        return self._ground
+
+    def _refuse_departed(self) -> None:
+        agent, log = self._view.identity.agent, self._workspace.log
+        departure = log.latest(EventKind.DEPART, agent)
+        newest = log.latest(EventKind.RETURN, agent)
+        if (departure is not None and departure.epoch > self._exposed) or (
+            newest is not None and newest.id != f"return:{self._view.return_id}"
+        ):
+            raise QuarantineError(
+                f"{self._view.identity.principal!r} has departed or returned since: use the memory of its last return"
+            )
+
+    def _judge(self, now: datetime) -> None:
+        log, policy = self._workspace.log, self._workspace.policy
+        returned, _ = recorded(log, self._view.return_id)
+        departed = checkpoint_named(log, returned.request.checkpoint)
+        head = log.head
+        state = snapshot(log, departed, self._view.identity, epoch=head, purpose=self._view.purpose, now=now)
+        eligible = examine(state, policy).gated.eligible if state.intact else {}
+        still = frozenset(
+            one.id for one in self._view.items if one.id in eligible and eligible[one.id].digest == one.digest
+        )
+        # Another object each time: also an event about other matters may change what evidence stands for.
+        self._ground = Ground(admitted=still, reader=self._view.identity.principal, writers=frozenset(policy.writers))
+        self._epoch, self._judged, self._until = head, now, _next_turn(state, now)
+
+
+def _next_turn(state: Snapshot, now: datetime) -> datetime | None:
+    """The next moment at which time alone changes what holds."""
+    turns: list[datetime] = []
+    for held in (*state.state.held.values(), *state.background.held.values()):
+        turns += [moment for moment in (held.item.valid.start, held.item.valid.end) if moment is not None]
+        for mark in held.marks:
+            turns.append(mark.at)
+            if isinstance(mark.payload, Close):
+                turns.append(mark.payload.end)
+            elif isinstance(mark.payload, Overrule):
+                turns.append(mark.payload.expires)
+    turns += [event.at for event in (*state.state.rebases, *state.background.rebases)]
+    return min((turn for turn in turns if turn > now), default=None)

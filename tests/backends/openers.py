@@ -1,0 +1,21 @@
+"""How the conformance tests open each backend. At module level: a child process opens them by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.backends.scopedmem import ScopedMem
+from readmit.models.embedders import Lexical
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from readmit import Workspace
+
+
+def open_scopedmem(team: Workspace, folder: Path) -> ScopedMem:
+    return ScopedMem(team.log.memories, team.name, store=folder.name)
+
+
+def open_scopedmem_with_embedder(team: Workspace, folder: Path) -> ScopedMem:
+    return ScopedMem(team.log.memories, team.name, store=folder.name, embedder=Lexical())
