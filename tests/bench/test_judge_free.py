@@ -53,7 +53,7 @@ def test_the_simple_methods_on_the_shared_part_of_memora() -> None:
     views = make_views(data.episodes)
     scores = score_views(data, views)
     static, restore, reset = (scores[name].average for name in ("Static", "Restore", "Reset"))
-    assert (views.pace.episodes, views.pace.views) == (192, 960)
+    assert (views.pace.episodes, views.pace.views) == (192, 192 * len(MODEL_FREE))
     assert views.pace.episodes_per_second > 5
     assert static.via < ceiling_scores(data).via < 1
     assert [percent(score) for score in (reset.via, reset.iir)] == [0, 100]

@@ -25,6 +25,9 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 CONFIDENCE = 0.75
 AUTHORITY = 0.5
 
+# What stands between the parts of an excerpt.
+GAP = " … "
+
 
 class Turn(Record, frozen=True, kw_only=True):
     """One message of a conversation, without the benchmark's annotations."""
@@ -100,16 +103,40 @@ class Checkpoint(Record, frozen=True, kw_only=True):
     task_version: str | None = None
 
 
+class Finding(Record, frozen=True, kw_only=True):
+    """A pair that a method looked at: an older row, a later observation, and what was made of it."""
+
+    row: str
+    observation: str
+    signals: tuple[str, ...] = ()
+    answer: str = ""
+    """Empty: proposed, and not judged."""
+    confidence: str = ""
+    row_quote: str = ""
+    observation_quote: str = ""
+    note: str = ""
+
+
 class View(Record, frozen=True, kw_only=True):
-    """What a method hands the returning agent: row ids in order, or nothing because it refused to."""
+    """What a method hands the returning agent: row ids in order, or nothing because it refused to.
+
+    The other fields are the method's account of it, for the reader of a report.
+    """
 
     method: str
     rows: tuple[str, ...]
     blocked: bool = False
+    excerpts: dict[str, str] = msgspec.field(default_factory=dict)
+    """Rows of which only a part is handed over, with that part, verbatim."""
+    left_out: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """Rows that lost their standing, with every reason code."""
+    missing: tuple[str, ...] = ()
+    """What the role lacks, where the return was refused for that."""
+    findings: tuple[Finding, ...] = ()
 
     def text(self, checkpoint: Checkpoint) -> str:
         """The statements as the agent would read them, one a line."""
-        texts = {row.id: row.text for row in checkpoint.rows}
+        texts = {row.id: row.text for row in checkpoint.rows} | self.excerpts
         return "\n".join(texts[row] for row in self.rows)
 
 

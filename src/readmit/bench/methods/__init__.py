@@ -1,4 +1,4 @@
-"""The paper's comparison methods that need no model: one small file each, its rule in its docstring."""
+"""The methods of the comparison: one small file each, its rule in its docstring."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from readmit.bench.methods.memstrata import MemStrata
 from readmit.bench.methods.memtx import MemTX
 from readmit.bench.methods.protocol import Method, admitted, retrieved
+from readmit.bench.methods.readmit_lexical import ReadmitLexical
 from readmit.bench.methods.reset import Reset
 from readmit.bench.methods.restore import Restore
 from readmit.bench.methods.static import Static
@@ -15,8 +16,19 @@ from readmit.bench.methods.static import Static
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["MODEL_FREE", "MemStrata", "MemTX", "Method", "Reset", "Restore", "Static", "admitted", "retrieved"]
+__all__ = [
+    "MODEL_FREE",
+    "MemStrata",
+    "MemTX",
+    "Method",
+    "ReadmitLexical",
+    "Reset",
+    "Restore",
+    "Static",
+    "admitted",
+    "retrieved",
+]
 
 MODEL_FREE: Mapping[str, Method] = MappingProxyType(
-    {method.name: method for method in (Static(), Restore(), Reset(), MemStrata(), MemTX())}
+    {method.name: method for method in (Static(), Restore(), Reset(), MemStrata(), MemTX(), ReadmitLexical())}
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from readmit.bench.episodes import Checkpoint, View
+from readmit.bench.episodes import GAP, Checkpoint, View
 from readmit.records.errors import RecordError
 
 if TYPE_CHECKING:
@@ -41,9 +41,24 @@ def admitted(method: Method, checkpoint: Checkpoint) -> View:
         raise RecordError(f"rows: {method.name} put {unknown[0]!r} into its view, which the checkpoint does not hold")
     if len(set(view.rows)) < len(view.rows):
         raise RecordError(f"rows: {method.name} put one row into its view twice")
+    texts = {row.id: row.text for row in checkpoint.rows}
+    for name, part in view.excerpts.items():
+        if name not in texts or not _within(part, texts[name]):
+            raise RecordError(f"excerpts: {method.name} hands over {part[:80]!r}, which row {name!r} does not say")
     if view.blocked and view.rows:
         raise RecordError(f"blocked: {method.name} refused the return and yet handed over {len(view.rows)} rows")
     return view
+
+
+def _within(part: str, text: str) -> bool:
+    """Whether the part is made of pieces of the text in their order: sentences may be left out, none is added."""
+    position = 0
+    for piece in part.split(GAP):
+        position = text.find(piece, position)
+        if not piece or position < 0:
+            return False
+        position += len(piece)
+    return True
 
 
 def retrieved(checkpoint: Checkpoint, eligible: Collection[str]) -> tuple[str, ...]:

@@ -1,0 +1,130 @@
+"""readmit without any model: explicit lifecycle, read off the rows and the words, decided by the library.
+
+* A row that names its slot, predecessor, premises or interval is taken at its word. A new value of a slot
+  replaces the old one; a deletion revokes it.
+* A plain turn is read by general rules (``reading``): what it states is an item; what it says has ended names
+  the earlier statements that share its rarest phrase, and those are revoked, or replaced by what the turn puts
+  in their place. Questions and messages that only take something back are no statements.
+* A row that replaces another source's row about the same version of the task opens a dispute. Nobody here can
+  settle it, so neither is handed over and the return is blocked. A row about another version of the task is
+  not applicable.
+
+The view is retrieval over what stands, within the budget of every other method.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.bench.episodes import View
+from readmit.bench.methods.protocol import retrieved
+from readmit.bench.methods.state import Contest, Duty, Ending, Statement, Work, come_back, policy_for
+from readmit.bench.reading import Phrases, Reading, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from readmit.bench.episodes import Checkpoint, Row
+    from readmit.bench.methods.state import Returned
+
+# A phrase that more statements than this share names a theme, not one thing that can end.
+WIDEST_SLOT = 8
+
+
+class ReadmitLexical:
+    """Explicit evidence only, and nothing that is contested."""
+
+    name = "readmit-lexical"
+
+    def view(self, checkpoint: Checkpoint) -> View:
+        readings = [reading_of(row) for row in checkpoint.rows]
+        statements = [
+            Statement(id=one.row.id, row=one.row, text=one.statement, slot=one.row.slot, depends_on=one.row.depends_on)
+            for one in readings
+            if one.statement
+        ]
+        contests = tuple(contested(checkpoint))
+        duties = (Duty(checkpoint.tasks[0], ("answer",), ("answer",)),) if contests else ()
+        if duties:
+            statements = [Statement(s.id, s.row, s.text, s.slot, ("answer",), s.depends_on) for s in statements]
+        endings = (*declared(checkpoint), *spoken(readings))
+        work = Work(statements=statements, endings=endings, contests=contests, duties=duties)
+        returned = come_back(checkpoint, work, policy_for(checkpoint))
+        return shown(self.name, checkpoint, returned, {s.id: s.text for s in statements})
+
+
+def shown(name: str, checkpoint: Checkpoint, returned: Returned, texts: Mapping[str, str]) -> View:
+    """Retrieval over what stands; nothing if the return was refused."""
+    if not returned.admitted:
+        return View(method=name, rows=(), blocked=True, left_out=dict(returned.reasons), missing=returned.missing)
+    rows = retrieved(checkpoint, returned.standing)
+    whole = {row.id: row.text for row in checkpoint.rows}
+    excerpts = {row: texts[row] for row in rows if texts[row] != whole[row]}
+    return View(method=name, rows=rows, excerpts=excerpts, left_out=dict(returned.reasons))
+
+
+def reading_of(row: Row) -> Reading:
+    """A row with structure is a statement, unless it deletes; a plain turn is read."""
+    if row.operation == "delete":
+        return Reading(row, "", ())
+    structured = row.slot or row.entity or row.task_version or row.supersedes or row.operation != "add"
+    return Reading(row, row.text, ()) if structured else read(row)
+
+
+def declared(checkpoint: Checkpoint) -> Iterator[Ending]:
+    """What the rows themselves say has ended."""
+    disputed = {frozenset(contest.statements) for contest in contested(checkpoint)}
+    for row in checkpoint.rows:
+        if row.invalidated:
+            yield Ending(row.id, row.at, "marked as invalidated")
+        for target in row.supersedes:
+            if frozenset((target, row.id)) not in disputed:
+                yield Ending(target, row.at, "named as its predecessor", row.id)
+        if row.operation == "delete":
+            for other in checkpoint.rows:
+                if other.slot is not None and other.slot == row.slot and other.at < row.at:
+                    yield Ending(other.id, row.at, f"deleted by {row.id}")
+
+
+def contested(checkpoint: Checkpoint) -> Iterator[Contest]:
+    """Another source's replacement of an answer to the very same version of the task."""
+    rows = {row.id: row for row in checkpoint.rows}
+    for row in checkpoint.rows:
+        for target in row.supersedes:
+            old = rows.get(target)
+            if old is None or row.task_version is None:
+                continue
+            if old.source != row.source and old.task_version == row.task_version:
+                yield Contest((target, row.id))
+
+
+def spoken(readings: Sequence[Reading]) -> Iterator[Ending]:
+    """What turns say has ended: earlier statements that hold the rarest phrase of the ending words."""
+    phrases = Phrases(readings)
+    place = {one.row.id: number for number, one in enumerate(readings)}
+    for one in readings:
+        found = _named(one, phrases, place)
+        for target in found:
+            reason = f"ended by {one.row.id}"
+            yield Ending(target, one.row.at, reason, one.row.id if one.statement else None)
+
+
+def _named(reading: Reading, phrases: Phrases, place: Mapping[str, int]) -> list[str]:
+    best: tuple[int, int, list[str]] | None = None
+    own = place[reading.row.id]
+    for run in reading.ended:
+        for part in _parts(run):
+            holding = phrases.holding(part)
+            earlier = [row for row in holding if place[row] < own]
+            if earlier:
+                candidate = (len(holding), -len(part), earlier)
+                best = candidate if best is None else min(best, candidate)
+                break
+    return best[2] if best is not None and best[0] <= WIDEST_SLOT else []
+
+
+def _parts(run: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The run and its contiguous parts, longest first."""
+    for length in range(len(run), 0, -1):
+        for start in range(len(run) - length + 1):
+            yield run[start : start + length]

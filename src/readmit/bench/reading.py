@@ -1,0 +1,144 @@
+"""Reading lifecycle off plain turns without a model: what a turn states, what it ends, and what it is about.
+
+General English only, no word of any benchmark. A turn is cut into clauses. A clause *ends* something when it
+says so ("used to", "no longer", "remove … from", "change it from A to B"); it *asks* when it is a question;
+otherwise, if somebody speaks of themselves or gives an instruction in it, it *states*. What a turn ends is
+named by the rarest run of content words that an earlier statement shares: that run is the slot.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from readmit.bench.episodes import GAP
+from readmit.bench.wording import fold_typeset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from readmit.bench.episodes import Row
+
+_SENTENCE = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n+")  # noqa: RUF001
+_CONTRAST = re.compile(
+    r"(?:,\s*|\s+[–—-]+\s*|;\s*|\s+)(?=(?:but|however|yet|though|although|whereas|while)\b)|;\s+", re.IGNORECASE
+)
+_ENDS = re.compile(
+    r"\bused to\b|\bno longer\b|\bany ?more\b|\bany longer\b|\b(?:stopped|quit|gave up|given up|giving up)\b"
+    r"|\b(?:moved|moving|grown|grew) (?:on|away|out|past)\b|\blost (?:my )?interest\b|\btired of\b"
+    r"|\b(?:changed|changing) my mind\b|\b(?:cancel|call off|called off|remove|delete|drop|scrap|take off|undo)"
+    r"(?:led|ed|d|ped|ling|ing)?\b|\bnever ?mind\b|\b(?:previously|formerly)\b|\brather than\b|\binstead of\b"
+    r"|\b(?:i|we)(?:'ve| have)? (?:already |actually |just |finally )*(?:finished|completed|wrapped up)\b",
+    re.IGNORECASE,
+)
+_NEGATES = re.compile(r"\b(?:not|no|never|without|less)\b|n't\b", re.IGNORECASE)
+_FROM_TO = re.compile(r"\bfrom (?P<old>.{2,80}?) (?:back )?to (?P<new>.{2,})", re.IGNORECASE)
+_CHANGES = re.compile(
+    r"\b(?:chang|updat|switch|revert|mov|rais|lower|increas|decreas|reduc|extend|adjust)\w*\b", re.IGNORECASE
+)
+_SPEAKS = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|me|we|we're|we've|our|us)\b", re.IGNORECASE)
+_INSTRUCTS = re.compile(
+    r"^(?:(?:yes|ok|okay|sure|also|and|actually|now|oh)\b[,.!]?\s*)*(?:please|let's)\b", re.IGNORECASE
+)
+_WORD = re.compile(r"[\w$#%&.]*\w(?:'\w+)?")
+_PRONOUN = re.compile(r"\b(?:it|its|them|they|those|that|this|him|her|his|their)\b", re.IGNORECASE)
+
+
+@cache
+def common_words() -> frozenset[str]:
+    """Function words, and the words in which one speaks of liking, planning and changing whatever it may be."""
+    return frozenset(resources.files("readmit.bench").joinpath("common_words.txt").read_text("utf-8").split())
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One turn: the words it hands on as a statement, and the phrases whose state it says has ended.
+
+    ``statement`` is verbatim text of the turn, cut at its outer clauses; empty if nothing in the turn stands.
+    """
+
+    row: Row
+    statement: str
+    ended: tuple[tuple[str, ...], ...]
+
+
+def read(row: Row) -> Reading:
+    """Read one turn."""
+    standing: list[str] = []
+    ended: list[tuple[str, ...]] = []
+    for sentence in filter(None, (part.strip() for part in _SENTENCE.split(row.text))):
+        if sentence.endswith("?"):
+            continue
+        kept, gone = _sentence(sentence)
+        standing += kept
+        ended += gone
+    return Reading(row, _excerpt(row.text, standing), tuple(dict.fromkeys(ended)))
+
+
+def _excerpt(text: str, parts: list[str]) -> str:
+    """The parts, verbatim and in order; neighbors are not torn apart."""
+    pieces: list[str] = []
+    start = end = -1
+    for part in parts:
+        at = text.index(part, max(end, 0))
+        if end >= 0 and not text[end:at].strip():
+            end = at + len(part)
+            pieces[-1] = text[start:end]
+        else:
+            start, end = at, at + len(part)
+            pieces.append(part)
+    return GAP.join(pieces)
+
+
+def _sentence(sentence: str) -> tuple[list[str], list[tuple[str, ...]]]:
+    clauses = [clause for clause in _CONTRAST.split(sentence) if clause.strip()]
+    ending = [clause for clause in clauses if _ENDS.search(clause)]
+    moved = _FROM_TO.search(sentence) if _CHANGES.search(sentence) else None
+    if moved is not None:
+        return [moved["new"]], list(runs(moved["old"]))
+    if not ending:
+        speaks = _SPEAKS.search(sentence) or _INSTRUCTS.search(sentence)
+        return ([sentence] if speaks else []), []
+    rest = [clause for clause in clauses if clause not in ending]
+    gone = [run for clause in ending for run in runs(clause)]
+    if not rest or all(_NEGATES.search(clause) for clause in rest):
+        return [], gone
+    if any(_PRONOUN.search(clause) for clause in rest):
+        # The clause that stands speaks of what the other one names: only together do they say anything.
+        return [sentence], gone
+    return rest, gone
+
+
+def runs(text: str) -> Iterator[tuple[str, ...]]:
+    """Maximal runs of content words, folded."""
+    common = common_words()
+    run: list[str] = []
+    for word in words(text):
+        if word in common:
+            if run:
+                yield tuple(run)
+            run = []
+        else:
+            run.append(word)
+    if run:
+        yield tuple(run)
+
+
+def words(text: str) -> list[str]:
+    """The folded words of a text, possessives without their ending."""
+    return [word.removesuffix("'s") for word in _WORD.findall(fold_typeset(text))]
+
+
+class Phrases:
+    """Which statements of a history hold a phrase."""
+
+    def __init__(self, readings: Sequence[Reading]) -> None:
+        self._words = {one.row.id: f" {' '.join(words(one.statement))} " for one in readings}
+
+    def holding(self, run: tuple[str, ...]) -> list[str]:
+        """The ids of the statements in which the run stands as it is."""
+        needle = f" {' '.join(run)} "
+        return [row for row, text in self._words.items() if needle in text]

@@ -1,0 +1,65 @@
+"""What a turn states and what it says has ended, by general rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from readmit.bench.episodes import GAP, Row
+from readmit.bench.reading import Phrases, read, runs
+
+
+@dataclass(frozen=True)
+class Said:
+    text: str
+    statement: str
+    ended: set[tuple[str, ...]]
+
+
+CASES = {
+    "a statement": Said("I adopted a heron.", "I adopted a heron.", set()),
+    "a question states nothing": Said("Have you seen my heron?", "", set()),
+    "small talk states nothing": Said("That's fascinating!", "", set()),
+    "an instruction": Said("Please add 'dredging' to the list.", "Please add 'dredging' to the list.", set()),
+    "an ending alone": Said("I no longer keep bees.", "", {("bees",)}),
+    "an ending, denied twice": Said("I used to keep bees, but I'm not into it anymore.", "", {("bees",)}),
+    "a replacement": Said(
+        "I used to love the oboe, but lately I play the bassoon.",
+        "but lately I play the bassoon.",
+        {("oboe",)},
+    ),
+    "a change of mind about the same thing stays whole": Said(
+        "I used to dislike rhubarb, but now I adore it.",
+        "I used to dislike rhubarb, but now I adore it.",
+        {("dislike", "rhubarb")},
+    ),
+    "from one value to another": Said("Please change the depth from 40 ft to 55 ft.", "55 ft.", {("40", "ft")}),
+    "only the standing sentences": Said(
+        "I bought a kayak. What do you think? I painted my kayak green.",
+        f"I bought a kayak.{GAP}I painted my kayak green.",
+        set(),
+    ),
+}
+
+
+def row(text: str, name: str = "r1", at: int = 1) -> Row:
+    return Row(id=name, text=text, at=at, source="user", departure=True)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_reading(name: str) -> None:
+    case = CASES[name]
+    found = read(row(case.text))
+    assert found.statement == case.statement
+    assert case.ended <= set(found.ended)
+    assert bool(found.ended) == bool(case.ended)
+
+
+def test_runs_are_content_words_between_common_ones() -> None:
+    assert list(runs("I really love the Marsh Harrier's call")) == [("marsh", "harrier", "call")]
+
+
+def test_a_phrase_is_found_only_as_it_stands() -> None:
+    readings = [read(row("I like marsh birds.", "a")), read(row("I like birds of the marsh.", "b", 2))]
+    assert Phrases(readings).holding(("marsh", "birds")) == ["a"]
