@@ -164,7 +164,7 @@ def head(invocation: Invocation, /, *, output: str | None) -> None:
         signed = workspace.log.audit.signed_head()
     if signed is None:
         raise UnknownError(f"workspace {invocation.workspace!r} has no signed head yet: the first return makes one")
-    _write([signed[1]], output)
+    _write([signed[1]], output, invocation)
 
 
 @click.option(
@@ -180,9 +180,9 @@ def export(invocation: Invocation, /, *, form: str, return_id: str | None, outpu
     with invocation.open() as workspace, progress("Exporting", alone=output is not None) as watch:
         if form == "prov":
             document = prov_document(workspace.log, return_id, watch=watch)
-            _write([str(document.serialize(format="json", indent=2)).encode()], output)
+            _write([str(document.serialize(format="json", indent=2)).encode()], output, invocation)
         else:
-            _write(_watched(json_lines(workspace.log, return_id), watch), output)
+            _write(_watched(json_lines(workspace.log, return_id), watch), output, invocation)
 
 
 def _watched(lines: Iterable[bytes], watch: Callable[[], object]) -> Iterator[bytes]:
@@ -191,13 +191,16 @@ def _watched(lines: Iterable[bytes], watch: Callable[[], object]) -> Iterator[by
         watch()
 
 
-def _write(lines: Iterable[bytes], output: str | None) -> None:
+def _write(lines: Iterable[bytes], output: str | None, invocation: Invocation) -> None:
     """To a file, or to standard output with every character visible: a row may quote anybody."""
+    from readmit.cli.output import emit
     from readmit.seal.render import escaped_json
 
     if output is not None:
         with Path(output).open("wb") as file:
             file.writelines(line + b"\n" for line in lines)
+        if invocation.json:
+            emit({"output": output})
         return
     for line in lines:
         click.echo(escaped_json(line.decode()), file=sys.stdout)

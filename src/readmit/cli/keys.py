@@ -123,9 +123,9 @@ def export(invocation: Invocation, /, *, key: str | None, output: str | None) ->
     pem = public_pem(trusted[name])
     if output is not None:
         Path(output).write_text(pem, encoding="ascii")
-    elif invocation.json:
+    if invocation.json:
         emit({"key": name, "pem": pem})
-    else:
+    elif output is None:
         click.echo(pem, nl=False)
 
 
