@@ -16,6 +16,7 @@ from readmit.ports.models import Failure
 from readmit.records.canonical import digest
 from readmit.records.errors import ModelError
 from readmit.records.evidence import Evidence
+from readmit.records.items import Item
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +60,9 @@ def ingest(
     paid for. ``supports`` names the dependencies that a slot is evidence for. Further fields are those of
     ``Workspace.record``. An extraction is kept and never repeated.
     """
-    seen = {name: _observed(workspace, name) for name in evidence}
+    # In log order, so that of two statements about one slot the later observed one is recorded last.
+    ordered = sorted(evidence, key=lambda name: workspace.log.evidence(name).epoch)
+    seen = {name: _observed(workspace, name) for name in ordered}
     asked = {
         name: Observation(key=name, turns=tuple((turns or {}).get(name) or (Turn(one.by, one.text),)), at=one.at)
         for name, one in seen.items()
@@ -116,12 +119,31 @@ def _recorded(
     fields: dict[str, Any],
 ) -> str:
     scope = evidence.scope
-    return workspace.record(
+    # An item is seen by whoever may see what it was drawn from, unless the caller says otherwise.
+    fields = {"task": scope.task, "roles": scope.roles, "principals": scope.principals, **fields}
+    newer = _newer(workspace, name, fields["task"], item.slot)
+    item_id = workspace.record(
         item.statement,
         id=f"x{digest((name, item.slot, item.statement))[:16]}",
-        slot=item.slot,
+        # Drawn from a conversation that others have overtaken: it must not take the slot back.
+        slot=item.slot if newer is None else None,
         sources=[name],
         supports=supports.get(item.slot, ()),
-        # An item is seen by whoever may see what it was drawn from, unless the caller says otherwise.
-        **{"task": scope.task, "roles": scope.roles, "principals": scope.principals, **fields},
+        **fields,
     )
+    if newer is not None:
+        workspace.supersede(item_id, newer, by=evidence.by, id=digest((item_id, newer))[:32])
+    return item_id
+
+
+def _newer(workspace: Workspace, name: str, task: str | None, slot: str) -> str | None:
+    """The latest item of a slot that rests on later evidence than this."""
+    log = workspace.log
+    at = log.evidence(name).epoch
+    found: list[tuple[int, str]] = []
+    for event in log.in_slot(task, slot, until=log.head):
+        if isinstance(event.payload, Item) and event.payload.receipts:
+            sources = [log.evidence(receipt.evidence).epoch for receipt in event.payload.receipts]
+            found.append((max(sources), event.payload.id))
+    epoch, item_id = max(found, default=(0, ""))
+    return item_id if epoch > at else None

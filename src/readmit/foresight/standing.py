@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.capture.bindings import flaws
-from readmit.invalidate.implicit import critical_dependencies, use_of
+from readmit.invalidate.implicit import critical_dependencies, said_at, use_of
 from readmit.invalidate.propose import observations_of, targets_of
 from readmit.invalidate.resolve import resolve
 from readmit.records.events import Event, Suspect
@@ -42,6 +42,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     use: str
     held: dict[str, Held]
     """Items whose premises may have changed: those that stand, and those that only a suspicion keeps out."""
+    since: dict[str, int]
+    """For each, the position of the latest evidence behind it: only later observations can change its premises."""
     known: dict[str, Held]
     """These, and everything they may rest on."""
     critical: frozenset[str]
@@ -57,7 +59,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy
 
     def targets(self) -> tuple[Target, ...]:
-        return targets_of(self.held.values(), self.known, critical=self.critical)
+        found = targets_of(self.held.values(), self.known, critical=self.critical)
+        return tuple(msgspec.structs.replace(target, epoch=self.since[target.item]) for target in found)
 
     def observations(self) -> tuple[Observation, ...]:
         sightings = {
@@ -108,10 +111,11 @@ def standing(
         epoch = log.head
         seen = take_snapshot(log, departed, identity, epoch=epoch, purpose=purpose, now=now)
         held = _open_items(seen, policy, settings)
-        since = min((entry.epoch for entry in held.values()), default=epoch)
-        events = {event.epoch: event for event in log.observations(identity, since=since, until=epoch)}
+        since = {name: said_at(entry, seen.evidence) for name, entry in held.items()}
+        first = min(since.values(), default=epoch)
+        events = {event.epoch: event for event in log.observations(identity, since=first, until=epoch)}
         if identity != departed.identity:
-            events |= {event.epoch: event for event in log.observations(departed.identity, since=since, until=epoch)}
+            events |= {event.epoch: event for event in log.observations(departed.identity, since=first, until=epoch)}
     observed = {
         events[number].digest: events[number]
         for number in sorted(events)
@@ -122,6 +126,7 @@ def standing(
         epoch=epoch,
         use=use,
         held=held,
+        since=since,
         known={**seen.background.held, **seen.state.held},
         critical=critical_dependencies(seen),
         observed=observed,

@@ -35,6 +35,15 @@ def critical_dependencies(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(name for duty in duties if isinstance(duty, Obligation) for name in duty.critical)
 
 
+def said_at(held: Held, evidence: Mapping[str, Sighting]) -> int:
+    """The position from which an observation is later than an item: that of the latest evidence behind it.
+
+    Not that of the item itself: what is drawn from a conversation long afterwards is as old as the conversation.
+    """
+    own = (evidence.get(receipt.evidence) for receipt in held.item.receipts)
+    return max((one.epoch for one in own if one is not None and one.intact), default=held.epoch)
+
+
 def judged(held: Held, snapshot: Snapshot, policy: Policy, critical: AbstractSet[str]) -> Iterator[Cause]:
     """What verdicts and unsettled suspicions say of one item."""
     settling: dict[str, tuple[Answer, Event]] = {}
@@ -77,7 +86,7 @@ def _standing(
 
 
 def _grounded(verdict: Verdict, held: Held, sighting: Sighting | None, evidence: Mapping[str, Sighting]) -> bool:
-    if sighting is None or not sighting.intact or sighting.epoch <= held.epoch:
+    if sighting is None or not sighting.intact or sighting.epoch <= said_at(held, evidence):
         return False
     own = [held.item.text]
     sources = (evidence.get(receipt.evidence) for receipt in held.item.receipts)
