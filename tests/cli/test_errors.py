@@ -45,6 +45,8 @@ def test_unknown_names_are_told(team: str) -> None:
     assert "has not departed" in run("return", "--principal", "A8", *WHO[2:], "--db", team, status=1).stderr
     issued = said("return", *WHO, "--db", team)
     assert "no item 'zz'" in run("explain", issued["return"], "zz", "--db", team, status=1).stderr
+    run("record", "Later", "--id", "later", "--by", "A2", "--db", team)
+    assert "recorded after return" in run("explain", issued["return"], "later", "--db", team, status=1).stderr
 
 
 def test_a_traceback_only_on_demand(team: str, tmp_path: Path) -> None:

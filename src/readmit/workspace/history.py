@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from readmit.ports.store import Log
+    from readmit.records.identity import Identity
+    from readmit.records.items import Item
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -82,13 +84,27 @@ def explain(log: Log, return_id: str, item_id: str) -> Explanation:
     for found in dispositions(log, return_id):
         if found.item == item_id:
             return Explanation(return_id, decision.kind, found, candidate=True)
-    item = log.item(item_id)
-    causes = tuple(authorized(item, returned.request.identity))
-    if not causes:
+    unseen = out_of_sight(log.item(item_id), returned.request.identity)
+    if unseen is None and returned.request.epoch < _entered(log, item_id):
         raise UnknownError(f"{item_id!r} was not a candidate: it was recorded after return {return_id!r}")
-    reasons = distinct(causes)
-    unseen = Disposition(item=item_id, digest=digest(item), state=state_of(reasons), reasons=reasons, causes=causes)
+    if unseen is None:
+        why = ", ".join(decision.reasons)
+        raise UnknownError(f"{item_id!r} was not judged: return {return_id!r} ended before that ({why})")
     return Explanation(return_id, decision.kind, unseen, candidate=False)
+
+
+def out_of_sight(item: Item, identity: Identity) -> Disposition | None:
+    """What becomes of an item that an identity cannot see; none if it can."""
+    causes = tuple(authorized(item, identity))
+    if not causes:
+        return None
+    reasons = distinct(causes)
+    return Disposition(item=item.id, digest=digest(item), state=state_of(reasons), reasons=reasons, causes=causes)
+
+
+def _entered(log: Log, item_id: str) -> int:
+    event = log.named(f"item:{item_id}")
+    return 0 if event is None else event.epoch
 
 
 class Replay(msgspec.Struct, frozen=True):

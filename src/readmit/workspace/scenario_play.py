@@ -19,6 +19,7 @@ from readmit.records.verdicts import Pair, Verdict
 from readmit.store.names import names
 from readmit.workspace import scenario_steps as steps
 from readmit.workspace.durations import duration
+from readmit.workspace.history import out_of_sight
 from readmit.workspace.scenario import Scenario
 from readmit.workspace.workspace import DEFAULT_NAME, MEMORY, Workspace
 
@@ -189,10 +190,12 @@ class Player:
             returned.refused = error.reasons
 
     def _dispositions(self, outcome: Return) -> tuple[Disposition, ...]:
+        """Of every item so far. A return that was refused as a whole judged none of those in sight."""
         found = {one.item: one for one in outcome.dispositions}
-        log, epoch = self._workspace.log, outcome.request.epoch
-        items = [event.payload.id for event in log.tail(until=epoch) if isinstance(event.payload, Item)]
-        return tuple(found[name] if name in found else outcome.explain(name).disposition for name in items)
+        who, epoch = outcome.request.identity, outcome.request.epoch
+        items = [event.payload for event in self._workspace.log.tail(until=epoch) if isinstance(event.payload, Item)]
+        told = (found.get(item.id) or out_of_sight(item, who) for item in items)
+        return tuple(one for one in told if one is not None)
 
     def _write(self, step: steps.AnyStep, path: str) -> str:
         workspace = self._workspace
