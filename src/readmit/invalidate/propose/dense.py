@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float32]
 
 
+# Targets compared at once: bounds the memory that a large workspace takes.
+BLOCK = 64
+
+
 @dataclass(frozen=True)
 class Embeddings:
     """The best cosine between any window of the item's text and any window of the observation's."""
@@ -77,24 +81,27 @@ def _nearest(
     import numpy as np
 
     columns = [n for n, seen in enumerate(openings.observations) if len(theirs.get(seen.evidence, ()))]
-    if not columns:
+    rows = [n for n, target in enumerate(openings.targets) if len(ours.get(target.item, ()))]
+    if not columns or not rows:
         return
     matrices = [theirs[openings.observations[column].evidence] for column in columns]
-    stacked = centered(np.concatenate(matrices), center)
+    stacked = centered(np.concatenate(matrices), center).T
     slots = _padded([len(matrix) for matrix in matrices])
-    for row, target in enumerate(openings.targets):
-        own = ours.get(target.item)
-        if own is None or not len(own):
-            continue
-        usable = np.flatnonzero(openings.open[row, columns])
-        # The pad position reads a column of -inf, which never counts among the best.
-        nearness = np.hstack([centered(own, center) @ stacked.T, np.full((len(own), 1), -np.inf)])
-        table = nearness[:, slots[usable]].transpose(1, 0, 2).reshape(len(usable), -1)
-        scores = np.full(len(columns), -np.inf)
-        # Sums differ in their last digits between machines; scores that tie must tie everywhere.
-        scores[usable] = _mean_of_best(table, best).round(6)
-        for place in deepest(scores, depth):
-            yield Scored(row, columns[place], float(scores[place]))
+    for start in range(0, len(rows), BLOCK):
+        block = rows[start : start + BLOCK]
+        own = [ours[openings.targets[row].item] for row in block]
+        # The last column is what padding reads: -inf never counts among the best.
+        nearness = np.full((sum(map(len, own)), stacked.shape[1] + 1), -np.inf, dtype=np.float32)
+        np.matmul(centered(np.concatenate(own), center), stacked, out=nearness[:, :-1])
+        ends = np.cumsum([len(matrix) for matrix in own])
+        for row, end, matrix in zip(block, ends, own, strict=True):
+            usable = np.flatnonzero(openings.open[row, columns])
+            table = nearness[end - len(matrix) : end].T[slots[usable]].reshape(len(usable), -1)
+            scores = np.full(len(columns), -np.inf)
+            # Sums differ in their last digits between machines; scores that tie must tie everywhere.
+            scores[usable] = _mean_of_best(table, best).round(5)
+            for place in deepest(scores, depth):
+                yield Scored(row, columns[place], round(float(scores[place]), 5))
 
 
 def _padded(lengths: Sequence[int]) -> NDArray[np.intp]:
@@ -109,11 +116,21 @@ def _padded(lengths: Sequence[int]) -> NDArray[np.intp]:
     return table
 
 
-def _mean_of_best(table: NDArray[np.float64], best: int) -> NDArray[np.float64]:
+def _mean_of_best(table: Matrix, best: int) -> NDArray[np.float64]:
+    """Per row, the mean of its largest finite values. Taking the maximum a few times beats sorting narrow rows."""
     import numpy as np
 
-    width = table.shape[1]
-    top = np.partition(table, width - best, axis=1)[:, -best:] if width > best else table
-    real = np.isfinite(top)
-    mean: NDArray[np.float64] = np.where(real, top, 0.0).sum(axis=1) / real.sum(axis=1)
+    if best == 1:
+        highest: NDArray[np.float64] = table.max(axis=1).astype(np.float64)
+        return highest
+    rows = np.arange(len(table))
+    total, count = np.zeros(len(table)), np.zeros(len(table))
+    for _ in range(min(best, table.shape[1])):
+        place = table.argmax(axis=1)
+        largest = table[rows, place]
+        real = np.isfinite(largest)
+        total += np.where(real, largest, 0.0)
+        count += real
+        table[rows, place] = -np.inf
+    mean: NDArray[np.float64] = total / count
     return mean

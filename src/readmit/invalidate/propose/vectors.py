@@ -46,7 +46,7 @@ class Center:
         return mean
 
 
-def centered(matrix: Matrix, center: Center | None) -> NDArray[np.float64]:
+def centered(matrix: Matrix, center: Center | None) -> Matrix:
     """Rows without their shared part, of length one again; a row that is all shared part becomes zero."""
     import numpy as np
 
@@ -54,7 +54,7 @@ def centered(matrix: Matrix, center: Center | None) -> NDArray[np.float64]:
     if center is not None:
         rows = rows - center.point
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    result: NDArray[np.float64] = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > NOTHING)
+    result: Matrix = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > NOTHING).astype(np.float32)
     return result
 
 
