@@ -267,7 +267,7 @@ class TeamSimulator:
                 continue
             if mark.kind in codes:
                 against.append(Against(codes[mark.kind], mark.epoch))
-            if mark.kind == "close" and mark.data["end"] <= self.now:
+            if mark.kind == "close" and (mark.data["end"] <= self.now or mark.data["end"] <= mark.learnt):
                 against.append(Against("expired", mark.epoch))
             if mark.kind == "dispute":
                 endings = [one for one in self.marks if one.kind == "resolve" and one.data["of"] == mark.data["id"]]
@@ -331,10 +331,14 @@ class TeamSimulator:
             return "unsure"
         own = [item.text, *(self.evidence[one].text for one in item.sources)]
         found = any(verdict.data["item_quote"] in text for text in own) and verdict.data["evidence_quote"] in seen.text
-        quoted = bool(verdict.data["item_quote"]) and bool(verdict.data["evidence_quote"]) and found
-        if said == "invalidates" and not (quoted and seen.epoch > item.epoch):
+        quoted = verdict.data["item_quote"].strip() and verdict.data["evidence_quote"].strip() and found
+        if said == "invalidates" and not (quoted and seen.epoch > self.said_at(item)):
             return "unsure"
         return said
+
+    def said_at(self, item: Statement) -> int:
+        """An item is as old as the newest evidence behind it; without any, as its entry in the log."""
+        return max((self.evidence[one].epoch for one in item.sources), default=item.epoch)
 
     def set_aside(self, item: Statement, one: Against, who: Who) -> bool:
         for mark in self.marks:

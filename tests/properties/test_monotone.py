@@ -88,7 +88,7 @@ def test_one_more_answer_adds_nothing_unless_it_settles_a_suspicion(chosen: Rule
         and answer["confidence"] >= chosen.min_confidence
         and answer["item_quote"] == "statement"
         and answer["evidence_quote"] == "closed"
-        and made.sim.evidence[made.evidence[evidence]].epoch > made.sim.items[item].epoch
+        and made.sim.evidence[made.evidence[evidence]].epoch > made.sim.said_at(made.sim.items[item])
     }
     assert not gained & confirmed
 

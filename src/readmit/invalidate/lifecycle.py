@@ -40,7 +40,7 @@ def marks(held: Held, resolutions: Mapping[str, Event], now: datetime) -> Iterat
                 yield Cause(reason=Reason.REVOKED, epoch=event.epoch, by=event.by, note=why)
             case Settle(reason=why):
                 yield Cause(reason=Reason.SETTLED, epoch=event.epoch, by=event.by, note=why)
-            case Close(end=end, reason=why) if end <= now:
+            case Close(end=end, reason=why) if end <= max(now, event.learnt):
                 yield Cause(
                     reason=Reason.EXPIRED, epoch=event.epoch, by=event.by, note=why or f"closed at {end.isoformat()}"
                 )

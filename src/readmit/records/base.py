@@ -63,5 +63,7 @@ def require_name(field: str, value: str) -> str:
 
 def require_share(field: str, value: Decimal) -> None:
     """Refuse a ratio outside 0 to 1. Not-a-number compares false with everything, so it is refused too."""
+    if not isinstance(value, Decimal):
+        raise RecordError(f"{field}: {value!r} is not exact; write Decimal('{value}')")
     if not (value.is_finite() and 0 <= value <= 1):
         raise RecordError(f"{field} must lie between 0 and 1")

@@ -1,0 +1,94 @@
+"""A small team that is easy to tell stories about: a clock that moves when told, one source, one agent."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from readmit import Policy, Reason, Return, Workspace
+from readmit.records.verdicts import Answer, Pair, Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from readmit.records.decisions import Cause, Disposition
+
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+class Scene:
+    """Bob keeps the shared state; ann is the planner who leaves and returns; the boss oversees."""
+
+    def __init__(self, path: Path | str = ":memory:", *, name: str = "default", **policy: Any) -> None:
+        self.now = START
+        self.path = path
+        rules = Policy(**{"overseers": ("boss",), **policy})
+        self.team = Workspace.open(path, name=name, policy=rules, clock=lambda: self.now)
+        self.source = self.team.observe("The hotel and the train confirm.", by="bob")
+        self.outcome: Return | None = None
+
+    def ann(self, role: str = "planner", task: str = "trip") -> Any:
+        return self.team.agent("ann", role=role, task=task)
+
+    def fact(self, id: str, **fields: Any) -> str:
+        """A sourced statement, unless told otherwise."""
+        fields.setdefault("sources", [self.source])
+        fields.setdefault("by", "bob")
+        return self.team.record(fields.pop("text", f"the text of {id}"), id=id, **fields)
+
+    def duty(self, id: str = "o", required: tuple[str, ...] = ("d",), **fields: Any) -> str:
+        fields.setdefault("sources", [self.source])
+        return self.team.oblige(f"the text of {id}", id=id, by="bob", required=required, **fields)
+
+    def frontier(self, id: str = "f", obligation: str = "o", **fields: Any) -> str:
+        fields.setdefault("sources", [self.source])
+        fields.setdefault("by", "bob")
+        return self.team.progress(f"the text of {id}", id=id, obligation=obligation, **fields)
+
+    def news(self, text: str = "The hotel has closed.") -> str:
+        return self.team.observe(text, by="bob")
+
+    def verdict(self, item: str, evidence: str, answer: str = "invalidates", **said: Any) -> None:
+        said = {"confidence": Decimal(1), "item_quote": "the text", "evidence_quote": "hotel"} | said
+        verdict = Verdict(pair=Pair(item=item, evidence=evidence), answer=Answer(answer), **said)
+        self.team.judge(verdict, by="worker")
+
+    def covered(self, **fields: Any) -> None:
+        """A duty and the one fact that supplies it."""
+        self.duty()
+        self.fact("h", supports=["d"], **fields)
+
+    def depart(self, role: str = "planner", **fields: Any) -> None:
+        self.ann(role).depart(**fields)
+
+    def wait(self, time: timedelta) -> None:
+        self.now += time
+
+    def come_back(self, role: str = "planner", **fields: Any) -> Return:
+        self.outcome = self.ann(role).come_back(**fields)
+        assert self.team.replay(self.outcome.id).matches or self.outcome.reasons
+        return self.outcome
+
+    def away(self, role: str = "planner", **fields: Any) -> Return:
+        """Leave and come back at once."""
+        self.depart()
+        return self.come_back(role, **fields)
+
+    def disposition(self, item: str) -> Disposition:
+        assert self.outcome is not None
+        return next(one for one in self.outcome.dispositions if one.item == item)
+
+    def reasons(self, item: str) -> tuple[Reason, ...]:
+        return self.disposition(item).reasons
+
+    def cause(self, item: str, reason: Reason) -> Cause:
+        return next(one for one in self.disposition(item).causes if one.reason is reason)
+
+    def sql(self, statement: str, *values: Any) -> None:
+        """What somebody with the file in an editor can do: no trigger stops them."""
+        raw = self.team.log.connection.sql  # type: ignore[attr-defined]
+        for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            raw.execute(f"DROP TRIGGER {name}")
+        raw.execute(statement, values)
