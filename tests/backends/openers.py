@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from readmit.backends.mem0 import Mem0
 from readmit.backends.scopedmem import ScopedMem
 from readmit.models.embedders import Lexical
 
@@ -19,3 +20,7 @@ def open_scopedmem(team: Workspace, folder: Path) -> ScopedMem:
 
 def open_scopedmem_with_embedder(team: Workspace, folder: Path) -> ScopedMem:
     return ScopedMem(team.log.memories, team.name, store=folder.name, embedder=Lexical())
+
+
+def open_mem0(team: Workspace, folder: Path) -> Mem0:
+    return Mem0.open(folder, team.name, embedder=Lexical())
