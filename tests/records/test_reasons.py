@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 
 STORIES: dict[Reason, Callable[[], Reason | tuple[Reason, ...]]] = {}
 # Codes of later rooms, told by the tests of those rooms.
-ELSEWHERE = {"inference_failed", "sources_admitted", "source_not_admitted", "source_unknown", "record_altered", "other_owner"}
+ELSEWHERE = {
+    "inference_failed",
+    "sources_admitted",
+    "source_not_admitted",
+    "source_unknown",
+    "record_altered",
+    "other_owner",
+}
 
 
 def story(reason: Reason) -> Callable[[Callable[[], tuple[Reason, ...]]], Callable[[], tuple[Reason, ...]]]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from readmit.records.events import Overrule
 from readmit.records.reasons import Reason
 
@@ -30,6 +32,7 @@ _RESTORABLE = frozenset(
         Reason.PREMISE_CHANGED,
     }
 )
+LONGEST_NOTE = 2_000
 _SETTLED = frozenset({Reason.DISPUTED, Reason.DISPUTE_LOST})
 
 
@@ -46,14 +49,22 @@ def honoured(held: Held, snapshot: Snapshot, policy: Policy) -> list[Event]:
 
 
 def split(causes: Iterable[Cause], overrules: Iterable[Event]) -> tuple[list[Cause], list[Cause]]:
-    """Causes that stand, and causes set aside."""
+    """Causes that stand, and causes set aside, each of those with a note of who did that and why."""
     stand: list[Cause] = []
     aside: list[Cause] = []
-    granted = [(event.epoch, event.payload) for event in overrules if isinstance(event.payload, Overrule)]
+    granted = [(event, event.payload) for event in overrules if isinstance(event.payload, Overrule)]
     for cause in causes:
-        reached = any(_reaches(overrule, epoch, cause) for epoch, overrule in granted)
-        (aside if reached else stand).append(cause)
+        reaching = next((event for event, overrule in granted if _reaches(overrule, event.epoch, cause)), None)
+        if reaching is None:
+            stand.append(cause)
+        else:
+            aside.append(msgspec.structs.replace(cause, note=_who_and_why(reaching)))
     return stand, aside
+
+
+def _who_and_why(event: Event) -> str:
+    why = event.payload.reason if isinstance(event.payload, Overrule) else ""
+    return f"set aside by {event.by} at epoch {event.epoch}: {why}"[:LONGEST_NOTE]
 
 
 def _reaches(overrule: Overrule, epoch: int, cause: Cause) -> bool:

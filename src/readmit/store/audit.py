@@ -97,7 +97,9 @@ class AuditTrail:
             yield row
         head = self.head
         if not met or expected > head.seq:
-            raise AuditError(f"the audit ends at row {expected}, but its head is {head.seq}: rows were removed or added")
+            raise AuditError(
+                f"the audit ends at row {expected}, but its head is {head.seq}: rows were removed or added"
+            )
 
     def _name(self) -> str:
         return str(self._sql.execute("SELECT name FROM workspace WHERE ws = ?", (self._ws,)).fetchone()[0])

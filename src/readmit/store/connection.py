@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from readmit.records.errors import StoreError
-from readmit.store.schema import migrate
+from readmit.store.schema import migrate, recognize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +30,7 @@ class Connection:
         self._depth = 0
         try:
             self.sql = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            recognize(self.sql)
             self.sql.execute("PRAGMA journal_mode = WAL")
             self.sql.execute("PRAGMA synchronous = FULL")
             self.sql.execute("PRAGMA cache_size = -65536")

@@ -154,17 +154,24 @@ APPEND_ONLY = "".join(
 )
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Bring a database to the newest schema, or refuse one that is not ours or is newer than this code."""
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
+def recognize(connection: sqlite3.Connection) -> int:
+    """The schema of a database that is ours or empty; others are refused before anything is changed in them."""
+    # In this order: another process may be making the tables at this moment, and marks the file as it does.
     tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION_ID and (application or tables):
         raise StoreError("this SQLite file belongs to another program; name a new file")
     if version > len(MIGRATIONS):
         raise StoreError(
             f"the store has schema {version}, this readmit knows {len(MIGRATIONS)}: install a newer readmit"
         )
+    return version
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring a database to the newest schema, or refuse one that is not ours or is newer than this code."""
+    version = recognize(connection)
     if version == len(MIGRATIONS):
         return
     connection.execute("BEGIN IMMEDIATE")

@@ -14,6 +14,7 @@ from readmit.records.canonical import canonical, decode, digest
 from readmit.records.decisions import Decision, Disposition, Envelope, Returned
 from readmit.records.errors import UnknownError
 from readmit.records.reasons import state_of
+from readmit.seal.render import escaped
 from readmit.seal.statement import encode_view
 from readmit.workspace.exposing import checkpoint_named
 from readmit.workspace.loading import snapshot
@@ -39,7 +40,10 @@ class Explanation(msgspec.Struct, frozen=True):
         return "; ".join(self.lines())
 
     def lines(self) -> Iterator[str]:
-        """In words, one reason a line."""
+        """In words, one reason a line, safe to print: others wrote the names and notes in it."""
+        return (" ".join(escaped(line).split()) for line in self._lines())
+
+    def _lines(self) -> Iterator[str]:
         one = self.disposition
         if not one.causes:
             yield from (f"{one.item}: {reason.doc}" for reason in one.reasons)
@@ -56,7 +60,7 @@ class Explanation(msgspec.Struct, frozen=True):
             words += "".join(f" {label} {value}," for label, value in details if value).rstrip(",")
             yield words
         for cause in one.overruled:
-            yield f"{one.item}: set aside by an overseer: {cause.reason}"
+            yield f"{one.item}: {cause.reason.doc} But {cause.note}"
 
 
 def recorded(log: Log, return_id: str) -> tuple[Returned, Decision]:
