@@ -1,0 +1,161 @@
+"""Verdicts and suspicions: which count, for which use, and what the latest word is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from readmit import Reason
+from tests.scene import Scene
+
+IN: tuple[Reason, ...] = (Reason.COVERS,)
+SUSPECTED = (Reason.SUSPECTED,)
+CHANGED = (Reason.PREMISE_CHANGED,)
+SUSPECT = "suspect"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What was said about one pair, in order, and what a return then says of the item."""
+
+    words: tuple[Any, ...]
+    reasons: tuple[Reason, ...]
+    policy: dict[str, Any] = field(default_factory=dict)
+
+
+def says(answer: str = "invalidates", **said: Any) -> dict[str, Any]:
+    return {"answer": answer, **said}
+
+
+OURS, OTHERS = "trip/planner/", "trip/booker/"
+CASES = {
+    "nothing": Said((), IN),
+    "a suspicion": Said((SUSPECT,), SUSPECTED),
+    "invalidates": Said((says(),), CHANGED),
+    "compatible": Said((says("compatible"),), IN),
+    "unsure": Said((says("unsure"),), SUSPECTED),
+    "a suspicion, then compatible": Said((SUSPECT, says("compatible")), IN),
+    "a suspicion, then invalidates": Said((SUSPECT, says()), CHANGED),
+    "compatible, then a suspicion again": Said((says("compatible"), SUSPECT), IN),
+    "unsure, then compatible": Said((says("unsure"), says("compatible")), IN),
+    "compatible, then unsure": Said((says("compatible"), says("unsure")), SUSPECTED),
+    "compatible, then invalidates": Said((says("compatible"), says()), CHANGED),
+    "invalidates, then compatible": Said((says(), says("compatible")), CHANGED),
+    "invalidates, then unsure": Said((says(), says("unsure")), CHANGED),
+    "not grounded, then compatible": Said((says(item_quote="nowhere"), says("compatible")), IN),
+    "just confident enough": Said((says(confidence=Decimal("0.65")),), CHANGED),
+    "not confident enough": Said((says(confidence=Decimal("0.64")),), SUSPECTED),
+    "compatible, not confident enough": Said((says("compatible", confidence=Decimal("0.64")),), SUSPECTED),
+    "another threshold": Said((says(confidence=Decimal("0.2")),), CHANGED, {"min_confidence": Decimal("0.2")}),
+    "quote not in the item": Said((says(item_quote="the text of x"),), SUSPECTED),
+    "quote from the item's evidence": Said((says(item_quote="the train confirm"),), CHANGED),
+    "quote not in the observation": Said((says(evidence_quote="the train confirm"),), SUSPECTED),
+    "quote with other white space": Said((says(evidence_quote="The\n hotel   has"),), CHANGED),
+    "empty quotes": Said((says(item_quote="", evidence_quote=""),), SUSPECTED),
+    "for this use": Said((says(use=OURS),), CHANGED),
+    "for another use": Said((says(use=OTHERS),), IN),
+    "suspicion settled for another use": Said((SUSPECT, says("compatible", use=OTHERS)), SUSPECTED),
+    "unsure about what is critical": Said((SUSPECT,), SUSPECTED, {"on_unsure": "exclude_critical"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_was_said_of_one_pair(case: str) -> None:
+    told = CASES[case]
+    scene = Scene(**told.policy)
+    scene.duty(critical=("d",))
+    scene.fact("h", supports=["d"])
+    scene.depart()
+    news = scene.news()
+    for word in told.words:
+        if word == SUSPECT:
+            scene.team.suspect("h", news, by="worker")
+        else:
+            scene.verdict("h", news, **word)
+    scene.come_back()
+    assert scene.reasons("h") == told.reasons
+
+
+def test_an_unsure_word_about_what_is_not_critical_may_be_let_pass() -> None:
+    scene = Scene(on_unsure="exclude_critical")
+    scene.duty(required=("d", "e"), critical=("e",))
+    scene.fact("h", supports=["d"])
+    scene.fact("k", supports=["e"])
+    scene.depart()
+    news = scene.news()
+    scene.team.suspect("h", news, by="worker")
+    scene.team.suspect("k", news, by="worker")
+    scene.come_back()
+    assert scene.reasons("h") == (Reason.VIEW_WITHHELD,)
+    assert scene.reasons("k") == SUSPECTED
+
+
+def test_a_purpose_is_part_of_the_use() -> None:
+    scene = Scene()
+    scene.fact("h")
+    scene.depart()
+    scene.verdict("h", scene.news(), use="trip/planner/book")
+    scene.come_back()
+    assert scene.reasons("h") == (Reason.NOT_NEEDED,)
+    scene.come_back(purpose="book")
+    assert scene.reasons("h") == CHANGED
+
+
+def test_pairs_are_settled_each_by_itself_and_the_latest_invalidator_leads() -> None:
+    scene = Scene()
+    scene.fact("h")
+    scene.depart()
+    first, second, third = (scene.news(f"The hotel has closed, part {n}.") for n in range(3))
+    scene.verdict("h", second, premise="open in May")
+    scene.verdict("h", first)
+    scene.team.suspect("h", third, by="worker")
+    scene.come_back()
+    causes = scene.disposition("h").causes
+    assert [(cause.reason, cause.ref) for cause in causes] == [
+        (Reason.SUSPECTED, third),
+        (Reason.PREMISE_CHANGED, second),
+        (Reason.PREMISE_CHANGED, first),
+    ]
+    assert causes[1].note == "open in May"
+    assert causes[2].note == "hotel"
+
+
+def test_an_overrule_of_one_invalidator_does_not_cover_a_later_one() -> None:
+    """Whichever observation is the later one: what counts is when the verdict entered the log."""
+    scene = Scene()
+    scene.fact("h")
+    scene.depart()
+    first, second = scene.news("The hotel has closed."), scene.news("The hotel burnt down.")
+    scene.verdict("h", second)
+    scene.team.overrule("h", grant="restore", by="boss", reason="a rumour", expires=scene.now.replace(year=2030))
+    scene.come_back()
+    assert scene.reasons("h") == (Reason.NOT_NEEDED,)
+    scene.verdict("h", first)
+    scene.come_back()
+    assert scene.reasons("h") == CHANGED
+
+
+def test_altered_evidence_confirms_nothing() -> None:
+    scene = Scene()
+    scene.fact("h")
+    scene.depart()
+    news = scene.news()
+    scene.verdict("h", news)
+    scene.sql("UPDATE event SET body = CAST('{}' AS BLOB) WHERE digest = ?", news)
+    scene.come_back()
+    assert scene.reasons("h") == SUSPECTED
+
+
+def test_an_item_with_altered_evidence_is_judged_by_its_own_text_and_the_others_go_on() -> None:
+    scene = Scene()
+    scene.fact("h")
+    scene.fact("other", sources=[scene.news("fine")])
+    scene.depart()
+    scene.verdict("h", scene.news(), item_quote="the train confirm")
+    scene.sql("UPDATE event SET body = CAST('{' AS BLOB) WHERE digest = ?", scene.source)
+    scene.come_back()
+    assert scene.reasons("h") == (Reason.SUSPECTED, Reason.EVIDENCE_ALTERED, Reason.REFERENCE_UNBOUND)
+    assert scene.reasons("other") == (Reason.NOT_NEEDED,)

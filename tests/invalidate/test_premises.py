@@ -1,0 +1,283 @@
+"""Declared premises: chains, hidden ones, and the way back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from readmit import Reason
+from readmit.records.errors import NotAllowedError, RecordError
+from tests.scene import HOUR, Scene
+
+IN: tuple[Reason, ...] = (Reason.NOT_NEEDED,)
+FALLEN = (Reason.PREMISE_CHANGED,)
+
+
+def chain(**bottom: Any) -> Scene:
+    """``a ← b ← c``: each rests on the one before."""
+    scene = Scene()
+    scene.fact("a", **bottom)
+    scene.fact("b", depends_on=["a"])
+    scene.fact("c", depends_on=["b"])
+    return scene
+
+
+def test_a_premise_that_stands_carries() -> None:
+    scene = chain()
+    scene.away()
+    assert [scene.reasons(name) for name in "abc"] == [IN, IN, IN]
+
+
+FALLS: dict[str, Any] = {
+    "revoked": lambda s: s.team.revoke("a", by="bob"),
+    "superseded": lambda s: s.fact("a2", supersedes="a"),
+    "closed": lambda s: s.team.close_validity("a", end=s.now, by="bob"),
+    "disputed": lambda s: s.team.dispute(["a"], by="bob"),
+    "suspected": lambda s: s.team.suspect("a", s.news(), by="worker"),
+    "invalidated": lambda s: s.verdict("a", s.news()),
+}
+
+
+@pytest.mark.parametrize("case", FALLS)
+def test_a_fall_goes_all_the_way_up_and_keeps_the_chain(case: str) -> None:
+    scene = chain()
+    scene.depart()
+    FALLS[case](scene)
+    scene.come_back()
+    assert scene.reasons("b") == scene.reasons("c") == FALLEN
+    assert scene.cause("b", Reason.PREMISE_CHANGED).chain == ("a",)
+    assert scene.cause("c", Reason.PREMISE_CHANGED).chain == ("b", "a")
+    assert scene.cause("c", Reason.PREMISE_CHANGED).ref == "b"
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [({"sources": []}, Reason.UNPROVEN), ({"valid_until": Scene().now + HOUR}, Reason.EXPIRED)],
+    ids=["unproven", "expired"],
+)
+def test_an_unproven_or_expired_premise_carries_nothing(fields: Any, reason: Reason) -> None:
+    scene = chain(**fields)
+    scene.wait(HOUR)
+    scene.away()
+    assert scene.reasons("a") == (reason,)
+    assert scene.reasons("c") == FALLEN
+
+
+def test_of_two_premises_one_is_enough_to_fall() -> None:
+    scene = Scene()
+    scene.fact("a")
+    scene.fact("b")
+    scene.fact("c", depends_on=["a", "b"])
+    scene.depart()
+    scene.team.revoke("b", by="bob")
+    scene.come_back()
+    assert [cause.ref for cause in scene.disposition("c").causes] == ["b"]
+    scene.team.revoke("a", by="bob")
+    scene.come_back()
+    assert [cause.ref for cause in scene.disposition("c").causes] == ["a", "b"]
+
+
+# Premises out of the agent's sight.
+
+
+def hidden(**scope: Any) -> Scene:
+    """``c`` rests on ``b``, which ann cannot see, which rests on ``a``, which she cannot see either."""
+    scene = Scene()
+    scene.fact("a", roles=["booker"], slot="s", task="trip")
+    scene.fact("b", principals=["bob"], depends_on=["a"])
+    scene.fact("c", depends_on=["b"])
+    return scene
+
+
+HIDDEN_FALLS: dict[str, Any] = {
+    **FALLS,
+    "slot updated": lambda s: s.fact("a2", slot="s", task="trip", roles=["booker"]),
+    "started anew": lambda s: s.team.rebase("s", task="trip", by="bob"),
+    "the middle one": lambda s: s.team.revoke("b", by="bob"),
+}
+
+
+@pytest.mark.parametrize("departed", [True, False], ids=["in Δ", "in D"])
+@pytest.mark.parametrize("case", HIDDEN_FALLS)
+def test_what_befalls_a_hidden_premise_counts_and_shows_nothing(case: str, departed: bool) -> None:
+    scene = hidden()
+    if departed:
+        scene.depart()
+    HIDDEN_FALLS[case](scene)
+    if not departed:
+        scene.depart()
+    outcome = scene.come_back()
+    assert scene.reasons("c") == FALLEN
+    assert not {"a", "b"} & {one.item for one in outcome.dispositions}
+
+
+def test_hidden_premises_that_stand_carry() -> None:
+    scene = hidden()
+    scene.away()
+    assert scene.reasons("c") == IN
+
+
+def test_a_rebase_of_another_task_does_not_reach_over_a_hidden_premise() -> None:
+    """It ends the hidden premise of that task, not an item of ann's own in a slot of the same name."""
+    scene = Scene()
+    scene.fact("theirs", task="other", slot="s")
+    scene.fact("mine", slot="s.own")
+    scene.fact("c", depends_on=["theirs"])
+    scene.team.rebase("s", task="other", by="bob")
+    scene.away()
+    assert scene.reasons("c") == FALLEN
+    assert scene.reasons("mine") == IN
+
+
+def test_returning_in_another_role_judges_in_log_order() -> None:
+    """What only the new role could see before departure is news to ann, and still came first."""
+    scene = Scene()
+    scene.fact("p", roles=["booker"])
+    scene.fact("x", depends_on=["p"])
+    scene.fact("s0", slot="s", roles=["booker"])
+    scene.fact("s1", slot="s", roles=["planner"])
+    scene.team.dispute(["p", "x"], by="bob")
+    scene.team.revoke("p", by="bob")
+    scene.depart("planner")
+    outcome = scene.come_back("booker")
+    assert [one.item for one in outcome.dispositions] == ["p", "x", "s0", "s1"]
+    assert scene.reasons("p") == (Reason.DISPUTED, Reason.REVOKED)
+    assert scene.reasons("x") == (Reason.DISPUTED, Reason.PREMISE_CHANGED)
+    assert scene.reasons("s0") == (Reason.SLOT_UPDATED,)
+    assert scene.reasons("s1") == (Reason.ROLE_OUT_OF_SCOPE,)
+
+
+# Overruling.
+
+
+def overruled(scene: Scene, item: str, grant: Any, *, by: str = "boss", expires: timedelta = HOUR) -> None:
+    scene.team.overrule(item, grant=grant, by=by, reason="asked the hotel", expires=expires)
+
+
+def test_rejustify_lets_an_item_stand_without_its_premise() -> None:
+    scene = chain()
+    scene.depart()
+    scene.team.revoke("a", by="bob")
+    overruled(scene, "b", "rejustify")
+    scene.come_back()
+    assert [scene.reasons(name) for name in "abc"] == [(Reason.REVOKED,), IN, IN]
+    (aside,) = scene.disposition("b").overruled
+    assert aside.reason is Reason.PREMISE_CHANGED
+    assert "set aside by boss" in aside.note
+    assert "asked the hotel" in aside.note
+    assert "asked the hotel" in str(scene.outcome.explain("b"))  # type: ignore[union-attr]
+
+
+def test_rejustify_restores_nothing_else() -> None:
+    scene = chain()
+    scene.depart()
+    scene.team.revoke("b", by="bob")
+    overruled(scene, "b", "rejustify")
+    scene.come_back()
+    assert scene.reasons("b") == (Reason.REVOKED,)
+
+
+GRANTS: dict[str, Any] = {
+    "revoked": ("restore", lambda s: s.team.revoke("a", by="bob")),
+    "superseded": ("restore", lambda s: s.fact("a2", supersedes="a")),
+    "closed": ("restore", lambda s: s.team.close_validity("a", end=s.now, by="bob")),
+    "slot updated": ("restore", lambda s: s.fact("a2", slot="s")),
+    "started anew": ("restore", lambda s: s.team.rebase("s", task="trip", by="bob")),
+    "suspected": ("restore", lambda s: s.team.suspect("a", s.news(), by="worker")),
+    "invalidated": ("restore", lambda s: s.verdict("a", s.news())),
+    "disputed": ("settle", lambda s: s.team.dispute(["a"], by="bob")),
+    "dispute lost": ("settle", lambda s: s.team.resolve(s.team.dispute(["a"], by="bob"), by="bob")),
+}
+
+
+@pytest.mark.parametrize("case", GRANTS)
+def test_each_grant_undoes_its_own_and_no_other(case: str) -> None:
+    grant, happens = GRANTS[case]
+    for given in ("restore", "settle", "rejustify"):
+        scene = chain(slot="s")
+        scene.depart()
+        happens(scene)
+        overruled(scene, "a", given)
+        scene.come_back()
+        assert (scene.reasons("a") == IN) is (given == grant)
+        assert (scene.reasons("c") == IN) is (given == grant), "what rests on it stands with it"
+
+
+@pytest.mark.parametrize("case", GRANTS)
+def test_an_overrule_lapses(case: str) -> None:
+    grant, happens = GRANTS[case]
+    scene = chain(slot="s")
+    scene.depart()
+    happens(scene)
+    overruled(scene, "a", grant)
+    scene.wait(HOUR - timedelta(seconds=1))
+    scene.come_back()
+    assert scene.reasons("a") == IN
+    scene.wait(timedelta(seconds=1))
+    scene.come_back()
+    assert scene.reasons("a") != IN
+
+
+@pytest.mark.parametrize("case", GRANTS)
+def test_an_overrule_says_nothing_of_what_comes_after_it(case: str) -> None:
+    grant, happens = GRANTS[case]
+    scene = chain(slot="s")
+    scene.depart()
+    overruled(scene, "a", grant)
+    happens(scene)
+    scene.come_back()
+    assert scene.reasons("a") != IN
+
+
+def test_nobody_overrules_a_rejection_on_their_own_return() -> None:
+    scene = Scene(overseers=("boss", "ann"))
+    scene.fact("a")
+    scene.depart()
+    scene.team.revoke("a", by="bob")
+    overruled(scene, "a", "restore", by="ann")
+    scene.come_back()
+    assert scene.reasons("a") == (Reason.REVOKED,)
+    # It counts for others.
+    boss = scene.team.agent("boss", role="planner", task="trip")
+    boss.depart()
+    scene.outcome = boss.come_back()
+    assert scene.reasons("a") == IN
+
+
+def test_only_overseers_overrule_and_only_while_they_are_overseers() -> None:
+    scene = Scene()
+    scene.fact("a")
+    scene.depart()
+    scene.team.revoke("a", by="bob")
+    before = scene.team.epoch
+    with pytest.raises(NotAllowedError, match="overseers"):
+        overruled(scene, "a", "restore", by="bob")
+    with pytest.raises(RecordError, match="has passed"):
+        overruled(scene, "a", "restore", expires=timedelta(0))
+    assert scene.team.epoch == before
+    overruled(scene, "a", "restore")
+    from readmit import Policy
+
+    scene.team.govern(Policy(overseers=("cy",)), by="owner")
+    scene.come_back()
+    assert scene.reasons("a") == (Reason.REVOKED,)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"sources": []}, Reason.UNPROVEN),
+        ({"tasks": ["other"]}, Reason.OTHER_TASK),
+        ({"valid_until": Scene().now}, Reason.EXPIRED),
+    ],
+    ids=["provenance", "applicability", "its own interval"],
+)
+def test_an_overrule_never_touches_the_other_gates(fields: Any, reason: Reason) -> None:
+    scene = Scene()
+    scene.fact("a", **fields)
+    for grant in ("restore", "rejustify", "settle"):
+        overruled(scene, "a", grant)
+    scene.away()
+    assert scene.reasons("a") == (reason,)
