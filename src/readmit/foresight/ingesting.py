@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.foresight.deriving import keep_premises, maker
+from readmit.foresight.standing import EXTRACTED, QUOTE
 from readmit.models.stages.extract import PROMPT, Extraction, Observation, Turn, extract
 from readmit.ports.models import Failure
 from readmit.records.canonical import digest
@@ -131,6 +132,7 @@ def _recorded(
         supports=supports.get(item.slot, ()),
         **fields,
     )
+    workspace.log.derived.write(QUOTE, EXTRACTED, {item_id: item.quote.encode()})
     if newer is not None:
         workspace.supersede(item_id, newer, by=evidence.by, id=digest((item_id, newer))[:32])
     return item_id

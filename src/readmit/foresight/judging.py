@@ -42,7 +42,7 @@ def case_of(standing: Standing, pair: Pair) -> Case:
     return Case(
         pair=pair,
         item_text=item.text,
-        item_source="\n\n".join(dict.fromkeys(one.text for one in own if one.text != item.text)),
+        item_source=standing.words(pair.item),
         item_at=max((one.at for one in own), default=None),
         evidence_text=standing.texts[pair.evidence],
         evidence_at=seen.at,

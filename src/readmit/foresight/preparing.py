@@ -18,7 +18,7 @@ from readmit.foresight.standing import standing
 from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.models.stages.verify import Verifier
 from readmit.models.usage import Metered
-from readmit.records.canonical import canonical
+from readmit.records.canonical import canonical, digest
 from readmit.records.verdicts import Answer
 from readmit.workspace.returning import sign_head
 
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from readmit.records.identity import Identity
     from readmit.records.verdicts import Pair
     from readmit.workspace.workspace import Workspace
+
+
+PASSED = "passed"
 
 
 def prepare(
@@ -63,7 +66,9 @@ def prepare(
     )
     verifier = _verifier(team, settings, ledger, workspace.name)
     known = judging.settled(state, verifier)
-    found = find(state, known, _readers(workspace, team, ledger), settings)
+    readers = _readers(workspace, team, ledger)
+    looker = _looker(state, verifier, readers, settings, identity)
+    found = find(state, known, readers, settings, _passed(workspace, state, looker))
     chosen = list(dict.fromkeys([*state.suspected(known), *(one.pair for one in found.proposals.kept)]))
     taken = set(chosen)
     left = [pair for pair in _left(found) if pair not in taken and state.is_critical(pair.item)]
@@ -72,6 +77,9 @@ def prepare(
     judged = judging.judge(workspace, state, verifier, chosen)
     if settings.on_cut == "block":
         judging.suspect(workspace, left, "not_looked_at")
+    if not found.faults:
+        seen = str(state.epoch).encode("ascii")
+        workspace.log.derived.write(PASSED, looker, dict.fromkeys(state.held, seen))
     return Prepared(
         identity=identity,
         use=state.use,
@@ -94,6 +102,20 @@ def prepare(
         usage=tuple(map(StageTokens.of, ledger.stages())),
         faults=tuple(dict.fromkeys((*found.faults, *(f"verify: {why.message}" for _, why in judged.failed)))),
     )
+
+
+def _looker(state: Standing, verifier: Verifier, readers: Readers, settings: Settings, identity: Identity) -> str:
+    """Who looks, and how. Whoever looks differently looks at everything anew."""
+    names = [None if one is None else one.name for one in (verifier.second, readers.implier, readers.scanner)]
+    return digest(
+        (identity, state.use, verifier.model.name, names, None if readers.embedder is None else readers.embedder.name,
+         settings.signals, settings.since, settings.per_target, settings.pairs_per_return)
+    )  # fmt: skip
+
+
+def _passed(workspace: Workspace, state: Standing, looker: str) -> dict[str, int]:
+    """How far the same look has come for each item. What it passed over then it would pass over now."""
+    return {item: int(body) for item, body in workspace.log.derived.read(PASSED, looker, state.held).items()}
 
 
 def file(workspace: Workspace, name: str, prepared: Prepared) -> None:

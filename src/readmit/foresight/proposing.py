@@ -71,9 +71,15 @@ class Readers(msgspec.Struct, frozen=True, kw_only=True):
     """Who drew items from evidence, as derived texts name it."""
 
 
-def find(standing: Standing, judged: Mapping[str, frozenset[str]], readers: Readers, settings: Settings) -> Found:
-    """Propose pairs among those that are open."""
-    openings = open_pairs(standing.targets(), standing.observations(), judged)
+def find(
+    standing: Standing,
+    judged: Mapping[str, frozenset[str]],
+    readers: Readers,
+    settings: Settings,
+    passed: Mapping[str, int] | None = None,
+) -> Found:
+    """Propose pairs among those that are open: not judged, and not passed over by an earlier look."""
+    openings = open_pairs(standing.targets(passed), standing.observations(), judged)
     work = _Work(standing, openings, readers)
     scorers: list[Scorer] = []
     pending: PendingAnswers | None = None

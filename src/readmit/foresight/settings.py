@@ -34,6 +34,8 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     """Which signals propose pairs. ``scan`` is the paper's; it reads every open pair and costs accordingly."""
     kinds: tuple[Kind, ...] = (Kind.FACT, Kind.ROLE_CONSTRAINT, Kind.INTERFACE_CONSTRAINT)
     """Kinds of item whose premises may change unsaid. What is owed ends by an event of its own."""
+    since: Literal["item", "departure"] = "item"
+    """Which observations may change an item: all that are later than it, or of these only those of the absence."""
     per_target: Positive = 20
     """Most pairs proposed for one item."""
     pairs_per_return: Annotated[int, msgspec.Meta(ge=0)] | None = 60

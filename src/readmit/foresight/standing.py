@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from readmit.records.identity import Identity
 
 
+QUOTE = "quote"
+EXTRACTED = "extraction"
+"""How derived texts name the words that an extraction rests on."""
+
+
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """The question before it is asked: which of these items may be changed by which of these observations?"""
 
@@ -52,15 +57,21 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Raw observations since the first of the items, by digest."""
     texts: dict[str, str]
     """What each observation says."""
+    quotes: dict[str, str]
+    """For items that were drawn from a conversation: the words they were drawn from."""
     sources: dict[str, Evidence]
     """The intact evidence that the items themselves were drawn from."""
     marks: dict[str, tuple[Event, ...]]
     """Verdicts and suspicions about each item that concern this use."""
     policy: Policy
 
-    def targets(self) -> tuple[Target, ...]:
+    def targets(self, passed: Mapping[str, int] | None = None) -> tuple[Target, ...]:
+        """What may have changed. ``passed`` says up to which position the observations were looked at before."""
         found = targets_of(self.held.values(), self.known, critical=self.critical)
-        return tuple(msgspec.structs.replace(target, epoch=self.since[target.item]) for target in found)
+        return tuple(
+            msgspec.structs.replace(one, epoch=max(self.since[one.item], (passed or {}).get(one.item, 0)))
+            for one in found
+        )
 
     def observations(self) -> tuple[Observation, ...]:
         sightings = {
@@ -84,6 +95,13 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         """What an item was drawn from."""
         receipts = self.held[item].item.receipts
         return [self.sources[one.evidence] for one in receipts if one.evidence in self.sources]
+
+    def words(self, item: str) -> str:
+        """The original words behind an item: the paragraph that it was drawn from, or all of its evidence."""
+        quote = self.quotes.get(item, "")
+        texts = [one.text for one in self.own(item) if one.text != self.held[item].item.text]
+        found = (part for text in texts for part in text.split("\n\n") if quoted(quote, part))
+        return next(found, "\n\n".join(dict.fromkeys(texts)))
 
     def settles(self, verdict: Verdict) -> bool:
         """Whether a verdict decides its pair, by the rules of the return itself."""
@@ -111,7 +129,8 @@ def standing(
         epoch = log.head
         seen = take_snapshot(log, departed, identity, epoch=epoch, purpose=purpose, now=now)
         held = _open_items(seen, policy, settings)
-        since = {name: said_at(entry, seen.evidence) for name, entry in held.items()}
+        floor = departed.epoch if settings.since == "departure" else 0
+        since = {name: max(floor, said_at(entry, seen.evidence)) for name, entry in held.items()}
         first = min(since.values(), default=epoch)
         events = {event.epoch: event for event in log.observations(identity, since=first, until=epoch)}
         if identity != departed.identity:
@@ -131,6 +150,7 @@ def standing(
         critical=critical_dependencies(seen),
         observed=observed,
         texts={digest: said(event) for digest, event in observed.items()},
+        quotes={name: body.decode() for name, body in log.derived.read(QUOTE, EXTRACTED, held).items()},
         sources=_sources(held.values(), seen.evidence),
         marks={name: tuple(_concerning(entry.marks, use)) for name, entry in held.items()},
         policy=policy,

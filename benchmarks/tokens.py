@@ -1,0 +1,356 @@
+"""What does a whole return cost in tokens, and where does each token go?
+
+Three arms over the same histories, with the prompts that the stages really build and one tokenizer: readmit; a static
+arm that extracts every session whole; and the paper's arm, which besides scans every target against every later
+observation and verifies what the scan names. Answers have the length of recorded ones, so no model is needed. The
+tokenizer is the embedder's: on these sessions it makes a tenth more tokens than that of the paper's Qwen.
+
+What readmit's arm leaves out, and why that is sound: turns of the assistant are no evidence about the user, so they
+are neither extracted from nor judged; sessions during the absence become items only where the question's retrieval
+reaches them, because no other could enter the answer. All of them are still looked at as invalidators.
+
+Run it with ``python -m benchmarks.tokens [SHARED]``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cache
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.implicit import shared_folder
+from benchmarks.result import Result, at_most
+from readmit import Workspace
+from readmit.foresight import Foresight, Prepared, Settings
+from readmit.foresight.standing import said
+from readmit.invalidate.propose import Signal, windows
+from readmit.models.embedders import MiniLM
+from readmit.models.stages.answer import Question, opine
+from readmit.models.stages.extract import Extraction, Observation, Turn, extract
+from readmit.models.stages.scan import Later, Look, scan
+from readmit.models.stages.verify import Case, Verifier
+from readmit.models.usage import Ledger, Metered
+from readmit.ports.models import Reply, Usage
+from readmit.records.canonical import decode, digest
+from readmit.records.policy import Policy
+from readmit.records.verdicts import Pair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from readmit.ports.models import Ask
+
+PAIRS = 28
+"""Pairs verified in a return: the paper's average, in both arms that verify."""
+ITEMS = 3
+"""Items drawn from a session, in every arm."""
+RETRIEVED = 10
+"""Sessions that the question's retrieval reaches: the paper's limit per query."""
+IN_CONTEXT = 30
+"""Most items in an answer's context: the paper's limit."""
+USER = "user"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A history: its sessions in order, where the agent departs, and the question it returns to."""
+
+    name: str
+    sessions: tuple[tuple[Turn, ...], ...]
+    times: tuple[datetime, ...]
+    departure: int
+    """The last session before departure."""
+    question: str
+
+    def spoken(self, at: int) -> tuple[Turn, ...]:
+        """What the user said."""
+        return tuple(turn for turn in self.sessions[at] if turn.by == USER)
+
+    def text(self, at: int) -> str:
+        return "\n\n".join(turn.text for turn in self.spoken(at))
+
+
+def full_records(shared: Path) -> list[Record]:
+    """The two STALE records with all their sessions."""
+    rows = json.loads((shared / "data" / "stale" / "full_records.json").read_bytes())
+    return [
+        Record(
+            name=row["uid"][:8],
+            sessions=tuple(
+                tuple(Turn(turn["role"], turn["content"]) for turn in one) for one in row["haystack_session"]
+            ),
+            times=tuple(datetime.fromisoformat(moment).replace(tzinfo=UTC) for moment in row["timestamps"]),
+            departure=row["relevant_session_index"][0],
+            question=row["probing_queries"]["dim3_query"],
+        )
+        for row in rows
+    ]
+
+
+@cache
+def counter() -> Callable[[str], int]:
+    """Tokens of a text, by the embedder's own vocabulary."""
+    tokenizer, _ = MiniLM(threads=1)._parts()  # noqa: SLF001 - the one tokenizer that is installed anyway
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+@dataclass
+class Typical:
+    """A model that answers everything acceptably and at the usual length, and counts both sides."""
+
+    lines: Sequence[tuple[str, ...]]
+    name: str = "typical"
+    _next: Iterator[tuple[str, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._next = cycle(self.lines)
+
+    def ask(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [self._reply(ask) for ask in asks]
+
+    def _reply(self, ask: Ask) -> Reply:
+        count = counter()
+        text = json.dumps(self._said(ask), ensure_ascii=False)
+        size = sum(map(count, (ask.system, ask.user, ask.schema.decode())))
+        return Reply(text=text, usage=Usage(stage=ask.stage, input=size, output=count(text)), model=self.name)
+
+    def _said(self, ask: Ask) -> dict[str, object]:
+        match ask.stage:
+            case "extract":
+                return {"items": [claim for one in _sections(ask.user, "observation") for claim in self._claims(*one)]}
+            case "premises" | "implied":
+                return {"lines": list(next(self._next))}
+            case "scan":
+                found = _sections(ask.user, "observation")
+                return {"labels": [{"observation": number, "may_change": False} for number, _ in found]}
+            case "verify":
+                return _judgment(ask.user, next(self._next)[0])
+            case _:
+                reason = " ".join(next(self._next)[:3])
+                return {"reason": reason, "answerable": True, "answer": " ".join(next(self._next)), "confidence": 0.8}
+
+    def _claims(self, number: int, text: str) -> Iterator[dict[str, object]]:
+        turns = re.findall(r"\[\w+\] turn (\d+), (\w+)\n(.*?)(?=\n\[\w+\] turn|\Z)", text, re.DOTALL)
+        for turn, _, words in [one for one in turns if one[1] == USER][:ITEMS]:
+            quote = _opening(words, 18)
+            yield {
+                "observation": number,
+                "turn": int(turn),
+                "quote": quote,
+                "slot": f"topic.{digest(quote)[:12]}",
+                "statement": f"The user says: {quote}",
+                "operation": "add",
+                "premises": list(next(self._next))[:4],
+                "confidence": 0.9,
+            }
+
+
+def _judgment(request: str, premise: str) -> dict[str, object]:
+    old, new = dict(_named(request))["earlier statement"], dict(_named(request))["later observation"]
+    quotes = {"item_quote": _opening(old, 10), "evidence_quote": _opening(new, 15)}
+    return {"premise": premise, **quotes, "answer": "compatible", "confidence": 0.9}
+
+
+def _named(request: str) -> Iterator[tuple[str, str]]:
+    for found in re.finditer(r"--- ([\w ]+) \[(\w+)\] begins ---\n(.*?)\n--- \1 \[\2\] ends ---", request, re.DOTALL):
+        yield found[1], found[3]
+
+
+def _sections(request: str, label: str) -> list[tuple[int, str]]:
+    return [(int(name.split()[-1]), text) for name, text in _named(request) if name.startswith(label)]
+
+
+def _opening(text: str, words: int) -> str:
+    """The first words of a text, exactly as they stand there."""
+    found = re.match(rf"\s*((?:\S+[ ]?){{1,{words}}})", text)
+    return found[1].strip() if found else text
+
+
+class Spent(dict[str, int]):
+    """Tokens per stage."""
+
+    @property
+    def total(self) -> int:
+        return sum(self.values())
+
+    def add(self, ledger: Ledger) -> None:
+        for stage in ledger.stages():
+            self[stage.stage] = self.get(stage.stage, 0) + stage.tokens
+
+
+def static_arm(record: Record, model: Typical) -> Spent:
+    """Extract every session, whole; retrieve; answer."""
+    spent, ledger = Spent(), Ledger()
+    rows = _extract_all(record, Metered(model, ledger))
+    _answer(record, Metered(model, ledger), [item.statement for one in rows for item in one.items][:IN_CONTEXT])
+    spent.add(ledger)
+    return spent
+
+
+def paper_arm(record: Record, model: Typical) -> Spent:
+    """The static arm, and the scan of every session known at departure against every later one, four per call."""
+    spent, ledger = Spent(), Ledger()
+    metered = Metered(model, ledger)
+    rows = _extract_all(record, metered)
+    later = range(record.departure + 1, len(record.sessions))
+    looks = [
+        Look(
+            item=f"s{old}",
+            text=record.text(old),
+            at=record.times[old],
+            later=tuple(
+                Later(evidence=f"{at:064d}", text=record.text(at), at=record.times[at])
+                for at in later[start : start + 4]
+            ),
+        )
+        for old in range(record.departure + 1)
+        for start in range(0, len(later), 4)
+    ]
+    scan(metered, looks)
+    pairs = [(old, at) for at in later for old in range(record.departure + 1)][:PAIRS]
+    cases = [
+        Case(
+            pair=Pair(item=f"s{old}", evidence=f"{at:064d}"),
+            item_text=record.text(old),
+            evidence_text=record.text(at),
+            item_at=record.times[old],
+            evidence_at=record.times[at],
+            use="advice/assistant/",
+        )
+        for old, at in pairs
+    ]
+    Verifier(model=metered).verify(cases)
+    _answer(record, metered, [item.statement for one in rows for item in one.items][:IN_CONTEXT])
+    spent.add(ledger)
+    return spent
+
+
+def _extract_all(record: Record, model: Metered) -> list[Extraction]:
+    observations = [
+        Observation(key=str(at), turns=turns, at=record.times[at]) for at, turns in enumerate(record.sessions)
+    ]
+    return [one for one in extract(model, observations, per_call=6) if isinstance(one, Extraction)]
+
+
+def _answer(record: Record, model: Metered, context: Sequence[str]) -> None:
+    opine(model, [Question(text=record.question, context="\n".join(context))])
+
+
+def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Spent]:
+    """A return through ``Foresight`` on a real workspace, and a second one over the same history."""
+    settings = Settings(
+        signals=(Signal.EMBEDDING, Signal.PASSAGE, Signal.IMPLIED_FACTS),
+        since="departure",
+        per_target=5,
+        pairs_per_return=PAIRS,
+    )
+    policy = Policy(fill=True, max_items=IN_CONTEXT, min_confidence=Decimal("0.65"))
+    moment = iter(record.times)
+    with Workspace.open(policy=policy) as workspace:
+        foresight = Foresight(workspace, settings, verifier=model, implier=model, extractor=model, embedder=embedder)
+        agent = workspace.agent("A1", role="assistant", task="advice")
+        seen = {
+            workspace.observe(record.text(at), by="A1", task="advice", at=next(moment)): record.spoken(at)
+            for at in range(record.departure + 1)
+        }
+        known = foresight.ingest(list(seen), turns=seen, per_call=6)
+        assert all(len(one.items) == ITEMS for one in known)
+        agent.depart()
+        later = {
+            workspace.observe(record.text(at), by="A2", task="advice", at=next(moment)): record.spoken(at)
+            for at in range(record.departure + 1, len(record.sessions))
+        }
+        near = _nearest(record.question, {name: said(workspace.log.evidence(name)) for name in later}, embedder)
+        foresight.ingest(near, turns=later, per_call=6)
+        first, second = Spent(), Spent()
+        first.add(foresight.ledger)
+        for spent in (first, second):
+            returned = foresight.come_back(agent)
+            assert returned.admitted, returned.reasons
+            ledger = Ledger()
+            assert returned.view is not None
+            texts = [workspace.log.item(one.id).text for one in returned.view.items]
+            _answer(record, Metered(model, ledger), texts)
+            for stage, tokens in _prepared(workspace, returned.id):
+                spent[stage] = spent.get(stage, 0) + tokens
+            spent.add(ledger)
+    return first, second
+
+
+def _prepared(workspace: Workspace, return_id: str) -> list[tuple[str, int]]:
+    """What the audit says that preparing a return took, per stage."""
+    rows = [row for row in workspace.log.audit.rows() if (row.return_id, row.kind) == (return_id, "inference")]
+    found = [decode(row.body, Prepared, what="audit row") for row in rows]
+    return [(one.stage, one.input + one.output) for prepared in found for one in prepared.usage]
+
+
+def _nearest(question: str, texts: dict[str, str], embedder: MiniLM) -> list[str]:
+    (wanted,) = embedder.embed([question])
+    near = {name: float((embedder.embed(windows(text)) @ wanted).max()) for name, text in texts.items()}
+    return sorted(near, key=near.__getitem__, reverse=True)[:RETRIEVED]
+
+
+def measure(shared: Path) -> list[tuple[str, dict[str, Spent]]]:
+    """Every arm on every record."""
+    rows = [json.loads(line) for line in (shared / "data" / "stale" / "implied_facts.jsonl").read_text().splitlines()]
+    lines = [tuple(row[part]) for row in rows for part in ("old_premises", "new_implied")]
+    embedder = MiniLM()
+    found = []
+    for record in full_records(shared):
+        first, second = our_arm(record, Typical(lines), embedder)
+        arms = {"readmit": first, "second return": second}
+        arms |= {"static": static_arm(record, Typical(lines)), "scan and verify": paper_arm(record, Typical(lines))}
+        found.append((record.name, arms))
+    return found
+
+
+def run(shared: Path) -> list[Result]:
+    return figures(measure(shared))
+
+
+def figures(found: Sequence[tuple[str, dict[str, Spent]]]) -> list[Result]:
+    """The worst of the records for each bar."""
+
+    def worst(over: str) -> float:
+        return max(arms["readmit"].total / arms[over].total for _, arms in found)
+
+    repeated = max(arms["second return"].total / arms["readmit"].total for _, arms in found)
+    return [
+        at_most("Tokens of a return, of the static arm's", worst("static"), 0.5, "share"),
+        at_most("Tokens of a return, of the scan-and-verify arm's", worst("scan and verify"), 0.25, "share"),
+        at_most(
+            "Tokens of a return on a full STALE record", max(a["readmit"].total for _, a in found), 110_000, "tokens"
+        ),
+        at_most("The static arm on the same record", max(a["static"].total for _, a in found), None, "tokens"),
+        at_most("The scan-and-verify arm", max(a["scan and verify"].total for _, a in found), None, "tokens"),
+        at_most("Tokens of a second return, of the first one's", repeated, 0.05, "share"),
+    ]
+
+
+def main() -> int:
+    shared = Path(sys.argv[1]) if len(sys.argv) > 1 else shared_folder()
+    found = measure(shared)
+    for name, arms in found:
+        stages = list(dict.fromkeys(stage for spent in arms.values() for stage in spent))
+        print(f"record {name}")
+        for arm, spent in arms.items():
+            parts = "  ".join(f"{stage} {spent[stage]:,}" for stage in stages if stage in spent)
+            print(f"  {arm:16} {spent.total:9,}  {parts}")
+    rows = figures(found)
+    for row in rows:
+        bar = "" if row["bar"] is None else f"bar {row['bar']:g}: {'holds' if row['holds'] else 'MISSED'}"
+        print(f"{row['value']:<10g} {row['name']}  {bar}".rstrip())
+    return 0 if all(row["holds"] for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
