@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from readmit.backends.mem0_models import Embedding, Extractor
+from readmit.backends.mem0_narrow import NarrowedClient
 from readmit.backends.packages import need
 from readmit.ports.backend import TEAM, Change, Hit, Stored
 from readmit.records.base import require_name
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 _SOURCE, _OWNER = "readmit_source", "readmit_owner"
 _EVERYTHING = 10_000_000
 _BATCH = 256
+# Embedded qdrant looks through the whole list for every point, so only a short one is worth handing over.
+_FEW = 256
 
 
 class _Native(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,9 +129,23 @@ class Mem0:
         if reader is not None and among is None:
             # A caller with a list leaves the others' records out itself; the condition costs a look at every payload.
             filters["NOT"] = [{_OWNER: {"nin": [TEAM, reader]}}]
-        with self._native("search"):
+        with self._native("search"), self._narrowed(among):
             found = self._memory.search(query, filters=filters, top_k=limit)["results"]
         return [Hit(id=str(one["id"]), text=one["memory"], score=float(one["score"])) for one in found]
+
+    @contextmanager
+    def _narrowed(self, among: Collection[str] | None) -> Iterator[None]:
+        """Let qdrant rank a small set alone, instead of ranking everything and looking for it far down."""
+        store = self._memory.vector_store
+        if among is None or not len(among) <= _FEW or type(store).__name__ != "Qdrant":
+            yield
+            return
+        client = store.client
+        store.client = NarrowedClient(client, store.collection_name, among)
+        try:
+            yield
+        finally:
+            store.client = client
 
     def records(self) -> list[Stored]:
         with self._native("list"):

@@ -1,0 +1,137 @@
+"""What does a view cost on top of a memory store's own search, with 10,000 records?
+
+Native search and search through the view alternate in one process, so that what else the machine does falls on both.
+Two views are measured: one that holds nine items in ten, and one that holds one in a hundred and so has to look past
+99 records for each that it may show.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from contextlib import ExitStack
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.result import Result, at_most
+from readmit import Policy, Workspace
+from readmit.backends.admission import text_digest
+from readmit.backends.binding import Archived
+from readmit.backends.scopedmem import ScopedMem
+from readmit.models.embedders import FunctionEmbedder
+from readmit.ports.backend import Binding, Entry, Stored
+from readmit.workspace.memory import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from readmit.ports.backend import MemoryBackend
+
+RECORDS, ITEMS, LIMIT, QUERIES = 10_000, 1_000, 10, 40
+DIMENSIONS = 384
+HEADS = ("ba", "ke", "lo", "mi", "nu", "pa", "ri", "so")
+TAILS = ("lan", "mer", "tis", "vor", "zen", "dal", "gon", "fis", "qua", "wex")
+WORDS = [head + tail for head in HEADS for tail in TAILS]
+
+
+def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
+    results = []
+    for name, opener in _openers().items():
+        with TemporaryDirectory(prefix="readmit-bench-") as folder:
+            results += _measure(name, opener, Path(folder))
+        step(1)
+    return results
+
+
+def _openers() -> dict[str, Callable[[Workspace, Path], MemoryBackend]]:
+    openers: dict[str, Callable[[Workspace, Path], MemoryBackend]] = {
+        "ScopedMem": lambda team, _: ScopedMem(team.log.memories, team.name)
+    }
+    if find_spec("mem0") is not None:
+        from readmit.backends.mem0 import Mem0
+
+        openers["Mem0"] = lambda team, folder: Mem0.open(folder / "mem0", team.name, embedder=_embedder())
+    return openers
+
+
+def _embedder() -> FunctionEmbedder:
+    """Projected words: as long as real vectors, and nearly free, so that the store's own work is what is timed."""
+    table = dict(zip(WORDS, np.random.default_rng(7).normal(size=(len(WORDS), DIMENSIONS)), strict=True))
+
+    def embed(texts: Sequence[str]) -> list[np.ndarray]:
+        return [sum((table[word] for word in text.split() if word in table), np.zeros(DIMENSIONS)) for text in texts]
+
+    return FunctionEmbedder("projected-words@1", DIMENSIONS, embed)
+
+
+def _measure(name: str, opener: Callable[[Workspace, Path], MemoryBackend], folder: Path) -> list[Result]:
+    policy = Policy(fill=True, max_items=2 * ITEMS, max_chars=10**7, invalidations_per_writer=10**6)
+    with ExitStack() as stack:
+        team = stack.enter_context(Workspace.open(folder / "team.db", policy=policy))
+        items = _team(team)
+        memory = Memory(team, opener(team, folder))
+        stack.callback(memory.close)
+        archive = _archive(items)
+        start = time.perf_counter()
+        for at in range(0, RECORDS, 1_000):
+            memory.load(archive[at : at + 1_000])
+        results = [at_most(f"{name}: import of {RECORDS:,} bound records", time.perf_counter() - start, None, "s")]
+        for share, kept in (("90 %", ITEMS * 9 // 10), ("10 %", ITEMS // 10), ("1 %", ITEMS // 100)):
+            with team.batch():
+                for item in [one for one in items if one not in set(items[:kept])]:
+                    team.revoke(item, by="lead", id=f"{item}-{kept}")
+            results += _searches(f"{name}, view of {share}", team, memory)
+    return results
+
+
+def _searches(name: str, team: Workspace, memory: Memory) -> list[Result]:
+    agent = team.agent("walker", role="guide", task="journey")
+    agent.depart()
+    handle = memory.returned(agent.come_back().expose())
+    rng = random.Random(3)
+    native, through = [], []
+    for _ in range(QUERIES):
+        query = " ".join(rng.sample(WORDS, 4))
+        start = time.perf_counter()
+        memory.backend.search(query, limit=LIMIT)
+        middle = time.perf_counter()
+        hits = handle.search(query, limit=LIMIT)
+        native.append(middle - start)
+        through.append(time.perf_counter() - middle)
+        assert hits
+    return [
+        at_most(f"{name}: native search, median", statistics.median(native) * 1_000, None, "ms"),
+        at_most(f"{name}: search through the view / native", sum(through) / sum(native), 1.3, "×"),
+        at_most(f"{name}: added by the view, median", _added(native, through) * 1_000, 5, "ms"),
+    ]
+
+
+def _added(native: list[float], through: list[float]) -> float:
+    return statistics.median(after - before for before, after in zip(native, through, strict=True))
+
+
+def _team(team: Workspace) -> list[str]:
+    with team.batch():
+        seen = team.observe("The survey of the whole region.", by="scout")
+        return [team.record(f"Statement {at}", id=f"item-{at}", by="scout", sources=[seen]) for at in range(ITEMS)]
+
+
+def _archive(items: list[str]) -> list[Archived]:
+    rng = random.Random(1)
+    made = []
+    for at in range(RECORDS):
+        text = f"Note {at}: {' '.join(rng.choices(WORDS, k=12))}"
+        name = f"00000000-0000-4000-8000-{at:012d}"
+        entry = Entry(record=name, text=text_digest(text), bindings=(Binding(ref=items[at % ITEMS]),), by="scout")
+        made.append(Archived(record=Stored(id=name, text=text), entry=entry))
+    return made
+
+
+if __name__ == "__main__":
+    for result in run():
+        print(result)

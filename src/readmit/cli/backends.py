@@ -1,0 +1,150 @@
+"""``readmit backends``: memory stores, Static against readmit on the same records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from readmit.cli.command import command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from readmit.cli.command import Invocation
+    from readmit.ports.backend import MemoryBackend
+    from readmit.workspace.paired import Compared, Opener, Pair
+    from readmit.workspace.workspace import Workspace
+
+KINDS = ("scopedmem", "mem0")
+
+
+def add_to(group: click.Group) -> None:
+    """Add the commands."""
+
+    @group.group("backends")
+    def backends() -> None:
+        """Memory stores that readmit stands in front of."""
+
+    examples = (
+        "readmit backends compare examples/travel.json",
+        "readmit backends compare examples/travel.json --backend mem0 --embedder lexical",
+    )
+    command(backends, "compare", store=False, examples=examples)(compare)
+
+
+@click.argument("file", type=click.File("rb"))
+@click.option(
+    "--backend", "kinds", type=click.Choice(KINDS), multiple=True, help="A store to compare. [default: scopedmem]"
+)
+@click.option("--embedder", metavar="NAME", help="Embedder for stores that need one. [default: minilm]")
+@click.option(
+    "--model", metavar="SPEC", help="Let the stores form memories with this model. Default: texts as they are."
+)
+@click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="Records per question.")
+def compare(
+    invocation: Invocation,
+    /,
+    *,
+    file: BinaryIO,
+    kinds: tuple[str, ...],
+    embedder: str | None,
+    model: str | None,
+    limit: int,
+) -> None:
+    """What would each way of coming back hand over?
+
+    The scenario's observations are formed once per store. At each return, Static asks the store as usual; readmit
+    asks the same questions of the same records through the view.
+    """
+    from readmit.cli.output import emit, progress
+    from readmit.workspace import paired
+    from readmit.workspace.scenario import read
+
+    scenario = read(file.read())
+    openers = {kind: _opener(kind, embedder, model) for kind in kinds or KINDS[:1]}
+    with progress("Comparing", len(scenario.steps) * len(openers)) as watch:
+        pairs = paired.compare(scenario, openers, limit=limit, verbatim=model is None, watch=watch)
+    if invocation.json:
+        emit({"scenario": scenario.name, "limit": limit, "pairs": [_shape(pair) for pair in pairs]})
+        return
+    for pair in pairs:
+        _print(pair)
+
+
+def _opener(kind: str, embedder: str | None, model: str | None) -> Opener:
+    def opened(team: Workspace, folder: Path) -> MemoryBackend:
+        from readmit.models.embedders import open_embedder
+
+        if kind == "scopedmem":
+            from readmit.backends.scopedmem import ScopedMem
+
+            near = open_embedder(embedder) if embedder else None
+            return ScopedMem(team.log.memories, team.name, embedder=near)
+        from readmit.backends.mem0 import Mem0
+        from readmit.models.open import open_model
+
+        asked = open_model(model) if model else None
+        return Mem0.open(folder, team.name, embedder=open_embedder(embedder or "minilm"), model=asked)
+
+    return opened
+
+
+def _shape(pair: Pair) -> dict[str, object]:
+    return {
+        "backend": pair.backend,
+        "return": pair.label,
+        "principal": pair.principal,
+        "decision": pair.decision,
+        "questions": list(pair.questions),
+        "static": len(pair.static),
+        "readmit": len(pair.readmit),
+        "withheld": len(pair.withheld),
+        "records": [
+            {
+                "record": one.standing.record,
+                "text": one.text,
+                "owner": one.owner,
+                "static": one.static,
+                "readmit": one.readmit,
+                "state": one.standing.state,
+                "reasons": list(one.standing.reasons),
+                "sources": list(one.standing.sources),
+                "binding": "conservative" if one.standing.conservative else "exact",
+            }
+            for one in pair.records
+        ],
+    }
+
+
+def _print(pair: Pair) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from readmit.cli.output import show, shown
+
+    heading = f"{pair.backend}, {pair.label}: {pair.principal} is {pair.decision}"
+    counts = (
+        f"Static hands over {len(pair.static)} of {len(pair.records)} records, readmit {len(pair.readmit)}; "
+        f"withheld of Static's: {len(pair.withheld)}."
+    )
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in ("static", "readmit", "state", "because", "record"):
+        table.add_column(column, overflow="fold")
+    for one in pair.records:
+        if one.static or one.readmit:
+            table.add_row(
+                "yes" if one.static else "",
+                "yes" if one.readmit else "",
+                one.standing.state,
+                Text(_because(one)),
+                Text(shown(one.text)),
+            )
+    show("", Text(shown(heading), style="bold"), counts, "", table)
+
+
+def _because(one: Compared) -> str:
+    """The most telling reason, and the items it is about."""
+    reasons = [reason for reason in one.standing.reasons if reason != "source_not_admitted"] or one.standing.reasons
+    sources = f" ({', '.join(one.standing.sources)})" if one.standing.sources else ""
+    return f"{', '.join(reasons)}{sources}"

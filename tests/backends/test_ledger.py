@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from readmit import Workspace
+from readmit.backends.binding import BoundBackend, bindings, union
+from readmit.ports.backend import Binding, Change, Entry, Material, Precision, Stored
+from readmit.records.errors import BackendError, StoreError, UnknownError
+from readmit.store.schema import MIGRATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Iterator[Workspace]:
+    with Workspace.open(tmp_path / "team.db") as opened:
+        seen = opened.observe("Two things were seen.", by="scout")
+        for name in ("a", "b", "c"):
+            opened.record(f"Statement {name}", id=name, by="scout", sources=[seen])
+        yield opened
+
+
+def entry(record: str, *sources: Binding) -> Entry:
+    return Entry(record=record, text="0" * 64, bindings=sources, by="scout")
+
+
+def test_entries_are_replaced_and_dropped_and_the_version_moves(team: Workspace) -> None:
+    ledger = team.log.sources
+    assert ledger.version("x") == 0
+    ledger.write("x", [entry("r1", Binding(ref="a")), entry("r2", Binding(ref="b"))])
+    first = ledger.version("x")
+    ledger.write("x", [entry("r1", Binding(ref="c"))], drop=["r2"])
+    assert ledger.version("x") > first > 0
+    assert ledger.entries("x") == {"r1": entry("r1", Binding(ref="c"))}
+    assert ledger.entry("x", "r2") is None
+
+
+def test_backends_and_workspaces_are_apart(team: Workspace, tmp_path: Path) -> None:
+    team.log.sources.write("x", [entry("r", Binding(ref="a"))])
+    assert team.log.sources.entries("y") == {}
+    with Workspace.open(tmp_path / "team.db", name="neighbor") as neighbor:
+        assert neighbor.log.sources.entries("x") == {}
+        assert neighbor.log.sources.version("x") == 0
+        assert neighbor.log.sources.lacking([Binding(ref="a")]) == (Binding(ref="a"),)
+        neighbor.log.sources.write("x", [], drop=["r"])
+    assert team.log.sources.entry("x", "r") is not None
+
+
+def test_carriers_follow_the_log(team: Workspace) -> None:
+    shared = team.observe("Two things were seen.", by="scout", at=None, id="again")
+    other = team.observe("Nobody built on this.", by="scout")
+    ledger = team.log.sources
+    ledger.write("x", [entry("r", Binding(of="evidence", ref=shared), Binding(of="evidence", ref=other))])
+    first = ledger.carriers("x")
+    assert other not in first
+    team.record("A fourth", id="d", by="scout", sources=[shared])
+    assert ledger.carriers("x").get(shared, frozenset()) - first.get(shared, frozenset()) == {"d"}
+    ledger.write("x", [], drop=["r"])
+    assert ledger.carriers("x") == {}
+
+
+def test_a_ledger_entry_survives_a_restart(tmp_path: Path) -> None:
+    with Workspace.open(tmp_path / "kept.db") as before:
+        before.log.sources.write("x", [entry("r", Binding(ref="a"))])
+    with Workspace.open(tmp_path / "kept.db") as after:
+        assert after.log.sources.entries("x") == {"r": entry("r", Binding(ref="a"))}
+
+
+def test_a_store_of_an_earlier_schema_gains_the_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = next(number for number, text in enumerate(MIGRATIONS) if "CREATE TABLE source " in text)
+    monkeypatch.setattr("readmit.store.schema.MIGRATIONS", MIGRATIONS[:old])
+    with Workspace.open(tmp_path / "old.db") as before:
+        before.observe("From before.", by="scout")
+        with pytest.raises(Exception, match="no such table"):
+            before.log.sources.entries("x")
+    monkeypatch.undo()
+    with Workspace.open(tmp_path / "old.db") as after:
+        after.log.sources.write("x", [entry("r", Binding(ref="a"))])
+        assert after.log.sources.version("x") == 1
+
+
+class Told:
+    """A store that reports the changes it is told to report."""
+
+    name = "told:here"
+    workspace = "default"
+
+    def __init__(self, *changes: Change) -> None:
+        self.changes: Sequence[Change] = changes
+        self.deleted: list[str] = []
+
+    def form(self, material: Material) -> Sequence[Change]:
+        return self.changes
+
+    def update(self, record: str, text: str) -> Sequence[Change]:
+        return self.changes
+
+    def delete(self, record: str) -> None:
+        self.deleted.append(record)
+
+    def load(self, records: Sequence[Stored]) -> Sequence[str]:
+        return []
+
+
+def changed(kind: str, text: str = "t", *, record: str = "r", precision: Precision = Precision.EXACT) -> Change:
+    return Change(kind=kind, record=Stored(id=record, text=text), precision=precision)  # type: ignore[arg-type]
+
+
+def bound_to(team: Workspace, store: Told, record: str = "r") -> set[tuple[str, str]]:
+    found = team.log.sources.entry(store.name, record)
+    assert found is not None
+    return {(one.ref, one.precision) for one in found.bindings}
+
+
+def test_a_merge_binds_the_union_conservatively(team: Workspace) -> None:
+    store = Told(changed("added"))
+    bound = BoundBackend(store, team.log.sources)  # type: ignore[arg-type]
+    bound.form("t", bindings(["a"]), by="scout")
+    assert bound_to(team, store) == {("a", "exact")}
+    store.changes = (changed("merged", "t and u"),)
+    bound.form("u", bindings(["b"]), by="scout")
+    assert bound_to(team, store) == {("a", "conservative"), ("b", "conservative")}
+
+
+def test_a_merge_into_an_unknown_record_stays_unknown(team: Workspace) -> None:
+    store = Told(changed("merged"))
+    bound = BoundBackend(store, team.log.sources)  # type: ignore[arg-type]
+    bound.form("t", bindings(["a"]), by="scout")
+    assert bound_to(team, store) == set()
+
+
+def test_what_a_store_cannot_vouch_for_is_conservative(team: Workspace) -> None:
+    store = Told(changed("added", precision=Precision.CONSERVATIVE))
+    BoundBackend(store, team.log.sources).form("t", bindings(["a"]), by="scout")  # type: ignore[arg-type]
+    assert bound_to(team, store) == {("a", "conservative")}
+
+
+def test_a_replaced_text_has_only_its_new_sources(team: Workspace) -> None:
+    store = Told(changed("added"))
+    bound = BoundBackend(store, team.log.sources)  # type: ignore[arg-type]
+    bound.form("t", bindings(["a"]), by="scout")
+    store.changes = (changed("replaced", "u"),)
+    bound.update("r", "u", bindings(["b"]), by="scout")
+    assert bound_to(team, store) == {("b", "exact")}
+
+
+def test_a_record_that_forming_removed_is_forgotten(team: Workspace) -> None:
+    store = Told(changed("added"))
+    bound = BoundBackend(store, team.log.sources)  # type: ignore[arg-type]
+    bound.form("t", bindings(["a"]), by="scout")
+    store.changes = (changed("added", "u", record="s"), changed("deleted"))
+    assert bound.form("u", bindings(["b"]), by="scout") == ("s",)
+    assert set(team.log.sources.entries(store.name)) == {"s"}
+
+
+def test_an_import_that_stops_halfway_binds_nothing(team: Workspace) -> None:
+    from readmit.backends.admission import text_digest
+    from readmit.backends.binding import Archived
+
+    one = Entry(record="r", text=text_digest("t"), bindings=bindings(["a"]), by="scout")
+    bound = BoundBackend(Told(), team.log.sources)  # type: ignore[arg-type]
+    with pytest.raises(BackendError, match="took in 0 of 1"):
+        bound.load([Archived(record=Stored(id="r", text="t"), entry=one)])
+    assert team.log.sources.entries("told:here") == {}
+
+
+def test_an_archive_of_another_workspace_is_refused(team: Workspace) -> None:
+    from readmit.backends.admission import text_digest
+    from readmit.backends.binding import Archived
+
+    foreign = Entry(record="r", text=text_digest("t"), bindings=bindings(["elsewhere"]), by="scout")
+    bound = BoundBackend(Told(), team.log.sources)  # type: ignore[arg-type]
+    with pytest.raises(UnknownError, match="elsewhere"):
+        bound.load([Archived(record=Stored(id="r", text="t"), entry=foreign)])
+
+
+def test_if_the_ledger_cannot_be_written_the_record_stays_unbound(
+    team: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Told(changed("added"))
+    bound = BoundBackend(store, team.log.sources)  # type: ignore[arg-type]
+
+    def fails(*_: object, **__: object) -> None:
+        raise StoreError("disk full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(bound.ledger, "write", fails)
+        with pytest.raises(StoreError):
+            bound.form("t", bindings(["a"]), by="scout")
+    assert team.log.sources.entry(store.name, "r") is None
+
+
+def test_a_union_names_each_source_once() -> None:
+    before = bindings(["a", "b"])
+    assert [one.ref for one in union(before, bindings(["b", "c"]))] == ["a", "b", "c"]
