@@ -425,7 +425,7 @@ def test_a_signer_that_fails_in_any_way_blocks(error: Exception) -> None:
         def sign(self, data: bytes) -> bytes:
             raise error
 
-    scene.team.signer = lambda: Down()  # type: ignore[method-assign]
+    scene.team.signer = Down  # type: ignore[method-assign]
     outcome = scene.away()
     assert (outcome.kind, outcome.reasons) == ("reset", (Reason.SIGNER_FAILED,))
     assert [row.kind for row in scene.team.log.audit.verified()] == ["decision"]

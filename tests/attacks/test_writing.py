@@ -262,9 +262,8 @@ def test_one_writer_cannot_retire_everything() -> None:
         for number in range(10_000):
             try:
                 scene.team.revoke(f"m{number % 200}", by="eve", reason="because", id=f"v{number}")
-            except RateError as error:
+            except RateError:
                 refused += 1
-                assert "invalidations_per_writer" in str(error)
     assert refused == 10_000 - 50
     scene.come_back()
     revoked = [one for one in scene.outcome.dispositions if one.reasons == (Reason.REVOKED,)]  # type: ignore[union-attr]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pytest
 
 from readmit import Reason
@@ -14,8 +15,6 @@ from readmit.records.items import Fact, Receipt, Scope
 from readmit.records.policy import Policy
 from readmit.records.snapshot import Held, Sighting, WorkState
 from tests.gate.test_judge import snapshot
-
-import msgspec
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
 EVIDENCE = {

@@ -59,7 +59,9 @@ def test_the_state_holds_items_marks_rebases_resolutions_and_the_bank() -> None:
 
 
 @pytest.mark.parametrize(
-    "seen", [EVENTS[:-1], EVENTS[1:], EVENTS[::-1], [*EVENTS, EVENTS[0]], []], ids=["cut", "behead", "turn", "add", "none"]
+    "seen",
+    [EVENTS[:-1], EVENTS[1:], EVENTS[::-1], [*EVENTS, EVENTS[0]], []],
+    ids=["cut", "behead", "turn", "add", "none"],
 )
 def test_a_checkpoint_notices_any_difference(seen: list[object]) -> None:
     sealed = checkpoint(SCENE.ann().identity, EVENTS, id="c", epoch=9, at=START)

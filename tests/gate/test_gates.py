@@ -28,7 +28,14 @@ KINDS: dict[Kind, Any] = {
 def item(kind: Kind = Kind.FACT, *, scope: dict[str, Any] | None = None, **fields: Any) -> Any:
     made, needed = KINDS[kind]
     return made(
-        **{"id": "i", "text": "text", "by": "bob", "scope": Scope(**{"workspace": "w", **(scope or {})}), **needed, **fields}
+        **{
+            "id": "i",
+            "text": "text",
+            "by": "bob",
+            "scope": Scope(**{"workspace": "w", **(scope or {})}),
+            **needed,
+            **fields,
+        }
     )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.scene import HOUR, START, Scene
 
 from readmit import Reason
 from readmit.records.errors import ConflictError
-from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +69,7 @@ STORIES = {
     "disputed as of later": Story(lambda s: s.team.dispute(["h"], by="bob", at=s.now + HOUR)),
     "dispute won": Story(lambda s: resolved(s, "h")),
     "dispute lost": Story(lambda s: resolved(s, "other"), OUT["lost"]),
-    "dispute lost by both": Story(lambda s: resolved(s), OUT["lost"]),
+    "dispute lost by both": Story(resolved, OUT["lost"]),
     "dispute won as of later": Story(lambda s: resolved(s, "h", ahead=HOUR), OUT["disputed"]),
     "dispute won as of later, and it is": Story(lambda s: resolved(s, "h", ahead=HOUR), IN, HOUR),
     "one dispute won, another open": Story(
@@ -162,7 +163,7 @@ def test_a_fork_leaves_both_branches() -> None:
 def test_a_circle_of_replacements_is_refused(length: int) -> None:
     scene = Scene()
     names = [scene.fact(f"h{number}") for number in range(length)]
-    for one, two in zip(names, names[1:], strict=False):
+    for one, two in pairwise(names):
         scene.team.supersede(one, two, by="bob")
     before = scene.team.epoch
     with pytest.raises(ConflictError, match="circle"):

@@ -85,7 +85,7 @@ class Life(RuleBasedStateMachine):
             max_size=2,
         ),
     )
-    def record(self, number: int, by: str, scope: dict[str, Any], slot: Any, supports: Any, flags: set[str]) -> None:
+    def record(self, *, number: int, by: str, scope: dict[str, Any], slot: Any, supports: Any, flags: set[str]) -> None:
         useful = [one for one in self.team.sim.items.values() if one.supports]
         fields: dict[str, Any] = {"slot": slot, "supports": supports if len(useful) < 9 else (), **scope}
         fields["sources"] = () if "unproven" in flags else (self.witness(number),)
@@ -175,7 +175,7 @@ class Life(RuleBasedStateMachine):
         confidence=SOME([Decimal("0.9"), Decimal("0.2")]),
         use=SOME(["", "trip/planner/", "other/planner/"]),
     )
-    def judge(self, number: int, evidence: int, answer: str, quote: str, confidence: Decimal, use: str) -> None:
+    def judge(self, *, number: int, evidence: int, answer: str, quote: str, confidence: Decimal, use: str) -> None:
         target = self.pick(number)
         if target is not None:
             said = {"answer": answer, "confidence": confidence, "use": use}

@@ -108,9 +108,14 @@ def test_an_id_stands_for_one_content() -> None:
 def test_a_batch_is_all_or_nothing() -> None:
     with Workspace.open(clock=lambda: START) as team:
         before = team.epoch
-        with pytest.raises(ConflictError), team.batch():
-            team.record("one", id="m", by="bob")
-            team.record("two", id="m", by="bob")
+
+        def both() -> None:
+            with team.batch():
+                team.record("one", id="m", by="bob")
+                team.record("two", id="m", by="bob")
+
+        with pytest.raises(ConflictError):
+            both()
         assert team.epoch == before
         assert team.log.named("item:m") is None
         with team.batch():

@@ -110,7 +110,7 @@ VIEW = ReturnView(
 PAYLOAD_SAMPLES: dict[EventKind, tuple[Any, ...]] = {
     EventKind.OBSERVE: (
         Evidence(text="confirmed", by="bob", at=NOW, scope=SCOPE, source="tool_result"),
-        Evidence(text="\x1b[31m ‮", by="bob", at=LATER, scope=Scope(workspace="w")),
+        Evidence(text="\x1b[31m \u202e", by="bob", at=LATER, scope=Scope(workspace="w")),
     ),
     EventKind.RECORD: ITEMS,
     EventKind.OPEN: (ITEMS[3],),
