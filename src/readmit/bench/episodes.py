@@ -70,6 +70,8 @@ class Row(Record, frozen=True, kw_only=True):
     confidence: Share = CONFIDENCE
     authority: Share = AUTHORITY
     task_version: str | None = None
+    answer: str | None = None
+    """The bare answer, where the text says more."""
 
     @property
     def start(self) -> int:

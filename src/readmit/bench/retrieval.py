@@ -86,6 +86,29 @@ class History:
         return [rowid for (rowid,) in self._db.execute(sql, (match, first, last))]
 
 
+class Ranker:
+    """Rows of one checkpoint, ranked for whatever is asked: for queries that a planner writes."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._ids = [row.id for row in rows]
+        self._db = sqlite3.connect(":memory:")
+        self._db.execute("CREATE VIRTUAL TABLE rows USING fts5(text, tokenize='porter unicode61')")
+        self._db.executemany("INSERT INTO rows (rowid, text) VALUES (?, ?)", enumerate(row.text for row in rows))
+
+    def best(self, query: str, most: int) -> tuple[str, ...]:
+        """At most so many rows that share a word with the query, the most relevant first."""
+        words = dict.fromkeys(_WORD.findall(query.casefold()))
+        if not words:
+            return ()
+        match = " OR ".join(f'"{word}"' for word in words)
+        sql = "SELECT rowid FROM rows WHERE rows MATCH ? ORDER BY rank, rowid LIMIT ?"
+        return tuple(self._ids[number] for (number,) in self._db.execute(sql, (match, most)))
+
+    def close(self) -> None:
+        """Release the index."""
+        self._db.close()
+
+
 def _row_id(at: int) -> str:
     return f"s{at // CLOCK}.t{at % CLOCK}"
 

@@ -88,12 +88,23 @@ def read_manbench(root: Path) -> Dataset[ManBenchLabels]:
     return Dataset("manbench", cases, (f"ManBench-Return: {len(cases)} examples of {len(files)} tasks.",))
 
 
-def with_answers(case: Case[ManBenchLabels], departure_answer: str, challenger: str) -> Case[ManBenchLabels]:
-    """The same case with candidates that agents really gave."""
-    episode = msgspec.structs.replace(
-        case.episode, rows=_candidates(case.labels.before, case.labels.current, departure_answer, challenger)
-    )
-    return Case(episode, case.labels)
+def with_answers(
+    case: Case[ManBenchLabels],
+    departure_answer: str,
+    challenger: str,
+    *,
+    said: Sequence[str] = (),
+    room: int | None = None,
+) -> Case[ManBenchLabels]:
+    """The same case with candidates that agents really gave; what they ``said`` for the challenger stands in its row.
+
+    Both rows fit a view of ``room`` characters.
+    """
+    old, new = _candidates(case.labels.before, case.labels.current, departure_answer, challenger)
+    old = msgspec.structs.replace(old, text=departure_answer[: None if room is None else room // 4])
+    told = "\n\n".join((challenger, *said))
+    new = msgspec.structs.replace(new, text=told[: None if room is None else room - room // 4])
+    return Case(msgspec.structs.replace(case.episode, rows=(old, new)), case.labels)
 
 
 def is_eligible(labels: ManBenchLabels, departure_answer: str, active_answers: Sequence[str]) -> bool:
@@ -156,6 +167,7 @@ def _candidates(before: Question, current: Question, departure_answer: str, chal
             departure=True,
             slot="answer",
             task_version=before.version,
+            answer=departure_answer,
         ),
         Row(
             id=CHALLENGER,
@@ -167,6 +179,7 @@ def _candidates(before: Question, current: Question, departure_answer: str, chal
             operation="update",
             supersedes=(DEPARTURE,),
             task_version=current.version,
+            answer=challenger,
         ),
     )
 

@@ -13,7 +13,7 @@ from readmit.bench.episodes import GAP, Checkpoint, View
 from readmit.records.errors import RecordError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
 
 class Method(Protocol):
@@ -61,13 +61,16 @@ def _within(part: str, text: str) -> bool:
     return True
 
 
-def retrieved(checkpoint: Checkpoint, eligible: Collection[str]) -> tuple[str, ...]:
-    """Ordinary retrieval over the rows a method leaves standing, within the budget all methods share."""
+def retrieved(checkpoint: Checkpoint, eligible: Collection[str], *, first: Sequence[str] = ()) -> tuple[str, ...]:
+    """Ordinary retrieval over the rows a method leaves standing, within the budget all methods share.
+
+    ``first`` are rows that a method has chosen itself; they take their room before retrieval fills the rest.
+    """
     budget = checkpoint.budget
     best = [[row for row in ranking if row in eligible][: budget.per_query] for ranking in checkpoint.relevance]
     # Round by round over the queries, so that a full union holds the best of each.
     rounds = (ranking[place] for place in range(budget.per_query) for ranking in best if place < len(ranking))
-    union = list(dict.fromkeys(rounds))[: budget.union]
+    union = list(dict.fromkeys((*first, *rounds)))[: budget.union]
     if budget.characters is None:
         return tuple(union)
     lengths = {row.id: len(row.text) for row in checkpoint.rows}

@@ -85,6 +85,8 @@ class Work:
     """Each with the session it speaks about; the pair is filled in with the observation's digest."""
     experiences: Sequence[str] = ()
     """Statements of which the returning agent also keeps a private memory."""
+    suspicions: Sequence[tuple[str, str]] = ()
+    """Sessions and the statements they may affect, where no verdict could be had."""
 
 
 @dataclass(frozen=True)
@@ -213,6 +215,8 @@ def _befall(workspace: Workspace, work: Work, digests: Mapping[str, str], place:
     for session, verdict in work.verdicts:
         pair = replace(verdict.pair, evidence=digests[session])
         workspace.judge(replace(verdict, pair=pair), by=OWNER)
+    for session, target in work.suspicions:
+        workspace.suspect(target, digests[session], by=OWNER, signal="unverified")
     for number, duty in enumerate(work.duties):
         asked = workspace.observe(duty.text, by=OWNER, id=f"asked-{number}")
         workspace.oblige(

@@ -1,0 +1,206 @@
+"""One method on one episode, and its score.
+
+``attempt`` sees the episode and never its labels. ``scored`` comes afterwards, with labels and judge. Whatever fails in
+between is written down with the episode, which stays in the denominator; only an answer that is still to come
+(``PendingAnswers``) stops the episode without a line, so that it goes on when the answer is there.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from readmit.bench.acting import choose, respond
+from readmit.bench.judge_free import score_candidates, score_view
+from readmit.bench.judging import judge_memora, judge_stale
+from readmit.bench.methods import MODEL_FREE, admitted
+from readmit.bench.methods.cupmem import CUPMem
+from readmit.bench.methods.extraction import Extracting
+from readmit.bench.methods.governed import Governed, Tuning
+from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
+from readmit.bench.results import Result
+from readmit.bench.retrieval import checkpoint as checkpoint_of
+from readmit.bench.settings import ManBenchSettings, MemoraSettings, StaleSettings
+from readmit.bench.studies import GOVERNANCE, block_of, unit_of
+from readmit.records.errors import ModelError, PendingAnswers, ReadmitError, UnknownError
+
+if TYPE_CHECKING:
+    from readmit.bench.episodes import Benchmark, Case, Checkpoint, Episode, View
+    from readmit.bench.methods import Method
+    from readmit.models.usage import StageUsage
+    from readmit.ports.models import Embedder, Model
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Who answers what. Without an actor, views are made and scored, and nothing is answered."""
+
+    actor: Model | None = None
+    extractor: Model | None = None
+    verifier: Model | None = None
+    judge: Model | None = None
+    embedder: Embedder | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The paper's settings of the three benchmarks."""
+
+    memora: MemoraSettings = field(default_factory=MemoraSettings)
+    stale: StaleSettings = field(default_factory=StaleSettings)
+    manbench: ManBenchSettings = field(default_factory=ManBenchSettings)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What a method handed over and what the actor made of it."""
+
+    view: View | None = None
+    checkpoint: Checkpoint | None = None
+    answers: tuple[str, ...] = ()
+    milliseconds: int = 0
+    failure: str = ""
+
+
+def method_named(name: str, benchmark: Benchmark, roles: Roles, settings: Settings) -> Method:
+    """A method, holding the models that it asks."""
+    if name in MODEL_FREE:
+        return MODEL_FREE[name]
+    if roles.extractor is None or roles.verifier is None or roles.embedder is None:
+        raise ModelError(f"{name}: asks an extractor and a verifier; name them with --extractor and --verifier")
+    if name == "CUPMem":
+        return CUPMem(roles.extractor)
+    return Governed(
+        GOVERNANCE[name],
+        extractor=roles.extractor,
+        verifier=roles.verifier,
+        embedder=roles.embedder,
+        tuning=_tuning(benchmark, settings),
+    )
+
+
+def _tuning(benchmark: Benchmark, settings: Settings) -> Tuning:
+    if benchmark == "memora":
+        confidence = Decimal(str(settings.memora.selector_confidence))
+        return Tuning(Extracting(per_call=settings.memora.batch_sessions, min_confidence=confidence))
+    if benchmark == "stale":
+        stale = settings.stale
+        extracting = Extracting(max_items=stale.extraction_items, max_chars=stale.extraction_characters)
+        return Tuning(extracting, verification_tokens=stale.verification_tokens)
+    return Tuning(contest_confidence=Decimal(str(settings.manbench.verifier_confidence)))
+
+
+def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) -> Attempt:
+    """View and answers of one episode."""
+    started = time.monotonic()
+    checkpoint = checkpoint_of(episode)
+    view: View | None = None
+    try:
+        view = admitted(method, checkpoint)
+        answers = _answers(episode, method, checkpoint, view, roles=roles, settings=settings)
+    except (PendingAnswers, UnknownError):
+        raise
+    except (ReadmitError, ValueError) as error:
+        return Attempt(view, checkpoint, (), _since(started), f"{type(error).__name__}: {error}")
+    return Attempt(view, checkpoint, answers, _since(started))
+
+
+def _answers(
+    episode: Episode, method: Method, checkpoint: Checkpoint, view: View, *, roles: Roles, settings: Settings
+) -> tuple[str, ...]:
+    if roles.actor is None:
+        return ()
+    if episode.benchmark == "manbench":
+        notes = view.text(checkpoint)
+        return (choose(roles.actor, episode.tasks[0], notes, max_tokens=settings.manbench.final_tokens),)
+    if isinstance(method, CUPMem):
+        return method.respond(roles.actor, checkpoint, view, max_tokens=settings.stale.answer_tokens)
+    tokens = settings.memora.answer_tokens if episode.benchmark == "memora" else settings.stale.answer_tokens
+    return respond(roles.actor, checkpoint, view, max_tokens=tokens)
+
+
+def scored(case: Case[Any], method: str, made: Attempt, roles: Roles, settings: Settings) -> Result:
+    """The line of one attempt."""
+    result = Result(
+        benchmark=case.episode.benchmark,
+        method=method,
+        episode=case.episode.id,
+        case=case.labels.case,
+        block=block_of(case),
+        unit=unit_of(case),
+        view=made.view,
+        answers=made.answers,
+        milliseconds=made.milliseconds,
+        failure=made.failure,
+    )
+    if made.failure or made.view is None or made.checkpoint is None:
+        return failed(case, result, answered=roles.actor is not None)
+    if case.episode.benchmark == "manbench":
+        outcome = score_candidates(case, made.view)
+        correct = None if roles.actor is None else made.answers[0] == case.labels.current.right
+        return msgspec.structs.replace(result, manbench=msgspec.structs.replace(outcome, correct=correct))
+    result = msgspec.structs.replace(result, seen=score_view(case, made.view, made.checkpoint))
+    if roles.actor is None or roles.judge is None:
+        return result
+    try:
+        return _judged(case, result, made, roles.judge, settings)
+    except (PendingAnswers, UnknownError):
+        raise
+    except (ReadmitError, ValueError) as error:
+        wrong = msgspec.structs.replace(result, failure=f"{type(error).__name__}: {error}")
+        return failed(case, wrong, answered=True)
+
+
+def _judged(case: Case[Any], result: Result, made: Attempt, judge: Model, settings: Settings) -> Result:
+    if case.episode.benchmark == "memora":
+        memora, why = judge_memora(judge, case.episode, case.labels, made.answers[0])
+        return msgspec.structs.replace(result, memora=memora, judgment=why)
+    tokens = settings.stale.judge_tokens
+    stale, why = judge_stale(judge, case.episode, case.labels, made.answers, max_tokens=tokens)
+    return msgspec.structs.replace(result, stale=stale, judgment=why)
+
+
+def failed(case: Case[Any], result: Result, *, answered: bool) -> Result:
+    """The same line with every judgment false: a failure never leaves the denominator."""
+    episode, labels = case.episode.id, case.labels
+    if case.episode.benchmark == "manbench":
+        lost = ManBenchOutcome(
+            episode=episode,
+            condition=labels.condition,
+            valid_admitted=False,
+            invalid_admitted=True,
+            correct=False if answered else None,
+        )
+        return msgspec.structs.replace(result, manbench=lost)
+    if result.seen is None:
+        valid, stale = (
+            (labels.valid, labels.stale) if case.episode.benchmark == "memora" else ((labels.new,), (labels.old,))
+        )
+        seen = MemoraOutcome(episode=episode, presence=(False,) * len(valid), forgetting=(False,) * len(stale))
+        result = msgspec.structs.replace(result, seen=seen)
+    if not answered:
+        return result
+    if case.episode.benchmark == "stale":
+        return msgspec.structs.replace(result, stale=StaleOutcome(episode=episode, sr=False, pr=False, ipa=False))
+    memora = MemoraOutcome(
+        episode=episode, presence=(False,) * len(labels.presence), forgetting=(False,) * len(labels.forgetting)
+    )
+    return msgspec.structs.replace(result, memora=memora)
+
+
+def at_scale(settings: Settings, agents: int) -> Settings:
+    """The same settings with another number of active agents."""
+    return replace(settings, manbench=msgspec.structs.replace(settings.manbench, active_agents=agents))
+
+
+def with_usage(result: Result, usage: tuple[StageUsage, ...], *, peak: int, repairs: int) -> Result:
+    """The line with what it took."""
+    return msgspec.structs.replace(result, usage=usage, peak_context=peak, repairs=repairs)
+
+
+def _since(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)

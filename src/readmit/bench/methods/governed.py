@@ -1,0 +1,263 @@
+"""TRACE with its models: the paper's pipeline (``trace-paper``), ours (``readmit``), and the four ablations.
+
+From the tasks alone: obligations, their dependencies, and queries. From the sessions: statements with slots and
+quotes. Explicit lifecycle by slot; implicit invalidation by proposed and verified pairs over what retrieval would
+hand over from before the departure; then the library decides. A dependency is supported by the statements that
+rank best for it; what a confirmed invalidation took out passes its place, and what it supported, to the latest
+words that invalidated it. The view is the chosen cover, filled up by retrieval within the shared budget.
+
+A contested answer (another source replaced it, about the same version of the task) is settled by a verifier that
+answers the task by itself, and only at confidence ≥ 0.65; otherwise the return is blocked.
+
+Each ablation takes away one mechanism (paper, "Component Ablations") and nothing else:
+
+* II: no pair is proposed or judged;
+* OAS: retrieval fills the view instead of the cover; the coverage check stays;
+* CVG: the agent proceeds although coverage is incomplete;
+* SBPR: private memories come back by relevance, whatever became of the statement they are bound to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, TypeVar
+
+from readmit.bench.acting import choices_in
+from readmit.bench.episodes import View
+from readmit.bench.methods.extraction import Extracting, excerpt, extracted
+from readmit.bench.methods.proposing import Later, implied_by, judged, later_sessions, matched, scanned
+from readmit.bench.methods.protocol import retrieved
+from readmit.bench.methods.readmit_lexical import contested, declared, reading_of
+from readmit.bench.methods.state import Contest, Duty, Statement, Work, come_back, policy_for, session_of, sessions
+from readmit.bench.methods.support import (
+    duties_of,
+    heirs_of,
+    inherited,
+    obligations_of,
+    private_bank,
+    reach,
+    with_heirs,
+)
+from readmit.bench.retrieval import Ranker
+from readmit.cover.coverage import report, sufficient
+from readmit.models.stages.answer import Question, opine, settled
+from readmit.models.stages.plan import Plan, Task, plan
+from readmit.ports.models import Failure
+from readmit.records.errors import PendingAnswers
+from readmit.records.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from readmit.bench.episodes import Checkpoint, Finding
+    from readmit.bench.methods.extraction import Extract
+    from readmit.bench.methods.proposing import Judged, Proposing
+    from readmit.bench.methods.state import Returned
+    from readmit.ports.models import Embedder, Model
+
+T = TypeVar("T")
+U = TypeVar("U")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class Governance:
+    """Which mechanisms are on."""
+
+    name: str
+    proposing: Proposing
+    selection: str
+    implicit: bool = True
+    obligation_aware: bool = True
+    complete_view: bool = True
+    source_bound: bool = True
+
+
+TRACE_PAPER = Governance("trace-paper", "scan", "greedy")
+READMIT = Governance("readmit", "implied", "greedy_then_exact")
+ABLATIONS = (
+    replace(TRACE_PAPER, name="trace-without-ii", implicit=False),
+    replace(TRACE_PAPER, name="trace-without-oas", obligation_aware=False),
+    replace(TRACE_PAPER, name="trace-without-cvg", complete_view=False),
+    replace(TRACE_PAPER, name="trace-without-sbpr", source_bound=False),
+)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The paper's parameters that differ between the benchmarks."""
+
+    extracting: Extracting = field(default_factory=Extracting)
+    verification_tokens: int = 512
+    contest_confidence: Decimal = Decimal("0.65")
+    private: int = 8
+
+
+class Governed:
+    """One row of the comparison that asks models."""
+
+    def __init__(
+        self, governance: Governance, *, extractor: Model, verifier: Model, embedder: Embedder, tuning: Tuning
+    ) -> None:
+        self.name = governance.name
+        self._rules = governance
+        self._extractor, self._verifier, self._embedder = extractor, verifier, embedder
+        self._tuning = tuning
+
+    def view(self, checkpoint: Checkpoint) -> View:
+        contests = tuple(contested(checkpoint))
+        if contests:
+            return self._contested(checkpoint, contests)
+        return self._governed(checkpoint)
+
+    def _contested(self, checkpoint: Checkpoint, contests: Sequence[Contest]) -> View:
+        statements = [
+            Statement(row.id, row, row.text, row.slot, ("answer",))
+            for row in checkpoint.rows
+            if reading_of(row).statement
+        ]
+        answers = {row.id: row.answer or row.text for row in checkpoint.rows}
+        task = checkpoint.tasks[0]
+        choices = tuple(text for _, text in choices_in(task))
+        (opinion,) = opine(self._verifier, [Question(text=task, choices=choices)])
+        kept = [
+            replace(
+                one, keep=settled(opinion, {s: answers[s] for s in one.statements}, self._tuning.contest_confidence)
+            )
+            for one in contests
+        ]
+        duty = Duty(task, ("answer",), ("answer",))
+        work = Work(statements, tuple(declared(checkpoint)), kept, (duty,))
+        returned = come_back(checkpoint, work, policy_for(checkpoint, selection=self._rules.selection))
+        rows = retrieved(checkpoint, returned.standing)
+        return self._handed(checkpoint, returned, rows, {s.id: s for s in statements})
+
+    def _governed(self, checkpoint: Checkpoint) -> View:
+        rules = self._rules
+        texts = later_sessions(checkpoint)
+        read = together(
+            lambda: plan(self._extractor, [Task(text=task) for task in checkpoint.tasks]),
+            lambda: extracted(self._extractor, checkpoint.rows, self._tuning.extracting),
+            lambda: (
+                implied_by(self._extractor, texts)
+                if rules.implicit and rules.proposing == "implied"
+                else Later(texts, {})
+            ),
+        )
+        plans, found, later = read
+        ranker = Ranker(checkpoint.rows)
+        try:
+            duties, supports = duties_of(checkpoint, plans, ranker)
+            queries = [query for one in plans if isinstance(one, Plan) for query in one.queries]
+            within = reach(checkpoint, ranker, queries)
+        finally:
+            ranker.close()
+        critical = {name for duty in duties for name in duty.critical}
+        targets = [s for s in found.statements if s.row.departure and s.row.id in within]
+        vital = frozenset(t.id for t in targets if not critical.isdisjoint(supports.get(t.row.id, ())))
+        verdicts = self._invalidations(checkpoint, targets, found, later, vital) if rules.implicit else []
+        heirs = heirs_of(found.statements, verdicts)
+        supported = inherited(found.statements, supports, heirs)
+        statements = tuple(replace(s, supports=supported[s.id]) for s in found.statements)
+        order = with_heirs(checkpoint, statements, heirs)
+        bank = private_bank(checkpoint, statements, self._tuning.private)
+        work = Work(
+            statements,
+            (*declared(checkpoint), *found.endings),
+            (),
+            duties,
+            [(one.pair.evidence, one.verdict) for one in verdicts if isinstance(one.verdict, Verdict)],
+            bank,
+            [(one.pair.evidence, one.pair.item) for one in verdicts if isinstance(one.verdict, Failure)],
+        )
+        policy = policy_for(checkpoint, selection=rules.selection)
+        returned = come_back(checkpoint, work, policy)
+        known = {s.id: s for s in statements}
+        standing = {known[name].row.id for name in returned.standing}
+        first = [known[name].row.id for name in returned.chosen] if rules.obligation_aware else []
+        rows = retrieved(order, standing, first=first)
+        if not rules.obligation_aware:
+            shown = {d for s in statements if s.row.id in rows and s.id in returned.standing for d in s.supports}
+            covered = sufficient(report(obligations_of(duties), shown), policy)
+            returned = replace(returned, admitted=covered)
+        private = () if rules.source_bound else tuple(known[name].row.id for name in bank)
+        findings = tuple(one.finding() for one in verdicts)
+        return self._handed(checkpoint, returned, rows, known, private=private, findings=findings)
+
+    def _invalidations(
+        self,
+        checkpoint: Checkpoint,
+        targets: Sequence[Statement],
+        found: Extract,
+        later: Later,
+        vital: frozenset[str],
+    ) -> list[Judged]:
+        if not targets or not later.texts:
+            return []
+        if self._rules.proposing == "scan":
+            pairs = scanned(self._extractor, targets, later)
+        else:
+            slots: dict[str, frozenset[str]] = {}
+            for one in found.statements:
+                if one.slot is not None:
+                    slots[session_of(one.row)] = slots.get(session_of(one.row), frozenset()) | {one.slot}
+            pairs = matched(
+                self._extractor,
+                self._embedder,
+                targets,
+                later,
+                slots=slots,
+                known=found.premises,
+                critical=vital,
+            )
+        return judged(
+            self._verifier,
+            pairs,
+            targets,
+            later.texts,
+            max_tokens=self._tuning.verification_tokens,
+            before=sessions(checkpoint.rows),
+        )
+
+    def _handed(
+        self,
+        checkpoint: Checkpoint,
+        returned: Returned,
+        rows: tuple[str, ...],
+        known: Mapping[str, Statement],
+        *,
+        private: tuple[str, ...] = (),
+        findings: tuple[Finding, ...] = (),
+    ) -> View:
+        left_out: dict[str, tuple[str, ...]] = dict(returned.reasons)
+        if not returned.admitted and self._rules.complete_view:
+            return View(
+                method=self.name, rows=(), blocked=True, left_out=left_out, missing=returned.missing, findings=findings
+            )
+        parts: dict[str, list[str]] = {}
+        for name, statement in known.items():
+            if name in returned.standing or statement.row.id in private:
+                parts.setdefault(statement.row.id, []).append(statement.text)
+        handed = tuple(dict.fromkeys((*rows, *private)))
+        whole = {row.id: row for row in checkpoint.rows}
+        cut = {row: excerpt(whole[row], parts[row]) for row in handed}
+        excerpts = {row: text for row, text in cut.items() if text != whole[row].text}
+        missing = () if returned.admitted else returned.missing
+        return View(
+            method=self.name, rows=handed, excerpts=excerpts, left_out=left_out, missing=missing, findings=findings
+        )
+
+
+def together(first: Callable[[], T], second: Callable[[], U], third: Callable[[], V]) -> tuple[T, U, V]:
+    """Three independent questions in one round: each is put before any of them is waited for."""
+    results: list[object] = []
+    pending: PendingAnswers | None = None
+    for call in (first, second, third):
+        try:
+            results.append(call())
+        except PendingAnswers as waiting:
+            pending = waiting
+    if pending is not None:
+        raise pending
+    return tuple(results)  # type: ignore[return-value]  # one result per call, in order

@@ -1,0 +1,194 @@
+"""What a run leaves behind: its plan, one line per episode and method, and every model answer as it came.
+
+``run.json`` is written first and says what was asked for. ``results.jsonl`` grows by whole lines; a line that a kill
+cut short is read as absent. ``answers.db`` keeps each paid answer the moment it arrives, so that a run that is
+started again repeats none.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.bench.episodes import Benchmark, View
+from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
+from readmit.models.usage import StageUsage
+from readmit.ports.models import Reply
+from readmit.records.base import Record
+from readmit.records.canonical import decode
+from readmit.records.errors import RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+RUN, RESULTS, ANSWERS = "run.json", "results.jsonl", "answers.db"
+
+
+class Plan(Record, frozen=True, kw_only=True):
+    """What a run was asked to do. A directory holds one run: another plan is refused."""
+
+    study: str
+    data: dict[str, str]
+    methods: tuple[str, ...]
+    models: dict[str, str]
+    embedder: str
+    notes: tuple[str, ...]
+    cases: dict[str, int]
+    """Planned episodes of each block, before any of them was run."""
+    digest: str
+    """Of the planned episodes: the same data give the same."""
+    limit: int | None = None
+    stratified: bool = False
+    seed: int = 0
+    agents: tuple[int, ...] = (4,)
+    version: str = ""
+
+    @property
+    def planned(self) -> int:
+        return sum(self.cases.values()) * len(self.methods)
+
+
+class Result(Record, frozen=True, kw_only=True):
+    """One method on one episode. A failure keeps its line, with every judgment false."""
+
+    benchmark: Benchmark
+    method: str
+    episode: str
+    case: str
+    block: str
+    unit: str
+    """What was sampled: three departures of one Memora question are one unit."""
+    agents: int | None = None
+    view: View | None = None
+    seen: MemoraOutcome | None = None
+    """The judge-free score of the view itself."""
+    memora: MemoraOutcome | None = None
+    stale: StaleOutcome | None = None
+    manbench: ManBenchOutcome | None = None
+    eligible: bool = True
+    answers: tuple[str, ...] = ()
+    judgment: str = ""
+    usage: tuple[StageUsage, ...] = ()
+    peak_context: int = 0
+    repairs: int = 0
+    milliseconds: int = 0
+    failure: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, int | None]:
+        return (self.method, self.episode, self.agents)
+
+    @property
+    def tokens(self) -> int:
+        return sum(stage.tokens for stage in self.usage)
+
+
+def start(out: Path, plan: Plan) -> None:
+    """Begin a run in a directory, or go on with the same one."""
+    out.mkdir(parents=True, exist_ok=True)
+    file = out / RUN
+    if file.exists():
+        held = read_plan(out)
+        differing = [name for name in Plan.__struct_fields__ if getattr(held, name) != getattr(plan, name)]
+        if differing:
+            raise RecordError(
+                f"{file}: holds another run ({', '.join(differing)} differ); name another --out, or repeat its options"
+            )
+        return
+    partial = file.with_suffix(".partial")
+    partial.write_bytes(msgspec.json.format(msgspec.json.encode(plan), indent=1))
+    partial.replace(file)
+
+
+def read_plan(out: Path) -> Plan:
+    """The plan of a run."""
+    file = out / RUN
+    if not file.exists():
+        raise RecordError(f"{out}: holds no {RUN}; name a directory that `readmit bench run --out` wrote")
+    return decode(file.read_bytes(), Plan, what=str(file))
+
+
+def read_results(out: Path) -> list[Result]:
+    """Every whole line, the last one of a key counting."""
+    file = out / RESULTS
+    if not file.exists():
+        return []
+    *whole, torn = file.read_bytes().split(b"\n")
+    found: dict[tuple[str, str, int | None], Result] = {}
+    for number, line in enumerate(whole, start=1):
+        if line.strip():
+            result = decode(line, Result, what=f"{file}, line {number}")
+            found[result.key] = result
+    if torn.strip() and _whole(torn):
+        result = decode(torn, Result, what=f"{file}, last line")
+        found[result.key] = result
+    return list(found.values())
+
+
+class Results:
+    """The lines of a run, as they are written."""
+
+    def __init__(self, out: Path) -> None:
+        self._file = out / RESULTS
+        self._lock = threading.Lock()
+        self._mend()
+
+    def append(self, results: Iterable[Result]) -> None:
+        """Add lines, durably."""
+        data = b"".join(msgspec.json.encode(result) + b"\n" for result in results)
+        with self._lock, self._file.open("ab") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _mend(self) -> None:
+        """Take away what a kill left of a last line, so that the next one starts on its own."""
+        if not self._file.exists():
+            return
+        data = self._file.read_bytes()
+        if data and not data.endswith(b"\n"):
+            keep = data + b"\n" if _whole(data.rpartition(b"\n")[2]) else data[: data.rfind(b"\n") + 1]
+            self._file.write_bytes(keep)
+
+
+class AnswerStore:
+    """Model answers by the digest of their request."""
+
+    def __init__(self, path: Path) -> None:
+        self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=30)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("CREATE TABLE IF NOT EXISTS answer (request TEXT PRIMARY KEY, reply BLOB NOT NULL)")
+        self._lock = threading.Lock()
+
+    def get(self, request: str) -> Reply | None:
+        """The answer, if it was given before."""
+        with self._lock:
+            row = self._db.execute("SELECT reply FROM answer WHERE request = ?", (request,)).fetchone()
+        return None if row is None else msgspec.structs.replace(decode(row[0], Reply, what="answer"), replayed=True)
+
+    def put(self, request: str, reply: Reply) -> None:
+        """Keep an answer. The first one stays."""
+        with self._lock:
+            self._db.execute("INSERT OR IGNORE INTO answer VALUES (?, ?)", (request, msgspec.json.encode(reply)))
+
+    def __len__(self) -> int:
+        with self._lock:
+            return int(self._db.execute("SELECT count(*) FROM answer").fetchone()[0])
+
+    def close(self) -> None:
+        """Release the file."""
+        self._db.close()
+
+
+def _whole(line: bytes) -> bool:
+    try:
+        msgspec.json.decode(line, type=Result)
+    except msgspec.MsgspecError:
+        return False
+    return True

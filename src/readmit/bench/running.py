@@ -1,0 +1,244 @@
+"""Carrying out a study: plan it, go on where it stopped, and say how far it is.
+
+Without any model a study runs right here, over shared indexes. With models it runs through inspect_ai, always: one
+mechanism for providers, limits, logs and accounts. Either way the lines of ``results.jsonl`` are what counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from readmit.bench.attempts import Attempt, Roles, Settings, at_scale, scored
+from readmit.bench.methods import MODEL_FREE, admitted
+from readmit.bench.results import ANSWERS, AnswerStore, Plan, Results, read_plan, read_results, start
+from readmit.bench.retrieval import checkpoints
+from readmit.bench.studies import MODEL_BASED, block_of, chosen_methods, planned_cases, study_named
+from readmit.records.canonical import canonical, digest_of
+from readmit.records.errors import ModelError, RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from readmit.bench.episodes import Case
+    from readmit.bench.studies import Cases, Study
+
+LOGS = "logs"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the user asks for."""
+
+    study: str
+    data: Path | None = None
+    fillers: Path | None = None
+    methods: tuple[str, ...] = ()
+    models: Mapping[str, str] | None = None
+    embedder: str = "minilm"
+    limit: int | None = None
+    stratified: bool = False
+    seed: int = 0
+    display: str = "none"
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far a run is."""
+
+    study: str
+    planned: int
+    done: int
+    failed: int
+    ineligible: int
+    answers: int
+    left: Mapping[str, int]
+    waiting: int = 0
+
+    @property
+    def complete(self) -> bool:
+        return self.done >= self.planned
+
+
+def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None) -> Status:
+    """Run what is left of a study. ``watch`` is told how many lines there are, of how many."""
+    study = study_named(order.study)
+    models = roles_named(order.models or {})
+    methods = chosen_methods(study, order.methods, models=bool(models))
+    check_roles(study, models, methods)
+    found = planned_cases(
+        study, order.data, limit=order.limit, stratified=order.stratified, seed=order.seed, fillers=order.fillers
+    )
+    if not found.cases:
+        raise RecordError(f"limit: no case is left of {study.name}; give at least 1")
+    start(out, _plan(order, study, found, models=models, methods=methods))
+    done = {result.key for result in read_results(out)}
+    scales = study.agents if models.get("actor") and "manbench" in study.benchmarks else (None,)
+    waiting = 0
+    for agents in scales:
+        if models:
+            waiting += _with_models(order, study, methods, found.cases, out, models=models, agents=agents, done=done)
+        else:
+            _model_free(methods, found.cases, out, done=done, watch=watch)
+    return _told(out, waiting)
+
+
+def status(out: Path) -> Status:
+    """How far a run is."""
+    return _told(out, 0)
+
+
+def roles_named(models: Mapping[str, str]) -> dict[str, str]:
+    """The model of each role. Extractor and verifier are the actor's unless named (paper: the actor's family)."""
+    named = {role: spec for role, spec in models.items() if spec}
+    if "actor" in named:
+        named.setdefault("extractor", named["actor"])
+        named.setdefault("verifier", named["actor"])
+    return named
+
+
+def check_roles(study: Study, models: Mapping[str, str], methods: Sequence[str]) -> None:
+    """Refuse a run that would fail halfway for want of a model."""
+    if "judge" in models and "actor" not in models:
+        raise ModelError("judge: there is nothing to judge without answers; name an --actor")
+    if "actor" in models and "judge" not in models and study.benchmarks != ("manbench",):
+        raise ModelError(f"judge: answers of {study.name} are judged by a model; name a --judge")
+    asking = [name for name in methods if name in MODEL_BASED]
+    if asking and not {"extractor", "verifier"} <= set(models):
+        raise ModelError(f"{', '.join(asking)}: name --extractor and --verifier, or an --actor for all of it")
+
+
+def _plan(
+    order: Order,
+    study: Study,
+    found: Cases,
+    *,
+    models: Mapping[str, str],
+    methods: tuple[str, ...],
+) -> Plan:
+    from importlib.metadata import version
+
+    cases = found.cases
+
+    scales = study.agents if models.get("actor") else study.agents[:1]
+    blocks = Counter(f"{case.episode.benchmark}/{block_of(case)}" for case in cases)
+    many = {name: count * (len(scales) if name.startswith("manbench/") else 1) for name, count in blocks.items()}
+    return Plan(
+        study=study.name,
+        data={"data": str(order.data or "smoke"), **({"fillers": str(order.fillers)} if order.fillers else {})},
+        methods=methods,
+        models=dict(models),
+        embedder=order.embedder if any(name in MODEL_BASED for name in methods) else "",
+        notes=found.notes,
+        cases=many,
+        digest=digest_of(b"\n".join(canonical(case.episode) for case in cases)),
+        limit=order.limit,
+        stratified=order.stratified,
+        seed=order.seed,
+        agents=scales,
+        version=version("readmit"),
+    )
+
+
+def _model_free(
+    methods: Sequence[str],
+    cases: Sequence[Case[Any]],
+    out: Path,
+    *,
+    done: set[tuple[str, str, int | None]],
+    watch: Callable[[int, int], None] | None,
+) -> None:
+    results, settings = Results(out), Settings()
+    planned = len(cases) * len(methods)
+    finished = sum((name, case.episode.id, None) in done for name in methods for case in cases)
+    open_cases = [case for case in cases if any((name, case.episode.id, None) not in done for name in methods)]
+    made = checkpoints(case.episode for case in open_cases)
+    for case, (_, checkpoint) in zip(open_cases, made, strict=True):
+        lines = []
+        for name in methods:
+            if (name, case.episode.id, None) in done:
+                continue
+            view = admitted(MODEL_FREE[name], checkpoint)
+            lines.append(scored(case, name, Attempt(view, checkpoint), Roles(), settings))
+        results.append(lines)
+        finished += len(lines)
+        if watch is not None:
+            watch(finished, planned)
+
+
+def _with_models(
+    order: Order,
+    study: Study,
+    methods: Sequence[str],
+    cases: Sequence[Case[Any]],
+    out: Path,
+    *,
+    models: Mapping[str, str],
+    agents: int | None,
+    done: set[tuple[str, str, int | None]],
+) -> int:
+    """Everything that is left, as inspect tasks; how many samples wait for answers."""
+    from readmit.models.embedders import open_embedder
+    from readmit.models.extras import need
+
+    need("inspect_ai", "bench")
+    from readmit.bench.driving import drive
+    from readmit.bench.inspecting import Setting, task_of
+
+    store = AnswerStore(out / ANSWERS)
+    settings = Settings() if agents is None else at_scale(Settings(), agents)
+    asking = any(name in MODEL_BASED for name in methods)
+    setting = Setting(models, open_embedder(order.embedder) if asking else None, settings, agents, store, Results(out))
+    tasks = []
+    for name in methods:
+        left = [
+            case
+            for case in cases
+            if (name, case.episode.id, agents if case.episode.benchmark == "manbench" else None) not in done
+        ]
+        if left:
+            title = f"{study.name}-{name}" + (f"-{agents}" if agents is not None and len(study.agents) > 1 else "")
+            tasks.append(task_of(title.lower(), name, left, setting))
+    try:
+        return drive(tasks, models, out / LOGS, display=order.display) if tasks else 0
+    finally:
+        store.close()
+
+
+def _told(out: Path, waiting: int) -> Status:
+    plan, results = read_plan(out), read_results(out)
+    answers = 0
+    if (out / ANSWERS).exists():
+        store = AnswerStore(out / ANSWERS)
+        answers = len(store)
+        store.close()
+    each = sum(plan.cases.values())
+    counts = Counter(result.method for result in results)
+    return Status(
+        study=plan.study,
+        planned=plan.planned,
+        done=len(results),
+        failed=sum(bool(result.failure) for result in results),
+        ineligible=sum(not result.eligible for result in results),
+        answers=answers,
+        left={name: each - counts[name] for name in plan.methods if counts[name] < each},
+        waiting=waiting,
+    )
+
+
+def failure_manifest(out: Path) -> list[dict[str, str]]:
+    """Every failure, with its episode: they count in every denominator."""
+    return [
+        {"method": result.method, "case": result.case, "block": result.block, "failure": result.failure}
+        for result in read_results(out)
+        if result.failure
+    ]
+
+
+def as_json(told: Status) -> dict[str, object]:
+    """A status for scripts."""
+    return {**msgspec.to_builtins(told), "complete": told.complete}
