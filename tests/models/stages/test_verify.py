@@ -242,8 +242,9 @@ def test_a_key_is_pinned() -> None:
 
 
 def test_settings_that_mean_nothing_are_refused() -> None:
-    with pytest.raises(ModelError, match="batch_size"):
-        Verifier(model=Scripted("x"), batch_size=0)
+    for size in (0, 33):
+        with pytest.raises(ModelError, match="batch_size"):
+            Verifier(model=Scripted("x"), batch_size=size)
     with pytest.raises(ModelError, match="second"):
         Verifier(model=Scripted("x"), second=Scripted("y"))
 

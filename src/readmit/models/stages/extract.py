@@ -11,7 +11,7 @@ from collections import Counter
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
@@ -125,7 +125,8 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Claims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model proposes for one request."""
 
-    items: list[Claim]
+    # More than this is a model that cannot stop.
+    items: Annotated[list[Claim], msgspec.Meta(max_length=96)]
 
 
 class _Part(msgspec.Struct, frozen=True):

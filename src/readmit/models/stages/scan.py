@@ -7,7 +7,7 @@ proposed, so that a scan can fail to save work but cannot hide a pair.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -57,7 +57,7 @@ class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Labels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model says of one look."""
 
-    labels: list[Label]
+    labels: Annotated[list[Label], msgspec.Meta(max_length=PER_CALL)]
 
 
 def scan(

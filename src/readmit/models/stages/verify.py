@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -32,6 +32,8 @@ SINGLE = "verify@1"
 MANY = "verify-many@1"
 MAX_TOKENS = 512
 """The paper's budget for one verification."""
+MOST_PAIRS = 32
+"""Most pairs in one request."""
 CALL_CHARS = 60_000
 """Most characters of record text in a request that judges several pairs."""
 
@@ -72,7 +74,7 @@ class Numbered(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Judgments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model says of several pairs."""
 
-    pairs: list[Numbered]
+    pairs: Annotated[list[Numbered], msgspec.Meta(max_length=MOST_PAIRS)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +94,8 @@ class Verifier:
     workspace: str = ""
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise ModelError(f"batch_size: {self.batch_size} is below 1")
+        if not 1 <= self.batch_size <= MOST_PAIRS:
+            raise ModelError(f"batch_size: {self.batch_size} is not between 1 and {MOST_PAIRS}")
         if self.second is not None and self.second.name == self.model.name:
             raise ModelError(f"second: {self.second.name} is the first model as well; name another one")
 

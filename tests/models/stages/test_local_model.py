@@ -1,0 +1,69 @@
+"""A real model through the real server: every stage gets a typed result or a failure. What it says is of no value."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from readmit.models.gguf import Gguf
+from readmit.models.stages.answer import Opinion
+from readmit.models.stages.extract import Extraction
+from readmit.models.stages.plan import Plan
+from readmit.models.stages.verify import Verifier
+from readmit.models.usage import Ledger, Metered
+from readmit.ports.models import Failure
+from readmit.records.canonical import checked
+from readmit.records.verdicts import Verdict
+from tests.models.stages.said import STAGES, case
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.slow
+pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: pip install 'readmit[gguf]'", exc_type=ImportError)
+
+KINDS: dict[str, type] = {
+    "verify": Verdict,
+    "scan": tuple,
+    "premises": tuple,
+    "implied": tuple,
+    "extract": Extraction,
+    "plan": Plan,
+    "answer": Opinion,
+}
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[Gguf]:
+    """The small model that the shared material names, fetched by its own script."""
+    shared = Path(os.environ.get("READMIT_SHARED", Path(__file__).parents[4] / "shared"))
+    script = shared / "models" / "get-model"
+    if not script.is_file():
+        pytest.skip(f"no {script}: set READMIT_SHARED to the shared material")
+    ran = subprocess.run([sys.executable, script, "smollm2-135m"], capture_output=True, text=True, check=False)
+    if ran.returncode:
+        pytest.skip(f"the model cannot be fetched: {ran.stderr.strip()[-200:]}")
+    with Gguf(ran.stdout.strip(), context=4_096, deadline=25) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_every_stage_gets_a_typed_result_or_a_failure(name: str, model: Gguf) -> None:
+    ledger = Ledger()
+    result = STAGES[name].run(Metered(model, ledger))
+    print(name, result)
+    assert isinstance(result, (KINDS[name.partition(",")[0]], Failure))
+    assert ledger.total().calls >= 1
+    assert [stage.stage for stage in ledger.stages()] == [name.partition(",")[0]]
+
+
+def test_a_verdict_of_a_real_model_is_a_record(model: Gguf) -> None:
+    results = Verifier(model=model).verify([case(), case(use="")])
+    verdicts = [checked(result, what="verdict") for result in results if isinstance(result, Verdict)]
+    assert verdicts, "constrained output keeps even this model in form"
+    assert {verdict.model for verdict in verdicts} == {model.name}
