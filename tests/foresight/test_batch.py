@@ -1,0 +1,101 @@
+"""A return whose every answer comes by file, through as many rounds as it takes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from readmit.foresight import Foresight, Settings
+from readmit.models.batch import Batch, check, status, waiting
+from readmit.models.chat import response_body
+from readmit.models.embedders import Lexical
+from readmit.ports.models import Ask, Reply
+from readmit.records.errors import PendingAnswers
+from tests.foresight.world import NEAR, SHIFT, SHOES, Ruled, away, hear, home, states
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from readmit.workspace.workspace import Workspace
+
+
+def answered(directory: Path, round_: int, *, only: int | None = None) -> int:
+    """Answer what waits, as whoever runs the batch would: from the request lines alone."""
+    model = Ruled(name="strong")
+    lines = []
+    for line in list(waiting(directory))[:only]:
+        request = json.loads(line)
+        system, user = (message["content"] for message in request["body"]["messages"])
+        stage = request["body"]["response_format"]["json_schema"]["name"].partition("-")[0]
+        ask = Ask(stage=stage, prompt=f"{stage}@1", system=system, user=user)
+        (reply,) = model.ask([ask])
+        assert isinstance(reply, Reply)
+        lines.append(
+            {"custom_id": request["custom_id"], "response": {"status_code": 200, "body": response_body(reply)}}
+        )
+    (directory / f"responses{round_}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return len(lines)
+
+
+def foresight(workspace: Workspace, directory: Path) -> Foresight:
+    model = Batch(directory, "strong")
+    return Foresight(workspace, Settings(signals=NEAR), verifier=model, implier=model, embedder=Lexical())
+
+
+def test_rounds_to_a_finished_return(tmp_path: Path) -> None:
+    directory = tmp_path / "answers"
+    with home(tmp_path / "team.db") as workspace:
+        agent = away(workspace)
+        hear(workspace, SHIFT, SHOES)
+        head = workspace.epoch
+        # Premises and implied facts go out in one round, although they are two stages.
+        with pytest.raises(PendingAnswers, match=r"^4 requests wait") as stopped:
+            foresight(workspace, directory).come_back(agent)
+        assert stopped.value.count == 4
+        # Nothing was decided, so nothing is on the log.
+        assert workspace.epoch == head
+        answered(directory, 1, only=3)
+        with pytest.raises(PendingAnswers, match=r"^1 request wait"):
+            foresight(workspace, directory).come_back(agent)
+        answered(directory, 2)
+        with pytest.raises(PendingAnswers, match=r"^4 requests wait"):
+            foresight(workspace, directory).come_back(agent)
+        answered(directory, 3)
+        returned = foresight(workspace, directory).come_back(agent)
+        assert states(returned)["bedtime"] == "premise_changed"
+        assert (status(directory).requests, status(directory).waiting) == (8, 0)
+        assert check(directory).ok
+        # Another return needs no further round.
+        assert states(foresight(workspace, directory).come_back(agent))["bedtime"] == "premise_changed"
+
+
+def test_an_error_in_the_answers_ends_closed(tmp_path: Path) -> None:
+    directory = tmp_path / "answers"
+    with home() as workspace:
+        agent = away(workspace)
+        hear(workspace, SHOES)
+        for number in (1, 2):
+            with pytest.raises(PendingAnswers):
+                foresight(workspace, directory).come_back(agent)
+            if number == 1:
+                answered(directory, number)
+        failed = [
+            {"custom_id": json.loads(line)["custom_id"], "error": {"code": "expired", "message": "not processed"}}
+            for line in waiting(directory)
+        ]
+        (directory / "responses2.jsonl").write_text("".join(json.dumps(line) + "\n" for line in failed))
+        returned = foresight(workspace, directory).come_back(agent)
+        assert (returned.kind, states(returned)["bedtime"]) == ("blocked", "suspected")
+
+
+def test_two_workspaces_in_one_directory_ask_each_for_itself(tmp_path: Path) -> None:
+    directory = tmp_path / "answers"
+    with home(name="one") as one, home(name="two") as two:
+        for space in (one, two):
+            agent = away(space)
+            hear(space, SHIFT, SHOES)
+            with pytest.raises(PendingAnswers):
+                foresight(space, directory).come_back(agent)
+        assert status(directory).requests == 8

@@ -1,0 +1,319 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from readmit.foresight import Prepared
+from readmit.invalidate.propose import Signal
+from readmit.models.embedders import Lexical
+from readmit.ports.models import Fault
+from readmit.records.canonical import decode
+from readmit.records.errors import ModelError
+from readmit.records.events import EventKind
+from readmit.records.reasons import Reason
+from readmit.records.verdicts import Verdict
+from tests.foresight.world import NEAR, SHIFT, SHOES, STRUCTURE, Ruled, away, foresee, hear, home, states
+
+if TYPE_CHECKING:
+    from readmit.workspace.workspace import Workspace
+
+
+def inference(workspace: Workspace) -> list[Prepared]:
+    rows = [row for row in workspace.log.audit.verified() if row.kind == "inference"]
+    return [decode(row.body, Prepared, what="row") for row in rows]
+
+
+def test_a_changed_premise_takes_the_item_out_and_the_audit_says_what_was_done() -> None:
+    with home() as workspace:
+        agent = away(workspace)
+        (shift, _) = hear(workspace, SHIFT, SHOES)
+        returned = foresee(workspace, Ruled()).come_back(agent)
+        assert states(returned) == {"bedtime": "premise_changed", "screens": "not_needed", "o_advise": "not_needed"}
+        assert (returned.kind, returned.missing) == ("blocked", ("d_bed",))
+        (cause,) = returned.explain("bedtime").disposition.causes
+        assert (cause.ref, cause.note) == (shift, "The user is at home in the evening.")
+        (row,) = inference(workspace)
+        assert (row.targets, row.judged, row.invalidated, row.cut, row.faults) == (2, 4, ("bedtime",), (), ())
+        assert {one.stage: one.calls for one in row.usage} == {"premises": 2, "implied": 2, "verify": 4}
+        assert row.tokens == 8 * 120
+        assert workspace.replay(returned.id).matches
+
+
+def test_without_a_change_everything_stands() -> None:
+    with home() as workspace:
+        agent = away(workspace)
+        hear(workspace, SHOES)
+        returned = foresee(workspace, Ruled()).come_back(agent)
+        assert returned.admitted
+        assert states(returned)["bedtime"] == "admitted"
+
+
+def test_nothing_is_asked_twice() -> None:
+    with home() as workspace:
+        agent = away(workspace)
+        hear(workspace, SHIFT, SHOES)
+        model = Ruled()
+        foresight = foresee(workspace, model)
+        foresight.prepare(agent)
+        once = dict(model.asked)
+        again = foresight.prepare(agent)
+        assert dict(model.asked) == once
+        assert (again.judged, again.usage) == (0, ())
+        hear(workspace, "It rained all day.")
+        third = foresight.prepare(agent)
+        # One new text and the one standing target: nothing that was judged costs anything.
+        assert model.asked["implied"] == once["implied"] + 1
+        assert model.asked["premises"] == once["premises"]
+        assert third.judged == 1
+
+
+def test_a_pair_beyond_the_limit_is_not_paid_for_by_the_next_return() -> None:
+    with home() as workspace:
+        agent = away(workspace)
+        hear(workspace, *(f"Remark {number} about nothing much." for number in range(8)))
+        model = Ruled()
+        foresight = foresee(workspace, model, pairs_per_return=3, on_cut="note")
+        first = foresight.prepare(agent)
+        assert (first.judged, len(first.cut)) == (3, 13)
+        assert foresight.prepare(agent).judged == 0
+        assert model.asked["verify"] == 3
+        # Whoever looks differently looks at everything anew.
+        assert foresee(workspace, model, pairs_per_return=None).prepare(agent).judged == 13
+
+
+def test_verdicts_serve_other_agents_of_the_same_use_and_no_other_use() -> None:
+    with home() as workspace:
+        first, second, third = away(workspace), away(workspace, "A2"), away(workspace, "A3", role="auditor")
+        hear(workspace, SHIFT, SHOES)
+        model = Ruled()
+        foresight = foresee(workspace, model)
+        assert foresight.come_back(first).kind == "blocked"
+        asked = model.asked["verify"]
+        assert states(foresight.come_back(second))["bedtime"] == "premise_changed"
+        assert model.asked["verify"] == asked
+        # Another role is another use: its pairs are judged for it.
+        assert states(foresight.come_back(third))["bedtime"] == "premise_changed"
+        assert model.asked["verify"] == 2 * asked
+
+
+def test_the_verdict_on_the_log_names_model_prompt_and_use() -> None:
+    with home() as workspace:
+        agent = away(workspace)
+        hear(workspace, SHIFT)
+        foresee(workspace, Ruled()).prepare(agent)
+        said = [event.payload for event in workspace.log.tail() if event.kind is EventKind.JUDGE]
+        assert {(one.model, one.prompt, one.use) for one in said if isinstance(one, Verdict)} == {
+            ("ruled", "verify@1", "advice/helper/")
+        }
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A fault in one stage, and how a return with an otherwise harmless observation ends."""
+
+    stage: str
+    fault: Fault
+    bedtime: str
+    kind: str
+    settings: dict[str, object] = field(default_factory=dict)
+
+
+@pytest.mark.parametrize(
+    "case",
+    {
+        "verifier timeout": Broken("verify", Fault.TIMEOUT, "suspected", "blocked"),
+        "verifier malformed": Broken("verify", Fault.MALFORMED, "suspected", "blocked"),
+        "verifier rate limited": Broken("verify", Fault.RATE_LIMITED, "suspected", "blocked"),
+        "implier down, structure alone found nothing": Broken(
+            "implied", Fault.UNAVAILABLE, "suspected", "blocked", {"signals": (*STRUCTURE, Signal.IMPLIED_FACTS)}
+        ),
+        "premises down": Broken(
+            "premises", Fault.REFUSED, "suspected", "blocked", {"signals": (*STRUCTURE, Signal.IMPLIED_FACTS)}
+        ),
+        "scan down": Broken("scan", Fault.TIMEOUT, "suspected", "blocked", {"signals": (*STRUCTURE, Signal.SCAN)}),
+        "implier down, but what it would have proposed is verified anyway": Broken(
+            "implied",
+            Fault.TIMEOUT,
+            "admitted",
+            "admitted",
+            {"signals": (*STRUCTURE, Signal.IMPLIED_FACTS), "on_cut": "verify"},
+        ),
+        "implier down, another signal looked at the same pairs": Broken(
+            "implied", Fault.TIMEOUT, "admitted", "admitted"
+        ),
+    }.items(),
+    ids=lambda pair: pair[0],
+)
+def test_a_fault_ends_closed_and_audited(case: tuple[str, Broken]) -> None:
+    fault = case[1]
+    with home() as workspace:
+        agent = away(workspace)
+        hear(workspace, SHOES)
+        returned = foresee(workspace, Ruled(broken={fault.stage: fault.fault}), **fault.settings).come_back(agent)
+        assert (states(returned)["bedtime"], returned.kind) == (fault.bedtime, fault.kind)
+        (row,) = inference(workspace)
+        assert row.faults
+
+
+def test_a_suspicion_left_by_a_fault_is_settled_by_the_next_return() -> None:
+    with home() as workspace:
+        agent = away(workspace)
+        hear(workspace, SHOES)
+        assert foresee(workspace, Ruled(broken={"verify": Fault.TIMEOUT})).come_back(agent).kind == "blocked"
+        assert foresee(workspace, Ruled()).come_back(agent).admitted
+
+
+def test_an_exception_refuses_the_return_with_an_audit_row() -> None:
+    class Exploding(Ruled):
+        def ask(self, asks: object) -> list[object]:  # type: ignore[override]
+            raise RuntimeError("the cable is out")
+
+    with home() as workspace:
+        agent = away(workspace)
+        hear(workspace, SHOES)
+        returned = foresee(workspace, Exploding()).come_back(agent)
+        assert (returned.kind, returned.reasons) == ("blocked", (Reason.INFERENCE_FAILED,))
+        assert returned.view is None
+        assert "decision" in {row.kind for row in workspace.log.audit.verified() if row.return_id == returned.id}
+        assert workspace.replay(returned.id).skipped
+
+
+def test_observations_that_arrive_while_preparing_are_looked_at_too() -> None:
+    with home() as workspace:
+        agent = away(workspace)
+        hear(workspace, SHOES)
+        late = iter([SHIFT])
+
+        class Slow(Ruled):
+            def ask(self, asks: object) -> list[object]:  # type: ignore[override]
+                hear(workspace, *[text for text in [next(late, None)] if text])
+                return super().ask(asks)  # type: ignore[arg-type,return-value]
+
+        assert states(foresee(workspace, Slow()).come_back(agent))["bedtime"] == "premise_changed"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What the limits cut of a critical item, by setting."""
+
+    on_cut: str
+    critical: bool
+    bedtime: str
+
+
+@pytest.mark.parametrize(
+    "case",
+    {
+        "blocks": Cut("block", True, "suspected"),
+        "is verified": Cut("verify", True, "premise_changed"),
+        "is noted": Cut("note", True, "admitted"),
+        "not critical": Cut("block", False, "admitted"),
+    }.items(),
+    ids=lambda pair: pair[0],
+)
+def test_what_the_budget_cuts(case: tuple[str, Cut]) -> None:
+    cut = case[1]
+    with home(critical=cut.critical) as workspace:
+        agent = away(workspace)
+        hear(workspace, SHIFT)
+        returned = foresee(workspace, Ruled(), pairs_per_return=0, on_cut=cut.on_cut).come_back(agent)
+        assert states(returned)["bedtime"] == cut.bedtime
+        (row,) = inference(workspace)
+        cut_items = {pair.item for pair in row.cut}
+        assert ("bedtime" in cut_items) == (cut.on_cut != "verify")
+        assert "screens" in cut_items
+
+
+def test_the_token_budget_stops_before_it_is_exceeded() -> None:
+    with home() as workspace:
+        agent = away(workspace)
+        hear(workspace, SHIFT, SHOES)
+        returned = foresee(workspace, Ruled(tokens=(1_500, 100)), budget=9_000).come_back(agent)
+        (row,) = inference(workspace)
+        assert (row.tokens, row.judged, row.unanswered) == (6_400, 0, 4)
+        assert states(returned)["bedtime"] == "suspected"
+        assert returned.kind == "blocked"
+
+
+@pytest.mark.parametrize("signal", [Signal.EMBEDDING, Signal.PASSAGE, Signal.IMPLIED_FACTS, Signal.SCAN])
+def test_every_signal_can_run_alone(signal: Signal) -> None:
+    with home() as workspace:
+        agent = away(workspace)
+        hear(workspace, SHIFT, SHOES)
+        returned = foresee(workspace, Ruled(), signals=(signal,)).come_back(agent)
+        assert states(returned)["bedtime"] == "premise_changed"
+        (row,) = inference(workspace)
+        (count,) = row.signals
+        assert (count.signal, count.kept) == (signal, row.judged)
+
+
+def test_the_scan_is_not_repeated() -> None:
+    with home() as workspace:
+        agent = away(workspace)
+        hear(workspace, SHOES, "It rained.", "Nothing happened.")
+        model = Ruled()
+        foresee(workspace, model, signals=(Signal.SCAN,)).prepare(agent)
+        assert model.asked == {"scan": 2}
+        hear(workspace, SHIFT)
+        # A changed limit looks at everything anew, and still only the new text is scanned.
+        foresee(workspace, model, signals=(Signal.SCAN,), per_target=3).prepare(agent)
+        assert model.asked["scan"] == 4
+        assert sum("It rained" in ask.user for ask in model.seen if ask.stage == "scan") == 2
+
+
+def test_a_slot_and_a_declared_premise_propose_without_any_text() -> None:
+    with home() as workspace:
+        agent = away(workspace)
+        said = hear(workspace, "Dinner moved.")[0]
+        workspace.record("Dinner is at eight.", id="dinner", slot="dinner", sources=[said], task="advice")
+        workspace.record("Bring wine to dinner.", id="wine", depends_on=["dinner"], sources=[said], task="advice")
+        later = hear(workspace, "The restaurant called about dinner.")[0]
+        workspace.record("The table is under Lee.", id="table", slot="dinner", sources=[later], task="advice")
+        prepared = foresee(workspace, Ruled(), signals=STRUCTURE).prepare(agent)
+        kept = {one.signal: one.kept for one in prepared.signals}
+        # "dinner" lost its slot by structure alone, and "wine" its premise: no model is asked about either.
+        assert kept == {"declared_premise": 0, "same_slot": 0}
+
+
+@pytest.mark.parametrize(
+    ("lacking", "settings"),
+    [
+        ("verifier", {}),
+        ("implier", {"signals": NEAR}),
+        ("scanner", {"signals": (Signal.SCAN,)}),
+        ("embedder", {"signals": (Signal.EMBEDDING,)}),
+        ("second_verifier", {"confirm_critical": "second_model"}),
+    ],
+)
+def test_settings_that_nobody_can_carry_out_name_what_is_missing(lacking: str, settings: dict[str, object]) -> None:
+    from readmit.foresight import Foresight, Settings
+
+    with home() as workspace:
+        agent = away(workspace)
+        model = Ruled()
+        given = {"verifier": model, "implier": model, "scanner": model, "embedder": Lexical()}
+        given.pop(lacking, None)
+        foresight = Foresight(workspace, Settings(**settings), **given)  # type: ignore[arg-type]
+        with pytest.raises(ModelError, match=f"^{lacking}: none is given"):
+            foresight.prepare(agent)
+
+
+def test_confirmation_asks_again_about_critical_items_only() -> None:
+    with home() as workspace:
+        agent = away(workspace)
+        hear(workspace, SHIFT)
+        swapped, second = Ruled(), Ruled(name="other", rules={"verify": lambda ask: _compatible(ask)})
+        foresight = foresee(workspace, swapped, confirm_critical="second_model")
+        foresight.team.second_verifier = second
+        returned = foresight.come_back(agent)
+        assert (swapped.asked["verify"], second.asked["verify"]) == (2, 1)
+        # They disagree, so nobody is believed.
+        assert states(returned)["bedtime"] == "suspected"
+
+
+def _compatible(ask: object) -> str:
+    from tests.foresight.world import judgment
+
+    return judgment(ask, changes="nothing at all")  # type: ignore[arg-type]

@@ -1,0 +1,58 @@
+"""What a verdict took out can come back: by an overseer, or because somebody says it anew from later evidence."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.foresight.world import ASLEEP, BEDTIME, SHIFT, Ruled, away, foresee, hear, home, judgment, states
+
+QUIT = "I left the bookstore. I am asleep by 10:30 p.m. again."
+
+
+def test_an_overseer_revokes_a_verdict() -> None:
+    workspace = home(overseers=("lead",))
+    agent = away(workspace)
+    hear(workspace, SHIFT)
+    foresight = foresee(workspace, Ruled())
+    assert states(foresight.come_back(agent))["bedtime"] == "premise_changed"
+    workspace.overrule("bedtime", grant="restore", by="lead", reason="Shift was cancelled.", expires=timedelta(days=30))
+    restored = foresight.come_back(agent)
+    assert restored.admitted
+    assert restored.explain("bedtime").disposition.overruled
+    # It reaches back only: a new observation is looked at, and counts.
+    hear(workspace, "They put me back on the bookstore's evening shift.")
+    assert states(foresight.come_back(agent))["bedtime"] == "premise_changed"
+
+
+def test_a_statement_made_anew_from_later_evidence_stands() -> None:
+    workspace = home()
+    agent = away(workspace)
+    hear(workspace, SHIFT)
+    foresight = foresee(workspace, Ruled(rules={"verify": lambda ask: judgment(ask, changes="evening shift")}))
+    assert foresight.come_back(agent).kind == "blocked"
+    (again,) = hear(workspace, QUIT)
+    workspace.record(BEDTIME, id="bedtime-2", sources=[again], supports=["d_bed"], task="advice")
+    returned = foresight.come_back(agent)
+    assert returned.admitted
+    assert states(returned)["bedtime-2"] == "admitted"
+    assert states(returned)["bedtime"] == "premise_changed"
+
+
+def test_a_statement_drawn_late_is_as_old_as_its_evidence() -> None:
+    """What is recorded from an old conversation after the change does not slip past the change."""
+    workspace = home()
+    agent = away(workspace)
+    hear(workspace, SHIFT)
+    said = workspace.log.item("bedtime").receipts[0].evidence
+    workspace.record(f"Again: {BEDTIME}", id="late", sources=[said], supports=["d_bed"], task="advice")
+    assert ASLEEP
+    assert states(foresee(workspace, Ruled()).come_back(agent))["late"] == "premise_changed"
+
+
+def test_no_model_takes_a_confirmed_change_back() -> None:
+    workspace = home()
+    agent = away(workspace)
+    hear(workspace, SHIFT)
+    assert foresee(workspace, Ruled()).come_back(agent).kind == "blocked"
+    mild = Ruled(name="mild", rules={"verify": lambda ask: judgment(ask, changes="nothing at all")})
+    assert states(foresee(workspace, mild).come_back(agent))["bedtime"] == "premise_changed"

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.foresight import Announcement
+from readmit.records.canonical import canonical
+from readmit.records.reasons import State
+from tests.foresight.world import SHIFT, SHOES, Ruled, away, foresee, hear, home, states
+
+if TYPE_CHECKING:
+    from readmit.workspace.returns import Return
+
+NEWS = (SHOES, SHIFT, "It rained all day.", "The neighbor got a dog.")
+
+
+def rows(returned: Return) -> list[bytes]:
+    return [canonical(one) for one in returned.dispositions]
+
+
+def without_epochs(returned: Return) -> list[object]:
+    return [
+        (one.item, one.state, one.reasons, [(cause.reason, cause.ref, cause.note) for cause in one.causes])
+        for one in returned.dispositions
+    ]
+
+
+def returned_at_once() -> Return:
+    workspace = home()
+    agent = away(workspace)
+    hear(workspace, *NEWS)
+    return foresee(workspace, Ruled()).come_back(agent)
+
+
+def test_work_done_early_decides_the_same_bytes() -> None:
+    workspace = home()
+    agent = away(workspace)
+    hear(workspace, *NEWS)
+    model = Ruled()
+    foresight = foresee(workspace, model)
+    (prepared,) = foresight.watch().look().prepared
+    asked = dict(model.asked)
+    # No model is needed any more: the plain return reads the log.
+    early = agent.come_back()
+    assert rows(early) == rows(returned_at_once())
+    assert prepared.invalidated == ("bedtime",)
+    assert dict(model.asked) == asked
+
+
+def test_work_done_at_every_event_decides_the_same() -> None:
+    workspace = home()
+    agent = away(workspace)
+    model = Ruled()
+    foresight = foresee(workspace, model)
+    watch = foresight.watch()
+    for news in NEWS:
+        hear(workspace, news)
+        watch.look()
+    asked = model.asked.total()
+    late = returned_at_once()
+    returned = foresight.come_back(agent)
+    # All but the positions of the verdicts on the log.
+    assert without_epochs(returned) == without_epochs(late)
+    assert model.asked.total() == asked
+
+
+def test_nothing_new_costs_nothing() -> None:
+    workspace = home()
+    away(workspace)
+    hear(workspace, SHOES)
+    watch = foresee(workspace, Ruled()).watch()
+    assert watch.look().prepared
+    watch.look()
+    head, last = workspace.epoch, workspace.log.audit.head
+    assert watch.look().prepared == ()
+    assert (workspace.epoch, workspace.log.audit.head) == (head, last)
+
+
+def test_whoever_holds_a_view_is_told_once() -> None:
+    workspace = home()
+    agent = away(workspace)
+    told: list[Announcement] = []
+    foresight = foresee(workspace, Ruled())
+    watch = foresight.watch(tell=told.append)
+    returned = foresight.come_back(agent)
+    assert returned.admitted
+    watch.look()
+    assert told == []
+    returned.expose()
+    hear(workspace, SHIFT)
+    watch.look()
+    (announcement,) = told
+    assert (announcement.return_id, announcement.item) == (returned.id, "bedtime")
+    assert announcement.state is State.PREMISE_CHANGED
+    assert [row.item for row in workspace.log.audit.verified() if row.kind == "announcement"] == ["bedtime"]
+    hear(workspace, SHOES)
+    watch.look()
+    # A watch that starts over does not tell it again.
+    foresight.watch(tell=told.append).look()
+    assert len(told) == 1
+
+
+def test_an_explicit_event_is_announced_too() -> None:
+    workspace = home()
+    agent = away(workspace)
+    told: list[Announcement] = []
+    foresight = foresee(workspace, Ruled())
+    watch = foresight.watch(tell=told.append)
+    foresight.come_back(agent).expose()
+    workspace.revoke("bedtime", by="A2", reason="misheard")
+    watch.look()
+    assert [(one.item, one.state) for one in told] == [("bedtime", State.REVOKED)]
+
+
+def test_a_view_that_waits_is_refused_once_the_watch_has_seen_the_change() -> None:
+    from readmit.records.errors import ExposureError
+
+    workspace = home()
+    agent = away(workspace)
+    foresight = foresee(workspace, Ruled())
+    watch = foresight.watch()
+    returned = foresight.come_back(agent)
+    hear(workspace, SHIFT)
+    watch.look()
+    try:
+        returned.expose()
+    except ExposureError as error:
+        assert "item_no_longer_eligible" in error.reasons  # noqa: PT017 - the reasons are the point
+    else:
+        raise AssertionError("a changed item was exposed")
+
+
+def test_an_agent_that_nobody_awaits_is_not_prepared() -> None:
+    workspace = home()
+    hear(workspace, SHIFT)
+    model = Ruled()
+    assert foresee(workspace, model).watch().look().prepared == ()
+    assert model.asked.total() == 0
+
+
+def test_other_purposes_are_prepared_when_asked_for() -> None:
+    workspace = home()
+    agent = away(workspace)
+    hear(workspace, SHIFT)
+    model = Ruled()
+    foresight = foresee(workspace, model)
+    foresight.watch(purposes=("planning",)).look()
+    asked = model.asked["verify"]
+    assert states(foresight.come_back(agent, purpose="planning"))["bedtime"] == "premise_changed"
+    assert model.asked["verify"] == asked
