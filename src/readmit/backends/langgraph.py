@@ -1,0 +1,21 @@
+"""LangGraph: a memory backend over any of its stores, stores to compile graphs with, and a checkpoint saver."""
+
+from __future__ import annotations
+
+from readmit.backends.langgraph_records import LangGraphMemory, index_with
+from readmit.backends.langgraph_resume import ReturnInterrupt
+from readmit.backends.langgraph_saver import ReturningSaver, ainvoke, as_node, invoke
+from readmit.backends.langgraph_store import ReturnedStore, TeamStore, sources
+
+__all__ = [
+    "LangGraphMemory",
+    "ReturnInterrupt",
+    "ReturnedStore",
+    "ReturningSaver",
+    "TeamStore",
+    "ainvoke",
+    "as_node",
+    "index_with",
+    "invoke",
+    "sources",
+]

@@ -1,0 +1,340 @@
+"""LangGraph's stores as a memory backend: which namespace belongs to whom, and records to and from store items.
+
+Any ``BaseStore`` will do. Its ``put`` overwrites and has no slot for sources, so every value that is written through
+here also goes into a history of ours, and what it came from into the ledger. A record's text is its whole value:
+whichever field is changed natively, the record no longer counts as the one that was bound.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from urllib.parse import quote, unquote
+
+from readmit.ports.backend import TEAM, Change, Hit, Stored
+from readmit.ports.memories import NewMemory
+from readmit.records.base import require_name
+from readmit.records.errors import BackendError, RecordError, UnknownError
+
+try:
+    from langgraph.store.base import BaseStore, GetOp, Op, PutOp, Result, SearchItem, SearchOp
+except ImportError:
+    raise BackendError("langgraph is not installed; run: pip install 'readmit[langgraph]'") from None
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+
+    from langgraph.store.base import IndexConfig
+
+    from readmit.ports.backend import Material
+    from readmit.ports.memories import Memories, MemoryVersion
+    from readmit.ports.models import Embedder
+
+T = TypeVar("T")
+Steps: TypeAlias = "Generator[list[Op], list[Result], T]"
+"""What to ask a store, one batch at a time: the same steps serve its synchronous and its asynchronous face."""
+
+Namespace: TypeAlias = tuple[str, ...]
+_OURS = "readmit"
+_NOTES: Namespace = ("notes",)
+_LONGEST = 512
+_PAGE = 1_000
+
+
+class Place(NamedTuple):
+    """Where a record is, as its users name it: whose bank, which namespace, which key."""
+
+    owner: str
+    namespace: Namespace
+    key: str
+
+
+class LangGraphMemory:
+    """A LangGraph store in one workspace: the team's namespaces, and a private bank for each principal."""
+
+    def __init__(
+        self,
+        store: BaseStore,
+        workspace: str,
+        *,
+        history: Memories,
+        namespace: Namespace | None = None,
+        name: str = "main",
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """``history`` is the workspace's ``log.memories``.
+
+        ``namespace`` puts readmit in front of what a store holds already: the namespaces below it are the team's, under
+        their own names. Without one, the workspace gets a part of the store to itself.
+        """
+        if not isinstance(store, BaseStore):
+            raise BackendError(f"store: {type(store).__name__} is not a LangGraph store; pass a BaseStore")
+        if namespace is not None and (not namespace or namespace[0] == _OURS):
+            raise BackendError(f"namespace: {namespace!r} must name a part of the store, and not one below {_OURS!r}")
+        self.store = store
+        self.workspace = require_name("workspace", workspace)
+        self._name = require_name("name", name)
+        self._history = history
+        self._clock = clock
+        self._team = (_OURS, label(workspace), "team") if namespace is None else namespace
+        self._hidden = len(self._team) if namespace is None else 0
+        self._private = (_OURS, label(workspace), "private")
+
+    @property
+    def name(self) -> str:
+        return f"langgraph:{self._name}"
+
+    # Where things are.
+
+    def native(self, place: Place) -> Namespace:
+        """The store's own namespace for a place."""
+        if place.owner != TEAM:
+            return (*self._private, label(place.owner), *place.namespace)
+        if self._hidden:
+            return (*self._team, *place.namespace)
+        if not self.holds(place):
+            raise RecordError(
+                f"namespace: {place.namespace!r} is not below {self._team!r}, the team's part of the store"
+            )
+        return place.namespace
+
+    def holds(self, place: Place) -> bool:
+        """Whether a place is within the workspace's part of the store."""
+        return bool(place.owner or self._hidden) or place.namespace[: len(self._team)] == self._team
+
+    def below(self, owner: str, prefix: Namespace) -> Namespace | None:
+        """The store's own prefix for everything of an owner below a prefix, or ``None`` if nothing can be there."""
+        if owner != TEAM or self._hidden:
+            return self.native(Place(owner, prefix, ""))
+        shared = min(len(prefix), len(self._team))
+        return None if prefix[:shared] != self._team[:shared] else max(prefix, self._team, key=len)
+
+    def place(self, namespace: Namespace, key: str) -> Place | None:
+        """Whose record is at a native place; ``None`` if it is none of this workspace.
+
+        Stores may match a prefix as a string, so that ``team`` finds ``teamwork`` too: labels are compared here.
+        """
+        depth = len(self._private)
+        if namespace[:depth] == self._private and len(namespace) > depth:
+            return Place(unlabel(namespace[depth]), namespace[depth + 1 :], key)
+        if namespace[: len(self._team)] == self._team:
+            return Place(TEAM, namespace[self._hidden :], key)
+        return None
+
+    def stored(self, item: Any) -> Stored | None:
+        """A store's item as a record, if it is one of this workspace."""
+        place = self.place(tuple(item.namespace), item.key)
+        if place is None:
+            return None
+        return Stored(id=record_id(place), text=text_of(item.value), owner=place.owner)
+
+    # Steps, for both faces of a store.
+
+    def putting(
+        self, place: Place, value: Mapping[str, Any] | None, *, index: Any = None, ttl: float | None = None
+    ) -> Steps[Stored]:
+        """Write a value, or delete it, and keep what was written."""
+        text = "" if value is None else bound_text(value)
+        record = Stored(id=record_id(place), text=text, owner=place.owner)
+        yield [PutOp(self.native(place), place.key, None if value is None else dict(value), index, ttl)]
+        if value is None:
+            self._history.remove(self.name, record.id, self._now())
+        else:
+            self._history.write(self.name, [NewMemory(record.id, place.owner, text, "", self._now(), {})])
+        return record
+
+    def searching(self, owner: str | None, op: SearchOp, keep: Callable[[Stored], bool]) -> Steps[list[SearchItem]]:
+        """The first ``offset + limit`` items of an owner that are to be kept, in the store's order."""
+        prefix = self._private if owner is None else self.below(owner, op.namespace_prefix)
+        if prefix is None:
+            return []
+        needed = op.offset + op.limit
+        wanted = needed + 4
+        while True:
+            asked = op._replace(namespace_prefix=prefix, offset=0, limit=wanted, refresh_ttl=False)
+            (found,) = yield [asked]
+            items: list[SearchItem] = found  # type: ignore[assignment]  # what a search answers
+            kept = [
+                one
+                for one in items
+                if tuple(one.namespace)[: len(prefix)] == prefix
+                and (mine := self.stored(one)) is not None
+                and keep(mine)
+            ]
+            if len(kept) >= needed or len(items) < wanted:
+                return kept[:needed]
+            wanted *= 4
+
+    # The port.
+
+    def form(self, material: Material) -> list[Change]:
+        """One item below ``notes``, verbatim."""
+        place = Place(material.owner, self._notes(material.owner), secrets.token_hex(12))
+        return [Change(kind="added", record=drive(self.putting(place, {"text": material.text}), self.store))]
+
+    def _notes(self, owner: str) -> Namespace:
+        return (*self._team, *_NOTES) if owner == TEAM and not self._hidden else _NOTES
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int,
+        reader: str | None = None,
+        among: Collection[str] | None = None,  # noqa: ARG002 - a BaseStore cannot rank some records alone
+    ) -> list[Hit]:
+        if limit < 1:
+            raise RecordError(f"limit: {limit} must be at least 1")
+        op = SearchOp((), None, limit, 0, query)
+        steps = [self.searching(owner, op, lambda _: True) for owner in (TEAM, reader)]
+        found = merged(item for one in steps for item in drive(one, self.store))[:limit]
+        scores = [one.score for one in found if one.score is not None]
+        # What the store did not rank comes after what it did.
+        unranked = min(0.0, *scores) if scores else 0.0
+        records = ((self.stored(one), one.score) for one in found)
+        return [
+            Hit(id=one.id, text=one.text, score=unranked if score is None else score)
+            for one, score in records
+            if one is not None
+        ]
+
+    def records(self) -> Iterator[Stored]:
+        return (record for record, _ in self._every())
+
+    def export(self) -> Iterator[Stored]:
+        for record, value in self._every():
+            yield Stored(id=record.id, text=record.text, owner=record.owner, native=text_bytes(value))
+
+    def _every(self) -> Iterator[tuple[Stored, dict[str, Any]]]:
+        for prefix in (self._team, self._private):
+            at = 0
+            while True:
+                found = self.store.search(prefix, limit=_PAGE, offset=at, refresh_ttl=False)
+                for item in found:
+                    record = self.stored(item)
+                    if record is not None and tuple(item.namespace)[: len(prefix)] == prefix:
+                        yield record, item.value
+                if len(found) < _PAGE:
+                    break
+                at += _PAGE
+
+    def load(self, records: Sequence[Stored]) -> list[str]:
+        """Records keep their ids."""
+        for record in records:
+            value = json.loads(record.native) if record.native else {"text": record.text}
+            # An archive's text is what was bound: a value that says something else must not come in under it.
+            if text_of(value) != record.text:
+                value = {"text": record.text}
+            drive(self.putting(place_of(record.id), value), self.store)
+        return [record.id for record in records]
+
+    def update(self, record: str, text: str) -> list[Change]:
+        place = self._known(record)
+        return [Change(kind="replaced", record=drive(self.putting(place, {"text": text}), self.store))]
+
+    def delete(self, record: str) -> None:
+        drive(self.putting(self._known(record), None), self.store)
+
+    def history(self, record: str) -> list[MemoryVersion]:
+        """Every value that was written here under a record's id, oldest first; a deletion has no text."""
+        return self._history.history(self.name, record)
+
+    def close(self) -> None:
+        """Nothing to let go of: the store is its owner's."""
+
+    def _known(self, record: str) -> Place:
+        place = place_of(record)
+        if self.holds(place):
+            (item,) = self.store.batch([GetOp(self.native(place), place.key, refresh_ttl=False)])
+            if item is not None:
+                return place
+        raise UnknownError(f"no record {record!r} in {self.name} of workspace {self.workspace!r}; list them first")
+
+    def _now(self) -> str:
+        return self._clock().astimezone(UTC).isoformat()
+
+
+def drive(steps: Steps[T], store: BaseStore) -> T:
+    """Take steps on a store's synchronous face."""
+    try:
+        ops = next(steps)
+        while True:
+            ops = steps.send(store.batch(ops))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+async def adrive(steps: Steps[T], store: BaseStore) -> T:
+    """Take steps on a store's asynchronous face."""
+    try:
+        ops = next(steps)
+        while True:
+            ops = steps.send(await store.abatch(ops))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def merged(found: Iterable[SearchItem]) -> list[SearchItem]:
+    """Several rankings of one store as one: by score, those without one last, in the order they came."""
+    return sorted(found, key=lambda one: (one.score is None, -(one.score or 0.0)))
+
+
+def text_of(value: Any) -> str:
+    """A value as the text that is bound: the note's own, or the whole value in one spelling."""
+    if isinstance(value, dict) and value.keys() == {"text"} and isinstance(value["text"], str):
+        return value["text"]
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=repr)
+
+
+def bound_text(value: Any) -> str:
+    """As ``text_of``, for a value that is about to be bound: it must come back from every store as it went in."""
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError) as error:
+        raise RecordError(f"value: {error}; a LangGraph store keeps JSON objects") from None
+    return text_of(value)
+
+
+def text_bytes(value: Any) -> bytes:
+    """A value for an archive."""
+    return json.dumps(value, sort_keys=True, default=repr).encode()
+
+
+def record_id(place: Place) -> str:
+    """One id for owner, namespace and key. ASCII, and without ambiguity."""
+    made = "/".join(quote(part, safe="") for part in (place.owner, *place.namespace, place.key))
+    if len(made) > _LONGEST:
+        raise RecordError(f"namespace and key: together longer than {_LONGEST} characters; use a shorter key")
+    return made
+
+
+def place_of(record: str) -> Place:
+    """The place that an id names."""
+    owner, *namespace = (unquote(part) for part in record.split("/"))
+    if not namespace:
+        raise UnknownError(f"{record!r} is not the id of a LangGraph item; list them first")
+    return Place(owner, tuple(namespace[:-1]), namespace[-1])
+
+
+def label(name: str) -> str:
+    """A name as a namespace label: no period, and nothing that a store could take for a wildcard."""
+    return quote(name, safe="").replace(".", "%2E").replace("%", "=")
+
+
+def unlabel(text: str) -> str:
+    """The name behind a label."""
+    return unquote(text.replace("=", "%"))
+
+
+def index_with(embedder: Embedder) -> IndexConfig:
+    """A store's ``index`` setting that ranks with one of readmit's embedders."""
+
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        rows: list[list[float]] = embedder.embed(list(texts)).tolist()
+        return rows
+
+    return {"dims": embedder.dimensions, "embed": embed, "fields": ["$"]}

@@ -1,0 +1,254 @@
+"""A LangGraph checkpoint saver whose resume is a return.
+
+    saver = ReturningSaver(SqliteSaver(connection), agent=planner, log=trip.log, keep=["step"], into="view")
+    graph = builder.compile(checkpointer=saver)
+
+As long as its agent is at work, it is the saver behind it. After a departure the first resume asks for a return. If
+that is admitted the thread goes on from what the view allows; if not, the run stops with an interrupt that says what
+is missing, and the next run asks again. After a reset the next run starts the thread from nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import Context
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import Command, interrupt
+
+from readmit.backends.langgraph_periods import Periods
+from readmit.backends.langgraph_resume import Resume, ReturnInterrupt
+from readmit.records.errors import BackendError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+
+    from readmit.backends.handle import ReturnedMemory
+    from readmit.backends.langgraph_resume import Returning, Steps
+    from readmit.ports.store import Log
+    from readmit.records.events import Checkpoint as Departure
+
+T = TypeVar("T")
+INTERRUPT = "__interrupt__"
+
+# A node can get at its graph's saver, so what is behind it is not among its attributes.
+_behind: WeakKeyDictionary[ReturningSaver, Resume] = WeakKeyDictionary()
+
+
+class ReturningSaver(BaseCheckpointSaver[Any]):
+    """A checkpoint saver in front of another one, for the threads of one agent."""
+
+    def __init__(
+        self,
+        saver: BaseCheckpointSaver[Any],
+        *,
+        agent: Returning,
+        log: Log,
+        keep: Collection[str] = (),
+        into: str | None = None,
+        sources: Callable[[str, Any], Collection[str]] | None = None,
+        purpose: str | None = None,
+        prepare: Callable[[Departure, str], object] | None = None,
+    ) -> None:
+        """``keep`` names state keys that hold no memory, as counters and flags; ``into`` the one that gets the view.
+
+        ``sources`` says for any other key and its value which items the value was formed from: it comes back if
+        there are some and the view holds them all. ``log`` is the workspace's; ``prepare`` is ``come_back``'s.
+        """
+        inner: object = saver
+        if not isinstance(inner, BaseCheckpointSaver) or isinstance(inner, ReturningSaver):
+            raise BackendError(f"saver: {type(saver).__name__} is not a checkpoint saver to stand in front of")
+        if isinstance(keep, str):
+            raise BackendError(f"keep: write [{keep!r}], a list of state keys")
+        super().__init__(serde=saver.serde)
+        _behind[self] = Resume(
+            saver,
+            Periods(log, agent.identity, saver.serde),
+            agent=agent,
+            log=log,
+            keep=frozenset(keep),
+            into=into,
+            sources=sources,
+            purpose=purpose,
+            prepare=prepare,
+        )
+
+    def memory(self, open_with: Callable[[Any], ReturnedMemory]) -> Callable[[], ReturnedMemory]:
+        """The handle for what this saver handed over last; ``open_with`` is ``Memory.returned``."""
+        opened: dict[int, tuple[Any, ReturnedMemory]] = {}
+
+        def current() -> ReturnedMemory:
+            bundle = _behind[self].bundle()
+            if id(bundle) not in opened:
+                opened.clear()
+                opened[id(bundle)] = bundle, open_with(bundle)
+            return opened[id(bundle)][1]
+
+        return current
+
+    # Reading.
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        return self._drive(_behind[self].resuming(config))
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        return await self._adrive(_behind[self].resuming(config))
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's name for it
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Checkpoints of the present period only."""
+        resume, told = _behind[self], 0
+        now = resume.periods.now()
+        for saved in resume.saver.list(config, filter=filter, before=before):
+            if told == limit:
+                return
+            if resume.periods.holds(saved, now):
+                told += 1
+                yield resume.periods.checked(saved, now)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's name for it
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Checkpoints of the present period only."""
+        resume, told = _behind[self], 0
+        now = resume.periods.now()
+        async for saved in resume.saver.alist(config, filter=filter, before=before):
+            if told == limit:
+                return
+            if resume.periods.holds(saved, now):
+                told += 1
+                yield resume.periods.checked(saved, now)
+
+    # Writing.
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        return self._drive(_behind[self].putting(config, checkpoint, metadata, new_versions))
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        return await self._adrive(_behind[self].putting(config, checkpoint, metadata, new_versions))
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        resume = _behind[self]
+        resume.saver.put_writes(config, writes, task_id, task_path)
+        resume.periods.file_writes(config, writes, task_id)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        resume = _behind[self]
+        await resume.saver.aput_writes(config, writes, task_id, task_path)
+        resume.periods.file_writes(config, writes, task_id)
+
+    def delete_thread(self, thread_id: str) -> None:
+        _behind[self].saver.delete_thread(thread_id)
+        _behind[self].periods.forget(thread_id)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        await _behind[self].saver.adelete_thread(thread_id)
+        _behind[self].periods.forget(thread_id)
+
+    @property
+    def config_specs(self) -> Any:
+        return _behind[self].saver.config_specs
+
+    def get_next_version(self, current: Any, channel: None) -> Any:
+        return _behind[self].saver.get_next_version(current, channel)
+
+    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> ReturningSaver:
+        """The same saver, with more types that the one behind it may load."""
+        resume = _behind[self]
+        resume.saver = resume.saver.with_allowlist(extra_allowlist)
+        self.serde = resume.periods.serde = resume.saver.serde
+        return self
+
+    # Both faces of the saver behind.
+
+    def _drive(self, steps: Steps[T]) -> T:
+        saver = _behind[self].saver
+        try:
+            method, args = next(steps)
+            while True:
+                method, args = steps.send(getattr(saver, method)(*args) if method else args[0](*args[1:]))
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    async def _adrive(self, steps: Steps[T]) -> T:
+        saver = _behind[self].saver
+        try:
+            method, args = next(steps)
+            while True:
+                # A return may ask a model: not on the event loop.
+                answer = getattr(saver, f"a{method}")(*args) if method else asyncio.to_thread(*args)
+                method, args = steps.send(await answer)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+
+def invoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> Any:
+    """As ``graph.invoke``, and a return that is not admitted is answered like any interrupt, in ``__interrupt__``."""
+    try:
+        return Context().run(graph.invoke, given, config, **options)
+    except ReturnInterrupt as stopped:
+        return {INTERRUPT: list(stopped.interrupts)}
+
+
+async def ainvoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> Any:
+    """The asynchronous twin of ``invoke``."""
+    try:
+        return await asyncio.create_task(graph.ainvoke(given, config, **options), context=Context())
+    except ReturnInterrupt as stopped:
+        return {INTERRUPT: list(stopped.interrupts)}
+
+
+def as_node(graph: Any, config: RunnableConfig) -> Callable[[Any], Any]:
+    """A node of an outer graph that runs an agent's own graph, with its own thread and saver.
+
+    LangGraph lends an inner graph the outer one's saver, so the inner one runs in a context of its own. A return that
+    is not admitted is the node's interrupt: the outer run pauses, and resuming it asks again. So is an interrupt of
+    the inner graph, which gets the answer that the outer one is resumed with.
+    """
+
+    def node(state: Any) -> Any:
+        held = Context().run(graph.get_state, config)
+        if held.interrupts:
+            result = {INTERRUPT: held.interrupts}
+        else:
+            result = Context().run(graph.invoke, None if held.next else state, config)
+        while INTERRUPT in result:
+            answer = interrupt([one.value for one in result[INTERRUPT]])
+            result = Context().run(graph.invoke, Command(resume=answer), config)
+        return result
+
+    return node

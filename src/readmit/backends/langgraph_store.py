@@ -1,0 +1,293 @@
+"""Stores to compile a LangGraph graph with: one for an agent at work, one for an agent that came back.
+
+    with sources(h0):                                  # what the next puts come from
+        store.put(("trip",), "hotel", {"name": "Sunrise"})
+
+``TeamStore`` reads everything and binds what it writes, until its agent departs; from then on it is closed, or, if it
+was told where to find the handle of a return, a ``ReturnedStore``. That one reads through the view, whichever of
+``get``, ``search`` and ``list_namespaces`` is called.
+"""
+
+from __future__ import annotations
+
+import copy
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, MatchCondition, PutOp, SearchItem, SearchOp
+from langgraph.store.memory import InMemoryStore
+
+from readmit.backends import handle as handles
+from readmit.backends.admission import unaltered
+from readmit.backends.binding import BoundBackend, bindings, conservative, union
+from readmit.backends.langgraph_presence import NEVER_LEFT, presence
+from readmit.backends.langgraph_records import (
+    LangGraphMemory,
+    Place,
+    adrive,
+    drive,
+    merged,
+    place_of,
+    record_id,
+)
+from readmit.ports.backend import TEAM
+from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from langgraph.store.base import Op, Result
+
+    from readmit.backends.handle import Gate, Opened, ReturnedMemory
+    from readmit.backends.langgraph_records import Steps
+    from readmit.ports.backend import Binding, Stored
+    from readmit.ports.store import Log
+    from readmit.records.identity import Identity
+
+_EVERY = 1_000_000
+_named: ContextVar[tuple[Binding, ...]] = ContextVar("readmit_sources", default=())
+
+
+@contextmanager
+def sources(*items: str, evidence: Sequence[str] = ()) -> Iterator[None]:
+    """What everything that is put inside this block comes from: ids of items, digests of evidence."""
+    token = _named.set(bindings(items, evidence))
+    try:
+        yield
+    finally:
+        _named.reset(token)
+
+
+class TeamStore(BaseStore):
+    """A LangGraph store as one agent at work uses it. It sees the team's records and its own.
+
+    A value that is put outside a ``sources`` block is kept, but has no source: no view will ever open it.
+    """
+
+    def __init__(
+        self,
+        memory: LangGraphMemory,
+        *,
+        log: Log,
+        identity: Identity,
+        private: bool = False,
+        returned: Callable[[], ReturnedMemory] | None = None,
+    ) -> None:
+        """``log`` is the workspace's; ``private`` puts into the agent's own bank instead of the team's.
+
+        ``returned`` gives the handle once the agent has come back, as ``ReturningSaver.memory`` does: then one graph
+        serves before the departure and after the return.
+        """
+        if memory.workspace != identity.workspace:
+            raise BackendError(f"{memory.name} serves workspace {memory.workspace!r}, not {identity.workspace!r}")
+        self.supports_ttl = memory.store.supports_ttl
+        _works[self] = _Work(memory, log, identity, identity.principal if private else TEAM, returned)
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        work = _works[self]
+        back = work.back()
+        return drive(work.steps(list(ops)), work.memory.store) if back is None else back.batch(ops)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        work = _works[self]
+        back = work.back()
+        return await (adrive(work.steps(list(ops)), work.memory.store) if back is None else back.abatch(ops))
+
+
+class _Work(NamedTuple):
+    """What is behind a ``TeamStore``: not among its attributes, because its agent may depart and keep it."""
+
+    memory: LangGraphMemory
+    log: Log
+    identity: Identity
+    owner: str
+    returned: Callable[[], ReturnedMemory] | None
+
+    def back(self) -> ReturnedStore | None:
+        """The store through the view; ``None`` for an agent that never left."""
+        now = presence(self.log, self.identity)
+        if now == NEVER_LEFT:
+            return None
+        if self.returned is None or not now.back:
+            raise QuarantineError(
+                f"{self.identity.principal!r} has departed: let it come back and use the ReturnedStore of its return"
+            )
+        return ReturnedStore(self.returned(), team=self.owner == TEAM)
+
+    def steps(self, ops: list[Op]) -> Steps[list[Result]]:
+        memory, owners = self.memory, (TEAM, self.identity.principal)
+        results: list[Result] = []
+        for op in ops:
+            if isinstance(op, PutOp):
+                yield from self._put(op)
+                results.append(None)
+            elif isinstance(op, GetOp):
+                results.append((yield from _get(memory, owners, op, lambda _: True)))
+            elif isinstance(op, SearchOp):
+                results.append((yield from _search(memory, owners, op, lambda _: True)))
+            else:
+                results.append(_namespaces((yield from _everywhere(memory, owners)), op))
+        return results
+
+    def _put(self, op: PutOp) -> Steps[None]:
+        bound = BoundBackend(self.memory, self.log.sources)
+        named = _named.get()
+        if named:
+            bound.check(named)
+        place = Place(self.owner, op.namespace, op.key)
+        record = yield from self.memory.putting(place, op.value, index=op.index, ttl=op.ttl)
+        if op.value is None or not named:
+            self.log.sources.write(self.memory.name, (), drop=(record.id,))
+        else:
+            bound.bind([(record, named)], by=self.identity.principal)
+
+
+_works: WeakKeyDictionary[TeamStore, _Work] = WeakKeyDictionary()
+
+
+class ReturnedStore(BaseStore):
+    """A LangGraph store through the view of one return.
+
+    What the agent puts goes to its private bank, so it can neither overwrite nor find out what is withheld from it;
+    with ``team=True`` it goes to the team, under keys that nobody else has written. A put draws on the items named by
+    ``sources``, or, without that, on everything in the view.
+    """
+
+    def __init__(self, memory: ReturnedMemory, *, team: bool = False) -> None:
+        """``memory`` is what ``Memory.returned`` gives for an exposed bundle."""
+        self._memory = memory
+        self._shared = team
+        self.supports_ttl = _behind(_gate(memory)).store.supports_ttl
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        gate = _gate(self._memory)
+        return drive(self._steps(gate, list(ops)), _behind(gate).store)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        gate = _gate(self._memory)
+        return await adrive(self._steps(gate, list(ops)), _behind(gate).store)
+
+    def _steps(self, gate: Gate, ops: list[Op]) -> Steps[list[Result]]:
+        memory = _behind(gate)
+        results: list[Result] = []
+        for op in ops:
+            opened = gate.opened()
+            # The agent's own value stands before the team's of the same name: it is what the agent put there.
+            owners = (opened.ground.reader, TEAM)
+
+            def inside(record: Stored, opened: Opened = opened) -> bool:
+                entry = opened.entries.get(record.id)
+                return entry is not None and unaltered(entry, record.text)
+
+            if isinstance(op, PutOp):
+                yield from self._put(gate, opened, op)
+                results.append(None)
+            elif isinstance(op, GetOp):
+                results.append((yield from _get(memory, owners, op, inside)))
+            elif isinstance(op, SearchOp):
+                results.append((yield from _search(memory, owners, op, inside)))
+            else:
+                results.append(_namespaces(map(place_of, opened.entries), op))
+        return results
+
+    def _put(self, gate: Gate, opened: Opened, op: PutOp) -> Steps[None]:
+        memory, reader = _behind(gate), opened.ground.reader
+        place = Place(TEAM if self._shared else reader, op.namespace, op.key)
+        record = record_id(place)
+        former = gate.bound.ledger.entry(memory.name, record)
+        if former is None and self._shared:
+            (held,) = yield [GetOp(memory.native(place), place.key, refresh_ttl=False)]
+            if held is not None:
+                raise _taken(op)
+        if former is not None and former.by != reader:
+            raise _taken(op)
+        if op.value is None:
+            if former is not None:
+                yield from memory.putting(place, None)
+                gate.bound.ledger.write(memory.name, (), drop=(record,))
+            elif record_id(Place(TEAM, op.namespace, op.key)) in opened.entries:
+                raise _taken(op)
+            return
+        drawn = _drawn(opened)
+        # The new value may still tell what the former one did.
+        kept = drawn if former is None else union(former.bindings, drawn)
+        written = yield from memory.putting(place, op.value, index=op.index, ttl=op.ttl)
+        gate.bound.bind([(written, kept)], by=reader)
+
+
+def _drawn(opened: Opened) -> tuple[Binding, ...]:
+    named, admitted = _named.get(), opened.ground.admitted
+    outside = [one.ref for one in named if one.of != "item" or one.ref not in admitted]
+    if outside or not admitted:
+        raise RecordError(f"sources: name items of the view that the value comes from; not in it: {outside}")
+    return named or tuple(map(conservative, bindings(sorted(admitted))))
+
+
+def _taken(op: PutOp) -> NotAllowedError:
+    return NotAllowedError(f"key: {op.key!r} in {op.namespace!r} is not this agent's to change; choose another key")
+
+
+def _get(
+    memory: LangGraphMemory, owners: tuple[str, ...], op: GetOp, keep: Callable[[Stored], bool]
+) -> Steps[Item | None]:
+    for owner in owners:
+        place = Place(owner, op.namespace, op.key)
+        if not memory.holds(place):
+            continue
+        (item,) = yield [GetOp(memory.native(place), op.key, refresh_ttl=op.refresh_ttl)]
+        record = None if item is None else memory.stored(item)
+        if record is not None and keep(record):
+            shown: Item = _shown(memory, item)
+            return shown
+    return None
+
+
+def _search(
+    memory: LangGraphMemory, owners: tuple[str, ...], op: SearchOp, keep: Callable[[Stored], bool]
+) -> Steps[list[SearchItem]]:
+    found: list[SearchItem] = []
+    for owner in owners:
+        found += yield from memory.searching(owner, op, keep)
+    found = merged(found)[op.offset : op.offset + op.limit]
+    return [_shown(memory, item) for item in found]
+
+
+def _shown(memory: LangGraphMemory, item: Any) -> Any:
+    """An item under the name its users know, as a copy: an in-memory store hands out its own objects."""
+    place = memory.place(tuple(item.namespace), item.key)
+    shown = copy.deepcopy(item)
+    shown.namespace = () if place is None else place.namespace
+    return shown
+
+
+def _everywhere(memory: LangGraphMemory, owners: tuple[str, ...]) -> Steps[list[Place]]:
+    prefixes = [memory.below(owner, ()) or () for owner in owners]
+    found = yield [
+        ListNamespacesOp((MatchCondition("prefix", prefix),), None, limit=_EVERY, offset=0) for prefix in prefixes
+    ]
+    listed: Any = [namespace for part in found for namespace in part or ()]  # type: ignore[union-attr]  # a listing
+    places = (memory.place(tuple(namespace), "") for namespace in listed)
+    return [one for one in places if one is not None and one.owner in owners]
+
+
+def _namespaces(places: Iterable[Place], op: Op) -> list[tuple[str, ...]]:
+    """Match, cut and page namespaces as LangGraph does, by letting it."""
+    if not isinstance(op, ListNamespacesOp):
+        raise BackendError(f"{type(op).__name__} is an operation that this version of readmit does not know")
+    listing = InMemoryStore()
+    listing.batch([PutOp(one.namespace, "", {}) for one in places])
+    (found,) = listing.batch([op])
+    return found  # type: ignore[return-value]  # what a listing answers
+
+
+def _gate(memory: ReturnedMemory) -> Gate:
+    return handles._gates[memory]  # noqa: SLF001 - the handle's own package: nothing else may look behind it
+
+
+def _behind(gate: Gate) -> LangGraphMemory:
+    backend = gate.bound.backend
+    if not isinstance(backend, LangGraphMemory):
+        raise BackendError(f"{backend.name} is not a LangGraph store; open it with LangGraphMemory")
+    return backend

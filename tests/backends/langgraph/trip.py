@@ -1,0 +1,89 @@
+"""A small team around LangGraph: one agent with a graph of its own, leaving and coming back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
+
+from readmit import Policy, Workspace
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.graph.state import CompiledStateGraph
+    from langgraph.store.base import BaseStore
+
+    from readmit.workspace.agent import Agent
+
+TASK = "trip"
+STALE = "Rooms are booked at the Sunmere hotel."
+FRESH = "Rooms are booked at the Lowland inn."
+
+
+def _joined(left: list[str], right: list[str]) -> list[str]:
+    return [*left, *right]
+
+
+class State(TypedDict, total=False):
+    notes: Annotated[list[str], _joined]
+    plan: str
+    plan_of: list[str]
+    step: int
+    view: str
+    answer: str
+
+
+class Trip:
+    """A workspace in memory where the planner knows a hotel that changes while it is away."""
+
+    def __init__(self, policy: Policy | None = None) -> None:
+        self.team = Workspace.open(policy=policy or Policy(fill=True))
+        told = self.team.observe(STALE, by="scout", task=TASK)
+        self.hotel = self.team.record(STALE, id="h0", by="scout", slot="hotel", sources=[told], task=TASK)
+        dates = self.team.observe("We travel in May.", by="scout", task=TASK)
+        self.dates = self.team.record("We travel in May.", id="may", by="scout", sources=[dates], task=TASK)
+
+    @property
+    def planner(self) -> Agent:
+        return self.team.agent("planner", role="planner", task=TASK)
+
+    def rebook(self) -> str:
+        told = self.team.observe(FRESH, by="scout", task=TASK)
+        return self.team.record(FRESH, id="h1", by="scout", slot="hotel", sources=[told], task=TASK, supports=["d_h"])
+
+    def owe_a_hotel(self) -> None:
+        """Without a hotel that counts, a return is not admitted."""
+        duty = self.team.observe("The planner must know the hotel.", by="scout", task=TASK)
+        self.team.oblige(
+            "Know the hotel", required=["d_h"], critical=["d_h"], sources=[duty], by="scout", id="o1", task=TASK
+        )
+
+
+def planning(saver: BaseCheckpointSaver[Any], store: BaseStore | None = None) -> CompiledStateGraph[Any]:
+    """Note the hotel, wait for an approval, answer from what is known then."""
+
+    def note(state: State) -> State:
+        return {"notes": [STALE], "plan": STALE, "plan_of": ["h0"], "step": state.get("step", 0) + 1}
+
+    def approve(_: State) -> State:
+        interrupt(f"Shall I go on with: {STALE}")
+        return {}
+
+    def answer(state: State) -> State:
+        known = [*state.get("notes", []), state.get("plan", ""), state.get("view", "")]
+        return {"answer": " | ".join(filter(None, known))}
+
+    builder = StateGraph(State)
+    builder.add_node("note", note)
+    builder.add_node("approve", approve)
+    builder.add_node("answer", answer)
+    builder.add_edge(START, "note")
+    builder.add_edge("note", "approve")
+    builder.add_edge("approve", "answer")
+    builder.add_edge("answer", END)
+    return builder.compile(checkpointer=saver, store=store)
+
+
+def thread(name: str = "planner") -> dict[str, Any]:
+    return {"configurable": {"thread_id": name}}
