@@ -193,9 +193,8 @@ def _parts(at: int, observation: Observation, max_chars: int) -> Iterator[_Part]
 def _packed(parts: Sequence[_Part], per_call: int, max_chars: int) -> Iterator[list[_Part]]:
     call: list[_Part] = []
     for part in parts:
-        full = len(call) == per_call or sum(one.chars for one in call) + part.chars > max_chars
-        # Two parts of one observation in one request would share its item limit.
-        if call and (full or call[-1].observation == part.observation):
+        # Two parts of one observation never fit one request: the first was closed because the second did not fit.
+        if call and (len(call) == per_call or sum(one.chars for one in call) + part.chars > max_chars):
             yield call
             call = []
         call.append(part)

@@ -20,7 +20,7 @@ def pieces(text: str, max_chars: int) -> list[str]:
 
 
 def _fitting(text: str, max_chars: int) -> int:
-    if len(text) <= max_chars and len(visible_text(text)) <= max_chars:
+    if len(visible_text(text)) <= max_chars:
         return len(text)
     # Hidden characters are shown longer than they are.
     size = max_chars
