@@ -44,7 +44,7 @@ class TestMem0(BackendConformance):
 
     def plant(self, backend: Any, text: str, key: str) -> None:
         """Through mem0's own interface, with our metadata copied."""
-        backend._memory.add(
+        backend.native.add(
             text,
             user_id=backend.workspace,
             metadata={"readmit_source": key, "readmit_owner": ""},
@@ -52,7 +52,7 @@ class TestMem0(BackendConformance):
         )
 
     def tamper(self, backend: Any, record: str, text: str) -> None:
-        backend._memory.update(record, text=text)
+        backend.native.update(record, text=text)
 
 
 def extracted(*texts: str) -> str:
@@ -317,7 +317,7 @@ def test_readmit_in_front_of_a_store_that_exists(tmp_path: Path) -> None:
         kept, lost = (old.form(Material(text=text, key="-", verbatim=True))[0].record.id for text in ("kept", "lost"))
         seen = team.observe("We agreed on the kept plan.", by="lead")
         plan = team.record("The kept plan holds.", by="lead", sources=[seen])
-        memory = Memory(team, Mem0.over(old._memory, team.name, scope={"user_id": "alice"}))
+        memory = Memory(team, Mem0.over(old.native, team.name, scope={"user_id": "alice"}))
         adoption = memory.adopt({kept: [plan]}, by="lead")
         assert (adoption.bound, adoption.unproven) == ((kept,), (lost,))
         (binding,) = next(sources for record, sources in memory.records() if record.id == kept)

@@ -105,6 +105,11 @@ class Mem0:
         need("mem0", "mem0")
         return cls(memory, workspace, name=name, scope=scope, embedding=None)
 
+    @property
+    def native(self) -> Any:
+        """The ``mem0.Memory`` itself. What is written with it has no source until it is adopted."""
+        return self._memory
+
     def form(self, material: Material) -> list[Change]:
         metadata = {_SOURCE: material.key, _OWNER: material.owner}
         options: dict[str, Any] = {**self._scope, "metadata": metadata, "infer": not material.verbatim}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.backends.admission import Ground, Standing, standing
+from readmit.backends.admission import Ground, Standing, items_of, standing
 from readmit.backends.binding import BoundBackend, bindings, conservative
 from readmit.backends.handle import Gate, ReturnedMemory
 from readmit.cycle import examine
@@ -26,7 +26,7 @@ from readmit.records.errors import BackendError, NotAllowedError, QuarantineErro
 from readmit.records.events import Close, EventKind, Exposed, Overrule
 from readmit.seal.view import contents
 from readmit.workspace.exposing import checkpoint_named
-from readmit.workspace.history import recorded
+from readmit.workspace.history import dispositions, explain, recorded
 from readmit.workspace.loading import snapshot
 
 if TYPE_CHECKING:
@@ -144,12 +144,16 @@ class Memory:
 
     def review(self, return_id: str) -> tuple[Standing, ...]:
         """What an admitted return opens and withholds of this store, and why. For the operator."""
-        decision = self._workspace.decision(return_id)
+        log = self._workspace.log
+        returned, decision = recorded(log, return_id)
         admitted = frozenset(one.id for one in decision.view.items) if decision.view is not None else frozenset()
-        returned, _ = recorded(self._workspace.log, return_id)
-        why: dict[str, tuple[Reason, ...]] = {
-            one.item: one.reasons for one in self._workspace.dispositions(return_id) if not one.admitted
-        }
+        why: dict[str, tuple[Reason, ...]] = {one.item: one.reasons for one in dispositions(log, return_id)}
+        for item in self._named() - why.keys():
+            # What the agent could not see was no candidate: the reason is worked out now.
+            try:
+                why[item] = explain(log, return_id, item).disposition.reasons
+            except UnknownError:
+                continue
         return self.standings(
             Ground(
                 admitted=admitted,
@@ -158,6 +162,13 @@ class Memory:
                 reasons=why,
             )
         )
+
+    def _named(self) -> set[str]:
+        """Every item that some record was formed from."""
+        ledger, name = self._bound.ledger, self.backend.name
+        carriers = ledger.carriers(name)
+        bound = (items_of(entry.bindings, carriers) or () for entry in ledger.entries(name).values())
+        return {item for items in bound for item in items}
 
     def standings(self, ground: Ground) -> tuple[Standing, ...]:
         """Every record of the store against a ground."""
