@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from inspect_ai import Task, eval  # noqa: A004  # inspect's own name
@@ -16,17 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-_PENDING = re.compile(r"PendingAnswers")
 
-
-def drive(tasks: Sequence[Task], models: Mapping[str, str], logs: Path, *, display: str) -> int:
-    """Run the tasks one after the other; how many samples wait for answers that come by file.
-
-    A sample that fails for any other reason than a missing answer is a defect of the benchmark, and is raised.
-    """
+def drive(tasks: Sequence[Task], models: Mapping[str, str], logs: Path, *, display: str) -> None:
+    """Run the tasks one after the other. A sample that ends in an error is a defect, and is raised."""
     _ = provider.readmit  # registers the provider
     roles = {role: get_model(inspect_name(spec)) for role, spec in models.items()}
-    waiting = 0
     for task in tasks:
         (log,) = eval(
             task,
@@ -41,9 +34,5 @@ def drive(tasks: Sequence[Task], models: Mapping[str, str], logs: Path, *, displ
         if log.status == "error" and log.error is not None:
             raise ModelError(f"{log.eval.task}: {log.error.message}")
         for sample in log.samples or []:
-            if sample.error is None:
-                continue
-            if not _PENDING.search(sample.error.traceback):
+            if sample.error is not None:
                 raise ModelError(f"{log.eval.task}, episode {sample.id}: {sample.error.message}")
-            waiting += 1
-    return waiting

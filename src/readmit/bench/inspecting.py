@@ -7,7 +7,7 @@ metadata from the labels, so that nothing of them can reach a prompt or a transc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
@@ -27,6 +27,7 @@ from readmit.records.errors import PendingAnswers, ReadmitError, UnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from fractions import Fraction
 
     from inspect_ai.scorer import Scorer
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 # Memora and STALE answers rest on these; ManBench needs no judge.
 ROLES = ("actor", "extractor", "verifier", "judge")
+SHOWN = ("overall", "via", "iir")
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Setting:
     agents: int | None
     store: AnswerStore
     results: Results
+    waiting: set[tuple[str, str]]
+    """Samples that stopped for answers that come by file."""
 
 
 @dataclass
@@ -62,6 +66,8 @@ class Sampled:
     case: Case[Any]
     eligible: bool = True
     made: Attempt | None = None
+    pending: bool = False
+    """An answer is still to come: no line is written, and the next run goes on from here."""
 
 
 def task_of(name: str, method: str, cases: Sequence[Case[Any]], setting: Setting) -> Task:
@@ -100,7 +106,9 @@ def construct(cases: Mapping[str, Case[Any]], under_way: dict[str, Sampled], set
             try:
                 played = await to_thread.run_sync(lambda: play(case, actor, setting.settings.manbench))
                 sampled.case, sampled.eligible = played.case, played.eligible
-            except (PendingAnswers, UnknownError):
+            except PendingAnswers:
+                sampled.pending = True
+            except UnknownError:
                 raise
             except (ReadmitError, ValueError) as error:
                 sampled.made = Attempt(failure=f"{type(error).__name__}: {error}")
@@ -115,11 +123,14 @@ def act(method: str, under_way: Mapping[str, Sampled], setting: Setting) -> Solv
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001  # inspect's own signature
         sampled = under_way[str(state.sample_id)]
-        if sampled.made is None and sampled.eligible:
+        if sampled.made is None and sampled.eligible and not sampled.pending:
             episode, roles = sampled.case.episode, sampled.roles
             made = method_named(method, episode.benchmark, roles, setting.settings)
-            sampled.made = await to_thread.run_sync(lambda: attempt(episode, made, roles, setting.settings))
-            state.output.completion = "\n\n".join(sampled.made.answers)
+            try:
+                sampled.made = await to_thread.run_sync(lambda: attempt(episode, made, roles, setting.settings))
+                state.output.completion = "\n\n".join(sampled.made.answers)
+            except PendingAnswers:
+                sampled.pending = True
         return state
 
     return solve
@@ -131,10 +142,16 @@ def admission(method: str, under_way: Mapping[str, Sampled], setting: Setting) -
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001  # inspect's own signature
         sampled = under_way[str(state.sample_id)]
-        result = await to_thread.run_sync(lambda: _line(sampled, method, setting))
+        if not sampled.pending:
+            try:
+                result = await to_thread.run_sync(lambda: _line(sampled, method, setting))
+            except PendingAnswers:
+                sampled.pending = True
+        if sampled.pending:
+            setting.waiting.add((method, sampled.case.episode.id))
+            return Score(value=dict.fromkeys(SHOWN, float("nan")), explanation="waiting for answers")
         setting.results.append([result])
-        # Values that a metric takes; an episode that does not count has none.
-        return Score(value=values_of(result) or {"eligible": 0.0}, explanation=result.failure or result.judgment)
+        return Score(value=shown_values(result), explanation=result.failure or result.judgment)
 
     return score
 
@@ -163,19 +180,13 @@ def _line(sampled: Sampled, method: str, setting: Setting) -> Result:
     return with_usage(with_field(result, agents=agents), sampled.ledger.stages(), peak=peak, repairs=repairs)
 
 
-def values_of(result: Result) -> dict[str, float]:
-    """The metrics of one line, for inspect's own log and viewer."""
+def shown_values(result: Result) -> dict[str, float]:
+    """VIA, IIR and Overall for inspect's own log and viewer; not a number where the episode does not count."""
+    found: dict[str, Fraction] = {}
     if result.stale is not None:
-        return {name: float(value) for name, value in stale_values(result.stale).items()}
-    if result.memora is not None:
-        return {name: float(value) for name, value in memora_values(result.memora).items()}
-    if result.manbench is not None:
-        return {name: float(value) for name, value in manbench_values(result.manbench).items()}
-    if result.seen is not None:
-        return {name: float(value) for name, value in memora_values(result.seen).items()}
-    return {}
-
-
-def at_agents(setting: Setting, agents: int, settings: Settings) -> Setting:
-    """The same setting at another scale."""
-    return replace(setting, agents=agents, settings=settings)
+        found = stale_values(result.stale)
+    elif result.manbench is not None:
+        found = manbench_values(result.manbench)
+    elif outcome := result.memora or result.seen:
+        found = memora_values(outcome)
+    return {name: float(found.get(name, "nan")) for name in SHOWN}

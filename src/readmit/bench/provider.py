@@ -1,8 +1,8 @@
 """readmit's own models as an inspect_ai provider.
 
 ``readmit/batch:DIR?model=NAME``, ``readmit/recorded:PATH``, ``readmit/gguf:PATH``, ``readmit/openai:NAME?…``: so a
-whole study can run in rounds through files, on recorded answers, or on a local model file, with inspect's accounts, logs
-and viewer. A request whose answer is still to come ends in ``PendingAnswers``.
+whole study can run in rounds through files, on recorded answers, or on a local model file, with inspect's accounts,
+logs and viewer. A request whose answer is still to come gives an output that says so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from inspect_ai.model import GenerateConfig, ModelAPI, ModelOutput, ModelUsage, 
 
 from readmit.models.open import open_model
 from readmit.ports.models import Ask, Failure
-from readmit.records.errors import ModelError
+from readmit.records.errors import ModelError, PendingAnswers
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from readmit.ports.models import OpenModel
 
+PENDING = "readmit_pending"
 KINDS = ("openai", "gguf", "batch", "recorded")
 MAX_TOKENS = 1_024
 # Files answer at once or not at all: every request of a round is put before any is waited for.
@@ -58,7 +59,12 @@ class Readmit(ModelAPI):
         if tools:
             raise ModelError(f"{self.model_name}: this provider answers text and takes no tools")
         ask = _ask(input, config)
-        (result,) = await to_thread.run_sync(self._model.ask, [ask])
+        try:
+            (result,) = await to_thread.run_sync(self._model.ask, [ask])
+        except PendingAnswers as waiting:
+            # Nothing went wrong, and hundreds of these are ordinary: told in the output, not raised.
+            told = {PENDING: str(waiting)}
+            return ModelOutput(model=self._model.name, error="the answer comes by file", metadata=told)
         if isinstance(result, Failure):
             raise ModelError(f"{self.model_name}: {result.fault}: {result.message}")
         output = ModelOutput.from_content(

@@ -22,6 +22,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.util import JSONSchema
 
+from readmit.bench.provider import PENDING
 from readmit.models.chat import failure
 from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
 from readmit.records.errors import ModelError, PendingAnswers, UnknownError
@@ -83,6 +84,8 @@ class RoleModel:
             raise
         except (ModelError, OSError, RuntimeError, ValueError) as error:
             return failure(ask, Fault.UNAVAILABLE, f"{type(error).__name__}: {error}")
+        if output.metadata and PENDING in output.metadata:
+            raise PendingAnswers(1, str(output.metadata[PENDING]))
         if output.stop_reason == "content_filter":
             return failure(ask, Fault.REFUSED, "the provider's content filter stopped the answer")
         used = output.usage

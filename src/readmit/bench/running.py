@@ -192,7 +192,8 @@ def _with_models(
     store = AnswerStore(out / ANSWERS)
     settings = Settings() if agents is None else at_scale(Settings(), agents)
     asking = any(name in MODEL_BASED for name in methods)
-    setting = Setting(models, open_embedder(order.embedder) if asking else None, settings, agents, store, Results(out))
+    embedder = open_embedder(order.embedder) if asking else None
+    setting = Setting(models, embedder, settings, agents, store, Results(out), set())
     tasks = []
     for name in methods:
         left = [
@@ -204,7 +205,9 @@ def _with_models(
             title = f"{study.name}-{name}" + (f"-{agents}" if agents is not None and len(study.agents) > 1 else "")
             tasks.append(task_of(title.lower(), name, left, setting))
     try:
-        return drive(tasks, models, out / LOGS, display=order.display) if tasks else 0
+        if tasks:
+            drive(tasks, models, out / LOGS, display=order.display)
+        return len(setting.waiting)
     finally:
         store.close()
 
