@@ -146,7 +146,7 @@ def verify(invocation: Invocation, /, *, kept: BinaryIO | None) -> Status:
     if invocation.json:
         emit({"intact": report.intact, **msgspec.to_builtins(report)})
     else:
-        show(f"{report.rows} rows, {report.returns} returns, {report.events} events; signed up to row {report.signed}")
+        show(f"Rows: {report.rows}, signed up to {report.signed}. Returns: {report.returns}. Events: {report.events}.")
         show(
             *(f"broken: {shown(problem)}" for problem in report.problems)
             if report.problems

@@ -44,8 +44,11 @@ def details(decision: Decision, *, private: bool = True) -> Iterator[Text]:
         yield Text(f"Missing: {', '.join(decision.missing)}")
     for reason in decision.reasons:
         yield Text(f"Because: {reason}. {reason.doc}")
-    if decision.view is not None:
+    if decision.view is not None and decision.view.items:
         yield Text(f"View: {' '.join(item.id for item in decision.view.items)}")
+    elif decision.view is not None:
+        yield Text("The view is empty: nothing is owed, so nothing is needed.")
+        yield Text("Open obligations, or let the policy fill the budget with what is eligible (fill).")
     for label, ids in shapes.experiences(decision).items():
         if ids and (private or label == "readmitted"):
             yield Text(f"Experiences {label}: {', '.join(ids)}")

@@ -51,7 +51,7 @@ def depart(
     else:
         show(
             f"{shown(principal)} departed at epoch {departed.epoch} (departure {departed.id}); "
-            f"{departed.events} visible events are sealed under {departed.digest[:12]}…"
+            f"what it can see (events: {departed.events}) is sealed under {departed.digest[:12]}…"
         )
 
 
