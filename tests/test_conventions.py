@@ -127,3 +127,11 @@ def test_importing_readmit_loads_nothing_heavy() -> None:
     script = "import sys, readmit; print(' '.join({name.partition('.')[0] for name in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert HEAVY & set(loaded) == set(), "import it inside the call that needs it"
+
+
+def test_every_test_that_the_reliability_page_names_exists() -> None:
+    page = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    missing = [path for path in set(re.findall(r"`(tests/[\w/.]+)(?:::\w+)?`", page)) if not (ROOT / path).exists()]
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    missing += [name for name in set(re.findall(r"\b(test_\w+)`", page)) if f"def {name}(" not in code]
+    assert missing == []
