@@ -304,7 +304,7 @@ def test_confirmation_asks_again_about_critical_items_only() -> None:
     with home() as workspace:
         agent = away(workspace)
         hear(workspace, SHIFT)
-        swapped, second = Ruled(), Ruled(name="other", rules={"verify": lambda ask: _compatible(ask)})
+        swapped, second = Ruled(), Ruled(name="other", rules={"verify": _compatible})
         foresight = foresee(workspace, swapped, confirm_critical="second_model")
         foresight.team.second_verifier = second
         returned = foresight.come_back(agent)

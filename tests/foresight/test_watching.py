@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.foresight import Announcement
 from readmit.records.canonical import canonical
 from readmit.records.reasons import State
 from tests.foresight.world import SHIFT, SHOES, Ruled, away, foresee, hear, home, states
 
 if TYPE_CHECKING:
+    from readmit.foresight import Announcement
     from readmit.workspace.returns import Return
 
 NEWS = (SHOES, SHIFT, "It rained all day.", "The neighbor got a dog.")

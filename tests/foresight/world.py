@@ -76,7 +76,7 @@ class Ruled:
         self.seen.append(ask)
         if ask.stage in self.broken:
             return Failure(fault=self.broken[ask.stage], message="as told", usage=Usage(stage=ask.stage))
-        text = self.rules.get(ask.stage, _ORDINARY[ask.stage])(ask)
+        text = (_ORDINARY | self.rules)[ask.stage](ask)
         return Reply(
             text=text, usage=Usage(stage=ask.stage, input=self.tokens[0], output=self.tokens[1]), model=self.name
         )

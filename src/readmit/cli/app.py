@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from readmit.cli import audit, backends, demo, keys, looking, play, returning, writing
+from readmit.cli import audit, backends, batch, bench, demo, evaluate, foresight, keys, looking, play, returning, writing
 from readmit.cli.command import write_examples
 from readmit.cli.status import MEANINGS
 
@@ -39,5 +39,5 @@ def main() -> None:
     """
 
 
-for room in (demo, play, writing, returning, looking, audit, keys, backends):
+for room in (demo, play, writing, returning, foresight, looking, audit, keys, backends, batch, evaluate, bench):
     room.add_to(main)

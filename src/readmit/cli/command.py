@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from readmit.cli.status import Status
-from readmit.records.errors import ReadmitError, StoreError
+from readmit.records.errors import PendingAnswers, ReadmitError, StoreError
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 
 if TYPE_CHECKING:
@@ -81,6 +81,8 @@ class Command(click.Command):
             raise
         except (ReadmitError, OSError) as error:
             status = _report(error, str(error), as_json=as_json, debug=debug)
+            if isinstance(error, PendingAnswers):
+                status = Status.WAITING
         except Exception as error:  # noqa: BLE001 - whatever it is, the user gets one line, and a traceback on demand
             message = f"unexpected {type(error).__name__}: {error}; run again with --debug and report what it shows"
             status = _report(error, message, as_json=as_json, debug=debug)

@@ -14,6 +14,7 @@ class Status(IntEnum):
     BLOCKED = 3
     RESET = 4
     UNVERIFIED = 5
+    WAITING = 6
 
 
 OF_DECISION = {"admitted": Status.OK, "blocked": Status.BLOCKED, "reset": Status.RESET}
@@ -25,4 +26,5 @@ MEANINGS = {
     Status.BLOCKED: "the return was blocked, or the exposure was refused",
     Status.RESET: "the return ended in a reset",
     Status.UNVERIFIED: "a signature, an audit trail or a replay does not verify",
+    Status.WAITING: "requests wait in a batch directory; answer them and run the same command again",
 }

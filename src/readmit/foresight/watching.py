@@ -81,13 +81,14 @@ class Watch:
             self._note(event)
         if not news:
             return Look(self._read)
-        self._read = news[-1].epoch
         prepared = [
             self._prepare(departed, departed.identity, purpose)
             for departed in list(self._departures.values())
             for purpose in self._purposes_of(departed)
         ]
         announced = tuple(self._announce())
+        # Only now: a look that stopped halfway, at answers that are awaited, starts over.
+        self._read = news[-1].epoch
         return Look(self._workspace.log.head, tuple(prepared), announced)
 
     def follow(self, *, every: float = 1.0, until: Callable[[], bool] = lambda: False) -> Iterator[Look]:

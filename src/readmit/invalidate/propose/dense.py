@@ -96,6 +96,9 @@ def _nearest(
         ends = np.cumsum([len(matrix) for matrix in own])
         for row, end, matrix in zip(block, ends, own, strict=True):
             usable = np.flatnonzero(openings.open[row, columns])
+            if not usable.size:
+                # All that this item could still be paired with has no vectors.
+                continue
             table = nearness[end - len(matrix) : end].T[slots[usable]].reshape(len(usable), -1)
             scores = np.full(len(columns), -np.inf)
             # Sums differ in their last digits between machines; scores that tie must tie everywhere.

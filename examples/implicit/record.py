@@ -1,0 +1,152 @@
+"""Write ``answers.jsonl``: what a careful reader would answer, filed under the requests that readmit makes today."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from cases import ABSTAINED, BOOKSTORE, CASES, MISSED
+from run import ANSWERS, play
+
+from readmit.models.recorded import Recorder
+from readmit.ports.models import Reply, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from readmit.ports.models import Ask
+
+# Words that tell a text, what is taken down from it, and what it takes for granted or implies.
+TEXTS: dict[str, dict[str, Any]] = {
+    "asleep by 10:30": {
+        "slot": "routine.sleep.time",
+        "statement": "The user is asleep by 10:30 p.m. every night.",
+        "quote": "I am consistently asleep by 10:30 p.m.",
+        "lines": ["evenings: spent at home", "work hours: over before the evening", "bedtime: 10:30 p.m."],
+    },
+    "evening shift": {
+        "slot": "work.shift.hours",
+        "statement": "The user works the evening shift at a bookstore and gets home between 12:30 and 1:00 a.m.",
+        "quote": "I started the evening shift at a bookstore.",
+        "lines": ["evenings: spent at work", "work hours: evening shift until closing", "bedtime: after 1 a.m."],
+    },
+    "running shoes": {
+        "slot": "purchases.shoes.running",
+        "statement": "The user bought blue running shoes.",
+        "quote": "I bought new running shoes today",
+        "lines": ["running shoes: new and blue"],
+    },
+    "familiar destinations": {
+        "slot": "preference.outings.style",
+        "statement": "The user prefers familiar destinations and predictable outings.",
+        "quote": "I prefer familiar destinations and predictable outings",
+        "lines": ["outings: predictable ones preferred", "surprises: disliked"],
+    },
+    "neighborhoods": {
+        "slot": "habit.outings.recent",
+        "statement": "The user lately explores unknown neighborhoods without a plan.",
+        "quote": "Lately I wander through neighborhoods I don't know, without a list or a backup plan.",
+        "lines": ["outings: spontaneous, to unknown places", "restaurants: tries unknown ones"],
+    },
+    "connected devices": {
+        "slot": "devices.personal.use",
+        "statement": "The user works on their own connected laptop, phone and watch.",
+        "quote": "My whole workflow runs on my own connected devices",
+        "lines": ["devices: own ones, always at hand", "workflow: needs devices in sync"],
+    },
+    "loaner tablet": {
+        "slot": "devices.shared.use",
+        "statement": "The user carries no hardware and works on whichever loaner tablet is free.",
+        "quote": "I use whichever loaner tablet is free",
+        "lines": ["devices: none of their own are carried", "workflow: on changing shared tablets"],
+    },
+}
+
+PLANS = {
+    BOOKSTORE.question: [("evening_presence", "Whether the user is at home at 10:15 p.m.", True)],
+    MISSED.question: [
+        ("outing_style", "What kind of outing the user likes.", True),
+        ("recent_outings", "How recent outings went.", False),
+    ],
+    ABSTAINED.question: [("device_use", "Which devices the user works on.", True)],
+}
+
+# Which later text changes which earlier one. The missed change of counterexample A is not here: that is the case.
+CHANGES = {("10:30", "bookstore"): "Evenings are spent at home.", ("connected", "loaner"): "The user carries devices."}
+
+ADVICE = {
+    BOOKSTORE.question: (True, "No. On work nights you are at the bookstore at 10:15 p.m. and cannot lock the gate."),
+    MISSED.question: (True, "It may suit you, as you prefer predictable outings, though recent ones were freer."),
+    ABSTAINED.question: (False, ""),
+}
+
+
+class Careful:
+    """Answers from the tables above."""
+
+    name = "written-by-hand"
+
+    def ask(self, asks: Sequence[Ask]) -> list[Reply]:
+        """One answer each, at about four characters a token."""
+        return [self._reply(ask, json.dumps(getattr(self, f"_{ask.stage}")(_texts(ask)))) for ask in asks]
+
+    def _reply(self, ask: Ask, text: str) -> Reply:
+        usage = Usage(stage=ask.stage, input=(len(ask.system) + len(ask.user)) // 4, output=len(text) // 4)
+        return Reply(text=text, usage=usage, model=self.name)
+
+    def _extract(self, texts: dict[str, str]) -> dict[str, Any]:
+        found = _known(texts["observation 1"])
+        item = {key: found[key] for key in ("quote", "slot", "statement")}
+        lines = found["lines"]
+        rest = {"operation": "add", "premises": lines, "confidence": 0.95}
+        return {"items": [{"observation": 1, "turn": 0, **item, **rest}]}
+
+    def _premises(self, texts: dict[str, str]) -> dict[str, Any]:
+        return {"lines": _known(texts["statement"])["lines"]}
+
+    def _implied(self, texts: dict[str, str]) -> dict[str, Any]:
+        return {"lines": _known(texts["observation"])["lines"]}
+
+    def _plan(self, texts: dict[str, str]) -> dict[str, Any]:
+        needs = [{"name": name, "needed": text, "critical": hard} for name, text, hard in PLANS[texts["task"]]]
+        queries = [need["needed"] for need in needs]
+        queries += ["What changed for the user lately?", "What did the user commit to?", "What does the user want?"]
+        return {
+            "obligations": [{"obligation": "Advise the user on the offer.", "needs": needs}],
+            "queries": queries[:4],
+        }
+
+    def _verify(self, texts: dict[str, str]) -> dict[str, Any]:
+        old, new = texts["earlier statement"], texts["later observation"]
+        why = next((why for (a, b), why in CHANGES.items() if a in old and b in new), None)
+        quotes = {"item_quote": old, "evidence_quote": _known(new)["quote"]}
+        if why is None:
+            return {"premise": "Nothing it rests on is touched.", **quotes, "answer": "compatible", "confidence": 0.9}
+        return {"premise": why, **quotes, "answer": "invalidates", "confidence": 0.92}
+
+    def _answer(self, texts: dict[str, str]) -> dict[str, Any]:
+        known, text = ADVICE[texts["question"]]
+        return {"reason": "From the context alone.", "answerable": known, "answer": text, "confidence": 0.85}
+
+
+def _known(text: str) -> dict[str, Any]:
+    """What the tables hold about a text; about a question they hold nothing, and it implies nothing."""
+    found = (entry for words, entry in TEXTS.items() if words in text or entry["statement"] in text)
+    return next(found, {"lines": [], "quote": text[:60]})
+
+
+def _texts(ask: Ask) -> dict[str, str]:
+    fences = re.finditer(r"--- ([\w ]+) \[(\w+)\] begins ---\n(.*?)\n--- \1 \[\2\] ends ---", ask.user, re.DOTALL)
+    return {found[1]: found[3] for found in fences}
+
+
+if __name__ == "__main__":
+    ANSWERS.unlink(missing_ok=True)
+    for case in CASES:
+        play(case, Recorder(Careful(), ANSWERS))
+    print(f"wrote {ANSWERS.name}")

@@ -1,0 +1,154 @@
+"""``readmit eval``: how often a verifier is right, and how often the true pair is among those proposed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from readmit.cli.command import command
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from readmit.cli.command import Invocation
+    from readmit.evaluation.pairs import PairReport
+
+EXISTING = click.Path(exists=True, path_type=Path)
+
+
+@click.group("eval")
+def evaluate() -> None:
+    """Measure the two halves of implicit invalidation: proposing pairs, and judging them."""
+
+
+def add_to(group: click.Group) -> None:
+    """Add the group and its commands."""
+    group.add_command(evaluate)
+    command(
+        evaluate,
+        "pairs",
+        store=False,
+        examples=(
+            "readmit eval pairs pairs.jsonl --verifier openai:gpt-5-mini",
+            "readmit eval pairs pairs.jsonl --verifier 'batch:answers?model=gpt-5&shared=true' --pairs-per-call 4",
+        ),
+    )(pairs)
+    command(evaluate, "proposals", store=False, examples=("readmit eval proposals --data ../shared/data --json",))(
+        proposals
+    )
+
+
+@click.argument("files", type=EXISTING, nargs=-1, required=True, metavar="FILE…")
+@click.option(
+    "--verifier", required=True, metavar="MODEL", help="Who judges, as openai:NAME, gguf:PATH, batch:DIR?model=NAME."
+)
+@click.option("--pairs-per-call", type=click.IntRange(1), default=1, show_default=True, help="Pairs in one request.")
+@click.option("--swapped", is_flag=True, help="Ask in both orders; disagreement is unsure.")
+@click.option("--limit", type=click.IntRange(2), help="Judge a balanced sample of this many cases per file.")
+@click.option(
+    "--threshold", type=click.FloatRange(0, 1), default=0.65, show_default=True, help="Least confidence that counts."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of crossing, sampling and the intervals.")
+@click.option(
+    "--cases", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write one JSON line per case."
+)
+@click.option(
+    "--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="ROC and calibration, .png or .svg."
+)
+def pairs(
+    invocation: Invocation, /, *, files: Sequence[Path], verifier: str, pairs_per_call: int, swapped: bool,
+    limit: int | None, threshold: float, seed: int, cases: Path | None, plot: Path | None,
+) -> None:  # fmt: skip
+    """Judge labelled pairs: true and false positive rate, AUC, calibration, tokens per pair.
+
+    FILE holds labelled pairs (one JSON object per line: id, old, new, invalidates), STALE pairs, which are crossed
+    for negatives, or defeasible NLI. Answers that cannot be used count as no confirmation.
+    """
+    from contextlib import closing
+
+    from readmit.cli.output import emit, show
+    from readmit.evaluation.pairs import evaluate as measured
+    from readmit.evaluation.pairs import load_cases
+    from readmit.evaluation.tables import pairs_table
+    from readmit.evaluation.verifying import model_verifier
+    from readmit.models.open import open_model
+
+    loaded = [load_cases(path, seed=seed) for path in files]
+    chosen = [case for one in loaded for case in _sample(one.cases, limit, seed)]
+    with closing(open_model(verifier)) as model:
+        report = measured(
+            chosen,
+            model_verifier(model, pairs_per_call=pairs_per_call, swap=swapped),
+            threshold=threshold,
+            seed=seed,
+        )
+    if cases is not None:
+        _write_cases(report, cases)
+    if plot is not None:
+        from readmit.evaluation.plots import plot_pairs
+
+        plot_pairs(report, plot)
+    if invocation.json:
+        emit({"skipped": sum(one.skipped for one in loaded), **_plain(report)})
+    else:
+        show(pairs_table(report))
+
+
+@click.option("--data", required=True, type=EXISTING, metavar="DIR", help="Folder with stale/ and memora/.")
+@click.option(
+    "--embedder",
+    default="minilm",
+    show_default=True,
+    metavar="NAME",
+    help="minilm, lexical or openai:MODEL:DIMENSIONS.",
+)
+@click.option(
+    "--seeds", type=click.IntRange(1), default=1, show_default=True, help="How many histories are drawn per pair."
+)
+@click.option(
+    "--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Recall curves, .png or .svg."
+)
+def proposals(invocation: Invocation, /, *, data: Path, embedder: str, seeds: int, plot: Path | None) -> None:
+    """Recall of the true pair per signal and combined, at k per target and at n pairs per return.
+
+    Histories have fifty sessions, built from the data around each STALE Type II pair; where the filler is not the
+    benchmark's own, the haystack is a substitute and is named so.
+    """
+    from readmit.cli.output import emit, show
+    from readmit.evaluation.proposals import measure_all
+    from readmit.evaluation.tables import proposals_table
+    from readmit.models.embedders import open_embedder
+
+    measured = measure_all(data, open_embedder(embedder), range(seeds))
+    if plot is not None:
+        from readmit.evaluation.plots import plot_proposals
+
+        plot_proposals(measured, plot)
+    if invocation.json:
+        emit({"proposals": [_plain(one) for one in measured]})
+    else:
+        show(proposals_table(measured))
+
+
+def _sample(cases: Sequence[Any], limit: int | None, seed: int) -> list[Any]:
+    import random
+
+    if limit is None or limit >= len(cases):
+        return list(cases)
+    generator = random.Random(f"{seed}:sample")  # noqa: S311 - a seeded experiment
+    kinds = [[case for case in cases if case.invalidates is kind] for kind in (True, False)]
+    return [case for kind in kinds for case in generator.sample(kind, min(len(kind), limit // 2))]
+
+
+def _plain(value: Any) -> Any:
+    import msgspec
+
+    return msgspec.to_builtins(value, str_keys=True)
+
+
+def _write_cases(report: PairReport, path: Path) -> None:
+    import msgspec
+
+    path.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in report.judged))

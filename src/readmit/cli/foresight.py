@@ -1,0 +1,215 @@
+"""``prepare``, ``watch``, ``extract``, ``plan``: what models do for a workspace, before anything is decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+import msgspec
+
+from readmit.cli import options
+from readmit.cli.command import command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from readmit.cli.command import Invocation
+    from readmit.foresight import Foresight, Prepared
+    from readmit.workspace.workspace import Workspace
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+WHO = "--principal A1 --role planner --task trip"
+MODEL = "openai:NAME?base_url=…&key_env=…, gguf:PATH, batch:DIR?model=NAME or recorded:PATH"
+
+
+def add_to(group: click.Group) -> None:
+    """Add the commands."""
+    models = "--verifier openai:gpt-5 --implier openai:gpt-5-mini --embedder minilm"
+    command(group, "prepare", examples=(f"readmit prepare {WHO} {models} && readmit return {WHO}",))(prepare)
+    command(group, "watch", examples=(f"readmit watch {models}", f"readmit watch {models} --once --json"))(watch)
+    command(
+        group,
+        "extract",
+        examples=(
+            "readmit extract 3f2a91… --extractor openai:gpt-5-mini",
+            "readmit extract --all --extractor 'batch:answers?model=gpt-5-mini' --supports hotel.booking=d_h",
+        ),
+    )(extract)
+    command(
+        group,
+        "plan",
+        examples=('readmit plan "Send the final itinerary" --by A1 --role planner --task trip --planner openai:gpt-5',),
+    )(plan)
+
+
+def _models(function: F) -> F:
+    """Who verifies and proposes, and by which settings."""
+    for option in (
+        click.option(
+            "--settings", type=click.File("rb"), metavar="FILE", help="Settings as JSON; see docs/guide/implicit.md."
+        ),
+        click.option(
+            "--embedder",
+            metavar="NAME",
+            help="minilm, lexical or openai:MODEL:DIMENSIONS. Without it, no text is compared.",
+        ),
+        click.option("--scanner", metavar="MODEL", help="Who scans, if the settings name that signal."),
+        click.option(
+            "--implier", metavar="MODEL", help="Who writes premises and implied facts. Without it, they are not used."
+        ),
+        click.option("--second-verifier", metavar="MODEL", help="Who confirms verdicts on critical items, if set."),
+        click.option(
+            "--verifier",
+            metavar="MODEL",
+            required=True,
+            envvar="READMIT_VERIFIER",
+            help=f"Who judges pairs: {MODEL}. [env: READMIT_VERIFIER]",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def _open(workspace: Workspace, settings: Any, models: dict[str, str | None]) -> Foresight:
+    from readmit.foresight import Foresight, settings_from
+
+    return Foresight(workspace, None if settings is None else settings_from(settings.read()), **models)
+
+
+@options.identity
+@_models
+@click.option("--purpose", metavar="NAME", help="What the agent comes back for.")
+@click.option("--checkpoint", metavar="DEPARTURE", help="A departure other than the last one.")
+def prepare(
+    invocation: Invocation, /, *, principal: str, role: str, task: str, purpose: str | None, checkpoint: str | None,
+    settings: Any, **models: str | None,
+) -> None:  # fmt: skip
+    """Work out what has changed implicitly for one agent, so that its return reads it from the log.
+
+    Ends with 6 while answers are awaited. If it fails, do not return: nothing was worked out.
+    """
+    from readmit.cli.output import emit
+
+    with invocation.open() as workspace, _open(workspace, settings, models) as foresight:
+        agent = workspace.agent(principal, role=role, task=task)
+        prepared = foresight.prepare(agent, purpose=purpose, checkpoint=checkpoint)
+    if invocation.json:
+        emit(msgspec.to_builtins(prepared))
+    else:
+        _print(prepared)
+
+
+@_models
+@click.option(
+    "--purpose", "purposes", multiple=True, metavar="NAME", help="Purposes that agents return for. Repeatable."
+)
+@click.option(
+    "--every", type=click.FloatRange(0.1), default=2.0, show_default=True, metavar="SECONDS", help="How often to look."
+)
+@click.option("--once", is_flag=True, help="Bring everything up to date and stop.")
+def watch(
+    invocation: Invocation, /, *, purposes: Sequence[str], every: float, once: bool, settings: Any, **models: str | None
+) -> None:
+    """Do the work of a return when events arrive, for everyone who is away or holds a view.
+
+    Whoever holds a view with an item that no longer stands is announced. Stop it with Ctrl-C; it goes on from the
+    log when it is started again.
+    """
+    from readmit.cli.output import emit, show, shown
+
+    with invocation.open() as workspace, _open(workspace, settings, models) as foresight:
+        following = foresight.watch(purposes=purposes or (None,))
+        looks = iter([following.look()]) if once else following.follow(every=every)
+        try:
+            for look in looks:
+                if invocation.json:
+                    emit(msgspec.to_builtins(look))
+                    continue
+                for prepared in look.prepared:
+                    if prepared.eventful:
+                        _print(prepared)
+                for one in look.announced:
+                    show(shown(f"{one.identity.principal} holds {one.item} in view {one.return_id}: now {one.state}"))
+        except KeyboardInterrupt:
+            show("Stopped.")
+
+
+@click.argument("evidence", nargs=-1, metavar="DIGEST…")
+@click.option("--all", "everything", is_flag=True, help="Every observation that the workspace holds.")
+@click.option("--extractor", required=True, metavar="MODEL", help=f"Who reads: {MODEL}.")
+@click.option("--supports", multiple=True, metavar="SLOT=DEPENDENCY", help="What a slot is evidence for. Repeatable.")
+@click.option("--per-call", type=click.IntRange(1), default=1, show_default=True, help="Observations in one request.")
+def extract(
+    invocation: Invocation, /, *, evidence: Sequence[str], everything: bool, extractor: str, supports: Sequence[str],
+    per_call: int,
+) -> None:  # fmt: skip
+    """Draw items from observed evidence and record them with receipts and quotes.
+
+    What has no verbatim quote in its evidence is dropped and counted. Extracting twice changes and costs nothing.
+    """
+    from readmit.cli.output import emit, show, shown
+    from readmit.foresight import Foresight
+    from readmit.records.events import EventKind
+
+    if bool(evidence) == everything:
+        raise click.UsageError("name evidence by digest, or give --all")
+    bound: dict[str, list[str]] = {}
+    for line in supports:
+        slot, equals, dependency = line.partition("=")
+        if not (slot and equals and dependency):
+            raise click.UsageError(f"--supports: {line!r} must read SLOT=DEPENDENCY, as hotel.booking=d_h")
+        bound.setdefault(slot, []).append(dependency)
+    with invocation.open() as workspace, Foresight(workspace, extractor=extractor) as foresight:
+        if everything:
+            evidence = [event.digest for event in workspace.log.tail() if event.kind is EventKind.OBSERVE]
+        found = foresight.ingest(list(evidence), supports=bound, per_call=per_call)
+        texts = {item: workspace.log.item(item).text for one in found for item in one.items}
+        taken = foresight.usage()
+    if invocation.json:
+        emit(msgspec.to_builtins({"extracted": found, "usage": taken}))
+        return
+    for one in found:
+        dropped = ", ".join(f"{count} {why}" for why, count in one.dropped.items())
+        outcome = one.failure or f"{len(one.items)} items" + (f", dropped: {dropped}" if dropped else "")
+        show(shown(f"{one.evidence[:12]}…: {outcome}"), *(shown(f"  {item}  {texts[item]}") for item in one.items))
+
+
+@click.argument("text")
+@click.option("--planner", required=True, metavar="MODEL", help=f"Who plans: {MODEL}.")
+@click.option("--by", required=True, metavar="NAME", help="Who asks for it.")
+@click.option("--role", required=True, metavar="NAME", help="Role that owes it.")
+@click.option("--task", required=True, metavar="NAME", help="Task it belongs to.")
+def plan(invocation: Invocation, /, *, text: str, planner: str, by: str, role: str, task: str) -> None:
+    """Open the obligations that a task or question amounts to, with what each requires."""
+    from readmit.cli.output import emit, show, shown
+    from readmit.foresight import Foresight
+
+    with invocation.open() as workspace, Foresight(workspace, planner=planner) as foresight:
+        planned = foresight.plan(text, by=by, role=role, task=task)
+        texts = {name: workspace.log.item(name).text for name in planned.obligations}
+    if invocation.json:
+        emit(msgspec.to_builtins(planned))
+        return
+    show(*(shown(f"{name}  {said}") for name, said in texts.items()))
+    show(shown(f"required: {', '.join(planned.required)}"), shown(f"critical: {', '.join(planned.critical) or 'none'}"))
+    show(*(shown(f"search for: {query}") for query in planned.queries))
+
+
+def _print(prepared: Prepared) -> None:
+    from readmit.cli.output import show, shown
+
+    who = prepared.identity
+    show(
+        shown(
+            f"{who.principal} as {who.role} for {who.task}, epoch {prepared.epoch}: {prepared.targets} items, "
+            f"{prepared.open} open pairs, {prepared.judged} judged, {prepared.reused} known, "
+            f"{len(prepared.invalidated)} changed, {prepared.unanswered} unanswered, {len(prepared.cut)} cut"
+        )
+    )
+    for name in prepared.invalidated:
+        show(shown(f"  changed: {name}"))
+    for stage in prepared.usage:
+        show(f"  {stage.stage}: {stage.calls} calls, {stage.input:,} in, {stage.output:,} out")
+    for fault in prepared.faults:
+        show(shown(f"  {fault}"))

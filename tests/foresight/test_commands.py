@@ -1,0 +1,109 @@
+"""The commands that call models, as a user types them; the answers come by file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from readmit.cli.app import main
+from readmit.cli.status import Status
+from tests.foresight.test_batch import answered
+from tests.foresight.world import BEDTIME, SHIFT, SHOES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WHO = ("--principal", "A1", "--role", "helper", "--task", "advice")
+
+
+def typed(*words: str, ends: Status = Status.OK) -> Any:
+    done = CliRunner().invoke(main, [*words, "--json"])
+    assert done.exit_code == ends, done.output
+    return json.loads(done.output) if done.output else None
+
+
+@pytest.fixture
+def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    typed("init")
+    typed("record", BEDTIME, "--source", BEDTIME, "--by", "A1", "--id", "bedtime", "--supports", "d_bed")
+    typed("depart", *WHO)
+    for text in (SHIFT, SHOES):
+        typed("observe", text, "--by", "A5")
+    return tmp_path
+
+
+def test_prepare_then_return_through_batch_files(team: Path) -> None:
+    models = (
+        "--verifier",
+        "batch:answers?model=strong",
+        "--implier",
+        "batch:answers?model=strong",
+        "--embedder",
+        "lexical",
+    )
+    for number in (1, 2):
+        stopped = typed("prepare", *WHO, *models, ends=Status.WAITING)
+        assert stopped["error"]["type"] == "PendingAnswers"
+        assert typed("batch", "status", "answers", ends=Status.WAITING)["waiting"] > 0
+        answered(team / "answers", number)
+    assert typed("prepare", *WHO, *models)["invalidated"] == ["bedtime"]
+    assert typed("batch", "status", "answers")["waiting"] == 0
+    assert typed("batch", "check", "answers")["ok"] is True
+    returned = typed("return", *WHO)
+    assert {one["item"]: one["state"] for one in returned["dispositions"]}["bedtime"] == "premise_changed"
+    assert typed("watch", *models, "--once")["announced"] == []
+
+
+def test_batch_check_tells_what_is_odd(team: Path) -> None:
+    typed("prepare", *WHO, "--verifier", "batch:answers?model=m", "--embedder", "lexical", ends=Status.WAITING)
+    (team / "answers" / "responses.jsonl").write_text('{"custom_id": "nonesuch", "error": "x"}\nnot json\n{"half')
+    found = typed("batch", "check", "answers", ends=Status.UNVERIFIED)
+    assert {one["kind"] for one in found["problems"]} == {"unknown", "malformed", "incomplete"}
+    assert "no such directory" in typed("batch", "status", "nowhere", ends=Status.ERROR)["error"]["message"]
+
+
+def test_settings_come_from_a_file_and_errors_name_the_field(team: Path) -> None:
+    (team / "s.json").write_text('{"per_targets": 3}')
+    words = ("prepare", *WHO, "--verifier", "batch:answers?model=m", "--settings", "s.json")
+    message = typed(*words, ends=Status.ERROR)["error"]["message"]
+    assert "per_targets" in message
+    assert "per_target" in message
+    (team / "s.json").write_text('{"signals": ["scan"]}')
+    assert "scanner: none is given" in typed(*words, ends=Status.ERROR)["error"]["message"]
+
+
+def test_extract_needs_evidence_or_all(team: Path) -> None:
+    typed_ = CliRunner().invoke(main, ["extract", "--extractor", "batch:answers?model=m"])
+    assert typed_.exit_code == Status.USAGE
+    assert typed("extract", "--all", "--extractor", "batch:answers?model=m", ends=Status.WAITING)
+    assert typed("batch", "status", "answers", ends=Status.WAITING)["requests"] == 3
+
+
+def test_eval_pairs_judges_files_and_writes_cases(team: Path) -> None:
+    rows = [
+        {
+            "id": "a",
+            "old": "The user is asleep by 10:30.",
+            "new": "They work at the bookstore at night.",
+            "invalidates": True,
+        },
+        {
+            "id": "b",
+            "old": "The user is asleep by 10:30.",
+            "new": "They bought shoes that are blue.",
+            "invalidates": False,
+        },
+    ]
+    (team / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ("eval", "pairs", "pairs.jsonl", "--verifier", "batch:answers?model=strong", "--cases", "cases.jsonl")
+    typed(*words, ends=Status.WAITING)
+    answered(team / "answers", 1)
+    report = typed(*words)
+    assert (report["tpr"]["value"], report["fpr"]["value"], report["auc"]["value"]) == (1.0, 0.0, 1.0)
+    assert report["tokens_per_pair"] == 120
+    lines = [json.loads(line) for line in (team / "cases.jsonl").read_text().splitlines()]
+    assert [(line["case"]["id"], line["confirmed"]) for line in lines] == [("a", True), ("b", False)]

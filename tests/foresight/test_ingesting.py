@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from readmit.foresight import Foresight
+from readmit.foresight.deriving import PREMISES, maker, source_of
+from readmit.models.embedders import Lexical
+from readmit.models.stages.extract import PROMPT, Turn
+from readmit.ports.models import Fault
+from readmit.records.errors import ModelError
+from readmit.workspace.workspace import Workspace
+from tests.foresight.world import Clock, Ruled, states, texts_of
+
+if TYPE_CHECKING:
+    from readmit.ports.models import Ask
+
+
+def claim(quote: str, statement: str, slot: str, **more: object) -> dict[str, object]:
+    fields = {"observation": 1, "turn": 0, "quote": quote, "slot": slot, "statement": statement}
+    return {**fields, "operation": "add", "premises": ["p: holds"], "confidence": 0.9, **more}
+
+
+def reader(*claims: dict[str, object]) -> Ruled:
+    """Takes down those claims whose quote is in what it reads; ``invented`` always."""
+
+    def read(ask: Ask) -> str:
+        (text,) = texts_of(ask).values()
+        return json.dumps({"items": [one for one in claims if str(one["quote"]) in text or one["slot"] == "invented"]})
+
+    return Ruled(name="reader", rules={"extract": read})
+
+
+HOTEL = claim("Sunrise confirms two nights", "Sunrise is booked for two nights.", "hotel.booking")
+MOVED = claim("Riverside took over", "Riverside is booked instead.", "hotel.booking", operation="update")
+INVENTED = claim("nobody said this", "The moon is booked.", "invented")
+
+
+def space(model: Ruled) -> tuple[Workspace, Foresight]:
+    workspace = Workspace.open(clock=Clock())
+    return workspace, Foresight(workspace, verifier=model, extractor=model, embedder=Lexical())
+
+
+def test_statements_are_recorded_with_receipts_and_what_has_no_quote_is_dropped_and_counted() -> None:
+    model = reader(HOTEL, INVENTED)
+    workspace, foresight = space(model)
+    said = workspace.observe("Sunrise confirms two nights.", by="A2", task="trip", roles=["planner"])
+    (one,) = foresight.ingest([said], supports={"hotel.booking": ["d_h"]})
+    assert one.dropped == {"quote_not_found": 1}
+    (name,) = one.items
+    item = workspace.log.item(name)
+    assert (item.text, item.slot, item.by, item.supports) == (HOTEL["statement"], "hotel.booking", "A2", ("d_h",))
+    assert [receipt.evidence for receipt in item.receipts] == [said]
+    # Whoever may see the evidence may see the item, and nobody else.
+    assert (item.scope.task, item.scope.roles) == ("trip", ("planner",))
+    assert workspace.log.derived.read(PREMISES, maker("reader", PROMPT), [source_of(item.text)])
+
+
+def test_extracting_again_changes_and_costs_nothing() -> None:
+    model = reader(HOTEL)
+    workspace, foresight = space(model)
+    said = workspace.observe("Sunrise confirms two nights.", by="A2")
+    first = foresight.ingest([said])
+    head = workspace.epoch
+    assert foresight.ingest([said]) == first
+    assert (workspace.epoch, model.asked["extract"]) == (head, 1)
+    assert [(stage.stage, stage.calls) for stage in foresight.usage()] == [("extract", 1)]
+
+
+def test_premises_that_came_with_an_item_are_not_asked_for() -> None:
+    model = reader(HOTEL)
+    workspace = Workspace.open(clock=Clock())
+    foresight = Foresight(workspace, verifier=model, extractor=model, implier=model, embedder=Lexical())
+    model.rules["verify"] = lambda ask: json.dumps(
+        {
+            "premise": "",
+            "item_quote": texts_of(ask)["earlier statement"],
+            "evidence_quote": texts_of(ask)["later observation"],
+            "answer": "compatible",
+            "confidence": 0.9,
+        }
+    )
+    foresight.ingest([workspace.observe("Sunrise confirms two nights.", by="A2")])
+    agent = workspace.agent("A1", role="planner", task="trip")
+    agent.depart()
+    workspace.observe("It rained.", by="A3")
+    foresight.prepare(agent)
+    assert (model.asked["premises"], model.asked["implied"]) == (0, 1)
+    # The verifier reads the words that the item was drawn from.
+    assert "Sunrise confirms two nights." in model.seen[-1].user
+
+
+def test_the_later_conversation_keeps_the_slot_whatever_the_order_of_extraction() -> None:
+    workspace, foresight = space(reader(HOTEL, MOVED))
+    old = workspace.observe("Sunrise confirms two nights.", by="A2")
+    new = workspace.observe("Riverside took over.", by="A2")
+    foresight.ingest([new])
+    foresight.ingest([old])
+    agent = workspace.agent("A1", role="planner", task="trip")
+    agent.depart()
+    found = {workspace.log.item(item).text: state for item, state in states(agent.come_back()).items()}
+    assert found == {"Riverside is booked instead.": "not_needed", "Sunrise is booked for two nights.": "superseded"}
+
+
+def test_a_conversation_is_evidence_whole_and_read_in_part() -> None:
+    model = reader(HOTEL)
+    workspace, foresight = space(model)
+    turns = (Turn("user", "Sunrise confirms two nights."), Turn("assistant", "A very long suggestion."))
+    one = foresight.converse(turns, by="A2", speakers=("user",), task="trip")
+    assert len(one.items) == 1
+    assert "very long suggestion" not in model.seen[0].user
+    assert "very long suggestion" in workspace.log.sighting(one.evidence)[one.evidence].text
+
+
+def test_a_failure_records_nothing_and_can_be_tried_again() -> None:
+    model = reader(HOTEL)
+    model.broken["extract"] = Fault.TIMEOUT
+    workspace, foresight = space(model)
+    said = workspace.observe("Sunrise confirms two nights.", by="A2")
+    (failed,) = foresight.ingest([said])
+    assert (failed.items, failed.failure) == ((), "as told")
+    del model.broken["extract"]
+    assert len(foresight.ingest([said])[0].items) == 1
+
+
+def test_a_plan_opens_obligations_bound_to_the_task() -> None:
+    plan = {
+        "obligations": [
+            {
+                "obligation": "Send the itinerary.",
+                "needs": [
+                    {"name": "hotel", "needed": "Which hotel is booked.", "critical": True},
+                    {"name": "train", "needed": "Which train is taken.", "critical": False},
+                ],
+            }
+        ],
+        "queries": ["hotel booking", "train", "pickup"],
+    }
+    model = Ruled(rules={"plan": lambda _: json.dumps(plan)})
+    workspace = Workspace.open(clock=Clock())
+    foresight = Foresight(workspace, planner=model)
+    planned = foresight.plan("Send the final itinerary.", by="A1", role="planner", task="trip")
+    assert (planned.required, planned.critical) == (("hotel", "train"), ("hotel",))
+    agent = workspace.agent("A1", role="planner", task="trip")
+    agent.depart()
+    returned = agent.come_back()
+    assert (returned.kind, set(returned.missing)) == ("blocked", {"hotel", "train"})
+    model.broken["plan"] = Fault.MALFORMED
+    with pytest.raises(ModelError, match="planner: as told; nothing was opened"):
+        foresight.plan("Another task.", by="A1", role="planner", task="trip")
+
+
+def test_without_an_extractor_or_planner_the_message_says_what_to_do() -> None:
+    workspace = Workspace.open()
+    with pytest.raises(ModelError, match="extractor: none is given"):
+        Foresight(workspace).ingest([])
+    with pytest.raises(ModelError, match="planner: none is given"):
+        Foresight(workspace).plan("x", by="A1", role="r", task="t")
