@@ -1,0 +1,284 @@
+"""A-MEM (the ``a-mem`` package) behind the port.
+
+A note's ``content`` is the text that was given, and is all that is bound. Context, keywords, tags and links are
+written by a model that also sees neighboring notes, and change when other notes come: they help A-MEM find a note and
+are never handed over. A-MEM has no slot for sources, so the note's id carries our key; admission never reads it.
+
+Notes are read from Chroma itself: A-MEM's own reads turn a content that looks like a number or a list into one.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import quote, unquote
+
+import msgspec
+
+from readmit.backends.amem_parts import Llm, build
+from readmit.backends.packages import need
+from readmit.ports.backend import TEAM, Change, Hit, Stored
+from readmit.records.base import require_name
+from readmit.records.canonical import decode, digest
+from readmit.records.errors import BackendError, ReadmitError, RecordError, UnknownError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from readmit.ports.backend import Material
+    from readmit.ports.models import Embedder, Model
+
+_MARK = "readmit"
+_BATCH = 256
+_PAGE = 1_000
+
+
+class _Native(msgspec.Struct, frozen=True, kw_only=True):
+    metadata: dict[str, Any]
+    document: str
+    embedder: str = ""
+    vector: tuple[float, ...] = ()
+
+
+class AMem:
+    """An A-MEM store. ``open`` makes or opens one on disk; ``over`` takes one that a program already has."""
+
+    def __init__(self, system: Any, workspace: str, *, name: str, llm: Llm | None, embedder: str = "") -> None:
+        self.workspace = require_name("workspace", workspace)
+        self.name = f"amem:{require_name('name', name)}"
+        self._system = system
+        self._llm = llm
+        self._embedder = embedder
+        # A note is written in several steps, and its neighbors with it.
+        self._lock = threading.RLock()
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        workspace: str,
+        *,
+        embedder: Embedder,
+        model: Model | None = None,
+        name: str = "main",
+        max_tokens: int = 2_000,
+    ) -> Self:
+        """A store in a folder, with our model and embedder. Without a model only verbatim notes can be formed."""
+        need("agentic_memory", "amem")
+        if not str(path):
+            raise BackendError("path: name a folder for the store")
+        folder = Path(path).absolute()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BackendError(f"path: {folder} cannot be used as a folder: {error.strerror}") from error
+        llm = Llm(model, require_name("workspace", workspace), max_tokens)
+        # Every workspace has a collection of its own.
+        collection = f"readmit-{digest([workspace, name])[:40]}"
+        try:
+            system = build(folder, collection, embedder, llm)
+        except ReadmitError:
+            raise
+        except Exception as error:
+            raise BackendError(f"path: A-MEM cannot open {folder}: {type(error).__name__}: {error}") from error
+        return cls(system, workspace, name=name, llm=llm, embedder=embedder.name)
+
+    @classmethod
+    def over(cls, system: Any, workspace: str, *, name: str = "adopted") -> Self:
+        """An ``AgenticMemorySystem`` that exists, with its own model and embedder.
+
+        Everything in it is taken for this workspace's. Nothing has a source yet: adopt its notes first.
+        """
+        need("agentic_memory", "amem")
+        if not hasattr(system, "retriever"):
+            raise BackendError(f"system: {type(system).__name__} is not an AgenticMemorySystem")
+        return cls(system, workspace, name=name, llm=None)
+
+    @property
+    def native(self) -> Any:
+        """The ``AgenticMemorySystem`` itself. What is written with it has no source until it is adopted."""
+        return self._system
+
+    def form(self, material: Material) -> list[Change]:
+        """One note. A-MEM's model writes its context, keywords and tags, and may change those of its neighbors."""
+        record = Stored(id=_note_id(material.owner, material.key), text=material.text, owner=material.owner)
+        with self._native("form"):
+            if material.verbatim:
+                self._write([record.id], [material.text], [_plain(record)])
+            else:
+                self._system.add_note(material.text, id=record.id)
+                if self._llm is not None and self._llm.failed is not None:
+                    self._system.delete(record.id)
+                    raise self._llm.failed
+            self._check(record)
+        return [Change(kind="added", record=record)]
+
+    def search(
+        self, query: str, *, limit: int, reader: str | None = None, among: Collection[str] | None = None
+    ) -> list[Hit]:
+        if limit < 1:
+            raise RecordError(f"limit: {limit} must be at least 1")
+        with self._native("search"):
+            held = self._collection.count()
+            if not held or (among is not None and not among):
+                return []
+            wanted = limit
+            while True:
+                most = min(wanted, held if among is None else len(among))
+                found = self._collection.query(
+                    query_texts=[query], n_results=most, ids=None if among is None else list(among)
+                )
+                names, kept, far = found["ids"][0], found["metadatas"][0], found["distances"][0]
+                hits = [
+                    Hit(id=name, text=str(metadata.get("content", "")), score=1.0 - float(distance))
+                    for name, metadata, distance in zip(names, kept, far, strict=True)
+                    if reader is None or _owner(name) in (TEAM, reader)
+                ]
+                if len(hits) >= limit or len(names) < wanted:
+                    return hits[:limit]
+                wanted *= 4
+
+    def records(self) -> Iterator[Stored]:
+        for name, metadata, _, _ in self._every():
+            yield Stored(id=name, text=str(metadata.get("content", "")), owner=_owner(name))
+
+    def export(self) -> Iterator[Stored]:
+        """Notes with all that A-MEM made of them, and their vectors."""
+        for name, metadata, document, vector in self._every(vectors=True):
+            native = _Native(metadata=metadata, document=document, embedder=self._embedder, vector=vector)
+            text = str(metadata.get("content", ""))
+            yield Stored(id=name, text=text, owner=_owner(name), native=msgspec.json.encode(native))
+
+    def load(self, records: Sequence[Stored]) -> list[str]:
+        """Notes keep their ids. Vectors of the same embedder are taken over, others are made; no model is asked."""
+        for start in range(0, len(records), _BATCH):
+            part = records[start : start + _BATCH]
+            native = [self._restored(one) for one in part]
+            vectors = [list(one.vector) for one in native]
+            with self._native("load"):
+                self._write(
+                    [one.id for one in part],
+                    [one.document for one in native],
+                    [one.metadata for one in native],
+                    vectors if all(vectors) else None,
+                )
+        return [one.id for one in records]
+
+    def update(self, record: str, text: str) -> list[Change]:
+        """Another content. What the model made of the former one goes with it."""
+        changed = Stored(id=record, text=text, owner=_owner(record))
+        with self._native("update"):
+            self._known(record)
+            self._system.update(record, content=text, context="General", keywords=[], tags=[], links=[])
+            self._check(changed)
+        return [Change(kind="replaced", record=changed)]
+
+    def delete(self, record: str) -> None:
+        with self._native("delete"):
+            self._known(record)
+            if not self._system.delete(record):
+                raise BackendError(f"{self.name}: A-MEM did not delete {record!r}; its log says why")
+
+    def close(self) -> None:
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                # A system that was given is its owner's to close.
+                if self._llm is not None:
+                    self._system.retriever.client.close()
+
+    @property
+    def _collection(self) -> Any:
+        return self._system.retriever.collection
+
+    def _write(
+        self,
+        names: list[str],
+        documents: list[str],
+        metadatas: list[dict[str, Any]],
+        vectors: list[list[float]] | None = None,
+    ) -> None:
+        self._collection.upsert(ids=names, documents=documents, metadatas=metadatas, embeddings=vectors)
+
+    def _every(self, *, vectors: bool = False) -> Iterator[tuple[str, dict[str, Any], str, tuple[float, ...]]]:
+        include = ["metadatas", "documents", *(["embeddings"] if vectors else [])]
+        at = 0
+        while True:
+            with self._native("list"):
+                found = self._collection.get(limit=_PAGE, offset=at, include=include)
+            names = found["ids"]
+            rows = found["embeddings"].tolist() if vectors and names else [()] * len(names)
+            for name, metadata, document, row in zip(
+                names, found["metadatas"] or [], found["documents"] or [], rows, strict=True
+            ):
+                yield name, dict(metadata or {}), document or "", tuple(row)
+            if len(names) < _PAGE:
+                return
+            at += _PAGE
+
+    def _restored(self, record: Stored) -> _Native:
+        native = decode(record.native, _Native, what=f"record {record.id!r}") if record.native else None
+        if native is None or native.metadata.get("content") != record.text:
+            # What was made of another text says nothing about this one.
+            return _Native(metadata=_plain(record), document=record.text)
+        mine = self._embedder and native.embedder == self._embedder
+        return native if mine else msgspec.structs.replace(native, vector=())
+
+    def _known(self, record: str) -> None:
+        if not self._collection.get(ids=[record], include=[])["ids"]:
+            raise UnknownError(f"no record {record!r} in {self.name} of workspace {self.workspace!r}; list them first")
+
+    def _check(self, record: Stored) -> None:
+        """A-MEM prints and goes on when a write fails, so what is there is looked at."""
+        found = self._collection.get(ids=[record.id], include=["metadatas"])
+        if not found["ids"] or found["metadatas"][0].get("content") != record.text:
+            raise BackendError(f"{self.name}: A-MEM did not keep note {record.id!r}; its output says why")
+
+    @contextmanager
+    def _native(self, what: str) -> Iterator[None]:
+        """One call at a time, and whatever goes wrong in it becomes an error of ours."""
+        with self._lock:
+            if self._closed:
+                raise BackendError(f"{self.name} is closed; open it again")
+            if self._llm is not None:
+                self._llm.failed = None
+            try:
+                yield
+            except ReadmitError:
+                raise
+            except Exception as error:
+                raise BackendError(f"{self.name}: {what} failed: {type(error).__name__}: {error}") from error
+
+
+def _plain(record: Stored) -> dict[str, Any]:
+    """A-MEM's metadata for a note of which nothing but its content is known."""
+    moment = datetime.now(UTC).strftime("%Y%m%d%H%M")
+    return {
+        "id": record.id,
+        "content": record.text,
+        "keywords": "[]",
+        "links": "[]",
+        "retrieval_count": "0",
+        "timestamp": moment,
+        "last_accessed": moment,
+        "context": "General",
+        "evolution_history": "[]",
+        "category": "Uncategorized",
+        "tags": "[]",
+        "enhanced_content": record.text,
+    }
+
+
+def _note_id(owner: str, key: str) -> str:
+    return f"{_MARK}/{quote(owner, safe='')}/{key}/{secrets.token_hex(8)}"
+
+
+def _owner(name: str) -> str:
+    """Whose note it is, by its id. A note that was not formed here is the team's, and without a source."""
+    parts = name.split("/")
+    return unquote(parts[1]) if parts[0] == _MARK and len(parts) > 1 else TEAM
