@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -27,8 +27,10 @@ from readmit.bench.retrieval import checkpoint as checkpoint_of
 from readmit.bench.settings import ManBenchSettings, MemoraSettings, StaleSettings
 from readmit.bench.studies import GOVERNANCE, block_of, unit_of
 from readmit.records.errors import ModelError, PendingAnswers, ReadmitError, UnknownError
+from readmit.records.verdicts import Answer
 
 if TYPE_CHECKING:
+    from readmit.bench.datasets.stale import StaleLabels
     from readmit.bench.episodes import Benchmark, Case, Checkpoint, Episode, View
     from readmit.bench.methods import Method
     from readmit.models.usage import StageUsage
@@ -142,8 +144,12 @@ def scored(case: Case[Any], method: str, made: Attempt, roles: Roles, settings: 
     if case.episode.benchmark == "manbench":
         outcome = score_candidates(case, made.view)
         correct = None if roles.actor is None else made.answers[0] == case.labels.current.right
-        return msgspec.structs.replace(result, manbench=msgspec.structs.replace(outcome, correct=correct))
+        candidates = {row.id: row.text for row in case.episode.rows}
+        outcome = msgspec.structs.replace(outcome, correct=correct)
+        return msgspec.structs.replace(result, manbench=outcome, candidates=candidates)
     result = msgspec.structs.replace(result, seen=score_view(case, made.view, made.checkpoint))
+    if case.episode.benchmark == "stale" and method in GOVERNANCE and GOVERNANCE[method].implicit:
+        result = msgspec.structs.replace(result, true_pair=_true_pair(case.labels, made.view))
     if roles.actor is None or roles.judge is None:
         return result
     try:
@@ -153,6 +159,19 @@ def scored(case: Case[Any], method: str, made: Attempt, roles: Roles, settings: 
     except (ReadmitError, ValueError) as error:
         wrong = msgspec.structs.replace(result, failure=f"{type(error).__name__}: {error}")
         return failed(case, wrong, answered=True)
+
+
+def _true_pair(labels: StaleLabels, view: View) -> Literal["missed", "proposed", "confirmed"]:
+    """Whether the pair of the two labelled sessions was proposed, and confirmed."""
+    found = [
+        finding
+        for finding in view.findings
+        if finding.row.startswith(f"s{labels.old_session}.")
+        and finding.observation.startswith(f"{labels.new_session}/")
+    ]
+    if any(finding.answer == Answer.INVALIDATES for finding in found):
+        return "confirmed"
+    return "proposed" if found else "missed"
 
 
 def _judged(case: Case[Any], result: Result, made: Attempt, judge: Model, settings: Settings) -> Result:

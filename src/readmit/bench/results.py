@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -71,6 +71,10 @@ class Result(Record, frozen=True, kw_only=True):
     stale: StaleOutcome | None = None
     manbench: ManBenchOutcome | None = None
     eligible: bool = True
+    candidates: dict[str, str] = msgspec.field(default_factory=dict)
+    """ManBench's rows as they stood, since agents may have given them."""
+    true_pair: Literal["", "missed", "proposed", "confirmed"] = ""
+    """STALE: what became of the one pair that the benchmark knows to be true."""
     answers: tuple[str, ...] = ()
     judgment: str = ""
     usage: tuple[StageUsage, ...] = ()

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import click
 
-from readmit.cli import audit, backends, batch, bench, demo, evaluate, foresight, keys, looking, play, returning, writing
+from readmit.cli import (
+    audit,
+    backends,
+    batch,
+    bench,
+    demo,
+    evaluate,
+    foresight,
+    keys,
+    looking,
+    play,
+    returning,
+    writing,
+)
 from readmit.cli.command import write_examples
 from readmit.cli.status import MEANINGS
 

@@ -1,0 +1,1 @@
+"""Reports: tables beside the published ones, figures, and a page per episode."""
