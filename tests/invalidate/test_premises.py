@@ -119,6 +119,19 @@ def test_hidden_premises_that_stand_carry() -> None:
     assert scene.reasons("c") == IN
 
 
+def test_a_fall_passes_through_a_hidden_premise() -> None:
+    """What ann sees falls, what she does not see rests on it, and what she sees rests on that."""
+    scene = Scene()
+    scene.fact("a")
+    scene.fact("b", principals=["bob"], depends_on=["a"])
+    scene.fact("c", depends_on=["b"])
+    scene.depart()
+    scene.team.revoke("a", by="bob")
+    scene.come_back()
+    assert scene.reasons("c") == FALLEN
+    assert scene.cause("c", Reason.PREMISE_CHANGED).chain == ("b", "a")
+
+
 def test_a_rebase_of_another_task_does_not_reach_over_a_hidden_premise() -> None:
     """It ends the hidden premise of that task, not an item of ann's own in a slot of the same name."""
     scene = Scene()
