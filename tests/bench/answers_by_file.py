@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-_FENCED = re.compile(r"^--- (.+?) \[[0-9a-f]{16}\] begins ---\n(.*?)\n--- \1 \[[0-9a-f]{16}\] ends ---", re.M | re.S)
-
-Answering = Callable[[dict[str, str], dict[str, Any] | None], str] if False else Any
+_FENCED = re.compile(
+    r"^--- (.+?) \[[0-9a-f]{16}\] begins ---\n(.*?)\n--- \1 \[[0-9a-f]{16}\] ends ---", re.MULTILINE | re.DOTALL
+)
 
 
 def sections(user: str) -> dict[str, str]:
@@ -28,7 +28,7 @@ def sections(user: str) -> dict[str, str]:
 def plain(shown: dict[str, str], schema: dict[str, Any] | None) -> str:
     """Something of the requested form."""
     if schema is None:
-        choices = re.findall(r"^\([A-Z]\) (.*)$", shown.get("question", ""), re.M)
+        choices = re.findall(r"^\([A-Z]\) (.*)$", shown.get("question", ""), re.MULTILINE)
         return choices[0] if choices else "I do not know."
     return json.dumps(_value(schema, "", shown))
 
@@ -52,7 +52,7 @@ def _value(schema: dict[str, Any], name: str, shown: dict[str, str]) -> Any:
 
 def _list(schema: dict[str, Any], name: str, shown: dict[str, str]) -> list[Any]:
     if name == "answers":
-        numbers = re.findall(r"^(\d+)\. ", shown["questions"], re.M)
+        numbers = re.findall(r"^(\d+)\. ", shown["questions"], re.MULTILINE)
         return [{"number": int(number), "answer": "yes"} for number in numbers]
     if name == "queries":
         return [f"query number {n}" for n in range(3)]
@@ -99,7 +99,12 @@ def answer_all(directory: Path, number: int, say: Callable[..., str] = plain) ->
             "usage": {"prompt_tokens": len(user) // 4, "completion_tokens": len(text) // 4 + 1, "total_tokens": 0},
         }  # fmt: skip
         lines.append(
-            {"id": "b", "custom_id": request["custom_id"], "response": {"status_code": 200, "body": completion}, "error": None}
+            {
+                "id": "b",
+                "custom_id": request["custom_id"],
+                "response": {"status_code": 200, "body": completion},
+                "error": None,
+            }
         )
     with (directory / f"responses-{number}.jsonl").open("w") as file:
         file.writelines(json.dumps(line) + "\n" for line in lines)

@@ -7,37 +7,37 @@ from dataclasses import dataclass
 import pytest
 
 from readmit.bench.episodes import GAP, Row
-from readmit.bench.reading import Phrases, read, runs
+from readmit.bench.reading import Phrases, excerpt, read, runs
 
 
 @dataclass(frozen=True)
 class Said:
     text: str
-    statement: str
+    parts: tuple[str, ...]
     ended: set[tuple[str, ...]]
 
 
 CASES = {
-    "a statement": Said("I adopted a heron.", "I adopted a heron.", set()),
-    "a question states nothing": Said("Have you seen my heron?", "", set()),
-    "small talk states nothing": Said("That's fascinating!", "", set()),
-    "an instruction": Said("Please add 'dredging' to the list.", "Please add 'dredging' to the list.", set()),
-    "an ending alone": Said("I no longer keep bees.", "", {("bees",)}),
-    "an ending, denied twice": Said("I used to keep bees, but I'm not into it anymore.", "", {("bees",)}),
+    "a statement": Said("I adopted a heron.", ("I adopted a heron.",), set()),
+    "a question states nothing": Said("Have you seen my heron?", (), set()),
+    "what nobody says of themselves": Said("The gulls are loud.", ("The gulls are loud.",), set()),
+    "an instruction": Said("Please add 'dredging' to the list.", ("Please add 'dredging' to the list.",), set()),
+    "an ending alone": Said("I no longer keep bees.", (), {("bees",)}),
+    "an ending, denied twice": Said("I used to keep bees, but I'm not into it anymore.", (), {("bees",)}),
     "a replacement": Said(
         "I used to love the oboe, but lately I play the bassoon.",
-        "but lately I play the bassoon.",
+        ("but lately I play the bassoon.",),
         {("oboe",)},
     ),
     "a change of mind about the same thing stays whole": Said(
         "I used to dislike rhubarb, but now I adore it.",
-        "I used to dislike rhubarb, but now I adore it.",
+        ("I used to dislike rhubarb, but now I adore it.",),
         {("dislike", "rhubarb")},
     ),
-    "from one value to another": Said("Please change the depth from 40 ft to 55 ft.", "55 ft.", {("40", "ft")}),
+    "from one value to another": Said("Please change the depth from 40 ft to 55 ft.", ("55 ft.",), {("40", "ft")}),
     "only the standing sentences": Said(
         "I bought a kayak. What do you think? I painted my kayak green.",
-        f"I bought a kayak.{GAP}I painted my kayak green.",
+        ("I bought a kayak.", "I painted my kayak green."),
         set(),
     ),
 }
@@ -51,9 +51,21 @@ def row(text: str, name: str = "r1", at: int = 1) -> Row:
 def test_reading(name: str) -> None:
     case = CASES[name]
     found = read(row(case.text))
-    assert found.statement == case.statement
+    assert found.parts == case.parts
     assert case.ended <= set(found.ended)
     assert bool(found.ended) == bool(case.ended)
+
+
+def test_what_stands_is_cut_out_verbatim() -> None:
+    text = "I bought a kayak. What do you think? I painted it. It is green."
+    parts = ["I bought a kayak.", "I painted it.", "It is green."]
+    assert excerpt(text, parts) == f"I bought a kayak.{GAP}I painted it. It is green."
+    assert excerpt(text, ["words of somebody else"]) == text
+
+
+def test_somebody_s_own_words_are_told_apart() -> None:
+    assert read(row("I adopted a heron.")).own
+    assert not read(row("The gulls are loud.")).own
 
 
 def test_runs_are_content_words_between_common_ones() -> None:

@@ -54,6 +54,7 @@ class Setting:
     results: Results
     waiting: set[tuple[str, str]]
     """Samples that stopped for answers that come by file."""
+    cap: int | None = None
 
 
 @dataclass
@@ -87,7 +88,7 @@ def task_of(name: str, method: str, cases: Sequence[Case[Any]], setting: Setting
 def roles_of(setting: Setting) -> tuple[Ledger, list[RoleModel], Roles]:
     """The roles of one sample, all accounted in one ledger."""
     ledger = Ledger()
-    asked = {role: RoleModel(role, name, setting.store) for role, name in setting.models.items()}
+    asked = {role: RoleModel(role, name, setting.store, cap=setting.cap) for role, name in setting.models.items()}
     metered = {role: Metered(model, ledger) for role, model in asked.items()}
     return ledger, list(asked.values()), Roles(**metered, embedder=setting.embedder)
 

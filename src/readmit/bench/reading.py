@@ -2,7 +2,8 @@
 
 General English only, no word of any benchmark. A turn is cut into clauses. A clause *ends* something when it
 says so ("used to", "no longer", "remove … from", "change it from A to B"); it *asks* when it is a question;
-otherwise, if somebody speaks of themselves or gives an instruction in it, it *states*. What a turn ends is
+otherwise it *states*, above all where somebody
+speaks of themselves or gives an instruction. What a turn ends is
 named by the rarest run of content words that an earlier statement shares: that run is the slot.
 """
 
@@ -18,7 +19,7 @@ from readmit.bench.episodes import GAP
 from readmit.bench.wording import fold_typeset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from readmit.bench.episodes import Row
 
@@ -29,7 +30,8 @@ _CONTRAST = re.compile(
 _ENDS = re.compile(
     r"\bused to\b|\bno longer\b|\bany ?more\b|\bany longer\b|\b(?:stopped|quit|gave up|given up|giving up)\b"
     r"|\b(?:moved|moving|grown|grew) (?:on|away|out|past)\b|\blost (?:my )?interest\b|\btired of\b"
-    r"|\b(?:changed|changing) my mind\b|\b(?:cancel|call off|called off|remove|delete|drop|scrap|take off|undo)"
+    r"|\bgone off\b|\bno more\b|\btak(?:e|en|ing) (?:\w+ ){0,3}off\b|\b(?:changed|changing) my mind\b"
+    r"|\b(?:cancel|call off|called off|remove|delete|drop|scrap|take off|undo)"
     r"(?:led|ed|d|ped|ling|ing)?\b|\bnever ?mind\b|\b(?:previously|formerly)\b|\brather than\b|\binstead of\b"
     r"|\b(?:i|we)(?:'ve| have)? (?:already |actually |just |finally )*(?:finished|completed|wrapped up)\b",
     re.IGNORECASE,
@@ -55,42 +57,53 @@ def common_words() -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Reading:
-    """One turn: the words it hands on as a statement, and the phrases whose state it says has ended.
+    """One turn: the parts of it that state something, and the phrases whose state it says has ended.
 
-    ``statement`` is verbatim text of the turn, cut at its outer clauses; empty if nothing in the turn stands.
+    Parts are verbatim. ``own`` says that somebody speaks of themselves or gives an instruction in them; a turn
+    without such a part still states what its other sentences say.
     """
 
     row: Row
-    statement: str
-    ended: tuple[tuple[str, ...], ...]
+    parts: tuple[str, ...]
+    ended: tuple[tuple[str, ...], ...] = ()
+    own: bool = True
+
+    def named(self) -> dict[str, str]:
+        """The parts under ids of their own; a single part is known by its row."""
+        if len(self.parts) == 1:
+            return {self.row.id: self.parts[0]}
+        return {f"{self.row.id}#{number}": part for number, part in enumerate(self.parts, start=1)}
 
 
 def read(row: Row) -> Reading:
     """Read one turn."""
-    standing: list[str] = []
+    own: list[str] = []
+    other: list[str] = []
     ended: list[tuple[str, ...]] = []
     for sentence in filter(None, (part.strip() for part in _SENTENCE.split(row.text))):
         if sentence.endswith("?"):
             continue
         kept, gone = _sentence(sentence)
-        standing += kept
+        own += kept
         ended += gone
-    return Reading(row, _excerpt(row.text, standing), tuple(dict.fromkeys(ended)))
+        if not kept and not gone:
+            other.append(sentence)
+    return Reading(row, tuple(own or ([] if ended else other)), tuple(dict.fromkeys(ended)), own=bool(own))
 
 
-def _excerpt(text: str, parts: list[str]) -> str:
-    """The parts, verbatim and in order; neighbors are not torn apart."""
-    pieces: list[str] = []
-    start = end = -1
-    for part in parts:
-        at = text.index(part, max(end, 0))
-        if end >= 0 and not text[end:at].strip():
-            end = at + len(part)
-            pieces[-1] = text[start:end]
+def excerpt(text: str, parts: Iterable[str]) -> str:
+    """The parts of a text that stand, in their order; the whole text where a part is not found as it is."""
+    spans = sorted((text.find(part), part) for part in set(parts))
+    if not spans or spans[0][0] < 0:
+        return text
+    merged: list[tuple[int, int]] = []
+    for start, part in spans:
+        end = start + len(part)
+        if merged and not text[merged[-1][1] : start].strip():
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
         else:
-            start, end = at, at + len(part)
-            pieces.append(part)
-    return GAP.join(pieces)
+            merged.append((start, end))
+    return GAP.join(text[start:end] for start, end in merged)
 
 
 def _sentence(sentence: str) -> tuple[list[str], list[tuple[str, ...]]]:
@@ -133,10 +146,10 @@ def words(text: str) -> list[str]:
 
 
 class Phrases:
-    """Which statements of a history hold a phrase."""
+    """Which statements of a history hold a phrase, by their ids."""
 
     def __init__(self, readings: Sequence[Reading]) -> None:
-        self._words = {one.row.id: f" {' '.join(words(one.statement))} " for one in readings}
+        self._words = {name: f" {' '.join(words(part))} " for one in readings for name, part in one.named().items()}
 
     def holding(self, run: tuple[str, ...]) -> list[str]:
         """The ids of the statements in which the run stands as it is."""

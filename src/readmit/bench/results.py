@@ -45,6 +45,8 @@ class Plan(Record, frozen=True, kw_only=True):
     limit: int | None = None
     stratified: bool = False
     seed: int = 0
+    max_tokens: int | None = None
+    """A cap below the paper's budgets, if there was one."""
     agents: tuple[int, ...] = (4,)
     version: str = ""
 

@@ -36,10 +36,12 @@ if TYPE_CHECKING:
 class RoleModel:
     """One role of the running sample."""
 
-    def __init__(self, role: str, name: str, store: AnswerStore) -> None:
+    def __init__(self, role: str, name: str, store: AnswerStore, *, cap: int | None = None) -> None:
+        """``cap`` lowers the token budget of every answer, for trying things out."""
         self.role = role
         self.name = name
         self._store = store
+        self._cap = cap
         self.peak_context = 0
         self.repairs = 0
 
@@ -71,6 +73,8 @@ class RoleModel:
         return [result for result in results if isinstance(result, Reply | Failure)]
 
     async def _one(self, ask: Ask) -> Reply | Failure:
+        if self._cap is not None:
+            ask = msgspec.structs.replace(ask, max_tokens=min(ask.max_tokens, self._cap))
         request = ask.digest(self.name)
         held = self._store.get(request)
         if held is not None:

@@ -43,6 +43,7 @@ class Order:
     limit: int | None = None
     stratified: bool = False
     seed: int = 0
+    max_tokens: int | None = None
     display: str = "none"
 
 
@@ -139,6 +140,7 @@ def _plan(
         limit=order.limit,
         stratified=order.stratified,
         seed=order.seed,
+        max_tokens=order.max_tokens,
         agents=scales,
         version=version("readmit"),
     )
@@ -193,7 +195,7 @@ def _with_models(
     settings = Settings() if agents is None else at_scale(Settings(), agents)
     asking = any(name in MODEL_BASED for name in methods)
     embedder = open_embedder(order.embedder) if asking else None
-    setting = Setting(models, embedder, settings, agents, store, Results(out), set())
+    setting = Setting(models, embedder, settings, agents, store, Results(out), set(), order.max_tokens)
     tasks = []
     for name in methods:
         left = [

@@ -59,6 +59,12 @@ _FOLDER = click.Path(path_type=Path)
 @click.option("--stratified", is_flag=True, help="N cases of every block instead.")
 @click.option("--seed", default=0, show_default=True, help="Which cases --limit takes, and the haystack's order.")
 @click.option(
+    "--max-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Cut every answer there: for trying things out, below the paper's budgets.",
+)
+@click.option(
     "--display", default="none", show_default=True, metavar="NAME", help="inspect's own display, as rich or plain."
 )
 def run(
@@ -73,6 +79,7 @@ def run(
     limit: int | None,
     stratified: bool,
     seed: int,
+    max_tokens: int | None,
     embedder: str,
     display: str,
     **models: str,
@@ -96,6 +103,7 @@ def run(
         limit=limit,
         stratified=stratified,
         seed=seed,
+        max_tokens=max_tokens,
         display=display,
     )
     with progress(f"Running {study}") as advance:

@@ -24,10 +24,10 @@ import msgspec
 from readmit.bench.acting import texts
 from readmit.bench.episodes import View
 from readmit.bench.methods.cupmem_memory import BUCKETS, SCHEMA, Memory
-from readmit.bench.methods.extraction import excerpt
 from readmit.bench.methods.protocol import retrieved
 from readmit.bench.methods.state import session_of
 from readmit.bench.prompting import request
+from readmit.bench.reading import excerpt
 from readmit.models.stages.checks import grounded, line
 from readmit.models.structured import answer
 from readmit.ports.models import Failure
@@ -143,7 +143,7 @@ class CUPMem:
         for item in usable:
             quotes.setdefault(item.row, []).append(item.quote)
         handed = retrieved(checkpoint, quotes)
-        cut = {row: excerpt(by_id[row], quotes[row]) for row in handed}
+        cut = {row: excerpt(by_id[row].text, quotes[row]) for row in handed}
         gone: dict[str, tuple[str, ...]] = {
             i.row: ("stale",) for i in self._memory.items.values() if i.status == "stale" and i.row not in quotes
         }

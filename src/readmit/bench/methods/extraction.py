@@ -12,7 +12,6 @@ from decimal import Decimal
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from readmit.bench.episodes import GAP
 from readmit.bench.methods.state import Ending, Statement, session_of
 from readmit.bench.reading import read
 from readmit.models.stages.extract import Extracted, Observation, Turn, extract
@@ -78,25 +77,10 @@ def extracted(model: Model, rows: Sequence[Row], how: Extracting) -> Extract:
     return Extract(tuple(statements), tuple(_endings(statements, deletions)), premises, unread)
 
 
-def excerpt(row: Row, parts: Iterable[str]) -> str:
-    """The parts of a row that stand, in their order; the whole row where a part is not found as it is."""
-    spans = sorted((row.text.find(part), part) for part in set(parts))
-    if not spans or spans[0][0] < 0:
-        return row.text
-    merged: list[tuple[int, int]] = []
-    for start, part in spans:
-        end = start + len(part)
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((start, end))
-    return GAP.join(row.text[start:end] for start, end in merged)
-
-
 def _unextracted(rows: Iterable[Row]) -> Iterable[Statement]:
     """The turns from which nothing was extracted stay observations of their own, as far as they state anything."""
     for row in rows:
-        if row.operation != "delete" and read(row).statement:
+        if row.operation != "delete" and read(row).own:
             yield Statement(id=row.id, row=row, text=row.text, slot=row.slot, depends_on=row.depends_on)
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from readmit.bench.acting import choices_in
 from readmit.bench.episodes import View
-from readmit.bench.methods.extraction import Extracting, excerpt, extracted
+from readmit.bench.methods.extraction import Extracting, extracted
 from readmit.bench.methods.proposing import Later, implied_by, judged, later_sessions, matched, scanned
 from readmit.bench.methods.protocol import retrieved
 from readmit.bench.methods.readmit_lexical import contested, declared, reading_of
@@ -39,6 +39,7 @@ from readmit.bench.methods.support import (
     reach,
     with_heirs,
 )
+from readmit.bench.reading import excerpt
 from readmit.bench.retrieval import Ranker
 from readmit.cover.coverage import report, sufficient
 from readmit.models.stages.answer import Question, opine, settled
@@ -113,9 +114,7 @@ class Governed:
 
     def _contested(self, checkpoint: Checkpoint, contests: Sequence[Contest]) -> View:
         statements = [
-            Statement(row.id, row, row.text, row.slot, ("answer",))
-            for row in checkpoint.rows
-            if reading_of(row).statement
+            Statement(row.id, row, row.text, row.slot, ("answer",)) for row in checkpoint.rows if reading_of(row).parts
         ]
         answers = {row.id: row.answer or row.text for row in checkpoint.rows}
         task = checkpoint.tasks[0]
@@ -241,7 +240,7 @@ class Governed:
                 parts.setdefault(statement.row.id, []).append(statement.text)
         handed = tuple(dict.fromkeys((*rows, *private)))
         whole = {row.id: row for row in checkpoint.rows}
-        cut = {row: excerpt(whole[row], parts[row]) for row in handed}
+        cut = {row: excerpt(whole[row].text, parts[row]) for row in handed}
         excerpts = {row: text for row, text in cut.items() if text != whole[row].text}
         missing = () if returned.admitted else returned.missing
         return View(

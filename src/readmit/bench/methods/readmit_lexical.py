@@ -9,7 +9,8 @@
   settle it, so neither is handed over and the return is blocked. A row about another version of the task is
   not applicable.
 
-The view is retrieval over what stands, within the budget of every other method.
+The view is retrieval over what stands, within the budget of every other method: what somebody said of themselves
+or asked for comes first, other remarks fill what room is left.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING
 from readmit.bench.episodes import View
 from readmit.bench.methods.protocol import retrieved
 from readmit.bench.methods.state import Contest, Duty, Ending, Statement, Work, come_back, policy_for
-from readmit.bench.reading import Phrases, Reading, read
+from readmit.bench.reading import Phrases, Reading, excerpt, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,37 +39,50 @@ class ReadmitLexical:
 
     def view(self, checkpoint: Checkpoint) -> View:
         readings = [reading_of(row) for row in checkpoint.rows]
-        statements = [
-            Statement(id=one.row.id, row=one.row, text=one.statement, slot=one.row.slot, depends_on=one.row.depends_on)
-            for one in readings
-            if one.statement
-        ]
         contests = tuple(contested(checkpoint))
         duties = (Duty(checkpoint.tasks[0], ("answer",), ("answer",)),) if contests else ()
-        if duties:
-            statements = [Statement(s.id, s.row, s.text, s.slot, ("answer",), s.depends_on) for s in statements]
+        statements = [
+            Statement(
+                id=name,
+                row=one.row,
+                text=part,
+                slot=one.row.slot,
+                supports=("answer",) if duties else (),
+                depends_on=one.row.depends_on,
+            )
+            for one in readings
+            for name, part in one.named().items()
+        ]
         endings = (*declared(checkpoint), *spoken(readings))
         work = Work(statements=statements, endings=endings, contests=contests, duties=duties)
         returned = come_back(checkpoint, work, policy_for(checkpoint))
-        return shown(self.name, checkpoint, returned, {s.id: s.text for s in statements})
+        if not returned.admitted:
+            return View(
+                method=self.name, rows=(), blocked=True, left_out=dict(returned.reasons), missing=returned.missing
+            )
+        return shown(self.name, checkpoint, returned, readings)
 
 
-def shown(name: str, checkpoint: Checkpoint, returned: Returned, texts: Mapping[str, str]) -> View:
-    """Retrieval over what stands; nothing if the return was refused."""
-    if not returned.admitted:
-        return View(method=name, rows=(), blocked=True, left_out=dict(returned.reasons), missing=returned.missing)
-    rows = retrieved(checkpoint, returned.standing)
-    whole = {row.id: row.text for row in checkpoint.rows}
-    excerpts = {row: texts[row] for row in rows if texts[row] != whole[row]}
+def shown(name: str, checkpoint: Checkpoint, returned: Returned, readings: Sequence[Reading]) -> View:
+    """Retrieval over what stands: what somebody said of themselves first, then what else was said."""
+    parts: dict[str, list[str]] = {}
+    for one in readings:
+        for part_name, part in one.named().items():
+            if part_name in returned.standing:
+                parts.setdefault(one.row.id, []).append(part)
+    own = {one.row.id for one in readings if one.own and one.row.id in parts}
+    rows = retrieved(checkpoint, parts, first=retrieved(checkpoint, own))
+    texts = {row.id: row.text for row in checkpoint.rows}
+    excerpts = {row: cut for row in rows if (cut := excerpt(texts[row], parts[row])) != texts[row]}
     return View(method=name, rows=rows, excerpts=excerpts, left_out=dict(returned.reasons))
 
 
 def reading_of(row: Row) -> Reading:
     """A row with structure is a statement, unless it deletes; a plain turn is read."""
-    if row.operation == "delete":
-        return Reading(row, "", ())
+    if row.operation == "delete" or not row.text.strip():
+        return Reading(row, ())
     structured = row.slot or row.entity or row.task_version or row.supersedes or row.operation != "add"
-    return Reading(row, row.text, ()) if structured else read(row)
+    return Reading(row, (row.text,)) if structured else read(row)
 
 
 def declared(checkpoint: Checkpoint) -> Iterator[Ending]:
@@ -101,21 +115,19 @@ def contested(checkpoint: Checkpoint) -> Iterator[Contest]:
 def spoken(readings: Sequence[Reading]) -> Iterator[Ending]:
     """What turns say has ended: earlier statements that hold the rarest phrase of the ending words."""
     phrases = Phrases(readings)
-    place = {one.row.id: number for number, one in enumerate(readings)}
-    for one in readings:
-        found = _named(one, phrases, place)
-        for target in found:
-            reason = f"ended by {one.row.id}"
-            yield Ending(target, one.row.at, reason, one.row.id if one.statement else None)
+    place = {name: number for number, one in enumerate(readings) for name in one.named()}
+    for number, one in enumerate(readings):
+        successor = next(iter(one.named()), None)
+        for target in _named(one, number, phrases, place):
+            yield Ending(target, one.row.at, f"ended by {one.row.id}", successor)
 
 
-def _named(reading: Reading, phrases: Phrases, place: Mapping[str, int]) -> list[str]:
+def _named(reading: Reading, own: int, phrases: Phrases, place: Mapping[str, int]) -> list[str]:
     best: tuple[int, int, list[str]] | None = None
-    own = place[reading.row.id]
     for run in reading.ended:
         for part in _parts(run):
             holding = phrases.holding(part)
-            earlier = [row for row in holding if place[row] < own]
+            earlier = [name for name in holding if place[name] < own]
             if earlier:
                 candidate = (len(holding), -len(part), earlier)
                 best = candidate if best is None else min(best, candidate)

@@ -84,6 +84,8 @@ def _left_out(plan: Plan, results: Sequence[Result]) -> list[str]:
         said.append(f"The run is not complete: {len(results)} of {plan.planned} planned lines.")
     if plan.limit is not None:
         said.append(f"Not all cases: --limit {plan.limit}{' per block' if plan.stratified else ''}, seed {plan.seed}.")
+    if plan.max_tokens is not None:
+        said.append(f"Every answer was cut at {plan.max_tokens} tokens (--max-tokens), below the paper's budgets.")
     ineligible = sum(not result.eligible for result in results)
     if ineligible:
         said.append(f"{ineligible} lines are not eligible (wrong departure answer, or no quorum) and count nowhere.")
