@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from readmit.foresight import Settings, settings_from
+from readmit.foresight.settings import Team
+from readmit.invalidate.propose import Signal
+from readmit.models.embedders import Lexical
+from readmit.records.errors import ModelError, RecordError
+from tests.foresight.world import Ruled
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "implicit.md"
+
+
+def test_the_guide_names_every_setting() -> None:
+    table = GUIDE.read_text(encoding="utf-8").partition("## Settings")[2].partition("##")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(Settings.__struct_fields__)
+
+
+def test_signals_follow_from_who_is_there() -> None:
+    model = Ruled()
+    assert Team(verifier=model).signals() == (Signal.DECLARED_PREMISE, Signal.SAME_SLOT)
+    assert Signal.IMPLIED_FACTS not in Team(verifier=model, embedder=Lexical()).signals()
+    assert Team(verifier=model, implier=model, embedder="lexical").signals() == Settings().signals
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"signals": []}',
+        '{"signals": ["scan", "scan"]}',
+        '{"signals": ["dowsing"]}',
+        '{"per_target": 0}',
+        '{"pairs_per_call": 0}',
+        '{"scan_per_call": 5}',
+        '{"on_cut": "ignore"}',
+        '{"budget": -1}',
+        '{"unknown": 1}',
+        "not json",
+    ],
+)
+def test_settings_are_read_strictly(text: str) -> None:
+    with pytest.raises(RecordError, match="^settings: .*fields are signals, kinds"):
+        settings_from(text)
+
+
+def test_stages_that_name_one_line_share_one_model(tmp_path: Path) -> None:
+    line = f"batch:{tmp_path}?model=m"
+    team = Team(verifier=line, implier=line, scanner=f"{line}&shared=true")
+    assert team.verifier is team.implier
+    assert team.scanner is not team.verifier
+    team.close()
+
+
+def test_a_line_that_names_no_model_is_refused() -> None:
+    with pytest.raises(ModelError, match="must begin with one of"):
+        Team(verifier="gpt")
