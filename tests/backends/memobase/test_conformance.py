@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from readmit.backends.conformance import BackendConformance
+from tests.backends.memobase.openers import open_memobase
+
+pytestmark = pytest.mark.backends
+
+
+class TestMemobase(BackendConformance):
+    opener = staticmethod(open_memobase)
+
+    def plant(self, backend: Any, text: str, key: str) -> None:
+        """With the client's own call, under our topic and key."""
+        backend.native.get_user(backend.user()).add_profile(text, "readmit", key)
+
+    def tamper(self, backend: Any, record: str, text: str) -> None:
+        backend.native.get_user(backend.user()).update_profile(record.split("/")[1], text, "readmit", "x")
