@@ -43,7 +43,7 @@ def test_signals_follow_from_who_is_there() -> None:
     ],
 )
 def test_settings_are_read_strictly(text: str) -> None:
-    with pytest.raises(RecordError, match="^settings: .*fields are signals, kinds"):
+    with pytest.raises(RecordError, match=r"^settings: .*fields are signals, kinds"):
         settings_from(text)
 
 

@@ -129,10 +129,8 @@ class Team:
             if missing:
                 raise ModelError(f"{name}: none is given, and {why}; give one, or leave that signal or setting out")
 
-    def signals(self, wanted: tuple[Signal, ...] | None = None) -> tuple[Signal, ...]:
-        """The default signals that this team can serve, or exactly those wanted."""
-        if wanted is not None:
-            return wanted
+    def signals(self) -> tuple[Signal, ...]:
+        """The default signals that this team can serve."""
         able = {
             Signal.IMPLIED_FACTS: self.implier is not None and self.embedder is not None,
             Signal.EMBEDDING: self.embedder is not None,
