@@ -35,7 +35,7 @@ def plain(shown: dict[str, str], schema: dict[str, Any] | None) -> str:
 
 def _value(schema: dict[str, Any], name: str, shown: dict[str, str]) -> Any:
     if "enum" in schema:
-        return "invalidates" if "invalidates" in schema["enum"] else schema["enum"][0]
+        return next((word for word in ("invalidates", "invalidate") if word in schema["enum"]), schema["enum"][0])
     kind = schema.get("type")
     if kind == "object":
         return {key: _value(inner, key, shown) for key, inner in schema["properties"].items()}
@@ -44,6 +44,9 @@ def _value(schema: dict[str, Any], name: str, shown: dict[str, str]) -> Any:
     if kind == "boolean":
         return True
     if kind == "integer":
+        listed = re.search(r"^(\d+)\. ", shown.get("older items", shown.get("filed items", "")), re.MULTILINE)
+        if name == "item" and listed is not None:
+            return int(listed[1])
         return 1 if name in ("observation", "number", "proposition", "pair") else 0
     if kind == "number":
         return 0.9
