@@ -232,20 +232,26 @@ async def ainvoke(graph: Any, given: Any, config: RunnableConfig, **options: Any
         return {INTERRUPT: list(stopped.interrupts)}
 
 
-def as_node(graph: Any, config: RunnableConfig) -> Callable[[Any], Any]:
+def as_node(graph: Any, config: RunnableConfig, *, give: Collection[str]) -> Callable[[Any], Any]:
     """A node of an outer graph that runs an agent's own graph, with its own thread and saver.
+
+    ``give`` names the keys of the outer state that the agent is handed. The outer state outlives its absence, so name
+    orders and counters, not what somebody knew.
 
     LangGraph lends an inner graph the outer one's saver, so the inner one runs in a context of its own. A return that
     is not admitted is the node's interrupt: the outer run pauses, and resuming it asks again. So is an interrupt of
     the inner graph, which gets the answer that the outer one is resumed with.
     """
+    if isinstance(give, str):
+        raise BackendError(f"give: write [{give!r}], a list of state keys")
 
     def node(state: Any) -> Any:
         held = Context().run(graph.get_state, config)
         if held.interrupts:
             result = {INTERRUPT: held.interrupts}
         else:
-            result = Context().run(graph.invoke, None if held.next else state, config)
+            given = None if held.next else {key: state[key] for key in give if key in state}
+            result = Context().run(graph.invoke, given, config)
         while INTERRUPT in result:
             answer = interrupt([one.value for one in result[INTERRUPT]])
             result = Context().run(graph.invoke, Command(resume=answer), config)

@@ -206,11 +206,11 @@ class TestEverySaver:
 def test_inside_another_graph_it_is_that_nodes_interrupt(trip: Trip) -> None:
     inner = planning(front(InMemorySaver(), trip))
     builder = StateGraph(State)
-    builder.add_node("planner", as_node(inner, thread()))
+    builder.add_node("planner", as_node(inner, thread(), give=["step"]))
     builder.add_edge(START, "planner")
     builder.add_edge("planner", END)
     outer = builder.compile(checkpointer=InMemorySaver())
-    asked = outer.invoke({"step": 0}, thread("team"))
+    asked = outer.invoke({"step": 0, "plan": "the outer state still tells of Sunmere"}, thread("team"))
     assert asked["__interrupt__"][0].value == [f"Shall I go on with: {STALE}"]
     trip.planner.depart()
     trip.owe_a_hotel()
@@ -223,7 +223,8 @@ def test_inside_another_graph_it_is_that_nodes_interrupt(trip: Trip) -> None:
     while "__interrupt__" in done:
         done = outer.invoke(Command(resume="yes"), thread("team"))
     assert FRESH in done["answer"]
-    assert "Sunmere" not in str(done)
+    assert "Sunmere" not in done["answer"], "neither its own thread nor the outer state told the planner"
+    assert "Sunmere" not in str(inner.get_state(thread()))
 
 
 def test_what_is_behind_cannot_be_reached(trip: Trip) -> None:
@@ -273,6 +274,7 @@ def test_the_asynchronous_face_does_the_same(
         ("saver", lambda trip: front(object(), trip)),  # type: ignore[arg-type]
         ("saver", lambda trip: front(front(InMemorySaver(), trip), trip)),
         ("keep", lambda trip: front(InMemorySaver(), trip, keep="step")),
+        ("give", lambda trip: as_node(planning(front(InMemorySaver(), trip)), thread(), give="step")),
     ],
 )
 def test_bad_configuration_is_told(trip: Trip, told: str, make: Any) -> None:
