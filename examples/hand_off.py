@@ -53,7 +53,8 @@ def main() -> None:
 
         # The editor supplies it. Meanwhile the report is corrected.
         allowed = desk.observe("The minister may be quoted.", by="editor", task=TASK)
-        desk.record("Quote the minister.", supports=["d_quote"], sources=[allowed], task=TASK)
+        quote = desk.record("Quote the minister.", supports=["d_quote"], sources=[allowed], task=TASK)
+        memory.form("The minister reads every quote before print.", sources=[quote], by="editor", verbatim=True)
         erratum = desk.observe("Erratum: 14 percent, not 41.", by="editor", task=TASK)
         desk.record("The share is 14 percent.", slot="figure", supports=["d_figure"], sources=[erratum], task=TASK)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -182,6 +183,11 @@ class TestOver:
 
 
 class TestConfiguration:
+    def test_a_missing_package_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "agentic_memory", None)
+        with pytest.raises(BackendError, match=r"pip install 'readmit\[amem\]'"):
+            AMem.open(tmp_path, "journey", embedder=Lexical())
+
     def test_another_embedder_is_told(self, opened: Callable[..., Memory]) -> None:
         import numpy as np
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from importlib.metadata import version
 
 import pytest
@@ -16,6 +18,7 @@ from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, PutOp, Sear
 from langgraph.types import Interrupt, StateSnapshot
 
 from readmit.backends.langgraph import ReturningSaver
+from tests.backends.contract import check_version
 
 pytestmark = pytest.mark.backends
 
@@ -42,6 +45,22 @@ WRITES = {"put", "put_writes", "delete_thread", "delete_for_runs", "copy_thread"
 
 def _tested() -> str:
     return f"langgraph {version('langgraph')}, langgraph-checkpoint {version('langgraph-checkpoint')}"
+
+
+def test_the_tested_releases_are_installed() -> None:
+    check_version("langgraph", least=(1, 2), below=(2,))
+    check_version("langgraph-checkpoint", least=(4, 3), below=(5,))
+
+
+def test_a_missing_package_is_named_with_the_command_that_installs_it() -> None:
+    without = "import sys; sys.modules['langgraph'] = None; import readmit.backends.langgraph"
+    failed = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
+    assert "BackendError: langgraph is not installed; run: pip install 'readmit[langgraph]'" in failed.stderr
+
+
+def test_importing_readmit_does_not_import_it() -> None:
+    lazily = "import sys, readmit, readmit.workspace.memory; sys.exit('langgraph' in sys.modules)"
+    subprocess.run([sys.executable, "-c", lazily], check=True)
 
 
 @pytest.mark.parametrize("kind", OPERATIONS, ids=lambda kind: kind.__name__)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -164,6 +165,11 @@ class TestRecords:
 
 
 class TestFaults:
+    def test_a_missing_package_is_named(self, journey: Journey, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "memobase", None)
+        with pytest.raises(BackendError, match=r"pip install 'readmit\[memobase\]'"):
+            Memobase.open("http://x", "journey", api_key="x", ledger=journey.team.log.sources, embedder=Lexical())
+
     def test_a_server_that_is_down_is_told(self, journey: Journey) -> None:
         with pytest.raises(BackendError, match=r"url: .*is the server running"):
             Memobase.open(
