@@ -18,6 +18,7 @@ from readmit.bench.acting import choose, respond
 from readmit.bench.judge_free import score_candidates, score_view
 from readmit.bench.judging import judge_memora, judge_stale
 from readmit.bench.methods import MODEL_FREE, admitted
+from readmit.bench.methods.backed import Backed
 from readmit.bench.methods.cupmem import CUPMem
 from readmit.bench.methods.extraction import Extracting
 from readmit.bench.methods.governed import Governed, Tuning
@@ -25,7 +26,7 @@ from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
 from readmit.bench.results import Result
 from readmit.bench.retrieval import checkpoint as checkpoint_of
 from readmit.bench.settings import ManBenchSettings, MemoraSettings, StaleSettings
-from readmit.bench.studies import GOVERNANCE, block_of, unit_of
+from readmit.bench.studies import BACKED, GOVERNANCE, block_of, unit_of
 from readmit.records.errors import ModelError, PendingAnswers, ReadmitError, UnknownError
 from readmit.records.verdicts import Answer
 
@@ -72,6 +73,9 @@ def method_named(name: str, benchmark: Benchmark, roles: Roles, settings: Settin
     """A method, holding the models that it asks."""
     if name in MODEL_FREE:
         return MODEL_FREE[name]
+    if name in BACKED:
+        store, _, half = name.partition("/")
+        return Backed(store, admits=half == "readmit", model=roles.extractor, embedder=roles.embedder)  # type: ignore[arg-type]
     if roles.extractor is None or roles.verifier is None or roles.embedder is None:
         raise ModelError(f"{name}: asks an extractor and a verifier; name them with --extractor and --verifier")
     if name == "CUPMem":

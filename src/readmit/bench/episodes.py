@@ -130,6 +130,8 @@ class View(Record, frozen=True, kw_only=True):
     blocked: bool = False
     excerpts: dict[str, str] = msgspec.field(default_factory=dict)
     """Rows of which only a part is handed over, with that part, verbatim."""
+    memories: tuple[str, ...] = ()
+    """Records of a memory store, in the store's own words."""
     left_out: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Rows that lost their standing, with every reason code."""
     missing: tuple[str, ...] = ()
@@ -139,7 +141,7 @@ class View(Record, frozen=True, kw_only=True):
     def text(self, checkpoint: Checkpoint) -> str:
         """The statements as the agent would read them, one a line."""
         texts = {row.id: row.text for row in checkpoint.rows} | self.excerpts
-        return "\n".join(texts[row] for row in self.rows)
+        return "\n".join((*(texts[row] for row in self.rows), *self.memories))
 
 
 class Episode(Record, frozen=True, kw_only=True):

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.bench.attempts import Attempt, Roles, Settings, at_scale, scored
-from readmit.bench.methods import MODEL_FREE, admitted
+from readmit.bench.attempts import Attempt, Roles, Settings, at_scale, method_named, scored
+from readmit.bench.methods import admitted
 from readmit.bench.results import ANSWERS, AnswerStore, Plan, Results, read_plan, read_results, start
 from readmit.bench.retrieval import checkpoints
-from readmit.bench.studies import MODEL_BASED, block_of, chosen_methods, planned_cases, study_named
+from readmit.bench.studies import BACKED, MODEL_BASED, block_of, chosen_methods, planned_cases, study_named
 from readmit.records.canonical import canonical, digest_of
 from readmit.records.errors import ModelError, RecordError
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from readmit.bench.episodes import Case
     from readmit.bench.studies import Cases, Study
+    from readmit.ports.models import Embedder
 
 LOGS = "logs"
 
@@ -84,7 +85,8 @@ def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None
         if models:
             waiting += _with_models(order, study, methods, found.cases, out, models=models, agents=agents, done=done)
         else:
-            _model_free(methods, found.cases, out, done=done, watch=watch)
+            roles = Roles(embedder=_embedder(order, methods))
+            _model_free(methods, found.cases, out, roles=roles, done=done, watch=watch)
     return _told(out, waiting)
 
 
@@ -133,7 +135,7 @@ def _plan(
         data={"data": str(order.data or "smoke"), **({"fillers": str(order.fillers)} if order.fillers else {})},
         methods=methods,
         models=dict(models),
-        embedder=order.embedder if any(name in MODEL_BASED for name in methods) else "",
+        embedder=order.embedder if {*MODEL_BASED, *BACKED}.intersection(methods) else "",
         notes=found.notes,
         cases=many,
         digest=digest_of(b"\n".join(canonical(case.episode) for case in cases)),
@@ -151,6 +153,7 @@ def _model_free(
     cases: Sequence[Case[Any]],
     out: Path,
     *,
+    roles: Roles,
     done: set[tuple[str, str, int | None]],
     watch: Callable[[int, int], None] | None,
 ) -> None:
@@ -159,12 +162,13 @@ def _model_free(
     finished = sum((name, case.episode.id, None) in done for name in methods for case in cases)
     open_cases = [case for case in cases if any((name, case.episode.id, None) not in done for name in methods)]
     made = checkpoints(case.episode for case in open_cases)
+    by_name = {name: method_named(name, cases[0].episode.benchmark, roles, settings) for name in methods}
     for case, (_, checkpoint) in zip(open_cases, made, strict=True):
         lines = []
         for name in methods:
             if (name, case.episode.id, None) in done:
                 continue
-            view = admitted(MODEL_FREE[name], checkpoint)
+            view = admitted(by_name[name], checkpoint)
             lines.append(scored(case, name, Attempt(view, checkpoint), Roles(), settings))
         results.append(lines)
         finished += len(lines)
@@ -184,7 +188,6 @@ def _with_models(
     done: set[tuple[str, str, int | None]],
 ) -> int:
     """Everything that is left, as inspect tasks; how many samples wait for answers."""
-    from readmit.models.embedders import open_embedder
     from readmit.models.extras import need
 
     need("inspect_ai", "bench")
@@ -193,9 +196,7 @@ def _with_models(
 
     store = AnswerStore(out / ANSWERS)
     settings = Settings() if agents is None else at_scale(Settings(), agents)
-    asking = any(name in MODEL_BASED for name in methods)
-    embedder = open_embedder(order.embedder) if asking else None
-    setting = Setting(models, embedder, settings, agents, store, Results(out), set(), order.max_tokens)
+    setting = Setting(models, _embedder(order, methods), settings, agents, store, Results(out), set(), order.max_tokens)
     tasks = []
     for name in methods:
         left = [
@@ -212,6 +213,14 @@ def _with_models(
         return len(setting.waiting)
     finally:
         store.close()
+
+
+def _embedder(order: Order, methods: Sequence[str]) -> Embedder | None:
+    """What proposes pairs, or what a store ranks with; nothing where no method needs it."""
+    from readmit.models.embedders import open_embedder
+
+    needing = {*MODEL_BASED, *BACKED} - {"ScopedMem/Static", "ScopedMem/readmit"}
+    return open_embedder(order.embedder) if needing.intersection(methods) else None
 
 
 def _told(out: Path, waiting: int) -> Status:

@@ -14,6 +14,7 @@ from readmit.bench.datasets.smoke import SMOKE, SMOKE_NOTE
 from readmit.bench.datasets.stale import PAIRS_FILE, STRATA, read_stale
 from readmit.bench.episodes import Case, Dataset
 from readmit.bench.methods import MODEL_FREE
+from readmit.bench.methods.backed import STORES
 from readmit.bench.methods.governed import ABLATIONS, READMIT, TRACE_PAPER
 from readmit.records.errors import RecordError
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 COMPARISON = ("Static", "Restore", "Reset", "MemStrata", "MemTX")
 MODEL_BASED = ("trace-paper", "readmit", *(one.name for one in ABLATIONS), "CUPMem")
-METHODS = (*MODEL_FREE, *MODEL_BASED)
+BACKED = tuple(f"{store}/{half}" for store in STORES for half in ("Static", "readmit"))
+METHODS = (*MODEL_FREE, *MODEL_BASED, *BACKED)
 GOVERNANCE = {one.name: one for one in (TRACE_PAPER, READMIT, *ABLATIONS)}
 SUBSET = 20
 
@@ -79,6 +81,14 @@ STUDIES = {
             (),
             ("trace-paper", *(one.name for one in ABLATIONS)),
         ),
+        Study(
+            "backends",
+            ("memora",),
+            "The same history in several memory stores, with and without admission, at 50 % departure.",
+            ("ScopedMem/Static", "ScopedMem/readmit"),
+            (),
+            fraction=0.5,
+        ),
     )
 }
 
@@ -131,6 +141,9 @@ def planned_cases(
     cases: list[AnyCase] = []
     for dataset in sets:
         notes += dataset.notes
+        if study.fraction is not None:
+            own = tuple(case for case in dataset.cases if case.labels.fraction == study.fraction)
+            dataset = Dataset(dataset.benchmark, own, dataset.notes)  # noqa: PLW2901  # the same data, narrowed
         cases += _taken(dataset, study, limit=limit, stratified=stratified, seed=seed)
     return Cases(tuple(cases), notes)
 

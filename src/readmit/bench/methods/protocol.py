@@ -45,8 +45,9 @@ def admitted(method: Method, checkpoint: Checkpoint) -> View:
     for name, part in view.excerpts.items():
         if name not in texts or not _within(part, texts[name]):
             raise RecordError(f"excerpts: {method.name} hands over {part[:80]!r}, which row {name!r} does not say")
-    if view.blocked and view.rows:
-        raise RecordError(f"blocked: {method.name} refused the return and yet handed over {len(view.rows)} rows")
+    handed = len(view.rows) + len(view.memories)
+    if view.blocked and handed:
+        raise RecordError(f"blocked: {method.name} refused the return and yet handed over {handed} rows")
     return view
 
 

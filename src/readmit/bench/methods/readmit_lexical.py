@@ -39,28 +39,32 @@ class ReadmitLexical:
 
     def view(self, checkpoint: Checkpoint) -> View:
         readings = [reading_of(row) for row in checkpoint.rows]
-        contests = tuple(contested(checkpoint))
-        duties = (Duty(checkpoint.tasks[0], ("answer",), ("answer",)),) if contests else ()
-        statements = [
-            Statement(
-                id=name,
-                row=one.row,
-                text=part,
-                slot=one.row.slot,
-                supports=("answer",) if duties else (),
-                depends_on=one.row.depends_on,
-            )
-            for one in readings
-            for name, part in one.named().items()
-        ]
-        endings = (*declared(checkpoint), *spoken(readings))
-        work = Work(statements=statements, endings=endings, contests=contests, duties=duties)
-        returned = come_back(checkpoint, work, policy_for(checkpoint))
+        returned = come_back(checkpoint, explicit_work(checkpoint, readings), policy_for(checkpoint))
         if not returned.admitted:
             return View(
                 method=self.name, rows=(), blocked=True, left_out=dict(returned.reasons), missing=returned.missing
             )
         return shown(self.name, checkpoint, returned, readings)
+
+
+def explicit_work(checkpoint: Checkpoint, readings: Sequence[Reading]) -> Work:
+    """The log of a history whose lifecycle is read off its rows and words alone."""
+    contests = tuple(contested(checkpoint))
+    duties = (Duty(checkpoint.tasks[0], ("answer",), ("answer",)),) if contests else ()
+    statements = [
+        Statement(
+            id=name,
+            row=one.row,
+            text=part,
+            slot=one.row.slot,
+            supports=("answer",) if duties else (),
+            depends_on=one.row.depends_on,
+        )
+        for one in readings
+        for name, part in one.named().items()
+    ]
+    endings = (*declared(checkpoint), *spoken(readings))
+    return Work(statements=statements, endings=endings, contests=contests, duties=duties)
 
 
 def shown(name: str, checkpoint: Checkpoint, returned: Returned, readings: Sequence[Reading]) -> View:

@@ -8,6 +8,7 @@ Everything after that is the library: gates, lifecycle, premises, disputes, cove
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
@@ -18,7 +19,7 @@ from readmit.records.reasons import Reason, State
 from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from readmit.bench.episodes import Checkpoint, Row
     from readmit.records.verdicts import Verdict
@@ -130,6 +131,15 @@ def policy_for(checkpoint: Checkpoint, *, selection: str = "greedy_then_exact") 
 
 def come_back(checkpoint: Checkpoint, work: Work, policy: Policy) -> Returned:
     """Play the history into a workspace in memory and let the agent return."""
+    with played(checkpoint, work, policy) as (_, agent, digests, ungrounded):
+        return _told(agent.come_back(purpose=checkpoint.task_version), digests, ungrounded)
+
+
+@contextmanager
+def played(
+    checkpoint: Checkpoint, work: Work, policy: Policy
+) -> Iterator[tuple[Workspace, Agent, dict[str, str], list[str]]]:
+    """The history in a workspace in memory, up to the moment of the return."""
     moment = [START]
     by_row: dict[str, list[Statement]] = {}
     written, ungrounded = grounded(work.statements)
@@ -153,8 +163,7 @@ def come_back(checkpoint: Checkpoint, work: Work, policy: Policy) -> Returned:
                     _write(workspace, row, texts, digests, by_row.get(row.id, ()))
             moment[0] = _time(checkpoint.now)
             _befall(workspace, work, digests, {one.id: place for place, one in enumerate(written)})
-        outcome = agent.come_back(purpose=checkpoint.task_version)
-        return _told(outcome, digests, ungrounded)
+        yield workspace, agent, digests, ungrounded
 
 
 def grounded(statements: Sequence[Statement]) -> tuple[list[Statement], list[str]]:
