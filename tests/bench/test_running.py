@@ -45,12 +45,13 @@ def test_a_second_run_adds_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cut", [2, 700, 20_000])
 def test_a_torn_line_is_written_again_and_nothing_else(tmp_path: Path, cut: int) -> None:
     run(Order(study="smoke"), tmp_path)
-    whole = sorted(msgspec.json.encode(result) for result in read_results(tmp_path))
+    whole = {result.key: (result.view, result.seen, result.manbench) for result in read_results(tmp_path)}
     data = (tmp_path / RESULTS).read_bytes()
     (tmp_path / RESULTS).write_bytes(data[:-cut])
     assert not status(tmp_path).complete
     run(Order(study="smoke"), tmp_path)
-    assert sorted(msgspec.json.encode(result) for result in read_results(tmp_path)) == whole
+    assert {result.key: (result.view, result.seen, result.manbench) for result in read_results(tmp_path)} == whole
+    assert len((tmp_path / RESULTS).read_bytes().splitlines()) == len(whole)
 
 
 def test_killed_and_resumed_it_ends_the_same(tmp_path: Path) -> None:
@@ -162,6 +163,20 @@ def test_a_substitute_haystack_is_told(tmp_path: Path) -> None:
     order = Order(study="stale", data=shared("stale"), fillers=shared("memora"), methods=("Reset",), limit=2)
     run(order, tmp_path)
     assert any("substitute haystack, not the official one" in note for note in read_plan(tmp_path).notes)
+
+
+def test_a_store_hands_over_less_of_what_ended_when_its_records_are_admitted(tmp_path: Path) -> None:
+    told = run(Order(study="backends", data=shared("memora"), limit=6), tmp_path)
+    assert (told.planned, told.failed) == (12, 0)
+    results = read_results(tmp_path)
+    assert {result.block for result in results} == {"50%"}
+
+    def handed(method: str) -> list[bool]:
+        return [kept for r in results if r.method == method and r.seen is not None for kept in r.seen.forgetting]
+
+    assert sum(handed("ScopedMem/readmit")) >= sum(handed("ScopedMem/Static"))
+    left_out = {reason for r in results if r.view is not None for why in r.view.left_out.values() for reason in why}
+    assert {"revoked", "superseded"} & left_out
 
 
 def test_failures_are_listed_and_counted(tmp_path: Path) -> None:

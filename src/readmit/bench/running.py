@@ -6,6 +6,7 @@ mechanism for providers, limits, logs and accounts. Either way the lines of ``re
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -168,8 +169,10 @@ def _model_free(
         for name in methods:
             if (name, case.episode.id, None) in done:
                 continue
+            started = time.monotonic()
             view = admitted(by_name[name], checkpoint)
-            lines.append(scored(case, name, Attempt(view, checkpoint), Roles(), settings))
+            milliseconds = round((time.monotonic() - started) * 1000)
+            lines.append(scored(case, name, Attempt(view, checkpoint, (), milliseconds), Roles(), settings))
         results.append(lines)
         finished += len(lines)
         if watch is not None:
