@@ -153,6 +153,24 @@ class TestInferred:
             other.close()
 
 
+@installed
+@pytest.mark.backends
+@pytest.mark.parametrize("few", [0, 500], ids=["sifted", "by id"])
+def test_a_set_is_ranked_alone_as_mem0_ranks_it(
+    journey: Journey, opened: Callable[..., Memory], monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr("readmit.backends.mem0_narrow._FEW", few)
+    memory = opened()
+    for number in range(30):
+        memory.form(f"heron number {number}", sources=[journey.items["valid"]], by="scout", verbatim=True)
+    ranked = memory.backend.search("heron number 7", limit=30)
+    among = {hit.id for hit in ranked[1::3]}
+    alone = memory.backend.search("heron number 7", limit=5, among=among)
+    assert [(hit.id, hit.score) for hit in alone] == [(hit.id, hit.score) for hit in ranked if hit.id in among][:5]
+    assert memory.backend.search("heron", limit=5, among={"00000000-0000-4000-8000-000000000000"}) == []
+    assert len(memory.backend.search("heron", limit=30)) == 30, "and the next search is as before"
+
+
 class Counting(Lexical):
     def __init__(self) -> None:
         self.texts: list[str] = []

@@ -34,7 +34,11 @@ CALLS = {
         ("collection_name",),
         {"scroll_filter": None, "limit": 1, "with_payload": True, "with_vectors": True},
     ),
-    f"{CLIENT}.query_points": (("collection_name",), {"query": [], "query_filter": None, "limit": 1}),
+    f"{CLIENT}.query_points": (
+        ("collection_name",),
+        {"query": [], "query_filter": None, "limit": 1, "with_payload": False},
+    ),
+    f"{CLIENT}.retrieve": (("collection_name",), {"ids": [], "with_payload": True}),
     f"{CLIENT}.get_collection": (("collection_name",), {}),
     f"{CLIENT}.close": ((), {}),
     "mem0.embeddings.base:EmbeddingBase.embed": (("text", "memory_action"), {}),

@@ -84,6 +84,12 @@ def test_a_word_that_all_records_share_still_finds_them(store: ScopedMem) -> Non
     assert {hit.id for hit in store.search("harbor", limit=5)} == records
 
 
+def test_in_a_large_store_a_word_of_every_record_is_read_only_if_nothing_else_is_asked(store: ScopedMem) -> None:
+    store.load([Stored(id=f"r{number}", text=f"harbor {number}") for number in range(1_000)])
+    assert [hit.id for hit in store.search("harbor 7", limit=5)] == ["r7"]
+    assert len(store.search("harbor", limit=5)) == 5
+
+
 def test_an_update_moves_a_record_in_the_index(store: ScopedMem) -> None:
     record = keep(store, "alpha beta")
     store.update(record, "gamma")

@@ -7,6 +7,7 @@ in the same process can always read its memory, so an agent that runs code of it
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NoReturn
@@ -16,7 +17,7 @@ import msgspec
 
 from readmit.backends.admission import Ground, admissible, unaltered
 from readmit.backends.binding import BoundBackend, bindings, union
-from readmit.ports.backend import TEAM, Entry, Hit
+from readmit.ports.backend import TEAM, Entry, Hit, Narrowing
 from readmit.records.errors import NotAllowedError, RecordError, UnknownError
 
 if TYPE_CHECKING:
@@ -79,10 +80,13 @@ def filtered_search(
     bound: BoundBackend, inside: Mapping[str, Entry], query: str, *, limit: int, reader: str, of: int
 ) -> tuple[Hit, ...]:
     """Ask the store for as many as will do, leave out what is out, and ask for more if that was too few."""
-    # As many more as there are records outside, and some to spare: mostly the first answer is enough.
-    wanted = limit + limit * max(0, of - len(inside)) // max(1, len(inside)) + 4
+    backend = bound.backend
+    wanted = limit + 4
+    if not (isinstance(backend, Narrowing) and backend.narrows(len(inside))):
+        # As many as it takes if what is out were spread evenly, and some to spare: a second round costs a whole search.
+        wanted = -(-(wanted + 2 * math.isqrt(limit)) * max(of, len(inside)) // len(inside))
     while True:
-        found = bound.backend.search(query, limit=wanted, reader=reader, among=inside.keys())
+        found = backend.search(query, limit=wanted, reader=reader, among=inside.keys())
         hits = [
             Hit(id=hit.id, text=hit.text, score=hit.score, bindings=entry.bindings)
             for hit in found

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 _SOURCE, _OWNER = "readmit_source", "readmit_owner"
 _EVERYTHING = 10_000_000
 _BATCH = 256
-# Embedded qdrant looks through the whole list for every point, so only a short one is worth handing over.
-_FEW = 256
 
 
 class _Native(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,11 +136,14 @@ class Mem0:
             found = self._memory.search(query, filters=filters, top_k=limit)["results"]
         return [Hit(id=str(one["id"]), text=one["memory"], score=float(one["score"])) for one in found]
 
+    def narrows(self, count: int) -> bool:
+        return count > 0 and type(self._memory.vector_store).__name__ == "Qdrant"
+
     @contextmanager
     def _narrowed(self, among: Collection[str] | None) -> Iterator[None]:
-        """Let qdrant rank a small set alone, instead of ranking everything and looking for it far down."""
+        """Let qdrant rank a set alone, instead of having mem0 score everything to look for it far down."""
         store = self._memory.vector_store
-        if among is None or not len(among) <= _FEW or type(store).__name__ != "Qdrant":
+        if among is None or not self.narrows(len(among)):
             yield
             return
         client = store.client

@@ -1,7 +1,7 @@
 """A qdrant client that ranks certain points alone.
 
-mem0 filters by metadata only, and a record's id is not metadata. qdrant itself can filter by id, so the condition is
-added where mem0's search passes through: scoring, thresholds and everything after stay mem0's.
+mem0 filters by metadata only, and a record's id is not metadata. So the narrowing happens where mem0's search passes
+through to qdrant: scoring, thresholds and everything after stay mem0's.
 """
 
 from __future__ import annotations
@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+# Embedded qdrant goes through a list of ids for every point. Up to about this length that is cheaper than looking into
+# the point's payload, which the ids then make unnecessary.
+_FEW = 500
+
 
 class NarrowedClient:
-    """Hands every call on, and adds the ids to queries of one collection."""
+    """Hands every call on, and keeps queries of one collection to certain points."""
 
     def __init__(self, client: Any, collection: str, among: Collection[str]) -> None:
         self._client = client
@@ -24,13 +28,34 @@ class NarrowedClient:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
-    def query_points(self, collection_name: str, *, query_filter: Any = None, **options: Any) -> Any:
+    def query_points(self, collection_name: str, *, limit: int, query_filter: Any = None, **options: Any) -> Any:
         """As qdrant's own; mem0 keeps its entities in another collection, which stays as it is."""
-        if collection_name == self._collection:
-            models = import_module("qdrant_client").models
-            # First, because it rules out most points at once.
-            must = [models.HasIdCondition(has_id=list(self._among)), *(query_filter.must or () if query_filter else ())]
-            query_filter = (
-                models.Filter(must=must) if query_filter is None else query_filter.model_copy(update={"must": must})
-            )
-        return self._client.query_points(collection_name=collection_name, query_filter=query_filter, **options)
+        options |= {"collection_name": collection_name, "query_filter": query_filter}
+        if collection_name != self._collection:
+            return self._client.query_points(limit=limit, **options)
+        if len(self._among) <= _FEW:
+            return self._client.query_points(limit=limit, **options | {"query_filter": self._by_id(query_filter)})
+        return self._sifted(limit, options)
+
+    def _by_id(self, query_filter: Any) -> Any:
+        models = import_module("qdrant_client").models
+        # First, because it rules out most points at once.
+        must = [models.HasIdCondition(has_id=list(self._among)), *(query_filter.must or () if query_filter else ())]
+        return models.Filter(must=must) if query_filter is None else query_filter.model_copy(update={"must": must})
+
+    def _sifted(self, limit: int, options: dict[str, Any]) -> Any:
+        """Rank without payloads until enough are among them, and read the payloads of those alone."""
+        total = self._client.get_collection(self._collection).points_count or 0
+        wanted = -(-limit * max(total, len(self._among)) // len(self._among))
+        # mem0 asks for four times what it hands on, so somewhat fewer will do, and a second round costs a whole search.
+        enough = limit - limit // 4
+        while True:
+            found = self._client.query_points(limit=wanted, with_payload=False, **options)
+            inside = [point for point in found.points if str(point.id) in self._among][:limit]
+            if len(inside) >= enough or len(found.points) < wanted:
+                break
+            wanted *= 4
+        read = self._client.retrieve(self._collection, ids=[point.id for point in inside], with_payload=True)
+        payloads = {point.id: point.payload for point in read}
+        points = [point.model_copy(update={"payload": payloads[point.id]}) for point in inside if point.id in payloads]
+        return found.model_copy(update={"points": points})

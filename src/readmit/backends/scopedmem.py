@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 _K1, _B = 1.2, 0.75
 # Reciprocal rank fusion: how fast a rank loses weight.
 _FUSION = 60
-# A word in more records than this share says almost nothing, and reading where it stands is most of a search's cost.
-_COMMON = 0.5
+# In a large store, a word in more records than this share says almost nothing, and reading where it stands would be
+# most of a search's cost.
+_COMMON, _LARGE = 0.5, 1_000
 # Up to this many records are looked up one by one; of more, it is cheaper to skip those that are not wanted.
 _FEW = 1_000
 _WORD = re.compile(r"\w+")
@@ -104,13 +105,17 @@ class ScopedMem:
                 break
         return hits[:limit]
 
+    def narrows(self, count: int) -> bool:  # noqa: ARG002 - any number of them
+        return True
+
     def _by_words(self, query: str, reader: str | None, usable: set[int] | None) -> dict[int, float]:
         totals = self._memories.totals(self._store)
         if not totals.records:
             return {}
         mean = totals.length / totals.records
         counts = {word: self._memories.frequency(self._store, word) for word in set(_words(query))}
-        telling = [word for word, count in counts.items() if 0 < count <= totals.records * _COMMON]
+        common = totals.records * _COMMON if totals.records >= _LARGE else totals.records
+        telling = [word for word, count in counts.items() if 0 < count <= common]
         scores: dict[int, float] = {}
         for word in telling or [word for word, count in counts.items() if count]:
             weight = math.log(1 + (totals.records - counts[word] + 0.5) / (counts[word] + 0.5))

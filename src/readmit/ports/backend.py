@@ -9,7 +9,7 @@ it and because whoever can write to a store could forge it there.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -106,7 +106,7 @@ class MemoryBackend(Protocol):
         """The store's own ranking, best first; fewer than ``limit`` only if there are no more.
 
         ``reader`` leaves out other principals' private records. ``among`` lists the only records that the caller can
-        use: a store that can rank those alone should, any other ignores it and is asked for more.
+        use: a store that can rank those alone says so (``Narrowing``), any other ignores it and is asked for more.
         """
         ...
 
@@ -132,6 +132,15 @@ class MemoryBackend(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections. Closing twice is harmless."""
+        ...
+
+
+@runtime_checkable
+class Narrowing(Protocol):
+    """A store that can rank a given set of records alone. Others are asked for more than is wanted."""
+
+    def narrows(self, count: int) -> bool:
+        """Whether ``search`` heeds an ``among`` of this many records."""
         ...
 
 
