@@ -206,8 +206,10 @@ class TeamSimulator:
         return codes
 
     def reaches(self, item: Statement, who: Who) -> bool:
-        """In scope, or later news about a slot of which an earlier statement is in scope."""
+        """In scope, or the frontier of what is, or later news about a slot of which an earlier statement is in scope."""
         if self.in_scope(item, who):
+            return True
+        if item.kind == "frontier" and self.reaches(self.items[item.obligation], who):
             return True
         return item.slot is not None and any(
             other.epoch < item.epoch and self.in_scope(other, who)
@@ -242,7 +244,7 @@ class TeamSimulator:
     def standing(self, name: str, who: Who, purpose: str | None, known: list[str]) -> list[Against]:
         """What stands against an item's currency once overseers had their say."""
         item = self.items[name]
-        against = [*self.by_clock(item), *self.by_events(item), *self.by_replacement(item, who, known)]
+        against = [*self.by_clock(item), *self.by_events(item, who), *self.by_replacement(item, who, known)]
         against += self.by_verdicts(item, who, purpose, known)
         for premise in item.depends_on:
             fallen = self.standing(premise, who, purpose, known) + self.flaws(self.items[premise])
@@ -259,7 +261,7 @@ class TeamSimulator:
             against.append(Against("not_yet_valid"))
         return against
 
-    def by_events(self, item: Statement) -> list[Against]:
+    def by_events(self, item: Statement, who: Who) -> list[Against]:
         against = []
         codes = {"supersede": "superseded", "revoke": "revoked", "settle": "settled"}
         for mark in self.marks:
@@ -271,7 +273,7 @@ class TeamSimulator:
                 against.append(Against("expired", mark.epoch))
             if mark.kind == "dispute":
                 endings = [one for one in self.marks if one.kind == "resolve" and one.data["of"] == mark.data["id"]]
-                if not endings or not endings[-1].holds(self.now):
+                if not endings or not endings[-1].holds(self.now) or endings[-1].by == who.principal:
                     against.append(Against("disputed", mark.epoch))
                 elif item.id not in endings[-1].data["keep"]:
                     against.append(Against("dispute_lost", endings[-1].epoch))

@@ -135,17 +135,11 @@ def expose(
     from readmit.cli.output import emit, shown
     from readmit.records.canonical import canonical
     from readmit.records.errors import ExposureError
-    from readmit.workspace import exposing
 
     with invocation.open() as workspace:
         try:
             identity = workspace.agent(principal, role=role, task=task).identity
-            bundle = exposing.expose(
-                workspace.log,
-                return_id,
-                lambda: exposing.Asker(identity, instance, workspace.policy, workspace.now()),
-                workspace.signer,
-            )
+            bundle = workspace.expose(return_id, identity=identity, instance=instance)
         except ExposureError as error:
             if invocation.json:
                 emit({"return": return_id, "exposed": False, "reasons": list(error.reasons)})

@@ -35,7 +35,12 @@ def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: 
         replaced.setdefault(name, []).append(cause)
 
     known = {held.item.id: held for held in everything}
-    resolutions = {**hidden.resolutions, **state.resolutions}
+    resolutions = {
+        name: event
+        for name, event in {**hidden.resolutions, **state.resolutions}.items()
+        # Nobody settles a dispute for their own return.
+        if event.by != snapshot.identity.principal
+    }
     critical = implicit.critical_dependencies(snapshot)
     against: dict[str, tuple[Cause, ...]] = {}
     overruled: dict[str, tuple[Cause, ...]] = {}

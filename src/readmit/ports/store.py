@@ -101,6 +101,10 @@ class Log(Protocol):
     def atomic(self) -> AbstractContextManager[None]:
         """All or nothing, durable when the outermost ends."""
 
+    @property
+    def pending(self) -> bool:
+        """Whether a transaction is open, so that nothing of it is durable yet."""
+
     def reading(self) -> AbstractContextManager[None]:
         """Several reads of one consistent state."""
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, dataclass_transform
 
 import msgspec
 
 from readmit.records.errors import RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Printable ASCII without spaces: safe in a terminal, a page, a file name list and a signed statement.
 _ID = r"^[!-~]{1,128}$(?!\n)"
@@ -59,6 +62,13 @@ def require_name(field: str, value: str) -> str:
     if not 1 <= len(value) <= LONGEST_NAME:
         raise RecordError(f"{field}: {value!r} is not a name; use 1 to {LONGEST_NAME} characters")
     return value
+
+
+def listed(field: str, values: Iterable[Any]) -> tuple[Any, ...]:
+    """The values as a tuple. A text is a sequence of letters to Python, and never what is meant."""
+    if isinstance(values, str):
+        raise RecordError(f"{field}: give a list, as in [{values!r}]")
+    return tuple(values)
 
 
 def require_share(field: str, value: Decimal) -> None:

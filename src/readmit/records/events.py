@@ -215,6 +215,7 @@ INVALIDATING = frozenset(
         EventKind.REBASE,
         EventKind.SETTLE,
         EventKind.DISPUTE,
+        EventKind.RESOLVE,
     }
 )
 

@@ -10,6 +10,9 @@ import msgspec
 from readmit.records.base import Count, Name, Ratio, Record, require_share
 from readmit.records.items import Kind
 
+OWNER = "owner"
+"""The name under which whoever opens the file acts: starts it, governs it, changes its keys."""
+
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
 # A century: a moment that far from now is still a date.
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=3_155_760_000)]

@@ -38,6 +38,11 @@ class Connection:
         except sqlite3.Error as error:
             raise StoreError(f"cannot open {self.path}: {error}") from error
 
+    @property
+    def pending(self) -> bool:
+        """Whether a transaction is open, so that nothing of it is durable yet."""
+        return self._depth > 0
+
     def atomic(self) -> Transaction:
         """All or nothing. A nested call is undone alone; nothing is durable before the outermost commits."""
         return Transaction(self)

@@ -15,7 +15,7 @@ from readmit.records.decisions import Returned
 from readmit.records.errors import ConflictError, StoreError, UnknownError
 from readmit.records.events import DECODERS, INVALIDATING, Checkpoint, Draft, Event, EventKind, Rebase
 from readmit.records.evidence import Evidence, Experience
-from readmit.records.items import Item, decode_item
+from readmit.records.items import Frontier, Item, decode_item
 from readmit.records.snapshot import Sighting
 from readmit.store.audit import AuditTrail
 from readmit.store.connection import Connection
@@ -81,6 +81,10 @@ class SqliteLog:
     def atomic(self) -> AbstractContextManager[None]:
         return self.connection.atomic()
 
+    @property
+    def pending(self) -> bool:
+        return self.connection.pending
+
     def reading(self) -> AbstractContextManager[None]:
         return self.connection.reading()
 
@@ -141,8 +145,9 @@ class SqliteLog:
             ).fetchone()
         if row is None:
             return None
-        stored = self._sql.execute("SELECT kind, digest FROM event WHERE pos = ?", (self._base + row[0],)).fetchone()
-        if stored != (draft.kind, draft.digest):
+        query = "SELECT kind, digest, by FROM event WHERE pos = ?"
+        stored = self._sql.execute(query, (self._base + row[0],)).fetchone()
+        if stored != (draft.kind, draft.digest, draft.by):
             raise ConflictError(f"id {draft.id!r} is already used for a different {stored[0]}; choose another id")
         return int(row[0])
 
@@ -185,6 +190,9 @@ class SqliteLog:
     def _extend(self, epoch: int, item: Item) -> set[Row]:
         """A new statement about a slot also reaches whoever could see an earlier one: theirs may be outdated by it."""
         rows = set(rows_of(item.scope))
+        if isinstance(item, Frontier):
+            # Whoever sees the obligation must learn that its frontier moved.
+            rows |= self._reach_of(item.obligation)
         if item.slot is None:
             return rows
         task = item.scope.task or ANY

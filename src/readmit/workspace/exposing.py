@@ -62,6 +62,8 @@ class Asker(msgspec.Struct, frozen=True):
     instance: str
     policy: Policy
     now: Time
+    handed_over: int = 0
+    """How far the log had come when something was last handed over."""
 
 
 def expose(log: Log, return_id: str, ask: Callable[[], Asker], signer: Callable[[], Signer]) -> Bundle:
@@ -125,7 +127,8 @@ def _judge(
         identity=asker.identity,
         instance=asker.instance,
         now=asker.now,
-        head=log.head,
+        # What lies behind the last exposure was restored from before it.
+        head=log.head if log.head >= asker.handed_over else 0,
         consumed=log.named(f"expose:{return_id}") is not None,
         newest_return="" if latest is None else latest.id.removeprefix("return:"),
         eligible={name: entry.digest for name, entry in examined.gated.eligible.items()},

@@ -5,10 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from readmit.records.canonical import digest_of
 from readmit.records.errors import SealError
 from readmit.records.events import EventKind, KeyChange, draft
+from readmit.records.policy import OWNER
 from readmit.seal.keys import FileRing, KeyRing, MemoryRing
 from readmit.seal.trust import current, revoke, rotation, trust, trusted
+from readmit.seal.watermark import FileWatermark, MemoryWatermark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
     from readmit.records.events import Event
+    from readmit.seal.watermark import Watermark
 
 OVERLAP = timedelta(days=1)
 """How long views signed by a rotated key may still be exposed."""
@@ -30,13 +34,17 @@ class Keys:
         self._log = log
         self._directory = None if database is None else FileRing.beside(database)
         self._memory = MemoryRing()
+        self.handed_over: Watermark = MemoryWatermark()
+        """How far the log had come when something was last handed over: a restored backup is behind it."""
+        if self._directory is not None:
+            self.handed_over = FileWatermark(self._directory / f"{digest_of(log.workspace.encode())[:16]}.mark")
 
     def ensure(self, now: datetime) -> None:
         """Give a new workspace its first key. An existing one whose keys are gone is left as it is: it cannot sign."""
         with self._log.atomic():
             if self._log.latest(EventKind.KEY) is None:
                 signer = self._ring(create=True).generate()
-                self._append([trust(signer.public, reason="first key")], now, by="owner")
+                self._append([trust(signer.public, reason="first key")], now, by=OWNER)
 
     def signer(self) -> Signer:
         """The newest key that is trusted without an end and held here."""

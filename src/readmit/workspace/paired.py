@@ -18,6 +18,7 @@ import msgspec
 from readmit.backends.admission import Ground, Standing
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Obligation
+from readmit.records.policy import OWNER
 from readmit.workspace.memory import Memory
 from readmit.workspace.scenario_play import Clock, Player
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
@@ -107,7 +108,7 @@ class _Comparison:
                 Workspace.open(folder / "team.db", name=scenario.workspace or DEFAULT_NAME, clock=clock)
             )
             if scenario.policy is not None:
-                team.govern(scenario.policy, by="owner")
+                team.govern(scenario.policy, by=OWNER)
             memory = Memory(team, opener(team, folder / "native"))
             stack.callback(memory.close)
             player, known = Player(team, clock), 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.records.errors import UnknownError
-from readmit.workspace.exposing import Asker, Bundle, expose
 from readmit.workspace.history import explain
 
 if TYPE_CHECKING:
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
 
     from readmit.records.decisions import Decision, Disposition, Request, ReturnView
     from readmit.records.reasons import Reason
+    from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation
     from readmit.workspace.workspace import Workspace
 
@@ -63,16 +63,15 @@ class Return:
     def view(self) -> ReturnView | None:
         return self.decision.view
 
-    def expose(self) -> Bundle:
-        """Recheck the view at this moment and hand it over, once."""
+    def expose(self, *, within_batch: bool = False) -> Bundle:
+        """Recheck the view at this moment and hand it over, once.
+
+        ``within_batch`` is for a caller that keeps the bundle to itself until its batch is committed.
+        """
         if self.decision.view is None:
             raise UnknownError(f"the return was {self.kind}: there is no view to expose; missing: {self.missing}")
-        workspace = self._workspace
-        return expose(
-            workspace.log,
-            self.id,
-            lambda: Asker(self.request.identity, self.request.instance, workspace.policy, workspace.now()),
-            workspace.signer,
+        return self._workspace.expose(
+            self.id, identity=self.request.identity, instance=self.request.instance, within_batch=within_batch
         )
 
     def explain(self, item: str) -> Explanation:

@@ -15,6 +15,7 @@ import msgspec
 from readmit.records.base import utc
 from readmit.records.errors import ConflictError, ExposureError, ReadmitError, ScenarioError
 from readmit.records.items import Item, Receipt
+from readmit.records.policy import OWNER
 from readmit.records.verdicts import Pair, Verdict
 from readmit.store.names import names
 from readmit.workspace import scenario_steps as steps
@@ -123,7 +124,7 @@ def _perform(
 ) -> tuple[PlayedReturn, ...]:
     with workspace.batch():
         if scenario.policy is not None and scenario.policy != workspace.policy:
-            workspace.govern(scenario.policy, by="owner")
+            workspace.govern(scenario.policy, by=OWNER)
         player = Player(workspace, clock)
         for number, step in enumerate(scenario.steps):
             player.play(step, f"$.steps[{number}]", number)
@@ -184,8 +185,9 @@ class Player:
         return ""
 
     def _expose(self, returned: PlayedReturn) -> None:
+        # Within the batch that a play is; its bundles leave it only once that is committed.
         try:
-            returned.bundle = returned.outcome.expose()
+            returned.bundle = returned.outcome.expose(within_batch=True)
         except ExposureError as error:
             returned.refused = error.reasons
 

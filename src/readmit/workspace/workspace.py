@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from readmit.records.base import require_name, utc
+from readmit.records.base import listed, require_name, utc
 from readmit.records.canonical import convert, digest
-from readmit.records.errors import RecordError
+from readmit.records.errors import QuarantineError, RecordError
 from readmit.records.events import (
     Close,
     Dispute,
@@ -28,11 +28,12 @@ from readmit.records.events import (
 from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Interval, Receipt, Scope
-from readmit.records.policy import Policy
+from readmit.records.policy import OWNER, Policy
 from readmit.records.verdicts import Pair, Verdict
 from readmit.store.sqlite import SqliteLog
 from readmit.workspace import history
 from readmit.workspace.agent import Agent
+from readmit.workspace.exposing import Asker, expose
 from readmit.workspace.keeping import Keys
 from readmit.workspace.writing import check, disputed
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
     from readmit.records.decisions import Decision, Disposition
+    from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation, Replay
 
 MEMORY = ":memory:"
@@ -76,7 +78,7 @@ class Workspace:
             workspace = cls(log, Keys(log, None if str(path) == MEMORY else path), clock)
             workspace.keys.ensure(workspace.now())
             if policy is not None and policy != workspace.policy:
-                workspace.govern(policy, by="owner")
+                workspace.govern(policy, by=OWNER)
         except BaseException:
             log.close()
             raise
@@ -184,7 +186,12 @@ class Workspace:
         **fields: Any,
     ) -> str:
         """Open an obligation: what the role must be able to do, and the dependencies that takes."""
-        content = {"kind": "obligation", "text": text, "required": tuple(required), "critical": tuple(critical)}
+        content = {
+            "kind": "obligation",
+            "text": text,
+            "required": listed("required", required),
+            "critical": listed("critical", critical),
+        }
         return self._item(EventKind.OPEN, content, sources=sources, by=by, name=id, fields=fields)
 
     def progress(
@@ -214,9 +221,10 @@ class Workspace:
         author = by or (self.log.evidence(sources[0]).by if sources else None)
         if author is None:
             raise RecordError("by: say who records this, or name a source whose observer does")
-        supports, premises = tuple(fields.pop("supports", ())), tuple(fields.pop("depends_on", ()))
+        supports = listed("supports", fields.pop("supports", ()))
+        premises = listed("depends_on", fields.pop("depends_on", ()))
         receipts = tuple(fields.pop("receipts", ())) + tuple(
-            Receipt(evidence=one, binds=("item", *premises, *supports)) for one in sources
+            Receipt(evidence=one, binds=("item", *premises, *supports)) for one in listed("sources", sources)
         )
         scope = self._scope(
             fields.pop("task", None),
@@ -229,7 +237,7 @@ class Workspace:
             start=None if start is None else utc(start, field="valid_from"),
             end=None if end is None else utc(end, field="valid_until"),
         )
-        fields |= {name: tuple(fields[name]) for name in ("purposes", "tasks") if name in fields}
+        fields |= {name: listed(name, fields[name]) for name in ("purposes", "tasks") if name in fields}
         content |= {
             "by": author, "scope": scope, "valid": valid, "depends_on": premises, "supports": supports,
             "receipts": receipts, **fields,
@@ -302,6 +310,20 @@ class Workspace:
         """Put a policy in force from here on."""
         return self.append(EventKind.GOVERN, policy, by=by, **event)
 
+    # What is handed over.
+
+    def expose(self, return_id: str, *, identity: Identity, instance: str, within_batch: bool = False) -> Bundle:
+        """Check a view again at this moment and hand it over, once, to the workload it was issued to."""
+        if self.log.pending and not within_batch:
+            raise QuarantineError("nothing is handed over before it is committed: expose after the batch")
+
+        def ask() -> Asker:
+            return Asker(identity, instance, self.policy, self.now(), self.keys.handed_over.read())
+
+        bundle = expose(self.log, return_id, ask, self.signer)
+        self.keys.handed_over.raise_to(self.log.head)
+        return bundle
+
     # Looking back.
 
     def explain(self, return_id: str, item: str) -> Explanation:
@@ -348,7 +370,7 @@ class Workspace:
         return Scope(
             workspace=self.name,
             task=task,
-            roles=tuple(roles),
-            principals=tuple(principals),
+            roles=listed("roles", roles),
+            principals=listed("principals", principals),
             visibility="private" if private else "team",
         )

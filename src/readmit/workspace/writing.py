@@ -24,6 +24,7 @@ from readmit.records.events import (
 )
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Item, Obligation
+from readmit.records.policy import OWNER
 from readmit.records.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -86,13 +87,13 @@ def _check_author(log: Log, draft: Draft) -> None:
 def _check_writer(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -> None:
     if draft.kind is EventKind.OVERRULE and draft.by not in policy().overseers:
         raise NotAllowedError(f"{draft.by!r} may not overrule: add it to the policy's overseers")
-    if draft.kind is not EventKind.RESOLVE and draft.kind not in INVALIDATING:
+    if draft.kind is EventKind.GOVERN and draft.by != OWNER and draft.by not in policy().overseers:
+        raise NotAllowedError(f"{draft.by!r} may not govern: act as {OWNER!r}, or add it to the policy's overseers")
+    if draft.kind not in INVALIDATING:
         return
     rules = policy()
     if rules.writers and draft.by not in rules.writers:
         raise NotAllowedError(f"{draft.by!r} may not {draft.kind} here: add it to the policy's writers")
-    if draft.kind not in INVALIDATING:
-        return
     since = now - timedelta(seconds=rules.invalidation_window_seconds)
     if log.invalidations(draft.by, since=since) >= rules.invalidations_per_writer:
         raise RateError(

@@ -1,0 +1,78 @@
+"""How far the log had come when something was last handed over, kept beside the database, not in it.
+
+A database restored from a backup forgets that a view was consumed. The mark does not: it lies with the keys,
+which a backup of the database does not hold, and only ever rises.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from typing import TYPE_CHECKING, Protocol
+
+from readmit.records.errors import SealError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE_MODE = 0o600
+DIGITS = 20
+
+
+class Watermark(Protocol):
+    """An epoch that only rises."""
+
+    def read(self) -> int:
+        """The highest epoch at which anything was handed over."""
+
+    def raise_to(self, epoch: int) -> None:
+        """Remember a higher one."""
+
+
+class MemoryWatermark:
+    """For a workspace that ends with its process."""
+
+    def __init__(self) -> None:
+        self._epoch = 0
+
+    def read(self) -> int:
+        return self._epoch
+
+    def raise_to(self, epoch: int) -> None:
+        self._epoch = max(self._epoch, epoch)
+
+
+class FileWatermark:
+    """One small file, locked while it is read or raised, flushed before anybody is told."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> int:
+        return self._with_lock(0)
+
+    def raise_to(self, epoch: int) -> None:
+        self._with_lock(epoch)
+
+    def _with_lock(self, epoch: int) -> int:
+        try:
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
+        except OSError as error:
+            raise SealError(f"{self.path}: cannot keep track of what was handed over: {error.strerror}") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            known = self._parse(os.read(file, DIGITS + 1))
+            if epoch > known:
+                # The number has one width: a crash in between leaves the old digits or the new ones, never fewer.
+                os.pwrite(file, f"{epoch:0{DIGITS}d}".encode("ascii"), 0)
+                os.fsync(file)
+            return max(known, epoch)
+        finally:
+            os.close(file)
+
+    def _parse(self, data: bytes) -> int:
+        if not data:
+            return 0
+        if len(data) != DIGITS or not data.isdigit():
+            raise SealError(f"{self.path} is damaged; remove it if the database was not restored from a backup")
+        return int(data)

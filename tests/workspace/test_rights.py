@@ -1,0 +1,69 @@
+"""Who may do what, and what nobody may do for their own return."""
+
+from __future__ import annotations
+
+import pytest
+
+from readmit import Policy, Reason, Workspace
+from readmit.records.errors import ConflictError, NotAllowedError, QuarantineError, RecordError
+
+
+@pytest.fixture
+def team() -> Workspace:
+    team = Workspace.open(policy=Policy(overseers=("lead",)))
+    seen = team.observe("It was seen.", by="A2")
+    team.oblige("Do it", id="o", required=["d"], sources=[seen])
+    team.record("It is so", id="m", supports=["d"], sources=[seen])
+    return team
+
+
+def test_only_the_owner_and_overseers_govern(team: Workspace) -> None:
+    stricter = Policy(overseers=("lead",), max_items=4)
+    with pytest.raises(NotAllowedError, match="overseers"):
+        team.govern(stricter, by="A2")
+    assert team.policy.max_items == 16
+    team.govern(stricter, by="lead")
+    assert team.policy.max_items == 4
+
+
+def test_nobody_settles_a_dispute_for_their_own_return(team: Workspace) -> None:
+    planner = team.agent("A1", role="planner", task="t")
+    planner.depart()
+    team.dispute(["m"], by="A3", id="d1")
+    team.resolve("d1", keep=["m"], by="A1")
+    assert Reason.DISPUTED in planner.come_back().explain("m").disposition.reasons
+    team.resolve("d1", keep=["m"], by="A2")
+    assert planner.come_back().admitted
+
+
+def test_a_frontier_of_narrower_scope_still_replaces_the_old_one_for_everybody(team: Workspace) -> None:
+    told = team.observe("It moved on.", by="A2")
+    team.progress("All open", id="f0", obligation="o", sources=[told])
+    planner = team.agent("A1", role="planner", task="t")
+    planner.depart()
+    team.progress("Half done", id="f1", obligation="o", sources=[told], roles=["auditor"])
+    decision = planner.come_back()
+    states = {one.item: one.reasons for one in decision.dispositions}
+    assert states["f0"] == (Reason.FRONTIER_MOVED,)
+    assert states["f1"] == (Reason.ROLE_OUT_OF_SCOPE,)
+
+
+def test_the_same_event_by_somebody_else_is_a_conflict(team: Workspace) -> None:
+    team.revoke("m", by="A2", id="r1")
+    with pytest.raises(ConflictError, match="r1"):
+        team.revoke("m", by="A3", id="r1")
+
+
+@pytest.mark.parametrize("field", ["roles", "principals", "supports", "depends_on", "purposes", "tasks"])
+def test_a_text_where_a_list_belongs_is_refused(team: Workspace, field: str) -> None:
+    with pytest.raises(RecordError, match=f"{field}: give a list"):
+        team.record("Anything", by="A1", **{field: "planner"})
+
+
+def test_nothing_is_handed_over_within_a_batch(team: Workspace) -> None:
+    planner = team.agent("A1", role="planner", task="t")
+    planner.depart()
+    decision = planner.come_back()
+    with team.batch(), pytest.raises(QuarantineError, match="after the batch"):
+        decision.expose()
+    assert decision.expose().items
