@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
@@ -41,6 +42,7 @@ _OURS = "readmit"
 _NOTES: Namespace = ("notes",)
 _LONGEST = 512
 _PAGE = 1_000
+_BATCH = 256
 
 
 class Place(NamedTuple):
@@ -49,6 +51,13 @@ class Place(NamedTuple):
     owner: str
     namespace: Namespace
     key: str
+
+
+class Found(NamedTuple):
+    """An item that a store found, and the record it is."""
+
+    item: SearchItem
+    record: Stored
 
 
 class LangGraphMemory:
@@ -145,7 +154,7 @@ class LangGraphMemory:
             self._history.write(self.name, [NewMemory(record.id, place.owner, text, "", self._now(), {})])
         return record
 
-    def searching(self, owner: str | None, op: SearchOp, keep: Callable[[Stored], bool]) -> Steps[list[SearchItem]]:
+    def searching(self, owner: str | None, op: SearchOp, keep: Callable[[Stored], bool]) -> Steps[list[Found]]:
         """The first ``offset + limit`` items of an owner that are to be kept, in the store's order."""
         prefix = self._private if owner is None else self.below(owner, op.namespace_prefix)
         if prefix is None:
@@ -154,15 +163,11 @@ class LangGraphMemory:
         wanted = needed + 4
         while True:
             asked = op._replace(namespace_prefix=prefix, offset=0, limit=wanted, refresh_ttl=False)
-            (found,) = yield [asked]
-            items: list[SearchItem] = found  # type: ignore[assignment]  # what a search answers
-            kept = [
-                one
-                for one in items
-                if tuple(one.namespace)[: len(prefix)] == prefix
-                and (mine := self.stored(one)) is not None
-                and keep(mine)
-            ]
+            (answer,) = yield [asked]
+            items: list[SearchItem] = answer  # type: ignore[assignment]  # what a search answers
+            within = (one for one in items if tuple(one.namespace)[: len(prefix)] == prefix)
+            records = ((one, self.stored(one)) for one in within)
+            kept = [Found(one, record) for one, record in records if record is not None and keep(record)]
             if len(kept) >= needed or len(items) < wanted:
                 return kept[:needed]
             wanted *= 4
@@ -189,15 +194,13 @@ class LangGraphMemory:
             raise RecordError(f"limit: {limit} must be at least 1")
         op = SearchOp((), None, limit, 0, query)
         steps = [self.searching(owner, op, lambda _: True) for owner in (TEAM, reader)]
-        found = merged(item for one in steps for item in drive(one, self.store))[:limit]
-        scores = [one.score for one in found if one.score is not None]
+        found = merged(one for part in steps for one in drive(part, self.store))[:limit]
+        scores = [one.item.score for one in found if one.item.score is not None]
         # What the store did not rank comes after what it did.
         unranked = min(0.0, *scores) if scores else 0.0
-        records = ((self.stored(one), one.score) for one in found)
         return [
-            Hit(id=one.id, text=one.text, score=unranked if score is None else score)
-            for one, score in records
-            if one is not None
+            Hit(id=record.id, text=record.text, score=unranked if item.score is None else item.score)
+            for item, record in found
         ]
 
     def records(self) -> Iterator[Stored]:
@@ -221,14 +224,32 @@ class LangGraphMemory:
                 at += _PAGE
 
     def load(self, records: Sequence[Stored]) -> list[str]:
-        """Records keep their ids."""
+        """Records keep their ids; one from another kind of store becomes a note with that id as its key."""
+        loaded: list[str] = []
+        ops: dict[str, PutOp] = {}
+        versions: list[NewMemory] = []
         for record in records:
             value = json.loads(record.native) if record.native else {"text": record.text}
             # An archive's text is what was bound: a value that says something else must not come in under it.
             if text_of(value) != record.text:
                 value = {"text": record.text}
-            drive(self.putting(place_of(record.id), value), self.store)
-        return [record.id for record in records]
+            place = self._destination(record)
+            loaded.append(record_id(place))
+            # InMemoryStore fails on two equal texts in one batch.
+            if record.text in ops or len(ops) == _BATCH:
+                self.store.batch(list(ops.values()))
+                ops.clear()
+            ops[record.text] = PutOp(self.native(place), place.key, value)
+            versions.append(NewMemory(loaded[-1], place.owner, record.text, "", self._now(), {}))
+        self.store.batch(list(ops.values()))
+        self._history.write(self.name, versions)
+        return loaded
+
+    def _destination(self, record: Stored) -> Place:
+        place = place_of(record.id) if "/" in record.id else None
+        if place is not None and place.owner == record.owner and self.holds(place):
+            return place
+        return Place(record.owner, self._notes(record.owner), record.id)
 
     def update(self, record: str, text: str) -> list[Change]:
         place = self._known(record)
@@ -278,9 +299,9 @@ async def adrive(steps: Steps[T], store: BaseStore) -> T:
         return result
 
 
-def merged(found: Iterable[SearchItem]) -> list[SearchItem]:
+def merged(found: Iterable[Found]) -> list[Found]:
     """Several rankings of one store as one: by score, those without one last, in the order they came."""
-    return sorted(found, key=lambda one: (one.score is None, -(one.score or 0.0)))
+    return sorted(found, key=lambda one: (one.item.score is None, -(one.item.score or 0.0)))
 
 
 def text_of(value: Any) -> str:
@@ -306,10 +327,15 @@ def text_bytes(value: Any) -> bytes:
 
 def record_id(place: Place) -> str:
     """One id for owner, namespace and key. ASCII, and without ambiguity."""
-    made = "/".join(quote(part, safe="") for part in (place.owner, *place.namespace, place.key))
+    made = f"{_path(place.owner, place.namespace)}/{quote(place.key, safe='')}"
     if len(made) > _LONGEST:
         raise RecordError(f"namespace and key: together longer than {_LONGEST} characters; use a shorter key")
     return made
+
+
+@lru_cache(maxsize=4_096)
+def _path(owner: str, namespace: Namespace) -> str:
+    return "/".join(quote(part, safe="") for part in (owner, *namespace))
 
 
 def place_of(record: str) -> Place:

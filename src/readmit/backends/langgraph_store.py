@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from langgraph.store.base import Op, Result
 
     from readmit.backends.handle import Gate, Opened, ReturnedMemory
-    from readmit.backends.langgraph_records import Steps
+    from readmit.backends.langgraph_records import Found, Steps
     from readmit.ports.backend import Binding, Stored
     from readmit.ports.store import Log
     from readmit.records.identity import Identity
@@ -247,11 +247,10 @@ def _get(
 def _search(
     memory: LangGraphMemory, owners: tuple[str, ...], op: SearchOp, keep: Callable[[Stored], bool]
 ) -> Steps[list[SearchItem]]:
-    found: list[SearchItem] = []
+    found: list[Found] = []
     for owner in owners:
         found += yield from memory.searching(owner, op, keep)
-    found = merged(found)[op.offset : op.offset + op.limit]
-    return [_shown(memory, item) for item in found]
+    return [_shown(memory, one.item) for one in merged(found)[op.offset : op.offset + op.limit]]
 
 
 def _shown(memory: LangGraphMemory, item: Any) -> Any:
