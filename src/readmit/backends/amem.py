@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _MARK = "readmit"
 _BATCH = 256
+# Chroma looks each id up, so only a short list is worth handing over.
+_FEW = 200
 _PAGE = 1_000
 
 
@@ -125,23 +127,36 @@ class AMem:
             raise RecordError(f"limit: {limit} must be at least 1")
         with self._native("search"):
             held = self._collection.count()
-            if not held or (among is not None and not among):
+            usable = held if among is None else len(among)
+            if not held or not usable:
                 return []
-            wanted = limit
+            alone = list(among) if among is not None and usable <= _FEW else None
+            # As many as it takes if what is out were spread evenly, and some to spare.
+            wanted = limit if alone is not None else -(-(limit + 4) * held // min(usable, held))
             while True:
-                most = min(wanted, held if among is None else len(among))
-                found = self._collection.query(
-                    query_texts=[query], n_results=most, ids=None if among is None else list(among)
-                )
-                names, kept, far = found["ids"][0], found["metadatas"][0], found["distances"][0]
-                hits = [
-                    Hit(id=name, text=str(metadata.get("content", "")), score=1.0 - float(distance))
-                    for name, metadata, distance in zip(names, kept, far, strict=True)
-                    if reader is None or _owner(name) in (TEAM, reader)
+                most = min(wanted, held if alone is None else usable)
+                found = self._collection.query(query_texts=[query], n_results=most, ids=alone, include=["distances"])
+                names, far = found["ids"][0], found["distances"][0]
+                near = [
+                    (name, 1.0 - float(distance))
+                    for name, distance in zip(names, far, strict=True)
+                    if (among is None or name in among) and (reader is None or _owner(name) in (TEAM, reader))
                 ]
-                if len(hits) >= limit or len(names) < wanted:
-                    return hits[:limit]
+                if len(near) >= limit or len(names) < wanted:
+                    return self._hits(near[:limit])
                 wanted *= 4
+
+    def _hits(self, near: Sequence[tuple[str, float]]) -> list[Hit]:
+        found = self._collection.get(ids=[name for name, _ in near], include=["metadatas"]) if near else {"ids": []}
+        contents = {
+            name: str(metadata.get("content", ""))
+            for name, metadata in zip(found["ids"], found.get("metadatas", ()), strict=True)
+        }
+        return [Hit(id=name, text=contents[name], score=score) for name, score in near if name in contents]
+
+    def narrows(self, count: int) -> bool:  # noqa: ARG002 - of however many, only those are looked at
+        """Whether a search ranks this many records alone."""
+        return True
 
     def records(self) -> Iterator[Stored]:
         for name, metadata, _, _ in self._every():
