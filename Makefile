@@ -9,6 +9,10 @@ READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --upgrade --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header --no-config --system-certs --quiet
+# A separate environment: the memory stores are heavy, and one of them needs torch.
+BACKENDS := .venv-backends
+TORCH := 2.13.0
+STORES := --extra prov --extra models --extra embed --extra mem0 --extra langgraph --extra memobase --extra amem
 PYTEST_ARGS ?=
 ROOMS ?=
 # What the tests run against. The memory stores are heavy and have a target of their own.
@@ -16,10 +20,10 @@ EXTRAS := --extra bench --extra embed --extra gguf --extra models --extra prov
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow check format docs bench mutation lock clean
+.PHONY: help setup demo test test-slow test-backends test-memobase check format docs bench bench-implicit mutation lock clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Create .venv with the project and its pinned, hashed dependencies
 
@@ -42,6 +46,20 @@ test: setup ## Run every ordinary test
 test-slow: setup ## Run the tests marked slow: longer searches, larger crash campaigns
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -m slow --timeout 3600 $(PYTEST_ARGS)
 
+test-backends: $(BACKENDS)/.ready ## Run the conformance suite on real memory stores, in an environment of its own
+	$(BACKENDS)/bin/python -m pytest tests/backends -m "not slow" $(PYTEST_ARGS)
+
+test-memobase: $(BACKENDS)/.ready ## The same for a real Memobase server: make test-memobase URL=... KEY=...
+	READMIT_MEMOBASE_URL=$(URL) READMIT_MEMOBASE_KEY=$(KEY) $(BACKENDS)/bin/python -m pytest tests/backends/memobase $(PYTEST_ARGS)
+
+# A-MEM needs torch. It is installed first and by itself, so that a machine that has a CPU build at hand takes that one.
+$(BACKENDS)/.ready: requirements/backends.txt pyproject.toml
+	$(PYTHON) -m venv $(BACKENDS)
+	$(BACKENDS)/bin/python -m pip --disable-pip-version-check install --quiet torch==$(TORCH)
+	$(BACKENDS)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --require-hashes -r requirements/backends.txt
+	$(BACKENDS)/bin/python -m pip --disable-pip-version-check install --quiet --no-index --no-deps --no-build-isolation -e .
+	@touch $@
+
 check: setup ## Lint, formatting, types, import direction
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -58,6 +76,9 @@ docs: setup ## Rewrite the generated tables of docs/reference
 bench: setup ## Measure; writes docs/performance.md and benchmarks/results.json
 	$(BIN)/python -m benchmarks
 
+bench-implicit: setup ## Measure implicit invalidation on ../shared/data; adds to benchmarks/results.json
+	$(BIN)/python -m benchmarks implicit tokens verifier
+
 mutation: setup ## Mutation testing of gates, cover, seal and recheck (hours); ends with the survivors
 	$(PIP) --require-hashes -r requirements/mutation.txt
 	$(BIN)/python -m tests.mutation $(ROOMS)
@@ -65,7 +86,9 @@ mutation: setup ## Mutation testing of gates, cover, seal and recheck (hours); e
 lock: setup ## Pin the newest allowed dependencies, with hashes, for every platform and Python version
 	$(LOCK) --group dev $(EXTRAS) --output-file requirements/dev.txt
 	$(LOCK) --group dev --group mutation $(EXTRAS) --output-file requirements/mutation.txt
+	$(LOCK) --group dev --group backends $(STORES) --override requirements/without-torch.txt \
+		--output-file requirements/backends.txt
 
 clean: ## Remove everything that these targets made
-	rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .mutation dist
+	rm -rf $(VENV) $(BACKENDS) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .mutation dist
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
