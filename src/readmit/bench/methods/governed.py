@@ -6,8 +6,9 @@ hand over from before the departure; then the library decides. A dependency is s
 rank best for it; what a confirmed invalidation took out passes its place, and what it supported, to the latest
 words that invalidated it. The view is the chosen cover, filled up by retrieval within the shared budget.
 
-A contested answer (another source replaced it, about the same version of the task) is settled by a verifier that
-answers the task by itself, and only at confidence ≥ 0.65; otherwise the return is blocked.
+An answer that another source replaced is contested. A verifier that answers the task by itself settles that, and only
+at confidence ≥ 0.65; otherwise the return is blocked. Whatever it says, an answer to another version of the task is
+not applicable.
 
 Each ablation takes away one mechanism (paper, "Component Ablations") and nothing else:
 
@@ -31,6 +32,7 @@ from readmit.bench.methods.protocol import retrieved
 from readmit.bench.methods.readmit_lexical import contested, declared, reading_of
 from readmit.bench.methods.state import Contest, Duty, Statement, Work, come_back, policy_for, session_of, sessions
 from readmit.bench.methods.support import (
+    by_relevance,
     duties_of,
     heirs_of,
     inherited,
@@ -107,14 +109,18 @@ class Governed:
         self._tuning = tuning
 
     def view(self, checkpoint: Checkpoint) -> View:
-        contests = tuple(contested(checkpoint))
+        # Who has a verifier takes no replacement of an answer on trust, not even of an answer to another question.
+        contests = tuple(contested(checkpoint, any_version=True))
         if contests:
             return self._contested(checkpoint, contests)
         return self._governed(checkpoint)
 
     def _contested(self, checkpoint: Checkpoint, contests: Sequence[Contest]) -> View:
         statements = [
-            Statement(row.id, row, row.text, row.slot, ("answer",)) for row in checkpoint.rows if reading_of(row).parts
+            # No slot: a later answer does not replace an earlier one by being later. That is what is in dispute.
+            Statement(row.id, row, row.text, None, ("answer",))
+            for row in checkpoint.rows
+            if reading_of(row).parts
         ]
         answers = {row.id: row.answer or row.text for row in checkpoint.rows}
         task = checkpoint.tasks[0]
@@ -127,7 +133,7 @@ class Governed:
             for one in contests
         ]
         duty = Duty(task, ("answer",), ("answer",))
-        work = Work(statements, tuple(declared(checkpoint)), kept, (duty,))
+        work = Work(statements, (), kept, (duty,))
         returned = come_back(checkpoint, work, policy_for(checkpoint, selection=self._rules.selection))
         rows = retrieved(checkpoint, returned.standing)
         return self._handed(checkpoint, returned, rows, {s.id: s for s in statements})
@@ -175,7 +181,7 @@ class Governed:
         known = {s.id: s for s in statements}
         standing = {known[name].row.id for name in returned.standing}
         first = [known[name].row.id for name in returned.chosen] if rules.obligation_aware else []
-        rows = retrieved(order, standing, first=first)
+        rows = by_relevance(order, retrieved(order, standing, first=first))
         if not rules.obligation_aware:
             shown = {d for s in statements if s.row.id in rows and s.id in returned.standing for d in s.supports}
             covered = sufficient(report(obligations_of(duties), shown), policy)

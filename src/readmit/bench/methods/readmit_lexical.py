@@ -56,7 +56,8 @@ def explicit_work(checkpoint: Checkpoint, readings: Sequence[Reading]) -> Work:
             id=name,
             row=one.row,
             text=part,
-            slot=one.row.slot,
+            # A contested answer is not replaced by being followed: that is what is in dispute.
+            slot=None if duties else one.row.slot,
             supports=("answer",) if duties else (),
             depends_on=one.row.depends_on,
         )
@@ -104,15 +105,15 @@ def declared(checkpoint: Checkpoint) -> Iterator[Ending]:
                     yield Ending(other.id, row.at, f"deleted by {row.id}")
 
 
-def contested(checkpoint: Checkpoint) -> Iterator[Contest]:
-    """Another source's replacement of an answer to the very same version of the task."""
+def contested(checkpoint: Checkpoint, *, any_version: bool = False) -> Iterator[Contest]:
+    """Another source's replacement of an answer to the very same version of the task, or to any."""
     rows = {row.id: row for row in checkpoint.rows}
     for row in checkpoint.rows:
         for target in row.supersedes:
             old = rows.get(target)
             if old is None or row.task_version is None:
                 continue
-            if old.source != row.source and old.task_version == row.task_version:
+            if old.source != row.source and (any_version or old.task_version == row.task_version):
                 yield Contest((target, row.id))
 
 

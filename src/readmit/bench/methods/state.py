@@ -31,6 +31,7 @@ START = datetime(2000, 1, 1, tzinfo=UTC)
 SESSION = 1000
 RETURNING = "returning-agent"
 OWNER = "bench"
+LONGEST_DUTY = 10_000
 
 _NOT_ID = re.compile(r"[^!-~]+")
 
@@ -122,8 +123,9 @@ def policy_for(checkpoint: Checkpoint, *, selection: str = "greedy_then_exact") 
     return Policy(
         selection=selection,  # type: ignore[arg-type]  # one of the policy's own names
         max_items=checkpoint.budget.union + len(checkpoint.tasks) * 16,
-        max_chars=characters if characters is not None else 1_000_000,
-        max_item_chars=max(longest, 1),
+        max_chars=10_000_000 if characters is None else characters + len(checkpoint.tasks) * LONGEST_DUTY,
+        # What bounds a row is the view's budget; an obligation's own words must never be what does not fit.
+        max_item_chars=max(longest, LONGEST_DUTY),
         # A history replayed at once is not a flood of invalidations.
         invalidations_per_writer=1_000_000,
     )
@@ -227,10 +229,9 @@ def _befall(workspace: Workspace, work: Work, digests: Mapping[str, str], place:
     for session, target in work.suspicions:
         workspace.suspect(target, digests[session], by=OWNER, signal="unverified")
     for number, duty in enumerate(work.duties):
-        asked = workspace.observe(duty.text, by=OWNER, id=f"asked-{number}")
-        workspace.oblige(
-            duty.text, required=duty.required, critical=duty.critical, sources=[asked], id=f"duty-{number}"
-        )
+        text = duty.text[:LONGEST_DUTY]
+        asked = workspace.observe(text, by=OWNER, id=f"asked-{number}")
+        workspace.oblige(text, required=duty.required, critical=duty.critical, sources=[asked], id=f"duty-{number}")
 
 
 def _told(outcome: Return, digests: Mapping[str, str], ungrounded: Iterable[str]) -> Returned:

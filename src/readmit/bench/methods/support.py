@@ -43,7 +43,7 @@ def duties_of(
                 )
                 for duty in planned.duties
             ]
-            found = {name: ranker.best(f"{one.text} {task}", most) for name, one in needs.items()}
+            found = {name: ranker.best(one.text, most) or ranker.best(task, most) for name, one in needs.items()}
         else:
             name = f"t{number}"
             duties.append(Duty(task, (name,), (name,)))
@@ -117,6 +117,15 @@ def with_heirs(checkpoint: Checkpoint, statements: Sequence[Statement], heirs: M
         for ranking in checkpoint.relevance
     )
     return msgspec.structs.replace(checkpoint, relevance=ranked)
+
+
+def by_relevance(checkpoint: Checkpoint, rows: Sequence[str]) -> tuple[str, ...]:
+    """The rows in the order in which retrieval would have found them."""
+    best = {
+        row: min(ranking.index(row) if row in ranking else len(ranking) for ranking in checkpoint.relevance)
+        for row in rows
+    }
+    return tuple(sorted(rows, key=lambda row: best[row]))
 
 
 def private_bank(checkpoint: Checkpoint, statements: Sequence[Statement], most: int) -> list[str]:

@@ -1,0 +1,243 @@
+"""TRACE with models, decided case by case: what the library does with what the models say."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.bench.answers_by_file import sections
+
+from readmit.bench.episodes import Budget, Checkpoint, Row
+from readmit.bench.methods import admitted
+from readmit.bench.methods.governed import ABLATIONS, READMIT, TRACE_PAPER, Governance, Governed, Tuning
+from readmit.models.embedders import Lexical
+from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+BY_NAME = {one.name: one for one in ABLATIONS}
+
+
+@dataclass
+class Scripted:
+    """Answers per stage; what is not scripted says that there is nothing to say."""
+
+    answers: dict[str, Callable[[dict[str, str]], Any]]
+    name: str = "scripted"
+
+    def ask(self, asks: Sequence[Ask]) -> list[Reply | Failure]:
+        return [self._one(ask) for ask in asks]
+
+    def _one(self, ask: Ask) -> Reply | Failure:
+        usage = Usage(stage=ask.stage, input=10, output=5)
+        said = self.answers.get(ask.stage, lambda _: None)(sections(ask.user))
+        if said is None:
+            return Failure(fault=Fault.UNAVAILABLE, message="not scripted", usage=usage)
+        return Reply(text=json.dumps(said), usage=usage, model=self.name)
+
+
+OLD, OTHER, NEW = "I cycle to the mill every day.", "I keep bees.", "My leg is in plaster until spring."
+
+
+def said(name: str, text: str, at: int) -> Row:
+    return Row(id=name, text=text, at=at, source="user", departure=at < 2000)
+
+
+ROWS = (said("old", OLD, 1001), said("other", OTHER, 1002), said("new", NEW, 3001))
+CHECKPOINT = Checkpoint(
+    tasks=("How do I get to the mill?",),
+    rows=ROWS,
+    relevance=(("old", "other", "new"),),
+    budget=Budget(per_query=4, union=2),
+    now=9000,
+)
+
+
+def verdict(answer: str) -> Callable[[dict[str, str]], Any]:
+    def judge(shown: dict[str, str]) -> Any:
+        relevant = OLD in shown["earlier statement"]
+        return {
+            "premise": "able to cycle",
+            "item_quote": OLD if relevant else OTHER,
+            "evidence_quote": NEW,
+            "answer": answer if relevant else "compatible",
+            "confidence": 0.9,
+        }
+
+    return judge
+
+
+def named(shown: dict[str, str]) -> Any:
+    return {"labels": [{"observation": 1, "may_change": OLD in shown["earlier statement"]}]}
+
+
+BASE: dict[str, Callable[[dict[str, str]], Any]] = {
+    "scan": named,
+    "premises": lambda _: {"lines": ["The speaker can cycle."]},
+    "implied": lambda _: {"lines": ["The speaker cannot cycle."]},
+    "verify": verdict("invalidates"),
+}
+
+
+def method(governance: Governance, **answers: Callable[[dict[str, str]], Any]) -> Governed:
+    model = Scripted({**BASE, **answers})
+    return Governed(governance, extractor=model, verifier=model, embedder=Lexical(), tuning=Tuning())
+
+
+@pytest.mark.parametrize("governance", [TRACE_PAPER, READMIT], ids=lambda one: one.name)
+def test_a_confirmed_invalidation_takes_out_the_old_and_puts_the_later_words_in_its_place(
+    governance: Governance,
+) -> None:
+    view = admitted(method(governance), CHECKPOINT)
+    assert view.rows == ("new", "other")
+    assert view.left_out == {"old": ("premise_changed",)}
+    (finding,) = [one for one in view.findings if one.answer == "invalidates"]
+    assert (finding.row, finding.row_quote, finding.observation_quote) == ("old", OLD, NEW)
+
+
+@pytest.mark.parametrize("governance", [TRACE_PAPER, READMIT], ids=lambda one: one.name)
+def test_a_compatible_pair_changes_nothing(governance: Governance) -> None:
+    view = admitted(method(governance, verify=verdict("compatible")), CHECKPOINT)
+    assert view.rows[0] == "old"
+    assert "old" not in view.left_out
+
+
+def test_a_verdict_that_never_came_leaves_a_suspicion() -> None:
+    view = admitted(method(TRACE_PAPER, verify=lambda _: None), CHECKPOINT)
+    assert view.left_out["old"] == ("suspected",)
+    assert "old" not in view.rows
+
+
+def test_a_quote_that_is_not_there_confirms_nothing() -> None:
+    def invented(shown: dict[str, str]) -> Any:
+        return {**verdict("invalidates")(shown), "evidence_quote": "I sold the bicycle."}
+
+    view = admitted(method(TRACE_PAPER, verify=invented), CHECKPOINT)
+    assert view.left_out["old"] == ("suspected",)
+
+
+def test_without_ii_nothing_is_asked_and_the_old_stays() -> None:
+    view = admitted(method(BY_NAME["trace-without-ii"]), CHECKPOINT)
+    assert view.rows[0] == "old"
+    assert view.findings == ()
+
+
+def test_without_sbpr_the_private_memory_of_what_was_rejected_comes_back() -> None:
+    view = admitted(method(BY_NAME["trace-without-sbpr"]), CHECKPOINT)
+    full = admitted(method(TRACE_PAPER), CHECKPOINT)
+    assert view.rows[: len(full.rows)] == full.rows, "the public view is unchanged"
+    assert "old" in view.rows
+
+
+def plan(shown: dict[str, str]) -> Any:
+    need = {"name": "bees", "needed": "bees", "critical": True}
+    lost = {"name": "zeppelin", "needed": "zeppelin timetable", "critical": True}
+    return {
+        "obligations": [{"obligation": "answer", "needs": [need, lost]}],
+        "queries": ["bees", "mill", "zeppelin"],
+    }
+
+
+def test_an_uncovered_critical_dependency_blocks_and_without_cvg_it_does_not() -> None:
+    question = replace_task("zeppelin?")
+    blocked = admitted(method(TRACE_PAPER, plan=plan), question)
+    assert blocked.blocked
+    assert blocked.missing == ("t0.zeppelin",)
+    without = admitted(method(BY_NAME["trace-without-cvg"], plan=plan), question)
+    assert not without.blocked
+    assert without.rows
+    assert without.missing == ("t0.zeppelin",)
+    assert admitted(method(BY_NAME["trace-without-oas"], plan=plan), question).blocked, "the coverage check stays"
+
+
+def replace_task(task: str) -> Checkpoint:
+    fields = {name: getattr(CHECKPOINT, name) for name in CHECKPOINT.__struct_fields__}
+    return Checkpoint(**{**fields, "tasks": (task,)})
+
+
+def covering(shown: dict[str, str]) -> Any:
+    need = {"name": "bees", "needed": "bees", "critical": True}
+    return {"obligations": [{"obligation": "answer", "needs": [need]}], "queries": ["bees", "mill", "plaster"]}
+
+
+def test_the_cover_comes_before_relevance_and_without_oas_relevance_decides() -> None:
+    rows = (*ROWS[:1], said("mill", "I grind flour at the mill.", 1003), *ROWS[1:])
+    wide = Checkpoint(
+        tasks=("mill?",),
+        rows=rows,
+        relevance=(("old", "mill", "new", "other"),),
+        budget=Budget(per_query=2, union=2),
+        now=9000,
+    )
+    compatible = {"verify": verdict("compatible"), "plan": covering}
+    assert admitted(method(TRACE_PAPER, **compatible), wide).rows == ("old", "other")
+    assert admitted(method(BY_NAME["trace-without-oas"], **compatible), wide).blocked, "relevance missed the bees"
+    lenient = replace(BY_NAME["trace-without-oas"], complete_view=False)
+    assert admitted(method(lenient, **compatible), wide).rows == ("old", "mill")
+
+
+def extraction(shown: dict[str, str]) -> Any:
+    def item(quote: str, operation: str) -> dict[str, Any]:
+        return {
+            "observation": 1, "turn": 0, "quote": quote, "slot": "route.mill", "statement": quote,
+            "operation": operation, "premises": [], "confidence": 0.9,
+        }  # fmt: skip
+
+    text = shown["observation 1"]
+    return {"items": [item(OLD, "add")] if OLD in text else [item(NEW, "update")]}
+
+
+def test_an_extracted_update_of_the_slot_replaces_the_old_without_any_verdict() -> None:
+    view = admitted(method(BY_NAME["trace-without-ii"], extract=extraction), CHECKPOINT)
+    assert view.left_out == {"old.e0": ("slot_updated",)}
+    assert set(view.rows) == {"new", "other"}
+
+
+ANSWERS = (
+    Row(
+        id="mine", text="(a) heron", at=1, source="me", departure=True, slot="answer", task_version="q", answer="heron",
+    ),
+    Row(
+        id="theirs", text="(b) crane, because", at=2, source="them", departure=False, slot="answer", operation="update",
+        supersedes=("mine",), task_version="q", answer="crane",
+    ),
+)  # fmt: skip
+CONTEST = Checkpoint(
+    tasks=("Which bird?\n\nAnswer choices:\n(A) heron\n(B) crane",),
+    rows=ANSWERS,
+    relevance=(("theirs", "mine"),),
+    budget=Budget(per_query=4, union=4, characters=4096),
+    now=9,
+    task_version="q",
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "confidence", "rows"),
+    [("heron", 0.9, ("mine",)), ("crane", 0.65, ("theirs",)), ("heron", 0.6, ()), ("stork", 0.9, ())],
+)
+def test_a_contest_is_settled_by_an_independent_answer_or_not_at_all(
+    answer: str, confidence: float, rows: tuple[str, ...]
+) -> None:
+    def opinion(shown: dict[str, str]) -> Any:
+        assert "because" not in str(shown), "the verifier must not see what the parties said"
+        return {"reason": "", "answerable": True, "answer": answer, "confidence": confidence}
+
+    view = admitted(method(READMIT, answer=opinion), CONTEST)
+    assert (view.rows, view.blocked) == (rows, not rows)
+
+
+@pytest.mark.parametrize(("answer", "rows"), [("crane", ("theirs",)), ("heron", ()), ("stork", ())])
+def test_an_answer_to_another_version_never_comes_back(answer: str, rows: tuple[str, ...]) -> None:
+    fields = {name: getattr(CONTEST, name) for name in CONTEST.__struct_fields__}
+    old = {name: getattr(ANSWERS[0], name) for name in ANSWERS[0].__struct_fields__}
+    changed = Checkpoint(**{**fields, "rows": (Row(**{**old, "task_version": "before"}), ANSWERS[1])})
+
+    def opinion(_: dict[str, str]) -> Any:
+        return {"reason": "", "answerable": True, "answer": answer, "confidence": 0.9}
+
+    view = admitted(method(READMIT, answer=opinion), changed)
+    assert (view.rows, view.blocked) == (rows, not rows)
