@@ -20,7 +20,7 @@ EXTRAS := --extra bench --extra embed --extra gguf --extra models --extra prov
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow test-backends test-memobase check format docs bench bench-implicit mutation lock clean
+.PHONY: help setup demo test test-slow test-backends test-memobase check format docs bench bench-implicit bench-backends mutation lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ bench: setup ## Measure; writes docs/performance.md and benchmarks/results.json
 
 bench-implicit: setup ## Measure implicit invalidation on ../shared/data; adds to benchmarks/results.json
 	$(BIN)/python -m benchmarks implicit tokens verifier
+
+bench-backends: $(BACKENDS)/.ready ## Measure search through a view on real memory stores
+	$(BACKENDS)/bin/python -m benchmarks backends
 
 mutation: setup ## Mutation testing of gates, cover, seal and recheck (hours); ends with the survivors
 	$(PIP) --require-hashes -r requirements/mutation.txt

@@ -1,7 +1,7 @@
-"""Run every benchmark and write what it found: ``benchmarks/results.json`` and ``docs/performance.md``.
+"""Run benchmarks and keep what they found: ``benchmarks/results.json`` and ``docs/performance.md``.
 
-python -m benchmarks            all of them
-python -m benchmarks returns    only some; nothing is written
+python -m benchmarks                    the core: what ``make bench`` runs
+python -m benchmarks implicit tokens    those named; the others keep the figures of their last run
 """
 
 from __future__ import annotations
@@ -12,45 +12,79 @@ import platform
 import sqlite3
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
+from benchmarks.result import shared_folder
 from readmit.records.policy import Policy
 
 if TYPE_CHECKING:
     from benchmarks.result import Result
 
 ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "benchmarks" / "results.json"
+PAGE = ROOT / "docs" / "performance.md"
+
+
+class Suite(NamedTuple):
+    """A benchmark: what it asks, whether `make bench` runs it, whether it reads the shared data."""
+
+    title: str
+    core: bool = True
+    data: bool = False
+
+
 SUITES = {
-    "returns": "A return, against the floor and the size of the store",
-    "appends": "Durable appends",
-    "cover": "Greedy and exact cover, 500 items × 100 dependencies",
-    "startup": "Start-up",
+    "returns": Suite("A return, against the floor and the size of the store"),
+    "appends": Suite("Durable appends"),
+    "cover": Suite("Greedy and exact cover, 500 items × 100 dependencies"),
+    "startup": Suite("Start-up"),
+    "verifier": Suite("The verifier besides its model", core=False),
+    "implicit": Suite("Proposing pairs: recall on STALE Type II, substitute haystack", core=False, data=True),
+    "tokens": Suite("What a return costs in tokens", core=False, data=True),
+    "backends": Suite("Searching 10,000 records through a view", core=False),
 }
 
 
 def main(names: list[str]) -> int:
-    unknown = sorted(set(names) - set(SUITES))
-    if unknown:
+    if unknown := sorted(set(names) - set(SUITES)):
         print(f"unknown benchmark {', '.join(unknown)}; there are {', '.join(SUITES)}", file=sys.stderr)
         return 2
-    console = Console(stderr=True)
+    chosen = names or [name for name, suite in SUITES.items() if suite.core]
+    found = _run(chosen)
+    for result in (result for name in chosen for result in found[name]):
+        print(_line(result))
+    kept = _kept() | found
+    everything = [{"suite": name, **result} for name in SUITES for result in kept.get(name, ())]
+    RESULTS.write_text(json.dumps(everything, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    PAGE.write_text(_page(kept), encoding="utf-8")
+    return 0 if all(result["holds"] for name in chosen for result in found[name]) else 1
+
+
+def _run(names: list[str]) -> dict[str, list[Result]]:
     found: dict[str, list[Result]] = {}
+    console = Console(stderr=True)
     with Progress(TextColumn("{task.description} {task.completed:,.0f}"), TimeElapsedColumn(), console=console) as bar:
-        for name in names or SUITES:
+        for name in names:
             task = bar.add_task(name, total=None)
             module = importlib.import_module(f"benchmarks.{name}")
-            found[name] = module.run(lambda done, task=task: bar.advance(task, done))
-    for results in found.values():
-        for result in results:
-            print(_line(result))
-    if not names:
-        everything = [result for results in found.values() for result in results]
-        (ROOT / "benchmarks" / "results.json").write_text(json.dumps(everything, indent=2, ensure_ascii=False) + "\n")
-        (ROOT / "docs" / "performance.md").write_text(_page(found))
-    return 0 if all(result["holds"] for results in found.values() for result in results) else 1
+            if SUITES[name].data:
+                results = module.run(shared_folder())
+            else:
+                results = module.run(lambda done, task=task: bar.advance(task, done))
+            found[name] = [{**result, "holds": result["holds"] is not False} for result in results]
+    return found
+
+
+def _kept() -> dict[str, list[Result]]:
+    """The figures of earlier runs, by suite."""
+    kept: dict[str, list[Result]] = {}
+    if RESULTS.exists():
+        for result in json.loads(RESULTS.read_text(encoding="utf-8")):
+            kept.setdefault(result.pop("suite"), []).append(result)
+    return kept
 
 
 def _line(result: Result) -> str:
@@ -62,16 +96,21 @@ def _page(found: dict[str, list[Result]]) -> str:
     lines = [
         "# Performance",
         "",
-        "Written by `make bench`. Figures are ratios within one run where they can be: the machine cancels out.",
         (
-            f"This run: Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, "
-            f"{platform.machine()} {platform.system()}; the policy's solver deadline is "
-            f"{Policy().solver_milliseconds:,} ms. Every figure is the best of several rounds."
+            "Written by `make bench` (the core), `make bench-implicit` and `make bench-backends`. Figures are ratios "
+            "within one run where they can be: the machine cancels out. Times are the best of several rounds."
+        ),
+        "",
+        (
+            f"Last run: Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {platform.machine()} "
+            f"{platform.system()}; the policy's solver deadline is {Policy().solver_milliseconds:,} ms."
         ),
     ]
-    for name, results in found.items():
-        lines += ["", f"## {SUITES[name]}", "", "| what | measured | bar | holds |", "|---|---|---|---|"]
-        for result in results:
+    for name, suite in SUITES.items():
+        if name not in found:
+            continue
+        lines += ["", f"## {suite.title}", "", "| what | measured | bar | holds |", "|---|---|---|---|"]
+        for result in found[name]:
             bar = "" if result["bar"] is None else f"{result['bar']:g} {result['unit']}"
             holds = "" if result["bar"] is None else ("yes" if result["holds"] else "**no**")
             lines.append(f"| {result['name']} | {result['value']:g} {result['unit']} | {bar} | {holds} |")

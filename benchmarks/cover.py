@@ -99,9 +99,12 @@ def instance(shape: Shape, seed: int, items: int = ITEMS) -> Instance:
     return Instance(evidence, obligations, policy)
 
 
-def run() -> list[dict[str, Any]]:
+def run(step: Callable[[int], None] = lambda _: None) -> list[dict[str, Any]]:
     """Every figure of this file; a bar of ``None`` makes no claim."""
-    figures = [figure for name, shape in SHAPES.items() for figure in _compare(name, shape)]
+    figures = []
+    for name, shape in SHAPES.items():
+        figures += _compare(name, shape)
+        step(1)
     large = instance(SHAPES["roomy"], 0, MANY)
     seconds, _ = _timed(partial(greedy, *_given(large)))
     return [*figures, _figure(f"cover: greedy on {MANY:,} items", round(seconds * 1000, 1), None, "ms CPU")]

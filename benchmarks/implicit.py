@@ -6,10 +6,10 @@ a substitute unless a row says otherwise: unrelated Memora sessions around each 
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
+from benchmarks.result import shared_folder
 from readmit.evaluation.pairs import evaluate, stored_judgments
 from readmit.evaluation.proposals import PAPER_PAIRS, Recall, measure_all
 from readmit.evaluation.tables import pairs_table, proposals_table
@@ -56,11 +56,6 @@ def _row(name: str, value: float, bar: float | None = None) -> dict[str, object]
         "unit": "share",
         "holds": None if bar is None else value >= bar,
     }
-
-
-def shared_folder() -> Path:
-    """What ``READMIT_SHARED`` names, or the folder beside the project."""
-    return Path(os.environ.get("READMIT_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 
 
 def main() -> int:

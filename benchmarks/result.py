@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
@@ -17,6 +19,11 @@ class Result(TypedDict):
     bar: float | None
     unit: str
     holds: bool
+
+
+def shared_folder() -> Path:
+    """What ``READMIT_SHARED`` names, or the folder beside the project."""
+    return Path(os.environ.get("READMIT_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 
 
 def at_most(name: str, value: float, bar: float | None, unit: str) -> Result:

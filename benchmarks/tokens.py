@@ -26,8 +26,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.implicit import shared_folder
-from benchmarks.result import Result, at_most
+from benchmarks.result import Result, at_most, shared_folder
 from readmit import Workspace
 from readmit.evaluation.development import FillerFacts, read_lines, stale_pairs
 from readmit.evaluation.histories import SESSIONS
