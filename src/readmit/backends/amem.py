@@ -131,8 +131,10 @@ class AMem:
             if not held or not usable:
                 return []
             alone = list(among) if among is not None and usable <= _FEW else None
-            # As many as it takes if what is out were spread evenly, and some to spare.
-            wanted = limit if alone is not None else -(-(limit + 4) * held // min(usable, held))
+            wanted = limit
+            if among is not None and alone is None:
+                # As many as it takes if what is out were spread evenly, and some to spare.
+                wanted = -(-(limit + 4) * held // min(usable, held))
             while True:
                 most = min(wanted, held if alone is None else usable)
                 found = self._collection.query(query_texts=[query], n_results=most, ids=alone, include=["distances"])
