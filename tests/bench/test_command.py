@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
 from click.testing import CliRunner
 
 from readmit.cli.app import main
+
+pytest.importorskip("jinja2", reason="reports need readmit[bench]")
+pytest.importorskip("matplotlib", reason="figures need readmit[bench]")
 
 if TYPE_CHECKING:
     from pathlib import Path

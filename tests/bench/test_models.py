@@ -9,6 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 from tests.bench.answers_by_file import answer_all, plain, sections
 from tests.bench.data import SMOKE
 
@@ -18,6 +19,8 @@ from readmit.bench.methods.cupmem import CUPMem
 from readmit.bench.results import read_plan, read_results
 from readmit.bench.retrieval import checkpoint as checkpoint_of
 from readmit.bench.running import Order, run, status
+from readmit.cli.app import main
+from readmit.cli.status import Status
 from readmit.ports.models import Ask, Failure, Reply, Usage
 
 pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
@@ -81,6 +84,14 @@ def test_a_complete_stale_episode_takes_at_most_eight_rounds(finished: tuple[Pat
     assert result.view is not None
     assert result.view.findings
     assert all(finding.row_quote and finding.observation_quote for finding in result.view.findings if finding.answer)
+
+
+def test_a_run_that_waits_says_so_in_its_exit_status(tmp_path: Path) -> None:
+    model = f"batch:{tmp_path / 'batch'}?model=by-file"
+    line = ["bench", "run", "smoke", "--out", str(tmp_path / "out"), "--methods", "Reset", "--limit", "1"]
+    ran = CliRunner().invoke(main, [*line, "--actor", model, "--judge", model])
+    assert ran.exit_code == Status.WAITING, ran.output
+    assert "5 episodes wait for answers by file" in ran.output
 
 
 def test_each_ablation_removes_its_mechanism_and_no_other(tmp_path: Path) -> None:

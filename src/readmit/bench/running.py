@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,7 +19,7 @@ from readmit.bench.results import ANSWERS, AnswerStore, Plan, Results, read_plan
 from readmit.bench.retrieval import checkpoints
 from readmit.bench.studies import BACKED, MODEL_BASED, block_of, chosen_methods, planned_cases, study_named
 from readmit.records.canonical import canonical, digest_of
-from readmit.records.errors import ModelError, RecordError
+from readmit.records.errors import ModelError, ReadmitError, RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -133,7 +133,10 @@ def _plan(
     many = {name: count * (len(scales) if name.startswith("manbench/") else 1) for name, count in blocks.items()}
     return Plan(
         study=study.name,
-        data={"data": str(order.data or "smoke"), **({"fillers": str(order.fillers)} if order.fillers else {})},
+        data={
+            "data": "smoke" if order.data is None else str(order.data.resolve()),
+            **({"fillers": str(order.fillers.resolve())} if order.fillers else {}),
+        },
         methods=methods,
         models=dict(models),
         embedder=order.embedder if {*MODEL_BASED, *BACKED}.intersection(methods) else "",
@@ -170,9 +173,12 @@ def _model_free(
             if (name, case.episode.id, None) in done:
                 continue
             started = time.monotonic()
-            view = admitted(by_name[name], checkpoint)
+            try:
+                made_of_it = Attempt(admitted(by_name[name], checkpoint), checkpoint)
+            except ReadmitError as error:
+                made_of_it = Attempt(checkpoint=checkpoint, failure=f"{type(error).__name__}: {error}")
             milliseconds = round((time.monotonic() - started) * 1000)
-            lines.append(scored(case, name, Attempt(view, checkpoint, (), milliseconds), Roles(), settings))
+            lines.append(scored(case, name, replace(made_of_it, milliseconds=milliseconds), Roles(), settings))
         results.append(lines)
         finished += len(lines)
         if watch is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,9 +65,7 @@ _FOLDER = click.Path(path_type=Path)
     metavar="N",
     help="Cut every answer there: for trying things out, below the paper's budgets.",
 )
-@click.option(
-    "--display", default="none", show_default=True, metavar="NAME", help="inspect's own display, as rich or plain."
-)
+@click.option("--display", metavar="NAME", help="inspect's display of a run with models. Default: rich on a terminal.")
 def run(
     invocation: Invocation,
     /,
@@ -81,12 +80,12 @@ def run(
     seed: int,
     max_tokens: int | None,
     embedder: str,
-    display: str,
+    display: str | None,
     **models: str,
 ) -> Status:
     """Run a study, or go on with it: nothing that is there is done or paid for again.
 
-    Studies: smoke, memora, stale, stale-cost, manbench, scale, ablations. A MODEL is one of inspect's names, as
+    Studies: smoke, memora, stale, stale-cost, manbench, scale, ablations, backends. A MODEL is an inspect name, as
     openai/NAME, or one of readmit's own: openai:NAME?base_url=…, gguf:PATH, batch:DIR?model=NAME, recorded:PATH.
     """
     from readmit.bench.running import Order
@@ -104,7 +103,7 @@ def run(
         stratified=stratified,
         seed=seed,
         max_tokens=max_tokens,
-        display=display,
+        display=display or ("rich" if sys.stdout.isatty() and not invocation.json else "none"),
     )
     with progress(f"Running {study}") as advance:
         told = carry_out(order, out, lambda done, planned: advance())  # noqa: ARG005  # a bar counts by itself
