@@ -73,7 +73,7 @@ def items_of(bindings: Iterable[Binding], carriers: Mapping[str, frozenset[str]]
 
 def admissible(entry: Entry, ground: Ground) -> bool:
     """Whether a bound record is in, as far as it can be told without its text."""
-    if entry.owner not in (TEAM, ground.reader) or (ground.writers and entry.by not in ground.writers):
+    if entry.owner not in (TEAM, ground.reader) or (ground.writers and not entry.writers <= ground.writers):
         return False
     items = items_of(entry.bindings, ground.carriers)
     return items is not None and items <= ground.admitted
@@ -96,7 +96,7 @@ def standing(record: str, text: str, entry: Entry | None, ground: Ground) -> Sta
     reasons: list[Reason] = []
     if entry.owner not in (TEAM, ground.reader):
         reasons.append(Reason.OTHER_OWNER)
-    if ground.writers and entry.by not in ground.writers:
+    if ground.writers and not entry.writers <= ground.writers:
         reasons.append(Reason.WRITER_NOT_ALLOWED)
     if not unaltered(entry, text):
         reasons.append(Reason.RECORD_ALTERED)

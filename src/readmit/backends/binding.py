@@ -108,14 +108,15 @@ class BoundBackend:
                 entries.pop(record.id, None)
                 dropped[record.id] = None
                 continue
-            bindings = tuple(sources)
+            bindings, others = tuple(sources), frozenset[str]()
             if change.precision is Precision.CONSERVATIVE or change.kind == "merged":
                 bindings = tuple(map(conservative, bindings))
             if change.kind == "merged":
                 before = entries.get(record.id) or self.ledger.entry(self.backend.name, record.id)
                 # What was in it before is unknown: so is what is in it now.
                 bindings = () if before is None or not before.bindings else union(before.bindings, bindings)
-            entries[record.id] = _entry(record, bindings, by)
+                others = frozenset() if before is None else before.writers - {by}
+            entries[record.id] = _entry(record, bindings, by, others)
         self.ledger.write(self.backend.name, tuple(entries.values()), drop=tuple(dropped))
         return tuple(entries)
 
@@ -146,6 +147,13 @@ def read_archive(lines: Iterable[bytes | str]) -> list[Archived]:
     return [decode(line, Archived, what=f"line {number}") for number, line in enumerate(lines, 1) if line.strip()]
 
 
-def _entry(record: Stored, sources: tuple[Binding, ...], by: str) -> Entry:
-    entry = Entry(record=record.id, text=text_digest(record.text), bindings=sources, by=by, owner=record.owner)
+def _entry(record: Stored, sources: tuple[Binding, ...], by: str, others: frozenset[str] = frozenset()) -> Entry:
+    entry = Entry(
+        record=record.id,
+        text=text_digest(record.text),
+        bindings=sources,
+        by=by,
+        owner=record.owner,
+        merged_from=tuple(sorted(others)),
+    )
     return checked(entry, what="ledger entry")

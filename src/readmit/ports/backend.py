@@ -152,6 +152,13 @@ class Entry(Record, kw_only=True):
     bindings: tuple[Binding, ...]
     by: Name
     owner: Owner = TEAM
+    merged_from: tuple[Name, ...] = ()
+    """Who else has words in it: the writers of what a store merged into it."""
+
+    @property
+    def writers(self) -> frozenset[str]:
+        """Everybody who has words in it."""
+        return frozenset((self.by, *self.merged_from))
 
 
 class SourceLedger(Protocol):
