@@ -59,7 +59,10 @@ SCOPES = {
                                       (Reason.PRINCIPAL_OUT_OF_SCOPE, Reason.ROLE_OUT_OF_SCOPE)),
     "her task": Scoped({"task": "trip"}),
     "another task": Scoped({"task": "trips"}, (Reason.TASK_OUT_OF_SCOPE,)),
+    "a task before hers in the alphabet": Scoped({"task": "a"}, (Reason.TASK_OUT_OF_SCOPE,)),
     "another workspace": Scoped({"workspace": "v"}, (Reason.OTHER_WORKSPACE,)),
+    "a workspace after hers in the alphabet": Scoped({"workspace": "x"}, (Reason.OTHER_WORKSPACE,)),
+    "names that are equal, not the same object": Scoped({"workspace": "".join("w"), "task": "".join(("tr", "ip"))}),
     "everything else": Scoped(
         {"workspace": "v", "principals": ("x",), "roles": ("y",), "task": "z"},
         (Reason.OTHER_WORKSPACE, Reason.PRINCIPAL_OUT_OF_SCOPE, Reason.ROLE_OUT_OF_SCOPE, Reason.TASK_OUT_OF_SCOPE),

@@ -128,6 +128,8 @@ EDITS = {
     ),
     "fewer characters than items": Edit(lambda s: s["predicate"].update(chars=4), "chars"),
     "expired at issue": Edit(lambda s: s["predicate"].update(expires=s["predicate"]["issued"]), "expires"),
+    "expired before issue": Edit(lambda s: s["predicate"].update(expires="2020-01-01T00:00:00Z"), "expires"),
+    "uncovered left out": Edit(lambda s: s["predicate"]["coverage"].update(obligations=2), "coverage"),
     "covers more than there is": Edit(lambda s: s["predicate"]["coverage"].update(covered=2), "coverage"),
     "covers more critical than there is": Edit(
         lambda s: s["predicate"]["coverage"].update(critical_covered=2), "coverage"
@@ -154,6 +156,13 @@ def test_an_edited_statement_is_refused_even_when_signed(case: Edit) -> None:
     assert open_envelope(envelope, KEYS, PAYLOAD_TYPE) == data
     with pytest.raises(SealError, match=case.error):
         open_view(envelope, KEYS)
+
+
+def test_a_view_that_covers_a_part_is_possible() -> None:
+    """Where the policy asks for less than everything."""
+    partial = {"obligations": 3, "covered": 1, "critical": 3, "critical_covered": 1, "uncovered": ["o2", "o3"]}
+    view = decode_view(edited(view_of(), lambda s: s["predicate"].update(coverage=partial)))
+    assert (view.coverage.covered, view.coverage.uncovered) == (1, ("o2", "o3"))
 
 
 def test_an_edit_without_effect_is_accepted() -> None:

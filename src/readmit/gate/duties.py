@@ -53,9 +53,7 @@ def duties(snapshot: Snapshot, gated: Gated, policy: Policy) -> Duties:
         frontier = frontiers.get(obligation.id)
         if frontier is None and policy.require_frontier:
             absent.append(obligation.id)
-        for item in (obligation, frontier):
-            if item is None:
-                continue
+        for item in filter(None, (obligation, frontier)):
             if item.id in gated.eligible:
                 mandatory.append(item)
             else:
