@@ -62,7 +62,7 @@ SCOPES = {
     "a task before hers in the alphabet": Scoped({"task": "a"}, (Reason.TASK_OUT_OF_SCOPE,)),
     "another workspace": Scoped({"workspace": "v"}, (Reason.OTHER_WORKSPACE,)),
     "a workspace after hers in the alphabet": Scoped({"workspace": "x"}, (Reason.OTHER_WORKSPACE,)),
-    "names that are equal, not the same object": Scoped({"workspace": "".join("w"), "task": "".join(("tr", "ip"))}),
+    "names that are equal, not the same object": Scoped({"workspace": "w!".rstrip("!"), "task": "trip!".rstrip("!")}),
     "everything else": Scoped(
         {"workspace": "v", "principals": ("x",), "roles": ("y",), "task": "z"},
         (Reason.OTHER_WORKSPACE, Reason.PRINCIPAL_OUT_OF_SCOPE, Reason.ROLE_OUT_OF_SCOPE, Reason.TASK_OUT_OF_SCOPE),
