@@ -206,7 +206,7 @@ class TeamSimulator:
         return codes
 
     def reaches(self, item: Statement, who: Who) -> bool:
-        """In scope, or the frontier of what is, or later news about a slot of which an earlier statement is in scope."""
+        """In scope, or the frontier of what is, or later news of a slot that an earlier statement in scope is about."""
         if self.in_scope(item, who):
             return True
         if item.kind == "frontier" and self.reaches(self.items[item.obligation], who):
