@@ -89,7 +89,8 @@ mutation: setup ## Mutation testing of gates, cover, seal and recheck (hours); e
 lock: setup ## Pin the newest allowed dependencies, with hashes, for every platform and Python version
 	$(LOCK) --group dev $(EXTRAS) --output-file requirements/dev.txt
 	$(LOCK) --group dev --group mutation $(EXTRAS) --output-file requirements/mutation.txt
-	$(LOCK) --group dev --group backends $(STORES) --override requirements/without-torch.txt \
+	echo 'torch ; python_version < "3"' > $(VENV)/without-torch.txt
+	$(LOCK) --group dev --group backends $(STORES) --override $(VENV)/without-torch.txt \
 		--output-file requirements/backends.txt
 
 clean: ## Remove everything that these targets made
