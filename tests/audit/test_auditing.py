@@ -13,9 +13,9 @@ import pytest
 
 from readmit.records.canonical import decode
 from readmit.records.decisions import Envelope
-from readmit.workspace import scenario
+from readmit.scenario import document as scenario
+from readmit.scenario.play import played
 from readmit.workspace.auditing import audit
-from readmit.workspace.scenario_play import played
 from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

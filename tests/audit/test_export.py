@@ -19,14 +19,14 @@ from prov.model import (
 
 from readmit.records.canonical import canonical
 from readmit.records.errors import UnknownError
-from readmit.workspace import scenario
+from readmit.scenario import document as scenario
+from readmit.scenario.play import played
 from readmit.workspace.export import json_lines, prov_document
-from readmit.workspace.scenario_play import played
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit.workspace.scenario_play import Play
+    from readmit.scenario.play import Play
 
 
 @pytest.fixture(scope="module")

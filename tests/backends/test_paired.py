@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from readmit.cli import main
 from readmit.records.reasons import Reason, State
-from readmit.workspace.paired import Pair, compare
-from readmit.workspace.scenario import shipped
+from readmit.scenario.document import shipped
+from readmit.scenario.paired import Pair, compare
 from tests.backends.openers import open_mem0, open_scopedmem
 from tests.conftest import ROOT
 

@@ -9,15 +9,15 @@ import pytest
 
 from readmit.records.errors import ScenarioError
 from readmit.records.reasons import Reason, State
+from readmit.scenario import document as scenario
+from readmit.scenario.play import played, write
 from readmit.store.names import names
-from readmit.workspace import scenario
-from readmit.workspace.scenario_play import played, write
 from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from readmit.workspace.scenario_play import PlayedReturn
+    from readmit.scenario.play import PlayedReturn
 
 A1 = {"principal": "A1", "role": "planner", "task": "trip"}
 OBSERVE = {"do": "observe", "id": "e", "text": "it was seen", "by": "A2", "task": "trip"}

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit.records.errors import ScenarioError
-from readmit.workspace import scenario
+from readmit.scenario import document as scenario
 from tests.conftest import ROOT
 
 TRAVEL = ROOT / "examples" / "travel.json"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from readmit.cli.command import Invocation
     from readmit.ports.backend import MemoryBackend
-    from readmit.workspace.paired import Compared, Opener, Pair
+    from readmit.scenario.paired import Compared, Opener, Pair
     from readmit.workspace.workspace import Workspace
 
 KINDS = ("scopedmem", "mem0")
@@ -58,8 +58,8 @@ def compare(
     asks the same questions of the same records through the view.
     """
     from readmit.cli.output import emit, progress
-    from readmit.workspace import paired
-    from readmit.workspace.scenario import read
+    from readmit.scenario import paired
+    from readmit.scenario.document import read
 
     scenario = read(file.read())
     openers = {kind: _opener(kind, embedder, model) for kind in kinds or KINDS[:1]}

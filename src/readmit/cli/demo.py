@@ -30,8 +30,8 @@ def demo(invocation: Invocation, /, *, db: str | None) -> None:
     """
     from readmit.cli import shapes
     from readmit.cli.output import emit, show
-    from readmit.workspace.scenario import shipped
-    from readmit.workspace.scenario_play import played
+    from readmit.scenario.document import shipped
+    from readmit.scenario.play import played
     from readmit.workspace.workspace import MEMORY
 
     with played(shipped("travel"), db or MEMORY) as done:

@@ -80,7 +80,7 @@ def _keys(workspace: Workspace) -> list[dict[str, Any]]:
 def rotate(invocation: Invocation, /, *, overlap: str, by: str) -> None:
     """Sign with a new key from now on."""
     from readmit.cli.output import emit, show
-    from readmit.workspace.durations import duration
+    from readmit.scenario.durations import duration
 
     with invocation.open() as workspace:
         made = workspace.keys.rotate(by=by, now=workspace.now(), overlap=duration(overlap, field="--overlap"))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from readmit.records.decisions import Disposition
     from readmit.records.events import Event
-    from readmit.workspace.scenario_play import Play, PlayedReturn
+    from readmit.scenario.play import Play, PlayedReturn
 
 MARKS = {True: ("✓ ", "green"), False: ("✗ ", "red")}
 

@@ -11,7 +11,7 @@ from readmit.cli.command import command
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
-    from readmit.workspace.scenario_play import Play
+    from readmit.scenario.play import Play
 
 
 def add_to(group: click.Group) -> None:
@@ -38,9 +38,9 @@ def play(
     """
     from readmit.cli import shapes
     from readmit.cli.output import emit, progress
-    from readmit.workspace.scenario import read
-    from readmit.workspace.scenario import schema as schema_of
-    from readmit.workspace.scenario_play import played
+    from readmit.scenario.document import read
+    from readmit.scenario.document import schema as schema_of
+    from readmit.scenario.play import played
     from readmit.workspace.workspace import MEMORY
 
     if schema:

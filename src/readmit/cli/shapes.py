@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from readmit.records.decisions import Cause, Decision, Disposition
-    from readmit.workspace.scenario_play import PlayedReturn
+    from readmit.scenario.play import PlayedReturn
 
 
 def summary(decision: Decision, dispositions: Iterable[Disposition]) -> dict[str, Any]:

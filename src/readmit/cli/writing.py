@@ -177,8 +177,8 @@ def overrule(invocation: Invocation, /, *, item: str, name: str | None, **fields
 
 def _write_file(invocation: Invocation, file: BinaryIO) -> None:
     from readmit.cli.output import emit, progress, show
-    from readmit.workspace.scenario import read_steps
-    from readmit.workspace.scenario_play import write
+    from readmit.scenario.document import read_steps
+    from readmit.scenario.play import write
 
     steps = read_steps(file.read())
     with invocation.open() as workspace, progress("Writing", len(steps)) as watch:
@@ -194,7 +194,7 @@ def _written(
     invocation: Invocation, written: list[tuple[Any, str]], *, item: dict[str, Any] | None = None
 ) -> tuple[list[str], int]:
     """Write steps in one commit; an item written last rests on the observations before it."""
-    from readmit.workspace.scenario_play import Player
+    from readmit.scenario.play import Player
 
     with invocation.open() as workspace, workspace.batch():
         player = Player(workspace)
@@ -206,7 +206,7 @@ def _written(
 
 def _step(fields: dict[str, Any]) -> Any:
     """A step from what the options say; what was not said is left to its default."""
-    from readmit.workspace.scenario import step
+    from readmit.scenario.document import step
 
     return step({name: value for name, value in fields.items() if value is not None and value not in ((), False)})
 

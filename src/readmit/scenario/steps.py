@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from readmit.records.base import Count, Id, Name, Note, Ratio, Record, Text, Time
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Answer
-from readmit.workspace.durations import Duration
+from readmit.scenario.durations import Duration
 
 
 class Step(Record, kw_only=True, tag_field="do"):

@@ -17,11 +17,11 @@ from readmit.records.errors import ConflictError, ExposureError, ReadmitError, S
 from readmit.records.items import Item, Receipt
 from readmit.records.policy import OWNER
 from readmit.records.verdicts import Pair, Verdict
+from readmit.scenario import steps
+from readmit.scenario.document import Scenario
+from readmit.scenario.durations import duration
 from readmit.store.names import names
-from readmit.workspace import scenario_steps as steps
-from readmit.workspace.durations import duration
 from readmit.workspace.history import out_of_sight
-from readmit.workspace.scenario import Scenario
 from readmit.workspace.workspace import DEFAULT_NAME, MEMORY, Workspace
 
 if TYPE_CHECKING:

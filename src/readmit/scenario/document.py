@@ -14,7 +14,7 @@ import msgspec
 from readmit.records.base import Name, Record, Text, Time
 from readmit.records.errors import ScenarioError
 from readmit.records.policy import Policy
-from readmit.workspace.scenario_steps import AnyStep, Writing
+from readmit.scenario.steps import AnyStep, Writing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +58,7 @@ def step(fields: Mapping[str, object]) -> AnyStep:
 
 def shipped(name: str) -> Scenario:
     """A scenario that comes with readmit."""
-    return read(resources.files("readmit").joinpath("scenarios", f"{name}.json").read_bytes())
+    return read(resources.files("readmit").joinpath("scenario", f"{name}.json").read_bytes())
 
 
 def schema() -> dict[str, Any]:

@@ -19,16 +19,16 @@ from readmit.backends.admission import Ground, Standing
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Obligation
 from readmit.records.policy import OWNER
+from readmit.scenario.play import Clock, Player
 from readmit.workspace.memory import Memory
-from readmit.workspace.scenario_play import Clock, Player
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from readmit.ports.backend import MemoryBackend
-    from readmit.workspace.scenario import Scenario
-    from readmit.workspace.scenario_play import PlayedReturn
+    from readmit.scenario.document import Scenario
+    from readmit.scenario.play import PlayedReturn
 
     Opener = Callable[[Workspace, Path], MemoryBackend]
 
