@@ -26,7 +26,10 @@ TREE = WORK / "tree"
 # are loose upper bounds, and flags of the operating system, which few mutants of mean anything.
 ROOMS = {
     "gate": ("src/readmit/gate", "tests/gate"),
-    "cover": ("src/readmit/cover", "tests/cover"),
+    "coverage": ("src/readmit/cover/coverage.py", "tests/cover/test_coverage.py"),
+    "greedy": ("src/readmit/cover/greedy.py", "tests/cover/test_greedy.py"),
+    "choose": ("src/readmit/cover/choose.py", "tests/cover/test_choose.py"),
+    "exact": ("src/readmit/cover/exact.py", "tests/cover/test_exact.py"),
     "recheck": ("src/readmit/seal/recheck.py", "tests/seal/test_recheck.py"),
     "dsse": ("src/readmit/seal/dsse.py", "tests/seal/test_dsse.py"),
     "statement": ("src/readmit/seal/statement.py", "tests/seal/test_statement.py"),
