@@ -149,3 +149,23 @@ def test_a_malformed_key_is_named(change: KeyChange, error: str) -> None:
 
 def test_rotating_to_the_same_key_does_not_retire_it() -> None:
     assert rotation([OLD_ID], OLD, now=NOW, overlap=MINUTE) == (trust(OLD, reason="rotated"),)
+
+
+def test_a_rotation_retires_every_other_key() -> None:
+    fresh = b"\x07" * 32
+    old = ["0" * 64, "f" * 64]
+    changes = rotation(old, fresh, now=NOW, overlap=MINUTE)
+    assert [change.key for change in changes if change.change == "retire"] == old
+
+
+def test_other_events_in_between_hide_no_key() -> None:
+    first, *_ = logged([trust(SIGNER.public)])
+    stranger = msgspec.structs.replace(first, payload=view_of())
+    assert trusted([stranger, first], NOW) == {SIGNER.keyid: SIGNER.public}
+
+
+@pytest.mark.parametrize("size", [31, 33, 0])
+def test_a_key_of_another_size_is_refused(size: int) -> None:
+    public = bytes(size)
+    with pytest.raises(SealError, match="32"):
+        public_of(trust(public))
