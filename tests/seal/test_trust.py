@@ -159,7 +159,7 @@ def test_a_rotation_retires_every_other_key() -> None:
 
 
 def test_other_events_in_between_hide_no_key() -> None:
-    first, *_ = logged([trust(SIGNER.public)])
+    (first,) = logged(trust(SIGNER.public))
     stranger = msgspec.structs.replace(first, payload=view_of())
     assert trusted([stranger, first], NOW) == {SIGNER.keyid: SIGNER.public}
 
