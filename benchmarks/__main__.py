@@ -37,8 +37,9 @@ class Suite(NamedTuple):
 
 
 SUITES = {
-    "returns": Suite("A return, against the floor and the size of the store"),
+    # First, while the disk is quiet: the next one writes gigabytes.
     "appends": Suite("Durable appends"),
+    "returns": Suite("A return, against the floor and the size of the store"),
     "cover": Suite("Greedy and exact cover, 500 items × 100 dependencies"),
     "startup": Suite("Start-up"),
     "verifier": Suite("The verifier besides its model", core=False),

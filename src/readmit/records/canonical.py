@@ -15,7 +15,7 @@ import msgspec
 from readmit.records.errors import RecordError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 T = TypeVar("T")
 
@@ -52,8 +52,13 @@ def digest_of_set(digests: Iterable[str]) -> str:
 
 def decode(data: bytes | str, kind: type[T], *, what: str) -> T:
     """Decode JSON strictly; the error names the record and the path of the field."""
+    return decoded(data, msgspec.json.Decoder(kind).decode, what=what)
+
+
+def decoded(data: bytes | str, decoder: Callable[[bytes | str], T], *, what: str) -> T:
+    """The same with a decoder made once."""
     try:
-        return msgspec.json.decode(data, type=kind)
+        return decoder(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecordError(f"{what}: {_explain(error)}") from None
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 
 from readmit.records.base import Count, Digest, Id, Name, Note, Record, Text, Time, require_id, require_name, utc
-from readmit.records.canonical import canonical, decode, digest_of
+from readmit.records.canonical import canonical, decoded, digest_of
 from readmit.records.decisions import Returned
 from readmit.records.errors import RecordError
 from readmit.records.evidence import Evidence, Experience
@@ -259,23 +259,24 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def draft(
-    kind: EventKind, payload: object, *, id: str, by: str, at: Time, about: tuple[str, ...] | None = None
+    kind: EventKind, payload: object, *, id: str | None, by: str, at: Time, about: tuple[str, ...] | None = None
 ) -> Draft:
     """Check a payload as strictly as a stored one, whatever it was built from, and make it ready to append.
 
-    Its digest is that of its stored bytes: for an item or evidence, the digest it is known by.
+    Its digest is that of its stored bytes: for an item or evidence, the digest it is known by. Without an ``id``
+    the event is named by it.
     """
-    body = canonical(payload)
-    checked: Payload = decode(body, PAYLOADS[kind], what=str(kind))
+    checked: Payload = decoded(canonical(payload), DECODERS[kind], what=kind)
     settled = canonical(checked)
+    digest = digest_of(settled)
     return Draft(
-        id=f"{_PREFIX.get(kind, kind)}:{require_id('id', id)}",
+        id=f"{_PREFIX.get(kind, kind)}:{digest[:32] if id is None else require_id('id', id)}",
         kind=kind,
         by=require_name("by", by),
         at=utc(at, field="at"),
         payload=checked,
         body=settled,
-        digest=digest_of(settled),
+        digest=digest,
         about=targets_of(checked) if about is None else about,
     )
 

@@ -65,10 +65,11 @@ class Connection:
         self._lock.acquire()
         level = self._depth
         try:
-            with _wrapped():
-                self.sql.execute(f"SAVEPOINT level{level}" if level else "BEGIN IMMEDIATE")
-        except BaseException:
+            self.sql.execute(f"SAVEPOINT level{level}" if level else "BEGIN IMMEDIATE")
+        except BaseException as error:
             self._lock.release()
+            if isinstance(error, sqlite3.Error):
+                raise _failed(error) from error
             raise
         self._depth = level + 1
         return level
@@ -76,15 +77,16 @@ class Connection:
     def end(self, level: int, *, undo: bool) -> None:
         """Close a level: keep what it did, or undo it."""
         try:
-            with _wrapped():
-                # The database may have rolled everything back itself (disk full, interrupted).
-                if undo and self.sql.in_transaction:
-                    self.sql.execute(f"ROLLBACK TO level{level}" if level else "ROLLBACK")
-                elif not undo:
-                    self.sql.execute(f"RELEASE level{level}" if level else "COMMIT")
-        except BaseException:
+            # The database may have rolled everything back itself (disk full, interrupted).
+            if undo and self.sql.in_transaction:
+                self.sql.execute(f"ROLLBACK TO level{level}" if level else "ROLLBACK")
+            elif not undo:
+                self.sql.execute(f"RELEASE level{level}" if level else "COMMIT")
+        except BaseException as error:
             if not level and self.sql.in_transaction:
                 self.sql.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise _failed(error) from error
             raise
         finally:
             self._depth = level
@@ -110,7 +112,11 @@ class Transaction:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         self._connection.end(self._level, undo=kind is not None)
         if isinstance(error, sqlite3.Error):
-            raise StoreError(f"storage failed: {error}") from error
+            raise _failed(error) from error
+
+
+def _failed(error: sqlite3.Error) -> StoreError:
+    return StoreError(f"storage failed: {error}")
 
 
 @contextmanager
@@ -118,4 +124,4 @@ def _wrapped() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreError(f"storage failed: {error}") from error
+        raise _failed(error) from error

@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from readmit.records.base import utc
 from readmit.records.canonical import digest_of
-from readmit.records.decisions import Returned
 from readmit.records.errors import ConflictError, StoreError, UnknownError
-from readmit.records.events import DECODERS, INVALIDATING, Checkpoint, Draft, Event, EventKind, Rebase
-from readmit.records.evidence import Evidence, Experience
-from readmit.records.items import Frontier, Item, decode_item
+from readmit.records.events import DECODERS, Draft, Event, EventKind
+from readmit.records.items import Item, decode_item
 from readmit.records.snapshot import Sighting
 from readmit.store.audit import AuditTrail
 from readmit.store.connection import Connection
 from readmit.store.derived import DerivedTexts
+from readmit.store.indexes import Indexes
 from readmit.store.ledger import SqliteLedger
 from readmit.store.memories import SqliteMemories
-from readmit.store.reach import ANY, OBSERVATION, STATE, Row, keys_of, rows_of
+from readmit.store.reach import ANY, OBSERVATION, STATE, keys_of
 from readmit.store.schema import SHIFT
 
 if TYPE_CHECKING:
@@ -59,6 +58,7 @@ class SqliteLog:
         self._sql = self.connection.sql
         self._ws = self._enroll(workspace)
         self._base = self._ws << SHIFT
+        self._indexes = Indexes(self.connection.sql, self._ws, self.item)
         self.audit = AuditTrail(self.connection, self._ws)
         self.derived = DerivedTexts(self.connection, self._ws)
         self.sources = SqliteLedger(self.connection, self._ws)
@@ -111,7 +111,7 @@ class SqliteLog:
             epochs = []
             start = head
             for draft in drafts:
-                known = self._known(draft)
+                known = self._known(draft, head + 1)
                 if known is None:
                     check(draft)
                     head += 1
@@ -129,102 +129,31 @@ class SqliteLog:
                         link,
                     )
                     self._sql.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-                    self._index(head, draft, learnt)
+                    self._indexes.add(head, draft, learnt)
                     known = head
                 epochs.append(known)
             if head != start:
                 self._sql.execute("UPDATE workspace SET head = ?, link = ? WHERE ws = ?", (head, link, self._ws))
         return epochs
 
-    def _known(self, draft: Draft) -> int | None:
-        row = self._sql.execute("SELECT epoch FROM name WHERE ws = ? AND id = ?", (self._ws, draft.id)).fetchone()
-        if row is None and draft.kind is EventKind.OBSERVE:
-            # The same observation under another id is the same evidence.
-            row = self._sql.execute(
-                "SELECT epoch FROM filed WHERE ws = ? AND digest = ?", (self._ws, draft.digest)
-            ).fetchone()
-        if row is None:
-            return None
-        query = "SELECT kind, digest, by FROM event WHERE pos = ?"
-        stored = self._sql.execute(query, (self._base + row[0],)).fetchone()
-        if stored != (draft.kind, draft.digest, draft.by):
-            raise ConflictError(f"id {draft.id!r} is already used for a different {stored[0]}; choose another id")
-        return int(row[0])
-
-    def _index(self, epoch: int, draft: Draft, learnt: str) -> None:
+    def _known(self, draft: Draft, epoch: int) -> int | None:
+        """Take an event's name for an epoch, unless it, or the same observation under another, is already taken."""
         ws, sql = self._ws, self._sql
-        sql.execute("INSERT INTO name VALUES (?, ?, ?)", (ws, draft.id, epoch))
-        for touched in draft.about:
-            sql.execute("INSERT INTO about VALUES (?, ?, ?)", (ws, touched, epoch))
-        if draft.kind in INVALIDATING:
-            sql.execute("INSERT INTO invalidation VALUES (?, ?, ?, ?)", (ws, draft.by, learnt, epoch))
-        match draft.payload:
-            case Evidence() as evidence:
-                sql.execute("INSERT INTO filed VALUES (?, ?, ?)", (ws, draft.digest, epoch))
-                self._reach(epoch, OBSERVATION, rows_of(evidence.scope))
-            case Item() as item:
-                self._bind(epoch, item)
-                self._reach(epoch, STATE, self._extend(epoch, item))
-            case Experience() as experience:
-                self._reach(epoch, STATE, [(ANY, experience.owner, ANY)])
-            case Rebase() as rebase:
-                self._reach(epoch, STATE, [(rebase.task, ANY, ANY)])
-                self._milestone(draft.kind, rebase.task, epoch)
-            case Checkpoint() as checkpoint:
-                self._milestone(draft.kind, checkpoint.identity.agent, epoch)
-                self._milestone(draft.kind, checkpoint.identity.bank, epoch)
-            case Returned() as returned:
-                self._milestone(draft.kind, returned.request.identity.agent, epoch)
-            case _ if draft.about:
-                self._reach(epoch, STATE, {row for touched in draft.about for row in self._reach_of(touched)})
-            case _:
-                self._milestone(draft.kind, ANY, epoch)
-
-    def _bind(self, epoch: int, item: Item) -> None:
-        for digest in {receipt.evidence for receipt in item.receipts}:
-            self._sql.execute(
-                "INSERT INTO binding SELECT ws, ?, epoch FROM filed WHERE ws = ? AND digest = ?",
-                (epoch, self._ws, digest),
-            )
-
-    def _extend(self, epoch: int, item: Item) -> set[Row]:
-        """A new statement about a slot also reaches whoever could see an earlier one: theirs may be outdated by it."""
-        rows = set(rows_of(item.scope))
-        if isinstance(item, Frontier):
-            # Whoever sees the obligation must learn that its frontier moved.
-            rows |= self._reach_of(item.obligation)
-        if item.slot is None:
-            return rows
-        task = item.scope.task or ANY
-        self._sql.execute("INSERT INTO slot_item VALUES (?, ?, ?, ?)", (self._ws, task, item.slot, epoch))
-        before = self._slot_reach(task, item.slot)
-        self._sql.executemany(
-            "INSERT INTO slot_reach VALUES (?, ?, ?, ?, ?)",
-            [(self._ws, task, item.slot, principal, role) for _, principal, role in rows - before],
-        )
-        return rows | before
-
-    def _slot_reach(self, task: str, slot: str) -> set[Row]:
-        found = self._sql.execute(
-            "SELECT principal, role FROM slot_reach WHERE ws = ? AND task = ? AND slot = ?", (self._ws, task, slot)
-        )
-        return {(task, principal, role) for principal, role in found}
-
-    def _reach_of(self, item_id: str) -> set[Row]:
-        item = self.item(item_id)
-        rows = set(rows_of(item.scope))
-        if item.slot is not None:
-            rows |= self._slot_reach(item.scope.task or ANY, item.slot)
-        return rows
-
-    def _reach(self, epoch: int, kind: str, rows: Iterable[Row]) -> None:
-        self._sql.executemany(
-            "INSERT OR IGNORE INTO audience VALUES (?, ?, ?, ?, ?, ?)",
-            [(self._ws, kind, *row, epoch) for row in rows],
-        )
-
-    def _milestone(self, kind: EventKind, key: str, epoch: int) -> None:
-        self._sql.execute("INSERT INTO milestone VALUES (?, ?, ?, ?)", (self._ws, kind, key, epoch))
+        if not sql.execute("INSERT OR IGNORE INTO name VALUES (?, ?, ?)", (ws, draft.id, epoch)).rowcount:
+            query = "SELECT epoch FROM name WHERE ws = ? AND id = ?"
+            (known,) = sql.execute(query, (ws, draft.id)).fetchone()
+            query = "SELECT kind, digest, by FROM event WHERE pos = ?"
+            stored = sql.execute(query, (self._base + known,)).fetchone()
+            if stored != (draft.kind, draft.digest, draft.by):
+                raise ConflictError(f"id {draft.id!r} is already used for a different {stored[0]}; choose another id")
+            return int(known)
+        if draft.kind is not EventKind.OBSERVE:
+            return None
+        if sql.execute("INSERT OR IGNORE INTO filed VALUES (?, ?, ?)", (ws, draft.digest, epoch)).rowcount:
+            return None
+        sql.execute("DELETE FROM name WHERE ws = ? AND id = ?", (ws, draft.id))
+        query = "SELECT epoch FROM filed WHERE ws = ? AND digest = ?"
+        return int(sql.execute(query, (ws, draft.digest)).fetchone()[0])
 
     # Reading.
 

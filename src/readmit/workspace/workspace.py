@@ -144,7 +144,7 @@ class Workspace:
         evidence = Evidence(
             text=text, by=by, at=moment, source=source, scope=self._scope(task, roles, principals, private=False)
         )
-        entry = self._draft(EventKind.OBSERVE, evidence, by=by, at=moment, id=id or digest(evidence)[:32])
+        entry = draft(EventKind.OBSERVE, evidence, by=by, at=moment, id=id)
         self._commit(entry)
         return entry.digest
 

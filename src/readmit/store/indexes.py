@@ -1,0 +1,104 @@
+"""The indexes over the log, written in the transaction that appends an event.
+
+They answer who can see it, what it is about, what it rests on, and where the workspace's own milestones are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.records.decisions import Returned
+from readmit.records.events import INVALIDATING, Checkpoint, Rebase
+from readmit.records.evidence import Evidence, Experience
+from readmit.records.items import Frontier, Item
+from readmit.store.reach import ANY, OBSERVATION, STATE, rows_of
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterable
+
+    from readmit.records.events import Draft, EventKind
+    from readmit.store.reach import Row
+
+
+class Indexes:
+    """The indexes of one workspace."""
+
+    def __init__(self, sql: sqlite3.Connection, ws: int, item: Callable[[str], Item]) -> None:
+        self._sql = sql
+        self._ws = ws
+        self._item = item
+
+    def add(self, epoch: int, draft: Draft, learnt: str) -> None:
+        """Index one event. Its name, and the digest of an observation, are filed before it is accepted."""
+        ws, sql = self._ws, self._sql
+        for touched in draft.about:
+            sql.execute("INSERT INTO about VALUES (?, ?, ?)", (ws, touched, epoch))
+        if draft.kind in INVALIDATING:
+            sql.execute("INSERT INTO invalidation VALUES (?, ?, ?, ?)", (ws, draft.by, learnt, epoch))
+        match draft.payload:
+            case Evidence() as evidence:
+                self._reach(epoch, OBSERVATION, rows_of(evidence.scope))
+            case Item() as item:
+                self._bind(epoch, item)
+                self._reach(epoch, STATE, self._extend(epoch, item))
+            case Experience() as experience:
+                self._reach(epoch, STATE, [(ANY, experience.owner, ANY)])
+            case Rebase() as rebase:
+                self._reach(epoch, STATE, [(rebase.task, ANY, ANY)])
+                self._milestone(draft.kind, rebase.task, epoch)
+            case Checkpoint() as checkpoint:
+                self._milestone(draft.kind, checkpoint.identity.agent, epoch)
+                self._milestone(draft.kind, checkpoint.identity.bank, epoch)
+            case Returned() as returned:
+                self._milestone(draft.kind, returned.request.identity.agent, epoch)
+            case _ if draft.about:
+                self._reach(epoch, STATE, {row for touched in draft.about for row in self._reach_of(touched)})
+            case _:
+                self._milestone(draft.kind, ANY, epoch)
+
+    def _bind(self, epoch: int, item: Item) -> None:
+        for digest in {receipt.evidence for receipt in item.receipts}:
+            self._sql.execute(
+                "INSERT INTO binding SELECT ws, ?, epoch FROM filed WHERE ws = ? AND digest = ?",
+                (epoch, self._ws, digest),
+            )
+
+    def _extend(self, epoch: int, item: Item) -> set[Row]:
+        """A new statement about a slot also reaches whoever could see an earlier one: theirs may be outdated by it."""
+        rows = set(rows_of(item.scope))
+        if isinstance(item, Frontier):
+            # Whoever sees the obligation must learn that its frontier moved.
+            rows |= self._reach_of(item.obligation)
+        if item.slot is None:
+            return rows
+        task = item.scope.task or ANY
+        self._sql.execute("INSERT INTO slot_item VALUES (?, ?, ?, ?)", (self._ws, task, item.slot, epoch))
+        before = self._slot_reach(task, item.slot)
+        self._sql.executemany(
+            "INSERT INTO slot_reach VALUES (?, ?, ?, ?, ?)",
+            [(self._ws, task, item.slot, principal, role) for _, principal, role in rows - before],
+        )
+        return rows | before
+
+    def _slot_reach(self, task: str, slot: str) -> set[Row]:
+        found = self._sql.execute(
+            "SELECT principal, role FROM slot_reach WHERE ws = ? AND task = ? AND slot = ?", (self._ws, task, slot)
+        )
+        return {(task, principal, role) for principal, role in found}
+
+    def _reach_of(self, item_id: str) -> set[Row]:
+        item = self._item(item_id)
+        rows = set(rows_of(item.scope))
+        if item.slot is not None:
+            rows |= self._slot_reach(item.scope.task or ANY, item.slot)
+        return rows
+
+    def _reach(self, epoch: int, kind: str, rows: Iterable[Row]) -> None:
+        self._sql.executemany(
+            "INSERT OR IGNORE INTO audience VALUES (?, ?, ?, ?, ?, ?)",
+            [(self._ws, kind, *row, epoch) for row in rows],
+        )
+
+    def _milestone(self, kind: EventKind, key: str, epoch: int) -> None:
+        self._sql.execute("INSERT INTO milestone VALUES (?, ?, ?, ?)", (self._ws, kind, key, epoch))
