@@ -20,7 +20,7 @@ EXTRAS := --extra bench --extra embed --extra gguf --extra langgraph --extra mod
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow test-backends test-memobase check format docs bench bench-implicit bench-backends mutation lock clean
+.PHONY: help setup demo test test-slow test-backends test-memobase example check format docs bench bench-implicit bench-backends mutation lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ $(BACKENDS)/.ready: requirements/backends.txt pyproject.toml
 	$(BACKENDS)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --require-hashes -r requirements/backends.txt
 	$(BACKENDS)/bin/python -m pip --disable-pip-version-check install --quiet --no-index --no-deps --no-build-isolation -e .
 	@touch $@
+
+example: $(BACKENDS)/.ready ## Run an example on a real memory store: make example NAME=mem0_adopt
+	@$(BACKENDS)/bin/python examples/$(NAME).py
 
 check: setup ## Lint, formatting, types, import direction
 	$(BIN)/ruff check
