@@ -148,3 +148,13 @@ def test_frontier_and_constraints(team: str) -> None:
 @pytest.mark.parametrize("args", [["record"], ["record", "x", "--file", "-"], ["replay"], ["overrule", "x"]])
 def test_usage_errors_have_status_two(args: list[Any], team: str) -> None:
     run(*args, "--db", team, status=2)
+
+
+def test_a_return_that_failed_claims_no_coverage(tmp_path: Path) -> None:
+    db = ("--db", tmp_path / "team.db")
+    run("init", *db)
+    run("depart", *WHO, *db)
+    (tmp_path / "team.db.keys").rename(tmp_path / "lost")
+    answer = said("return", *WHO, *db, status=3)
+    assert (answer["coverage"], answer["critical_coverage"], answer["reasons"]) == (None, None, ["signer_failed"])
+    assert "nothing was judged" in run("return", *WHO, *db, status=3).stdout

@@ -28,6 +28,8 @@ def verdict(decision: Decision) -> Text:
     from rich.text import Text
 
     line = Text.assemble((decision.kind.upper(), COLORS[decision.kind]))
+    if decision.faults:
+        return line.append("  nothing was judged")
     report = decision.report
     line.append(
         f"  coverage {ratio(report.coverage)} ({report.covered} of {report.obligations} obligations), "

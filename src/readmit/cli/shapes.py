@@ -28,8 +28,8 @@ def outcome(decision: Decision) -> dict[str, Any]:
     """The decision without anything about items that were left out."""
     return {
         "decision": decision.kind,
-        "coverage": float(decision.report.coverage),
-        "critical_coverage": float(decision.report.critical_coverage),
+        "coverage": None if decision.faults else float(decision.report.coverage),
+        "critical_coverage": None if decision.faults else float(decision.report.critical_coverage),
         "missing": list(decision.missing),
         "view_items": [] if decision.view is None else [item.id for item in decision.view.items],
     }

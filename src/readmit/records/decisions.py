@@ -175,6 +175,15 @@ class Decision(Record, kw_only=True):
     def missing(self) -> tuple[str, ...]:
         return self.report.missing
 
+    @property
+    def faults(self) -> tuple[Reason, ...]:
+        """What failed, where the decision rests on a failure: then nothing was judged, and no coverage is known."""
+        return tuple(reason for reason in self.reasons if reason in FAULTS)
+
+
+# The cycle could not be trusted or did not come to its end.
+FAULTS = frozenset({Reason.CHECKPOINT_ALTERED, Reason.INFERENCE_FAILED, Reason.INTERNAL_ERROR, Reason.SIGNER_FAILED})
+
 
 class Returned(Record, kw_only=True):
     """A return as the log remembers it: what was asked, and the digest of what was decided."""
