@@ -135,3 +135,18 @@ def test_every_test_that_the_reliability_page_names_exists() -> None:
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     missing += [name for name in set(re.findall(r"\b(test_\w+)`", page)) if f"def {name}(" not in code]
     assert missing == []
+
+
+def test_what_a_stage_hands_on_is_frozen() -> None:
+    """Nothing downstream may change what another stage still holds."""
+    stages = ("capture", "invalidate", "gate", "cover", "seal", "readmission")
+    loose = [
+        f"{name_of(module)}:{node.lineno} {node.name}"
+        for module in MODULES
+        if module.relative_to(SRC).parts[0] in stages
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+        and any(ast.unparse(base).endswith("Struct") for base in node.bases)
+        and not any(word.arg == "frozen" and ast.unparse(word.value) == "True" for word in node.keywords)
+    ]
+    assert loose == []

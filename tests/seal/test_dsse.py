@@ -231,3 +231,21 @@ def test_a_signer_of_another_kind_is_refused() -> None:
 def test_a_signer_does_not_show_its_key() -> None:
     assert repr(SIGNER) == f"LocalSigner(keyid='{SIGNER.keyid}')"
     assert isinstance(SIGNER, LocalSigner)
+
+
+@pytest.mark.parametrize("size", [0, 63, 65])
+def test_a_signature_of_another_size_is_refused(size: int) -> None:
+    class Odd:
+        keyid = SIGNER.keyid
+
+        def sign(self, data: bytes) -> bytes:
+            return bytes(size)
+
+    with pytest.raises(SealError, match=f"signature of {size} bytes"):
+        seal(b"x", KIND, Odd())
+
+
+def test_an_envelope_that_was_stored_opens() -> None:
+    """Its texts are then equal to ours, not the same objects."""
+    stored = msgspec.json.decode(canonical(signed()), type=Envelope)
+    assert open_envelope(stored, KEYS, KIND) == PAYLOAD

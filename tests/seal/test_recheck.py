@@ -97,6 +97,7 @@ CASES = {
     "a moment before issue": Case((Reason.VIEW_EXPIRED,), {"now": NOW - TICK}),
     "a moment before expiry": Case((), {"now": NOW + 15 * MINUTE - TICK}),
     "at expiry": Case((Reason.VIEW_EXPIRED,), {"now": NOW + 15 * MINUTE}),
+    "long after expiry": Case((Reason.VIEW_EXPIRED,), {"now": NOW + 900 * MINUTE}),
     "exposed before": Case((Reason.VIEW_CONSUMED,), {"consumed": True}),
     "a newer return": Case((Reason.VIEW_REPLACED,), {"newest_return": "r2"}),
     "no return known": Case((Reason.VIEW_REPLACED,), {"newest_return": ""}),
