@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,11 +23,25 @@ settings.register_profile("mutation", parent=settings.get_profile("ci"), derando
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+SHARED = Path(os.environ.get("READMIT_SHARED") or ROOT.parent / "shared")
+
+
+@pytest.fixture(scope="session")
+def local_model() -> Path:
+    """The weights of a real, small language model, fetched by the script that lies with the shared material."""
+    script = SHARED / "models" / "get-model"
+    if not script.is_file():
+        pytest.skip(f"no {script}; set READMIT_SHARED to the folder that holds models/get-model")
+    ran = subprocess.run([sys.executable, script, "smollm2-135m"], capture_output=True, text=True, check=False)
+    if ran.returncode:
+        pytest.skip(f"the model cannot be fetched: {ran.stderr.strip()[-200:]}")
+    return Path(ran.stdout.strip().splitlines()[-1])
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real benchmark data, which is not part of this repository."""
-    shared = Path(os.environ.get("READMIT_SHARED") or ROOT.parent / "shared")
-    data = shared / "data"
+    data = SHARED / "data"
     if not data.is_dir():
         pytest.skip(f"no benchmark data at {data}; set READMIT_SHARED to the folder that holds data/")
     return data

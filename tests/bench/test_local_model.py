@@ -6,10 +6,7 @@ good or malformed, end in a line per episode, and that a second run asks nothing
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.bench.data import SMOKE
@@ -17,6 +14,9 @@ from tests.bench.data import SMOKE
 from readmit.bench.results import read_results
 from readmit.bench.running import Order, run
 from readmit.bench.studies import STUDIES
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
 pytest.importorskip("xllamacpp", reason="a local model file needs readmit[gguf]")
@@ -26,15 +26,8 @@ COMPARED = ("Static", "Restore", "Reset", "MemStrata", "MemTX", "readmit-lexical
 
 
 @pytest.fixture(scope="module")
-def local() -> str:
-    shared = Path(os.environ.get("READMIT_SHARED", Path(__file__).resolve().parents[3] / "shared"))
-    script = shared / "models" / "get-model"
-    if not script.exists():
-        pytest.skip("no local model here; set READMIT_SHARED to the folder that holds models/get-model")
-    made = subprocess.run([sys.executable, script, "smollm2-135m"], capture_output=True, text=True, check=False)
-    if made.returncode:
-        pytest.skip(f"get-model: {made.stderr.strip()[-200:]}")
-    return f"gguf:{made.stdout.strip().splitlines()[-1]}?context=4096"
+def local(local_model: Path) -> str:
+    return f"gguf:{local_model}?context=4096"
 
 
 def test_one_episode_of_each_benchmark_per_method(local: str, tmp_path: Path) -> None:

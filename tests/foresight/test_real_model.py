@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,27 +12,18 @@ from readmit.models.embedders import Lexical
 from readmit.models.open import open_model
 from tests.foresight.world import SHIFT, away, hear, home, states
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: pip install 'readmit[gguf]'", exc_type=ImportError)
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]
 
 
-@pytest.fixture(scope="module")
-def weights() -> Path:
-    shared = Path(os.environ.get("READMIT_SHARED", Path(__file__).parents[3] / "shared"))
-    script = shared / "models" / "get-model"
-    if not script.is_file():
-        pytest.skip(f"no {script}: set READMIT_SHARED to the shared material")
-    ran = subprocess.run([sys.executable, script, "smollm2-135m"], capture_output=True, text=True, check=False)
-    if ran.returncode:
-        pytest.skip(f"get-model: {ran.stderr.strip()[-200:]}")
-    return Path(ran.stdout.strip())
-
-
-def test_a_return_with_a_real_model_ends_in_named_states_and_is_accounted(weights: Path) -> None:
+def test_a_return_with_a_real_model_ends_in_named_states_and_is_accounted(local_model: Path) -> None:
     workspace = home()
     agent = away(workspace)
     hear(workspace, SHIFT)
-    model = open_model(f"gguf:{weights}?context=4096&deadline=240")
+    model = open_model(f"gguf:{local_model}?context=4096&deadline=240")
     try:
         settings = Settings(signals=(Signal.EMBEDDING,), pairs_per_return=1)
         foresight = Foresight(workspace, settings, verifier=model, embedder=Lexical())

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -25,6 +21,7 @@ from readmit.records.verdicts import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: pip install 'readmit[gguf]'", exc_type=ImportError)
 
@@ -41,21 +38,8 @@ def ask(number: int = 0, *, max_tokens: int = 120) -> Ask:
 
 
 @pytest.fixture(scope="module")
-def weights() -> Path:
-    """The small model that the shared material names, fetched by its own script."""
-    shared = Path(os.environ.get("READMIT_SHARED", Path(__file__).parents[3] / "shared"))
-    script = shared / "models" / "get-model"
-    if not script.is_file():
-        pytest.skip(f"no {script}: set READMIT_SHARED to the shared material")
-    ran = subprocess.run([sys.executable, script, "smollm2-135m"], capture_output=True, text=True, check=False)
-    if ran.returncode:
-        pytest.skip(f"the model cannot be fetched: {ran.stderr.strip()[-200:]}")
-    return Path(ran.stdout.strip())
-
-
-@pytest.fixture(scope="module")
-def model(weights: Path) -> Iterator[Gguf]:
-    with Gguf(weights, context=1_024, concurrency=2, threads=1, deadline=120) as opened:
+def model(local_model: Path) -> Iterator[Gguf]:
+    with Gguf(local_model, context=1_024, concurrency=2, threads=1, deadline=120) as opened:
         yield opened
 
 
@@ -78,15 +62,15 @@ def test_what_it_answered_can_be_recorded_and_replayed(model: Gguf, tmp_path: Pa
     assert answer(replayed, asked, Judgement) == said
 
 
-def test_the_name_follows_the_content(model: Gguf, weights: Path) -> None:
+def test_the_name_follows_the_content(model: Gguf, local_model: Path) -> None:
     assert model.name == "smollm2-135m.gguf@b179c9523d0e6a0f"
-    same = open_model(f"gguf:{weights}?context=512&threads=1")
+    same = open_model(f"gguf:{local_model}?context=512&threads=1")
     assert same.name == model.name
     same.close()
 
 
-def test_the_deadline_stops_generation(weights: Path) -> None:
-    with Gguf(weights, context=4_096, threads=1, deadline=0.5) as slow:
+def test_the_deadline_stops_generation(local_model: Path) -> None:
+    with Gguf(local_model, context=4_096, threads=1, deadline=0.5) as slow:
         begun = time.monotonic()
         (result,) = slow.ask([ask(max_tokens=3_000)])
         assert time.monotonic() - begun < 15
@@ -115,9 +99,9 @@ def test_others_on_this_machine_cannot_ask_it(model: Gguf) -> None:
 
 
 @pytest.mark.parametrize("size", [20, 200_000])
-def test_a_damaged_file_is_refused_and_the_process_lives(size: int, weights: Path, tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_and_the_process_lives(size: int, local_model: Path, tmp_path: Path) -> None:
     path = tmp_path / "cut.gguf"
-    with weights.open("rb") as file:
+    with local_model.open("rb") as file:
         path.write_bytes(file.read(size))
     with Gguf(path) as damaged, pytest.raises(ModelError, match="cannot load"):
         damaged.ask([ask()])

@@ -13,14 +13,13 @@ import secrets
 import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, unquote
 
 import msgspec
 
 from readmit.backends.amem_parts import Llm, build
-from readmit.backends.packages import need
+from readmit.backends.opening import folder_at, need
 from readmit.ports.backend import TEAM, Change, Hit, Stored
 from readmit.records.base import require_name
 from readmit.records.canonical import decode, digest
@@ -28,6 +27,7 @@ from readmit.records.errors import BackendError, ReadmitError, RecordError, Unkn
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
 
     from readmit.ports.backend import Material
     from readmit.ports.models import Embedder, Model
@@ -72,13 +72,7 @@ class AMem:
     ) -> Self:
         """A store in a folder, with our model and embedder. Without a model only verbatim notes can be formed."""
         need("agentic_memory", "amem")
-        if not str(path):
-            raise BackendError("path: name a folder for the store")
-        folder = Path(path).absolute()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BackendError(f"path: {folder} cannot be used as a folder: {error.strerror}") from error
+        folder = folder_at(path)
         llm = Llm(model, require_name("workspace", workspace), max_tokens)
         # Every workspace has a collection of its own.
         collection = f"readmit-{digest([workspace, name])[:40]}"

@@ -16,14 +16,13 @@ import threading
 import uuid
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
 from readmit.backends.mem0_models import Embedding, Extractor
 from readmit.backends.mem0_narrow import NarrowedClient
-from readmit.backends.packages import need
+from readmit.backends.opening import folder_at, need
 from readmit.ports.backend import TEAM, Change, Hit, Stored
 from readmit.records.base import require_name
 from readmit.records.canonical import decode
@@ -31,6 +30,7 @@ from readmit.records.errors import BackendError, ReadmitError, RecordError, Unkn
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from readmit.ports.backend import Material
     from readmit.ports.models import Embedder, Model
@@ -79,13 +79,7 @@ class Mem0:
         Without a model only verbatim memories can be formed. Telemetry is off.
         """
         need("mem0", "mem0")
-        if not str(path):
-            raise BackendError("path: name a folder for the store")
-        folder = Path(path).absolute()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BackendError(f"path: {folder} cannot be used as a folder: {error.strerror}") from error
+        folder = folder_at(path)
         memory = _opened(folder, collection, embedder.dimensions)
         _check_dimensions(memory, collection, embedder)
         embedding = Embedding(embedder)

@@ -18,7 +18,7 @@ import msgspec
 
 from readmit.backends.admission import unaltered
 from readmit.backends.memobase_server import EVENT, PROFILE, Flushed, Server, event_text
-from readmit.backends.packages import need
+from readmit.backends.opening import need
 from readmit.ports.backend import TEAM, Change, Hit, Precision, Stored
 from readmit.records.base import require_name
 from readmit.records.canonical import decode

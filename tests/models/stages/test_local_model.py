@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,6 +19,7 @@ from tests.models.stages.said import STAGES, case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: pip install 'readmit[gguf]'", exc_type=ImportError)
@@ -39,16 +36,8 @@ KINDS: dict[str, type] = {
 
 
 @pytest.fixture(scope="module")
-def model() -> Iterator[Gguf]:
-    """The small model that the shared material names, fetched by its own script."""
-    shared = Path(os.environ.get("READMIT_SHARED", Path(__file__).parents[4] / "shared"))
-    script = shared / "models" / "get-model"
-    if not script.is_file():
-        pytest.skip(f"no {script}: set READMIT_SHARED to the shared material")
-    ran = subprocess.run([sys.executable, script, "smollm2-135m"], capture_output=True, text=True, check=False)
-    if ran.returncode:
-        pytest.skip(f"the model cannot be fetched: {ran.stderr.strip()[-200:]}")
-    with Gguf(ran.stdout.strip(), context=4_096, deadline=25) as opened:
+def model(local_model: Path) -> Iterator[Gguf]:
+    with Gguf(local_model, context=4_096, deadline=25) as opened:
         yield opened
 
 
