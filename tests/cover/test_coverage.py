@@ -110,3 +110,18 @@ def test_least_is_exact_beyond_float_and_decimal_precision() -> None:
     assert least(Decimal("0.07"), 100) == 7
     assert least(Decimal("0.3" + "0" * 30 + "1"), 10) == 4
     assert least(Decimal(1), 0) == 0
+
+
+def test_more_than_asked_is_sufficient() -> None:
+    owed = [obligation(name, f"d_{name}", f"d_{name}") for name in ("a", "b", "c", "e")]
+    whole = report(owed, frozenset({"d_a", "d_b", "d_c", "d_e"}))
+    half = Policy(gamma=Decimal("0.5"), rho=Decimal("0.5"))
+    assert sufficient(whole, half)
+    assert sufficient(whole, Policy(gamma=Decimal("0.5")))
+    assert sufficient(whole, Policy(rho=Decimal("0.5")))
+
+
+def test_one_of_three_is_missing() -> None:
+    owed = [obligation(name, f"d_{name}") for name in ("a", "b", "c")]
+    reached = report(owed, frozenset({"d_a", "d_c"}))
+    assert (reached.covered, reached.uncovered, reached.missing) == (2, ("b",), ("d_b",))
