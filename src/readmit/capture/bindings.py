@@ -12,7 +12,7 @@ from readmit.records.decisions import Cause
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from readmit.records.items import Item
     from readmit.records.policy import Policy
@@ -49,15 +49,8 @@ def _flaws_of(item: Item, evidence: Mapping[str, Sighting], writers: frozenset[s
             bound.update(receipt.binds)
     if writers and item.by not in writers:
         causes.append(Cause(reason=Reason.WRITER_NOT_ALLOWED, by=item.by))
-    causes.extend(
-        Cause(reason=Reason.REFERENCE_UNBOUND, ref=reference)
-        for reference in _references(item)
-        if reference not in bound
-    )
+    references = ("item", *item.depends_on, *item.supports)
+    if not bound.issuperset(references):
+        unbound = (name for name in references if name not in bound)
+        causes.extend(Cause(reason=Reason.REFERENCE_UNBOUND, ref=name) for name in unbound)
     return tuple(causes)
-
-
-def _references(item: Item) -> Iterable[str]:
-    yield "item"
-    yield from item.depends_on
-    yield from item.supports

@@ -30,11 +30,16 @@ def greedy(evidence: Sequence[Item], obligations: Sequence[Obligation], policy: 
     vital = critical(obligations)
     weight = {dependency: 2 if dependency in vital else 1 for dependency in required(obligations)}
     heap: list[tuple[int, int, str, int, frozenset[str]]] = []
+    # Many items support the same: what that is worth is worked out once.
+    worths: dict[tuple[str, ...], tuple[int, frozenset[str]]] = {}
     for index, item in enumerate(evidence):
-        relevant = frozenset(weight.keys() & support(item))
-        if relevant and room.fits(item):
-            gain = (sum(map(weight.__getitem__, relevant)) << _SCALE) // cost(item)
-            heap.append((-gain, cost(item), item.id, index, relevant))
+        if item.supports not in worths:
+            relevant = frozenset(weight.keys() & support(item))
+            worths[item.supports] = sum(map(weight.__getitem__, relevant)) << _SCALE, relevant
+        worth, relevant = worths[item.supports]
+        if worth and room.fits(item):
+            price = cost(item)
+            heap.append((-(worth // price), price, item.id, index, relevant))
     heapify(heap)
 
     tally = _Tally(obligations, policy)
