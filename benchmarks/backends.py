@@ -58,6 +58,18 @@ def _openers() -> dict[str, Callable[[Workspace, Path], MemoryBackend]]:
         from readmit.backends.mem0 import Mem0
 
         openers["Mem0"] = lambda team, folder: Mem0.open(folder / "mem0", team.name, embedder=_embedder())
+    if find_spec("agentic_memory") is not None:
+        from readmit.backends.amem import AMem
+
+        openers["A-MEM"] = lambda team, folder: AMem.open(folder / "amem", team.name, embedder=_embedder())
+    if find_spec("langgraph") is not None:
+        from langgraph.store.memory import InMemoryStore
+
+        from readmit.backends.langgraph import LangGraphMemory, index_with
+
+        openers["LangGraph's InMemoryStore"] = lambda team, _: LangGraphMemory(
+            InMemoryStore(index=index_with(_embedder())), team.name, history=team.log.memories
+        )
     return openers
 
 
