@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -201,7 +202,7 @@ def test_an_explanation_is_safe_to_print() -> None:
 
 def test_a_file_that_is_not_ours_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
-    with sqlite3.connect(path) as other:
+    with closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE theirs (x)")
     before = path.read_bytes()
     with pytest.raises(StoreError, match="another program"):
@@ -219,7 +220,7 @@ def test_a_file_that_is_not_ours_is_refused_and_left_alone(tmp_path: Path) -> No
 def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
     Workspace.open(path).close()
-    with sqlite3.connect(path) as other:
+    with closing(sqlite3.connect(path)) as other:
         other.execute("PRAGMA user_version = 99")
     with pytest.raises(StoreError, match="newer readmit"):
         Workspace.open(path)
@@ -269,7 +270,7 @@ def test_a_full_disk_loses_nothing_acknowledged(tmp_path: Path, room: int) -> No
 def test_a_damaged_page_blocks_a_return_or_refuses_to_open(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
     prepare(path)
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw:
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     healthy = path.read_bytes()
     outcomes = set()
@@ -339,7 +340,7 @@ def test_a_consumed_view_stays_consumed_when_a_backup_is_restored(tmp_path: Path
     scene = Scene(path)
     scene.covered()
     outcome = scene.away()
-    with sqlite3.connect(path) as source, sqlite3.connect(tmp_path / "saved") as target:
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(tmp_path / "saved")) as target:
         source.backup(target)
     outcome.expose()
     scene.team.close()

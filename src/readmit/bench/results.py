@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import weakref
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -167,6 +168,7 @@ class AnswerStore:
 
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=30)
+        weakref.finalize(self, self._db.close)
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.execute("CREATE TABLE IF NOT EXISTS answer (request TEXT PRIMARY KEY, reply BLOB NOT NULL)")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import weakref
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ class History:
         self.sessions = tuple(sessions)
         self.last = self.sessions[-1].index
         self._db = sqlite3.connect(":memory:")
+        weakref.finalize(self, self._db.close)
         for table in ("sessions", "rows"):
             self._db.execute(f"CREATE VIRTUAL TABLE {table} USING fts5(text, tokenize='porter unicode61')")
         self._db.executemany(
@@ -92,6 +94,7 @@ class Ranker:
     def __init__(self, rows: Sequence[Row]) -> None:
         self._ids = [row.id for row in rows]
         self._db = sqlite3.connect(":memory:")
+        weakref.finalize(self, self._db.close)
         self._db.execute("CREATE VIRTUAL TABLE rows USING fts5(text, tokenize='porter unicode61')")
         self._db.executemany("INSERT INTO rows (rowid, text) VALUES (?, ?)", enumerate(row.text for row in rows))
 

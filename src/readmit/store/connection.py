@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,8 @@ class Connection:
         self._depth = 0
         try:
             self.sql = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            # A workspace that nobody holds any more is closed, also when nobody said so.
+            self._closing = weakref.finalize(self, self.sql.close)
             recognize(self.sql)
             self.sql.execute("PRAGMA journal_mode = WAL")
             self.sql.execute("PRAGMA synchronous = FULL")
@@ -94,7 +97,7 @@ class Connection:
 
     def close(self) -> None:
         with self._lock:
-            self.sql.close()
+            self._closing()
 
 
 class Transaction:
