@@ -56,8 +56,10 @@ def test_derived_texts_survive_the_process_and_older_files_get_their_table(tmp_p
         space.log.derived.write("facts", "m", {"a": b"2"})
     with home(file) as space:
         assert space.log.derived.read("facts", "m", ["a"]) == {"a": b"2"}
-    sql = Connection(file).sql
-    assert sql.execute("SELECT count(*) FROM sqlite_master WHERE name = 'derived'").fetchone() == (1,)
+    connection = Connection(file)
+    query = "SELECT count(*) FROM sqlite_master WHERE name = 'derived'"
+    assert connection.sql.execute(query).fetchone() == (1,)
+    connection.close()
 
 
 def test_vectors_of_another_workspace_cannot_be_asked_for() -> None:
