@@ -307,6 +307,14 @@ DAMAGES = {
         ),
         ("keeper_tasks", "forgetting_absence"),
     ),
+    "a criterion the wrong way round": Damage(
+        "memora",
+        QUESTIONS,
+        lambda q: q["questions"]["remembering"][0]["evaluation"]["evaluation_questions"][0].update(
+            expected_answer="no"
+        ),
+        ("keeper_tasks", "expected_answer"),
+    ),
     "a STALE record without probes": Damage(
         "stale", "smoke.json", _drop(0, "probing_queries"), ("smoke.json", "probing_queries")
     ),

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from readmit.bench.datasets.memora_files import Cluster, RawQuestion, RawSession
 
 
+# Which answer satisfies a criterion. A release that expects others would be scored the wrong way round.
+EXPECTED = {"memory_presence": "yes", "forgetting_absence": "no"}
+
+
 class MemoraLabels(Labels, frozen=True, kw_only=True):
     """The rubric: values that hold at return, values that ended, and the judge's sub-questions."""
 
@@ -126,6 +130,12 @@ def _cases(cluster: Cluster, settings: MemoraSettings) -> Iterator[Case[MemoraLa
 
 def _labels(cluster: Cluster, task: str, question: RawQuestion) -> MemoraLabels:
     criteria = question.evaluation.evaluation_questions
+    for one in criteria:
+        if one.expected_answer != EXPECTED[one.evaluation_type]:
+            raise RecordError(
+                f"{cluster.file}: question {question.question_id}: expected_answer: {one.expected_answer!r} for "
+                f"{one.evaluation_type}, which is met by {EXPECTED[one.evaluation_type]!r}; fetch the release again"
+            )
     valid = _distinct(item.value for item in evidence(question.memory_evidence))
     ended = question.forgetting_evidence.forgotten_items if question.forgetting_evidence else []
     forgotten = _distinct(None if item.value is None else str(item.value) for item in ended)
