@@ -10,7 +10,7 @@ from readmit.bench.datasets.memora import read_memora
 from readmit.bench.datasets.stale import read_stale
 from readmit.bench.episodes import Episode, Session, Turn
 from readmit.bench.retrieval import CLOCK, History, checkpoint, checkpoints
-from readmit.bench.settings import GEMINI, ManBenchSettings, MemoraSettings, StaleSettings
+from readmit.bench.settings import GEMINI, ManBenchSettings, MemoraSettings, Settings, StaleSettings
 
 
 def history(*texts: str) -> tuple[Session, ...]:
@@ -72,9 +72,9 @@ def test_memora_windows_follow_the_settings() -> None:
     before = [r for r in made.rows if r.departure]
     after = [r for r in made.rows if not r.departure]
     assert (len(before), len(after)) == (12, 18)
-    assert made.budget.union == 16
+    assert (made.budget.union, made.budget.at_most) == (12, 16)
     small = MemoraSettings(retrieved_before=1, recent_before=1, retrieved_after=0, recent_after=0)
-    (_, tight), *_ = checkpoints([episode], memora=small)
+    (_, tight), *_ = checkpoints([episode], Settings(memora=small))
     assert len(tight.rows) == 2
     assert all(r.departure for r in tight.rows)
 

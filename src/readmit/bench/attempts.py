@@ -8,7 +8,7 @@ between is written down with the episode, which stays in the denominator; only a
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,7 +25,6 @@ from readmit.bench.methods.governed import Governed, Tuning
 from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
 from readmit.bench.results import Result
 from readmit.bench.retrieval import checkpoint as checkpoint_of
-from readmit.bench.settings import ManBenchSettings, MemoraSettings, StaleSettings
 from readmit.bench.studies import BACKED, GOVERNANCE, block_of, unit_of
 from readmit.records.errors import ModelError, PendingAnswers, ReadmitError, UnknownError
 from readmit.records.verdicts import Answer
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from readmit.bench.datasets.stale import StaleLabels
     from readmit.bench.episodes import Benchmark, Case, Checkpoint, Episode, View
     from readmit.bench.methods import Method
+    from readmit.bench.settings import Settings
     from readmit.models.usage import StageUsage
     from readmit.ports.models import Embedder, Model
 
@@ -47,15 +47,6 @@ class Roles:
     verifier: Model | None = None
     judge: Model | None = None
     embedder: Embedder | None = None
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The paper's settings of the three benchmarks."""
-
-    memora: MemoraSettings = field(default_factory=MemoraSettings)
-    stale: StaleSettings = field(default_factory=StaleSettings)
-    manbench: ManBenchSettings = field(default_factory=ManBenchSettings)
 
 
 @dataclass(frozen=True)
@@ -103,7 +94,7 @@ def _tuning(benchmark: Benchmark, settings: Settings) -> Tuning:
 def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) -> Attempt:
     """View and answers of one episode."""
     started = time.monotonic()
-    checkpoint = checkpoint_of(episode)
+    checkpoint = checkpoint_of(episode, settings)
     view: View | None = None
     try:
         view = admitted(method, checkpoint)
@@ -217,7 +208,7 @@ def failed(case: Case[Any], result: Result, *, answered: bool) -> Result:
 
 def at_scale(settings: Settings, agents: int) -> Settings:
     """The same settings with another number of active agents."""
-    return replace(settings, manbench=msgspec.structs.replace(settings.manbench, active_agents=agents))
+    return msgspec.structs.replace(settings, manbench=msgspec.structs.replace(settings.manbench, active_agents=agents))
 
 
 def with_usage(result: Result, usage: tuple[StageUsage, ...], *, peak: int, repairs: int) -> Result:

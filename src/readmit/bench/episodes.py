@@ -84,10 +84,15 @@ class Row(Record, frozen=True, kw_only=True):
 
 
 class Budget(Record, frozen=True, kw_only=True):
-    """How much a view may hold, the same for every method."""
+    """How much a view may hold, the same for every method.
+
+    Retrieval fills ``union``. ``at_most`` is the room for what a method's obligations need beyond that; without it,
+    there is none.
+    """
 
     per_query: int
     union: int
+    at_most: int | None = None
     characters: int | None = None
 
 

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from inspect_ai.scorer import Scorer
 
-    from readmit.bench.attempts import Settings
     from readmit.bench.episodes import Case
     from readmit.bench.results import AnswerStore, Results
+    from readmit.bench.settings import Settings
     from readmit.ports.models import Embedder
 
 # Memora and STALE answers rest on these; ManBench needs no judge.

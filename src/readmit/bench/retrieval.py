@@ -13,12 +13,13 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from readmit.bench.episodes import Budget, Checkpoint, Row
-from readmit.bench.settings import ManBenchSettings, MemoraSettings, StaleSettings
+from readmit.bench.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
     from readmit.bench.episodes import Episode, Session
+    from readmit.bench.settings import MemoraSettings, StaleSettings
 
 # Positions on an episode's clock: session index × this + turn number.
 CLOCK = 1000
@@ -117,35 +118,32 @@ def _row_id(at: int) -> str:
 
 
 def checkpoints(
-    episodes: Iterable[Episode],
-    *,
-    memora: MemoraSettings | None = None,
-    stale: StaleSettings | None = None,
-    manbench: ManBenchSettings | None = None,
+    episodes: Iterable[Episode], settings: Settings | None = None
 ) -> Generator[tuple[Episode, Checkpoint], None, None]:
     """Each episode with its checkpoint; episodes over one history share its index when they come together."""
+    settings = settings or Settings()
     history: History | None = None
     try:
         for episode in episodes:
             if episode.benchmark == "manbench":
-                yield episode, candidates(episode, (manbench or ManBenchSettings()).budget)
+                yield episode, candidates(episode, settings.manbench.budget)
                 continue
             if history is None or history.sessions is not episode.sessions:
                 if history is not None:
                     history.close()
                 history = History(episode.sessions)
             if episode.benchmark == "memora":
-                yield episode, memora_checkpoint(episode, history, memora or MemoraSettings())
+                yield episode, memora_checkpoint(episode, history, settings.memora)
             else:
-                yield episode, stale_checkpoint(episode, history, stale or StaleSettings())
+                yield episode, stale_checkpoint(episode, history, settings.stale)
     finally:
         if history is not None:
             history.close()
 
 
-def checkpoint(episode: Episode) -> Checkpoint:
-    """One episode's checkpoint with the paper's settings."""
-    with closing(checkpoints([episode])) as made:
+def checkpoint(episode: Episode, settings: Settings | None = None) -> Checkpoint:
+    """One episode's checkpoint; with the paper's settings, unless others are given."""
+    with closing(checkpoints([episode], settings)) as made:
         return next(made)[1]
 
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.bench.attempts import Attempt, Roles, Settings, at_scale, method_named, scored
+from readmit.bench.attempts import Attempt, Roles, at_scale, method_named, scored
 from readmit.bench.methods import admitted
 from readmit.bench.results import ANSWERS, AnswerStore, Plan, Results, read_plan, read_results, start
 from readmit.bench.retrieval import checkpoints
+from readmit.bench.settings import Settings
 from readmit.bench.studies import BACKED, MODEL_BASED, block_of, chosen_methods, planned_cases, study_named
 from readmit.records.canonical import canonical, digest_of
 from readmit.records.errors import ModelError, ReadmitError, RecordError

@@ -16,6 +16,7 @@ from readmit.bench.episodes import Case, Dataset
 from readmit.bench.methods import MODEL_FREE
 from readmit.bench.methods.backed import STORES
 from readmit.bench.methods.governed import ABLATIONS, READMIT, TRACE_PAPER
+from readmit.bench.settings import Settings
 from readmit.records.errors import RecordError
 
 if TYPE_CHECKING:
@@ -127,21 +128,31 @@ def chosen_methods(study: Study, names: Sequence[str], *, models: bool) -> tuple
 
 
 def planned_cases(
-    study: Study, data: Path | None, *, limit: int | None, stratified: bool, seed: int, fillers: Path | None = None
+    study: Study,
+    data: Path | None,
+    *,
+    limit: int | None,
+    stratified: bool,
+    seed: int,
+    fillers: Path | None = None,
+    settings: Settings | None = None,
 ) -> Cases:
     """Read the data and take what was asked for, the same for the same seed."""
+    settings = settings or Settings()
     if study.name == "smoke":
-        sets = [_read(one, SMOKE / one, None, seed) for one in study.benchmarks]
+        sets = [_read(one, SMOKE / one, None, seed, settings) for one in study.benchmarks]
         notes: tuple[str, ...] = (SMOKE_NOTE,)
     else:
         if data is None:
             raise RecordError(f"data: {study.name} needs --data, the folder of the {study.benchmarks[0]} release")
-        sets = [_read(one, data, fillers, seed) for one in study.benchmarks]
+        sets = [_read(one, data, fillers, seed, settings) for one in study.benchmarks]
         notes = ()
     cases: list[AnyCase] = []
     for dataset in sets:
         notes += dataset.notes
         if study.fraction is not None:
+            if study.fraction not in settings.memora.departures:
+                raise RecordError(f"memora.departures: {study.name} departs at {study.fraction}; keep it among them")
             own = tuple(case for case in dataset.cases if case.labels.fraction == study.fraction)
             dataset = Dataset(dataset.benchmark, own, dataset.notes)  # noqa: PLW2901  # the same data, narrowed
         cases += _taken(dataset, study, limit=limit, stratified=stratified, seed=seed)
@@ -158,19 +169,19 @@ def unit_of(case: AnyCase) -> str:
     return case.labels.case.rpartition("@")[0] if case.episode.benchmark == "memora" else str(case.labels.case)
 
 
-def _read(benchmark: Benchmark, root: Path, fillers: Path | None, seed: int) -> Dataset[Any]:
+def _read(benchmark: Benchmark, root: Path, fillers: Path | None, seed: int, settings: Settings) -> Dataset[Any]:
     if benchmark == "memora":
-        return read_memora(root)
+        return read_memora(root, settings.memora)
     if benchmark == "manbench":
         return read_manbench(root)
     if (root / PAIRS_FILE).exists() and fillers is not None:
-        return read_stale(root, fillers=read_fillers(fillers), seed=seed)
+        return read_stale(root, fillers=read_fillers(fillers), settings=settings.stale, seed=seed)
     if (root / PAIRS_FILE).exists() and not _has_type_two(root):
         raise RecordError(
             f"{root}: holds {PAIRS_FILE} without session text; give --fillers, a Memora folder, for a substitute "
             "haystack"
         )
-    return read_stale(root, seed=seed)
+    return read_stale(root, settings=settings.stale, seed=seed)
 
 
 def _has_type_two(root: Path) -> bool:

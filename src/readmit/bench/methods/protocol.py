@@ -65,13 +65,15 @@ def _within(part: str, text: str) -> bool:
 def retrieved(checkpoint: Checkpoint, eligible: Collection[str], *, first: Sequence[str] = ()) -> tuple[str, ...]:
     """Ordinary retrieval over the rows a method leaves standing, within the budget all methods share.
 
-    ``first`` are rows that a method has chosen itself; they take their room before retrieval fills the rest.
+    ``first`` are rows that obligations need; they take their room before retrieval fills the rest, and only they may
+    go beyond what retrieval fills.
     """
     budget = checkpoint.budget
     best = [[row for row in ranking if row in eligible][: budget.per_query] for ranking in checkpoint.relevance]
     # Round by round over the queries, so that a full union holds the best of each.
     rounds = (ranking[place] for place in range(budget.per_query) for ranking in best if place < len(ranking))
-    union = list(dict.fromkeys((*first, *rounds)))[: budget.union]
+    needed = list(dict.fromkeys(first))[: budget.at_most or budget.union]
+    union = list(dict.fromkeys((*needed, *rounds)))[: max(len(needed), budget.union)]
     if budget.characters is None:
         return tuple(union)
     lengths = {row.id: len(row.text) for row in checkpoint.rows}
