@@ -22,17 +22,19 @@ from readmit.bench.methods.backed import Backed
 from readmit.bench.methods.cupmem import CUPMem
 from readmit.bench.methods.extraction import Extracting
 from readmit.bench.methods.governed import Governed, Tuning
+from readmit.bench.methods.stores import stores_of
 from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
 from readmit.bench.results import Result
 from readmit.bench.retrieval import checkpoint as checkpoint_of
 from readmit.bench.studies import BACKED, GOVERNANCE, block_of, unit_of
-from readmit.records.errors import ModelError, PendingAnswers, ReadmitError, UnknownError
+from readmit.records.errors import BackendError, ModelError, PendingAnswers, ReadmitError, UnknownError
 from readmit.records.verdicts import Answer
 
 if TYPE_CHECKING:
     from readmit.bench.datasets.stale import StaleLabels
     from readmit.bench.episodes import Benchmark, Case, Checkpoint, Episode, View
     from readmit.bench.methods import Method
+    from readmit.bench.methods.formed import Stores
     from readmit.bench.settings import Settings
     from readmit.models.usage import StageUsage
     from readmit.ports.models import Embedder, Model
@@ -47,6 +49,8 @@ class Roles:
     verifier: Model | None = None
     judge: Model | None = None
     embedder: Embedder | None = None
+    stores: Stores | None = None
+    """The memory stores of the run, for methods that stand on one."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,10 @@ def method_named(name: str, benchmark: Benchmark, roles: Roles, settings: Settin
     if name in MODEL_FREE:
         return MODEL_FREE[name]
     if name in BACKED:
-        store, _, half = name.partition("/")
-        return Backed(store, admits=half == "readmit", model=roles.extractor, embedder=roles.embedder)  # type: ignore[arg-type]
+        if roles.stores is None:
+            raise BackendError(f"{name}: needs a place for the histories that it forms; give stores")
+        (store,) = stores_of([name])
+        return Backed(store, roles.stores, admits=name.endswith("/readmit"), model=roles.extractor)
     if roles.extractor is None or roles.verifier is None or roles.embedder is None:
         raise ModelError(f"{name}: asks an extractor and a verifier; name them with --extractor and --verifier")
     if name == "CUPMem":

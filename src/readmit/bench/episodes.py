@@ -108,6 +108,10 @@ class Checkpoint(Record, frozen=True, kw_only=True):
     budget: Budget
     now: int
     task_version: str | None = None
+    history: tuple[Session, ...] = ()
+    """Everything that was said up to the return, for a memory store that retrieves by itself."""
+    departure: int | None = None
+    """The last session of the history before the absence."""
 
 
 class Finding(Record, frozen=True, kw_only=True):

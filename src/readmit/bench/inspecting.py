@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from readmit.bench.episodes import Case
     from readmit.bench.results import AnswerStore, Results
     from readmit.bench.settings import Settings
-    from readmit.ports.models import Embedder
 
 # Memora and STALE answers rest on these; ManBench needs no judge.
 ROLES = ("actor", "extractor", "verifier", "judge")
@@ -47,7 +46,8 @@ class Setting:
 
     models: Mapping[str, str]
     """Role to model name."""
-    embedder: Embedder | None
+    shared: Roles
+    """What is no model, and the same for all: the embedder, and the memory stores."""
     settings: Settings
     agents: int | None
     store: AnswerStore
@@ -90,7 +90,11 @@ def roles_of(setting: Setting) -> tuple[Ledger, list[RoleModel], Roles]:
     ledger = Ledger()
     asked = {role: RoleModel(role, name, setting.store, cap=setting.cap) for role, name in setting.models.items()}
     metered = {role: Metered(model, ledger) for role, model in asked.items()}
-    return ledger, list(asked.values()), Roles(**metered, embedder=setting.embedder)
+    return (
+        ledger,
+        list(asked.values()),
+        Roles(**metered, embedder=setting.shared.embedder, stores=setting.shared.stores),
+    )
 
 
 @solver

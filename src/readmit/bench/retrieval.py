@@ -193,4 +193,6 @@ def _over(episode: Episode, history: History, sessions: Iterable[int], budget: B
         relevance=tuple(history.relevance(task, rows) for task in episode.tasks),
         budget=budget,
         now=(history.last + 1) * CLOCK,
+        history=history.sessions,
+        departure=episode.departure,
     )

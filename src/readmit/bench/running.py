@@ -15,10 +15,20 @@ import msgspec
 
 from readmit.bench.attempts import Attempt, Roles, at_scale, method_named, scored
 from readmit.bench.methods import admitted
+from readmit.bench.methods.formed import Stores
+from readmit.bench.methods.stores import check_stores
 from readmit.bench.results import ANSWERS, AnswerStore, Plan, Results, read_plan, read_results, start
 from readmit.bench.retrieval import checkpoints
 from readmit.bench.settings import Settings
-from readmit.bench.studies import BACKED, MODEL_BASED, block_of, chosen_methods, planned_cases, study_named
+from readmit.bench.studies import (
+    BACKED,
+    MODEL_BASED,
+    absent_stores,
+    block_of,
+    chosen_methods,
+    planned_cases,
+    study_named,
+)
 from readmit.records.canonical import canonical, digest_of
 from readmit.records.errors import ModelError, ReadmitError, RecordError
 
@@ -79,16 +89,22 @@ def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None
     )
     if not found.cases:
         raise RecordError(f"limit: no case is left of {study.name}; give at least 1")
+    embedder = _embedder(order, methods)
+    check_stores(methods, embedder)
     start(out, _plan(order, study, found, models=models, methods=methods))
     done = {result.key for result in read_results(out)}
     scales = study.agents if models.get("actor") and "manbench" in study.benchmarks else (None,)
     waiting = 0
-    for agents in scales:
-        if models:
-            waiting += _with_models(order, study, methods, found.cases, out, models=models, agents=agents, done=done)
-        else:
-            roles = Roles(embedder=_embedder(order, methods))
-            _model_free(methods, found.cases, out, roles=roles, done=done, watch=watch)
+    # Without models, episodes over one history follow one another; with models, samples of all run side by side.
+    with Stores(embedder, keep=None if models else 1) as stores:
+        roles = Roles(embedder=embedder, stores=stores)
+        for agents in scales:
+            if models:
+                waiting += _with_models(
+                    order, study, methods, found.cases, out, models=models, roles=roles, agents=agents, done=done
+                )
+            else:
+                _model_free(methods, found.cases, out, roles=roles, done=done, watch=watch)
     return _told(out, waiting)
 
 
@@ -141,7 +157,7 @@ def _plan(
         methods=methods,
         models=dict(models),
         embedder=order.embedder if {*MODEL_BASED, *BACKED}.intersection(methods) else "",
-        notes=found.notes,
+        notes=(*found.notes, *absent_stores(study, methods, models=bool(models))),
         cases=many,
         digest=digest_of(b"\n".join(canonical(case.episode) for case in cases)),
         limit=order.limit,
@@ -194,6 +210,7 @@ def _with_models(
     out: Path,
     *,
     models: Mapping[str, str],
+    roles: Roles,
     agents: int | None,
     done: set[tuple[str, str, int | None]],
 ) -> int:
@@ -206,7 +223,7 @@ def _with_models(
 
     store = AnswerStore(out / ANSWERS)
     settings = Settings() if agents is None else at_scale(Settings(), agents)
-    setting = Setting(models, _embedder(order, methods), settings, agents, store, Results(out), set(), order.max_tokens)
+    setting = Setting(models, roles, settings, agents, store, Results(out), set(), order.max_tokens)
     tasks = []
     for name in methods:
         left = [

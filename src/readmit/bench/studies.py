@@ -14,8 +14,8 @@ from readmit.bench.datasets.smoke import SMOKE, SMOKE_NOTE
 from readmit.bench.datasets.stale import PAIRS_FILE, STRATA, read_stale
 from readmit.bench.episodes import Case, Dataset
 from readmit.bench.methods import MODEL_FREE
-from readmit.bench.methods.backed import STORES
 from readmit.bench.methods.governed import ABLATIONS, READMIT, TRACE_PAPER
+from readmit.bench.methods.stores import HALVES, STORES, lacking, stores_of
 from readmit.bench.settings import Settings
 from readmit.records.errors import RecordError
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 COMPARISON = ("Static", "Restore", "Reset", "MemStrata", "MemTX")
 MODEL_BASED = ("trace-paper", "readmit", *(one.name for one in ABLATIONS), "CUPMem")
-BACKED = tuple(f"{store}/{half}" for store in STORES for half in ("Static", "readmit"))
+BACKED = tuple(f"{store}/{half}" for store in STORES for half in HALVES)
 METHODS = (*MODEL_FREE, *MODEL_BASED, *BACKED)
 GOVERNANCE = {one.name: one for one in (TRACE_PAPER, READMIT, *ABLATIONS)}
 SUBSET = 20
@@ -86,7 +86,7 @@ STUDIES = {
             "backends",
             ("memora",),
             "The same history in several memory stores, with and without admission, at 50 % departure.",
-            ("ScopedMem/Static", "ScopedMem/readmit"),
+            BACKED,
             (),
             fraction=0.5,
         ),
@@ -111,7 +111,7 @@ def study_named(name: str) -> Study:
 
 def chosen_methods(study: Study, names: Sequence[str], *, models: bool) -> tuple[str, ...]:
     """The methods to run, checked: a method that asks models needs some."""
-    methods = tuple(dict.fromkeys(names)) or study.methods(models=models)
+    methods = tuple(dict.fromkeys(names)) or _usable(study.methods(models=models))
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
         raise RecordError(f"methods: {', '.join(unknown)} unknown; use some of {', '.join(METHODS)}")
@@ -125,6 +125,19 @@ def chosen_methods(study: Study, names: Sequence[str], *, models: bool) -> tuple
     if not methods:
         raise RecordError(f"methods: {study.name} compares methods that ask models; name an --actor")
     return methods
+
+
+def _usable(methods: Sequence[str]) -> tuple[str, ...]:
+    """Those whose memory store is at hand. Named ones are never left out: they are refused (``check_stores``)."""
+    absent = {store for store in stores_of(methods) if lacking(store)}
+    return tuple(name for name in methods if name.partition("/")[0] not in absent)
+
+
+def absent_stores(study: Study, methods: Sequence[str], *, models: bool) -> tuple[str, ...]:
+    """What a report must say: stores of the study that are not among the methods, with what they lack."""
+    missing = set(stores_of(study.methods(models=models))) - set(stores_of(methods))
+    told = ((store, lacking(store)) for store in STORES if store in missing)
+    return tuple(f"{store} is left out: {why or 'it was not among the methods asked for'}." for store, why in told)
 
 
 def planned_cases(

@@ -1,0 +1,119 @@
+"""The memory stores of the backend study: which there are, what each needs, and how one is opened for a history.
+
+ScopedMem lives in the workspace's own file and ranks by words. Mem0 and A-MEM are opened in a folder with the run's
+embedder. Memobase runs as a server elsewhere, named by two environment variables, because a key belongs in no
+command line.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal
+
+from readmit.backends.opening import need
+from readmit.records.errors import BackendError, ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from readmit.ports.backend import MemoryBackend
+    from readmit.ports.models import Embedder, Model
+    from readmit.workspace.workspace import Workspace
+
+Store = Literal["ScopedMem", "Mem0", "Memobase", "A-MEM"]
+STORES: tuple[Store, ...] = ("ScopedMem", "Mem0", "Memobase", "A-MEM")
+HALVES = ("Static", "readmit")
+URL, KEY = "READMIT_MEMOBASE_URL", "READMIT_MEMOBASE_KEY"
+
+_PACKAGES: dict[Store, tuple[str, str]] = {
+    "Mem0": ("mem0", "mem0"),
+    "Memobase": ("memobase", "memobase"),
+    "A-MEM": ("agentic_memory", "amem"),
+}
+_SECONDS = 60.0
+
+
+def stores_of(methods: Iterable[str]) -> tuple[Store, ...]:
+    """The stores that some methods stand on."""
+    named = {name.partition("/")[0] for name in methods if "/" in name}
+    return tuple(store for store in STORES if store in named)
+
+
+def lacking(store: Store) -> str:
+    """What a store needs and does not have here; empty if it can be used."""
+    try:
+        if store in _PACKAGES:
+            need(*_PACKAGES[store])
+    except BackendError as error:
+        return str(error)
+    absent = [name for name in (URL, KEY) if store == "Memobase" and not os.environ.get(name)]
+    return f"Memobase needs a running server; set {' and '.join(absent)}" if absent else ""
+
+
+def check_stores(methods: Iterable[str], embedder: Embedder | None) -> None:
+    """Refuse methods whose store cannot be used, before anything is formed."""
+    stores = stores_of(methods)
+    for store in stores:
+        if why := lacking(store):
+            raise BackendError(f"methods: {store}: {why}")
+    if "Memobase" in stores:
+        from readmit.backends.memobase_server import Server
+
+        Server(os.environ[URL], os.environ[KEY], _SECONDS).close()
+    if set(stores) - {"ScopedMem"}:
+        # A vector now, so that a missing package is told here and not once per episode.
+        _needed(embedder, stores[-1]).embed(["ready"])
+
+
+@contextmanager
+def opened(
+    store: Store, workspace: Workspace, folder: Path, *, embedder: Embedder | None, model: Model | None
+) -> Iterator[MemoryBackend]:
+    """An empty store for one workspace. Closed at the end, and nothing of it is left on a server."""
+    if store == "ScopedMem":
+        from readmit.backends.scopedmem import ScopedMem
+
+        yield ScopedMem(workspace.log.memories, workspace.name, clock=workspace.now)
+        return
+    backend = _open(store, workspace, folder, _needed(embedder, store), model)
+    try:
+        yield backend
+    finally:
+        try:
+            if store == "Memobase":
+                for record in list(backend.records()):
+                    backend.delete(record.id)
+        finally:
+            backend.close()
+
+
+def _open(store: Store, workspace: Workspace, folder: Path, embedder: Embedder, model: Model | None) -> MemoryBackend:
+    if store == "Mem0":
+        from readmit.backends.mem0 import Mem0
+
+        return Mem0.open(folder, workspace.name, embedder=embedder, model=model)
+    if store == "A-MEM":
+        from readmit.backends.amem import AMem
+
+        return AMem.open(folder, workspace.name, embedder=embedder, model=model)
+    from readmit.backends.memobase import Memobase
+
+    return Memobase.open(
+        os.environ[URL],
+        workspace.name,
+        api_key=os.environ[KEY],
+        ledger=workspace.log.sources,
+        embedder=embedder,
+        # A server outlives the run: no other run may meet these records.
+        name=f"bench-{secrets.token_hex(8)}",
+        timeout=_SECONDS,
+    )
+
+
+def _needed(embedder: Embedder | None, store: Store) -> Embedder:
+    if embedder is None:
+        raise ModelError(f"{store}: ranks with an embedder; name one with --embedder")
+    return embedder
