@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import readmit.models
-from readmit.models.stages import answer, extract, imply, plan, scan, verify
+from readmit.models.stages import answer, extract, imply, plan, scan, scan_many, verify
 from readmit.models.stages.wording import Section, request, wording
 from readmit.records.errors import ModelError
 
@@ -16,6 +16,7 @@ USED = {
     verify.SINGLE,
     verify.MANY,
     scan.PROMPT,
+    scan_many.PROMPT,
     imply.PREMISES,
     imply.IMPLIED,
     extract.PROMPT,
@@ -29,6 +30,7 @@ PINNED = {
     "implied@1.md": "f3b6ea3771cde151",
     "plan@1.md": "515257ff7374d534",
     "premises@1.md": "69db359d1fc3b781",
+    "scan-many@1.md": "141a0ec1c0803383",
     "scan@1.md": "3b7f760e9a67878c",
     "verify-many@1.md": "35f320b201df9ac8",
     "verify@1.md": "e9d4c3f9b5aced71",

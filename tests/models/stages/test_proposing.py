@@ -8,6 +8,7 @@ import pytest
 
 from readmit.models.stages.imply import IMPLIED, MAX_LINES, PREMISES, implied, lines_key, premises
 from readmit.models.stages.scan import Later, Look, scan
+from readmit.models.stages.scan_many import scan_many
 from readmit.ports.models import Failure, Fault, Usage
 from readmit.records.canonical import digest
 from readmit.records.errors import ModelError
@@ -103,3 +104,45 @@ def test_one_failed_request_fails_its_look_only() -> None:
 def test_at_most_four_observations() -> None:
     with pytest.raises(ModelError, match="at most 4"):
         scan(Scripted("x"), [look("a", "b", "c", "d", "e")])
+
+
+def cells(*said: tuple[int, int, bool]) -> str:
+    return json.dumps({"labels": [{"statement": s, "observation": o, "may_change": yes} for s, o, yes in said]})
+
+
+def looks(*items: str, later: tuple[str, ...]) -> list[Look]:
+    shared = tuple(Later(evidence=digest(text), text=text) for text in later)
+    return [Look(item=item, text=f"{OLD} {item}", later=shared) for item in items]
+
+
+def test_several_targets_share_a_request_and_what_is_not_cleared_is_proposed() -> None:
+    model = Scripted(cells((1, 1, False), (1, 2, True), (2, 1, False), (7, 1, False), (2, 9, False)))
+    (found,) = scan_many(model, [looks("m", "n", later=("a", "b"))], max_tokens=77)
+    assert [[(pair.item, pair.evidence) for pair in one] for one in found if isinstance(one, tuple)] == [
+        [("m", digest("b"))],
+        [("n", digest("b"))],
+    ]
+    assert [ask.max_tokens for ask in model.asked] == [77]
+    assert model.asked[0].stage == "scan"
+
+
+def test_many_observations_are_cut_where_they_do_not_fit_and_a_failure_is_the_groups() -> None:
+    later = tuple(letter * 100 for letter in "abcdef")
+    room = len(f"{OLD} m") + 350
+    model = Scripted(cells(*((1, n, False) for n in (1, 2, 3))), cells((1, 1, False)))
+    (found,) = scan_many(model, [looks("m", later=later)], max_chars=room)
+    assert [pair.evidence for pair in found[0]] == [digest(text) for text in later[4:]]  # type: ignore[union-attr]
+    assert len(model.asked) == 2
+    assert scan_many(Scripted(FAILED), [looks("m", "n", later=("a",))]) == [[FAILED, FAILED]]
+
+
+def test_targets_that_do_not_fit_are_proposed_unasked() -> None:
+    model = Scripted("x")
+    (found,) = scan_many(model, [looks("m", "n", later=("a",))], max_chars=10)
+    assert [len(one) for one in found if isinstance(one, tuple)] == [1, 1]
+    assert model.asked == []
+
+
+def test_a_group_looks_at_the_same_observations() -> None:
+    with pytest.raises(ModelError, match="the same observations"):
+        scan_many(Scripted("x"), [[look("a"), look("b")]])

@@ -64,14 +64,19 @@ class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def opine(
-    model: Model, questions: Sequence[Question], *, workspace: str = "", max_chars: int = MAX_CHARS
+    model: Model,
+    questions: Sequence[Question],
+    *,
+    workspace: str = "",
+    max_tokens: int = MAX_TOKENS,
+    max_chars: int = MAX_CHARS,
 ) -> list[Opinion | Failure]:
     """One opinion or failure per question, in order."""
     sizes = [
         max(len(visible_text(text)) for text in (one.text, one.context, "\n".join(one.choices))) for one in questions
     ]
     fits = [size <= max_chars for size in sizes]
-    asks = [_ask(one, workspace, max_chars) for one, fit in zip(questions, fits, strict=True) if fit]
+    asks = [_ask(one, workspace, max_tokens, max_chars) for one, fit in zip(questions, fits, strict=True) if fit]
     said = iter(answer(model, asks, Said))
     return [
         _checked(one, next(said), model.name) if fit else too_long("answer", "the question", size, max_chars)
@@ -98,13 +103,13 @@ def _plain(text: str) -> str:
     return flat.strip(AROUND) or flat
 
 
-def _ask(question: Question, workspace: str, max_chars: int) -> Ask:
+def _ask(question: Question, workspace: str, max_tokens: int, max_chars: int) -> Ask:
     sections = [Section("question", question.text)]
     if question.choices:
         sections.append(Section("choices", "\n".join(question.choices)))
     if question.context:
         sections.append(Section("context", question.context))
-    return request(PROMPT, sections, workspace=workspace, max_tokens=MAX_TOKENS, max_chars=max_chars)
+    return request(PROMPT, sections, workspace=workspace, max_tokens=max_tokens, max_chars=max_chars)
 
 
 def _checked(question: Question, said: Said | Failure, model: str) -> Opinion | Failure:

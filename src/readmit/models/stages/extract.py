@@ -146,6 +146,7 @@ def extract(
     per_call: int = 1,
     max_items: int = MAX_ITEMS,
     min_confidence: Decimal = MIN_CONFIDENCE,
+    max_tokens: int = MAX_TOKENS,
     max_chars: int = MAX_CHARS,
 ) -> list[Extraction | Failure]:
     """One extraction or failure per observation, in order.
@@ -157,7 +158,7 @@ def extract(
         raise ModelError(f"per_call: {per_call}, max_chars: {max_chars}; at least 1 and {_LEAST_CHARS} are needed")
     parts = [part for at, one in enumerate(observations) for part in _parts(at, one, max_chars)]
     calls = list(_packed(parts, per_call, max_chars))
-    asks = [_ask(observations, call, workspace, max_chars) for call in calls]
+    asks = [_ask(observations, call, workspace, max_tokens, max_chars) for call in calls]
     said: dict[int, list[list[Claim] | Failure]] = {at: [] for at in range(len(observations))}
     strays: dict[int, int] = {}
     for call, one in zip(calls, answer(model, asks, Claims), strict=True):
@@ -202,14 +203,16 @@ def _packed(parts: Sequence[_Part], per_call: int, max_chars: int) -> Iterator[l
         yield call
 
 
-def _ask(observations: Sequence[Observation], call: Sequence[_Part], workspace: str, max_chars: int) -> Ask:
+def _ask(
+    observations: Sequence[Observation], call: Sequence[_Part], workspace: str, max_tokens: int, max_chars: int
+) -> Ask:
     # Turns are told apart by a code that no turn holds: nobody can write a turn for someone else.
     code = mark_for([visible_text(text) for part in call for turn in part.turns for text in turn[1:]])
     sections = [
         Section(f"observation {number}", _shown(part, code), observations[part.observation].at)
         for number, part in enumerate(call, start=1)
     ]
-    return request(PROMPT, sections, workspace=workspace, max_tokens=MAX_TOKENS, max_chars=max_chars)
+    return request(PROMPT, sections, workspace=workspace, max_tokens=max_tokens, max_chars=max_chars)
 
 
 def _shown(part: _Part, code: str) -> str:

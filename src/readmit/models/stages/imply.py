@@ -37,17 +37,31 @@ class Lines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def premises(
-    model: Model, texts: Sequence[str], *, workspace: str = "", max_chars: int = MAX_CHARS
+    model: Model,
+    texts: Sequence[str],
+    *,
+    workspace: str = "",
+    max_tokens: int = MAX_TOKENS,
+    max_chars: int = MAX_CHARS,
 ) -> list[tuple[str, ...] | Failure]:
     """What must hold for each statement to be usable as current: several short lines each."""
-    return _written(model, PREMISES, "statement", texts, workspace=workspace, max_chars=max_chars)
+    return _written(
+        model, PREMISES, "statement", texts, workspace=workspace, max_tokens=max_tokens, max_chars=max_chars
+    )
 
 
 def implied(
-    model: Model, texts: Sequence[str], *, workspace: str = "", max_chars: int = MAX_CHARS
+    model: Model,
+    texts: Sequence[str],
+    *,
+    workspace: str = "",
+    max_tokens: int = MAX_TOKENS,
+    max_chars: int = MAX_CHARS,
 ) -> list[tuple[str, ...] | Failure]:
     """What each observation says or makes likely about the present state: several short lines each, or none."""
-    return _written(model, IMPLIED, "observation", texts, workspace=workspace, max_chars=max_chars)
+    return _written(
+        model, IMPLIED, "observation", texts, workspace=workspace, max_tokens=max_tokens, max_chars=max_chars
+    )
 
 
 def lines_key(model: str, prompt: str, text: str, *, workspace: str = "") -> str:
@@ -56,12 +70,12 @@ def lines_key(model: str, prompt: str, text: str, *, workspace: str = "") -> str
 
 
 def _written(
-    model: Model, prompt: str, label: str, texts: Sequence[str], *, workspace: str, max_chars: int
+    model: Model, prompt: str, label: str, texts: Sequence[str], *, workspace: str, max_tokens: int, max_chars: int
 ) -> list[tuple[str, ...] | Failure]:
     # A blank text says nothing, and equal texts are asked about once.
     shown = {text: pieces(text, max_chars) if text.strip() else [] for text in texts}
     asks = [
-        request(prompt, [Section(label, piece)], workspace=workspace, max_tokens=MAX_TOKENS, max_chars=max_chars)
+        request(prompt, [Section(label, piece)], workspace=workspace, max_tokens=max_tokens, max_chars=max_chars)
         for parts in shown.values()
         for piece in parts
     ]

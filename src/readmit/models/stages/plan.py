@@ -89,20 +89,29 @@ class Plans(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def plan(
-    model: Model, tasks: Sequence[Task], *, workspace: str = "", max_chars: int = MAX_CHARS
+    model: Model,
+    tasks: Sequence[Task],
+    *,
+    workspace: str = "",
+    max_tokens: int = MAX_TOKENS,
+    max_chars: int = MAX_CHARS,
 ) -> list[Plan | Failure]:
     """One plan or failure per task, in order. A plan that requires nothing is a failure."""
     sizes = [max(len(visible_text(text)) for text in (task.text, task.role)) for task in tasks]
-    asks = [_ask(task, workspace, max_chars) for task, size in zip(tasks, sizes, strict=True) if size <= max_chars]
+    asks = [
+        _ask(task, workspace, max_tokens, max_chars)
+        for task, size in zip(tasks, sizes, strict=True)
+        if size <= max_chars
+    ]
     said = iter(answer(model, asks, Plans))
     return [
         too_long("plan", "the task", size, max_chars) if size > max_chars else _checked(next(said)) for size in sizes
     ]
 
 
-def _ask(task: Task, workspace: str, max_chars: int) -> Ask:
+def _ask(task: Task, workspace: str, max_tokens: int, max_chars: int) -> Ask:
     sections = [Section("task", task.text), *([Section("role", task.role)] if task.role else [])]
-    return request(PROMPT, sections, workspace=workspace, max_tokens=MAX_TOKENS, max_chars=max_chars)
+    return request(PROMPT, sections, workspace=workspace, max_tokens=max_tokens, max_chars=max_chars)
 
 
 def _checked(said: Plans | Failure) -> Plan | Failure:

@@ -61,7 +61,12 @@ class Labels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def scan(
-    model: Model, looks: Sequence[Look], *, workspace: str = "", max_chars: int = MAX_CHARS
+    model: Model,
+    looks: Sequence[Look],
+    *,
+    workspace: str = "",
+    max_tokens: int = MAX_TOKENS,
+    max_chars: int = MAX_CHARS,
 ) -> list[tuple[Pair, ...] | Failure]:
     """The pairs that each look proposes, in order.
 
@@ -70,7 +75,7 @@ def scan(
     """
     parts = [list(_parts(look, max_chars)) for look in looks]
     flat = [part for own in parts for part in own]
-    asks = [_ask(part, workspace, max_chars) for part in flat]
+    asks = [_ask(part, workspace, max_tokens, max_chars) for part in flat]
     said = iter(answer(model, asks, Labels))
     return [_named(look, own, [next(said) for _ in own]) for look, own in zip(looks, parts, strict=True)]
 
@@ -93,10 +98,10 @@ def _parts(look: Look, max_chars: int) -> Iterator[Look]:
         yield msgspec.structs.replace(look, later=tuple(group))
 
 
-def _ask(look: Look, workspace: str, max_chars: int) -> Ask:
+def _ask(look: Look, workspace: str, max_tokens: int, max_chars: int) -> Ask:
     later = [Section(f"observation {number}", one.text, one.at) for number, one in enumerate(look.later, start=1)]
     sections = [Section("earlier statement", look.text, look.at), *later]
-    return request(PROMPT, sections, workspace=workspace, max_tokens=MAX_TOKENS, max_chars=max_chars)
+    return request(PROMPT, sections, workspace=workspace, max_tokens=max_tokens, max_chars=max_chars)
 
 
 def _named(look: Look, parts: Sequence[Look], said: Sequence[Labels | Failure]) -> tuple[Pair, ...] | Failure:
