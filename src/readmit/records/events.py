@@ -287,6 +287,9 @@ _PREFIX = {EventKind.RECORD: "item", EventKind.OPEN: "item", EventKind.MOVE: "it
 
 def targets_of(payload: Payload) -> tuple[str, ...]:
     """The items that a payload names as touched by it."""
+    # Most events of a large batch are observations, which touch nothing: they are not held against every pattern.
+    if type(payload) is Evidence:
+        return ()
     match payload:
         case Item():
             return (payload.id,)
