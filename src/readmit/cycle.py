@@ -109,6 +109,25 @@ def refuse(request: Request, reason: Reason, note: str = "") -> Outcome:
     return Outcome(decision)
 
 
+def withhold(request: Request, outcome: Outcome, reason: Reason) -> Outcome:
+    """The decision when a view was decided but cannot be handed over: what is out stays out for its own reasons."""
+    dispositions = tuple(_withheld(one) if one.admitted else one for one in outcome.dispositions)
+    rows = tuple(map(canonical, dispositions))
+    decision = msgspec.structs.replace(
+        refuse(request, reason).decision,
+        candidates=len(rows),
+        dispositions=digest_of(b"\n".join(rows)),
+        experiences=tuple(
+            msgspec.structs.replace(note, reason=Reason.SOURCE_NOT_IN_VIEW) for note in outcome.decision.experiences
+        ),
+    )
+    return Outcome(decision, dispositions, rows)
+
+
+def _withheld(one: Disposition) -> Disposition:
+    return msgspec.structs.replace(one, state=State.NOT_NEEDED, reasons=(Reason.VIEW_WITHHELD,))
+
+
 def _incomplete(policy: Policy) -> Literal["blocked", "reset"]:
     return "blocked" if policy.on_incomplete == "block" else "reset"
 

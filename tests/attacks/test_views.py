@@ -18,6 +18,7 @@ from readmit.records.canonical import canonical, decode
 from readmit.records.decisions import Envelope
 from readmit.records.errors import AuditError, ExposureError, NotAllowedError, ReadmitError, SealError, UnknownError
 from readmit.seal.statement import seal_view
+from readmit.workspace.auditing import audit
 from readmit.workspace.exposing import Asker, expose
 from tests.scene import HOUR, START, Scene
 
@@ -402,7 +403,7 @@ def test_without_its_keys_a_workspace_blocks_and_says_so(tmp_path: Path) -> None
     shutil.rmtree(tmp_path / "team.db.keys")
     outcome = scene.come_back()
     assert (outcome.kind, outcome.reasons, outcome.view) == ("blocked", (Reason.SIGNER_FAILED,), None)
-    assert [row.kind for row in scene.team.log.audit.verified()] == ["decision"]
+    assert [row.kind for row in scene.team.log.audit.verified()] == ["candidate", "candidate", "decision"]
     with pytest.raises(UnknownError):
         outcome.expose()
     # A new process does not quietly make new keys either; rotating is somebody's decision.
@@ -414,18 +415,49 @@ def test_without_its_keys_a_workspace_blocks_and_says_so(tmp_path: Path) -> None
         assert ann.come_back().expose().items
 
 
+class Down:
+    """A signer that fails."""
+
+    keyid = "0" * 64
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def sign(self, data: bytes) -> bytes:
+        raise self.error
+
+
 @pytest.mark.parametrize("error", [SealError("down"), OSError("no route"), TimeoutError(), ValueError("odd")], ids=repr)
 def test_a_signer_that_fails_in_any_way_blocks(error: Exception) -> None:
     scene = Scene(on_incomplete="reset")
     scene.covered()
-
-    class Down:
-        keyid = "0" * 64
-
-        def sign(self, data: bytes) -> bytes:
-            raise error
-
-    scene.team.signer = Down  # type: ignore[method-assign]
+    scene.team.signer = lambda: Down(error)  # type: ignore[method-assign]
     outcome = scene.away()
     assert (outcome.kind, outcome.reasons) == ("reset", (Reason.SIGNER_FAILED,))
-    assert [row.kind for row in scene.team.log.audit.verified()] == ["decision"]
+    assert [row.kind for row in scene.team.log.audit.verified()] == ["candidate", "candidate", "decision"]
+
+
+def test_a_return_that_could_not_be_signed_has_every_item_and_its_reason_on_record() -> None:
+    """What was out is out for its own reasons; what would have gone into the view is withheld with it."""
+    scene = Scene()
+    scene.covered()
+    scene.fact("old")
+    scene.fact("extra")
+    scene.ann().remember("a habit", bound_to="h", id="x")
+    scene.depart()
+    scene.team.revoke("old", by="bob", reason="wrong")
+    signer = scene.team.signer
+    scene.team.signer = lambda: Down(SealError("down"))  # type: ignore[method-assign]
+    failed = scene.come_back()
+    scene.team.signer = signer  # type: ignore[method-assign]
+    admitted = scene.come_back()
+    assert admitted.admitted
+    assert [one.item for one in failed.dispositions] == [one.item for one in admitted.dispositions]
+    assert not any(one.admitted for one in failed.dispositions)
+    assert failed.explain("old").disposition == admitted.explain("old").disposition
+    withheld = {one.item for one in failed.dispositions if one.reasons == (Reason.VIEW_WITHHELD,)}
+    assert withheld == {one.item for one in admitted.dispositions if one.admitted}
+    assert [note.reason for note in failed.decision.experiences] == [Reason.SOURCE_NOT_IN_VIEW]
+    assert [note.reason for note in admitted.decision.experiences] == [Reason.SOURCE_IN_VIEW]
+    assert scene.team.dispositions(failed.id) == failed.dispositions
+    assert audit(scene.team.log).intact

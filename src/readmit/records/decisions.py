@@ -177,7 +177,7 @@ class Decision(Record, kw_only=True):
 
     @property
     def faults(self) -> tuple[Reason, ...]:
-        """What failed, where the decision rests on a failure: then nothing was judged, and no coverage is known."""
+        """What failed, where the decision rests on a failure: such a return claims no coverage."""
         return tuple(reason for reason in self.reasons if reason in FAULTS)
 
 

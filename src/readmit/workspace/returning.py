@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from readmit.cycle import Outcome, decide, refuse
+from readmit.cycle import Outcome, decide, refuse, withhold
 from readmit.ports.store import StoredDecision
 from readmit.records.canonical import canonical, digest_of
 from readmit.records.decisions import Returned
@@ -73,7 +73,7 @@ def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], S
             envelope = seal_view(outcome.decision.view, signer())
         except Exception as error:  # noqa: BLE001 - a signer may live elsewhere and fail in its own ways
             logger.warning("return %s could not be signed: %s", request.return_id, error)
-            outcome = refuse(request, Reason.SIGNER_FAILED)
+            outcome = withhold(request, outcome, Reason.SIGNER_FAILED)
     decision = outcome.decision
     body = canonical(decision)
     first = log.audit.head.seq + 1
