@@ -70,8 +70,8 @@ CASES = {
     "429 stays": Case((fails(429),), Fault.RATE_LIMITED, 2),
     "500 is retried": Case((fails(500), says("yes")), "yes", 2),
     "503 stays": Case((fails(503),), Fault.UNAVAILABLE, 2),
-    "401 is not retried": Case((fails(401),), Fault.REFUSED, 1),
-    "404 is not retried": Case((fails(404),), Fault.REFUSED, 1),
+    "401 is not retried": Case((fails(401),), Fault.DENIED, 1),
+    "404 is not retried": Case((fails(404),), Fault.DENIED, 1),
     "400 about the prompt": Case((fails(400, "context length exceeded"),), Fault.REFUSED, 1),
     "a reset is retried": Case((resets, says("yes")), "yes", 2),
     "resets stay": Case((resets,), Fault.UNAVAILABLE, 2),
@@ -119,7 +119,7 @@ def test_results_come_in_order_and_a_failure_loses_no_other() -> None:
     with StandIn(play) as server, opened(server) as model:
         results = model.ask([ask(number) for number in range(8)])
     shown = [result.text if isinstance(result, Reply) else result.fault for result in results]
-    assert shown == [Fault.REFUSED if number == 3 else f"echo question {number}" for number in range(8)]
+    assert shown == [Fault.DENIED if number == 3 else f"echo question {number}" for number in range(8)]
 
 
 def test_no_more_calls_at_once_than_allowed() -> None:

@@ -2,37 +2,103 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inspect_ai import Task, eval  # noqa: A004  # inspect's own name
-from inspect_ai.model import get_model
+from inspect_ai._util.error import PrerequisiteError
+from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_summaries, write_eval_log
+from inspect_ai.model import GenerateConfig, Model, get_model
 
 from readmit.bench import provider
-from readmit.bench.provider import inspect_name
+from readmit.bench.provider import Readmit, connections, inspect_name
 from readmit.records.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from inspect_ai.log import EvalLog
 
-def drive(tasks: Sequence[Task], models: Mapping[str, str], logs: Path, *, display: str) -> None:
-    """Run the tasks one after the other. A sample that ends in an error is a defect, and is raised."""
+    from readmit.bench.outages import Fuse
+
+MAX_RETRIES = 5
+"""inspect's own default is to try forever; with its backoff, five take about two minutes."""
+TIMEOUT = 600
+
+
+@dataclass(frozen=True)
+class Driving:
+    """How providers are called. Nothing of it changes a result, so a run may go on with other values."""
+
+    max_connections: int | None = None
+    max_retries: int = MAX_RETRIES
+    timeout: int = TIMEOUT
+    """Seconds for one attempt at a request."""
+    display: str = "none"
+
+
+def drive(tasks: Sequence[Task], models: Mapping[str, str], logs: Path, how: Driving, fuse: Fuse) -> None:
+    """Run the tasks one after the other, until all are through or providers are gone.
+
+    A sample that ends in an error is a defect, and is raised. ``KeyboardInterrupt`` if the user stopped it.
+    """
     _ = provider.readmit  # registers the provider
-    roles = {role: get_model(inspect_name(spec)) for role, spec in models.items()}
-    for task in tasks:
-        (log,) = eval(
-            task,
-            model=next(iter(roles.values())),
-            model_roles=dict(roles),
-            log_dir=str(logs),
-            display=display,  # type: ignore[arg-type]  # one of inspect's own names
-            fail_on_error=False,
-            log_model_api=False,
-            score_display=False,
-        )
-        if log.status == "error" and log.error is not None:
-            raise ModelError(f"{log.eval.task}: {log.error.message}")
-        for sample in log.samples or []:
-            if sample.error is not None:
-                raise ModelError(f"{log.eval.task}, episode {sample.id}: {sample.error.message}")
+    roles = {role: _model(spec, how) for role, spec in models.items()}
+    try:
+        _close_logs(logs)
+        for task in tasks:
+            if fuse.blown:
+                return
+            _driven(task, roles, logs, how)
+    finally:
+        for model in roles.values():
+            if isinstance(model.api, Readmit):
+                model.api.close()
+
+
+def _model(spec: str, how: Driving) -> Model:
+    config = GenerateConfig(
+        max_connections=connections(spec, how.max_connections),
+        max_retries=how.max_retries,
+        attempt_timeout=how.timeout,
+    )
+    try:
+        return get_model(inspect_name(spec), config=config, memoize=False)
+    except PrerequisiteError as error:
+        raise ModelError(f"model {spec}: {error.message}") from None
+
+
+def _driven(task: Task, roles: Mapping[str, Model], logs: Path, how: Driving) -> None:
+    (log,) = eval(
+        task,
+        model=next(iter(roles.values())),
+        model_roles=dict(roles),
+        log_dir=str(logs),
+        display=how.display,  # type: ignore[arg-type]  # one of inspect's own names
+        fail_on_error=False,
+        log_model_api=False,
+        log_header_only=True,
+        score_display=False,
+    )
+    if log.status == "cancelled":
+        raise KeyboardInterrupt
+    if log.status == "error" and log.error is not None:
+        raise ModelError(f"{log.eval.task}: {log.error.message}")
+    _check(log)
+
+
+def _check(log: EvalLog) -> None:
+    for sample in read_eval_log_sample_summaries(log.location):
+        if sample.error is not None:
+            raise ModelError(f"{log.eval.task}, episode {sample.id}: {sample.error}")
+
+
+def _close_logs(logs: Path) -> None:
+    """A process that was killed leaves logs that say it still runs: here nothing else does, so they are ended."""
+    for found in list_eval_logs(str(logs)) if logs.exists() else ():
+        log = read_eval_log(found, header_only=True)
+        if log.status == "started":
+            log = read_eval_log(found)
+            log.status = "cancelled"
+            write_eval_log(log, found.name)

@@ -2,41 +2,47 @@
 
 A sample is one method on one episode. The solver holds episodes only; labels are held by the scorer, and, for
 ManBench, by the setup step that plays the active agents (case construction). Samples carry neither target nor
-metadata from the labels, so that nothing of them can reach a prompt or a transcript before scoring.
+metadata from the labels, so that nothing of them can reach a prompt or a transcript before scoring. A sample that
+cannot end now, because an answer is still to come, has no score in the log and no line, and says so.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from anyio import to_thread
+import msgspec
+from anyio import CapacityLimiter, lowlevel, to_thread
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.scorer import Score, Target, mean, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.util import apply_limits, time_limit
 
 from readmit.bench.attempts import Attempt, Roles, attempt, failed, method_named, scored, with_usage
 from readmit.bench.metrics import manbench_values, memora_values, stale_values
+from readmit.bench.outages import Outage
 from readmit.bench.results import Result
-from readmit.bench.roles import RoleModel
+from readmit.bench.roles import Account, RoleModel
+from readmit.bench.showing import as_messages, as_metadata
 from readmit.bench.society import play
 from readmit.bench.studies import block_of, unit_of
 from readmit.models.usage import Ledger, Metered
 from readmit.records.errors import PendingAnswers, ReadmitError, UnknownError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from fractions import Fraction
 
     from inspect_ai.scorer import Scorer
 
     from readmit.bench.episodes import Case
-    from readmit.bench.results import AnswerStore, Results
+    from readmit.bench.results import Results
+    from readmit.bench.roles import Exchange
     from readmit.bench.settings import Settings
 
-# Memora and STALE answers rest on these; ManBench needs no judge.
-ROLES = ("actor", "extractor", "verifier", "judge")
 SHOWN = ("overall", "via", "iir")
 
 
@@ -50,11 +56,13 @@ class Setting:
     """What is no model, and the same for all: the embedder, and the memory stores."""
     settings: Settings
     agents: int | None
-    store: AnswerStore
+    exchange: Exchange
     results: Results
-    waiting: set[tuple[str, str]]
+    time_limit: int | None = None
+    waiting: set[tuple[str, str]] = field(default_factory=set)
     """Samples that stopped for answers that come by file."""
-    cap: int | None = None
+    interrupted: set[tuple[str, str]] = field(default_factory=set)
+    """Samples that stopped because a provider gave no answer now."""
 
 
 @dataclass
@@ -62,13 +70,12 @@ class Sampled:
     """One sample under way: its metered roles, and what it has made so far."""
 
     ledger: Ledger
-    asked: list[RoleModel]
+    account: Account
     roles: Roles
     case: Case[Any]
+    started: float = field(default_factory=time.monotonic)
     eligible: bool = True
     made: Attempt | None = None
-    pending: bool = False
-    """An answer is still to come: no line is written, and the next run goes on from here."""
 
 
 def task_of(name: str, method: str, cases: Sequence[Case[Any]], setting: Setting) -> Task:
@@ -85,16 +92,34 @@ def task_of(name: str, method: str, cases: Sequence[Case[Any]], setting: Setting
     )
 
 
-def roles_of(setting: Setting) -> tuple[Ledger, list[RoleModel], Roles]:
-    """The roles of one sample, all accounted in one ledger."""
-    ledger = Ledger()
-    asked = {role: RoleModel(role, name, setting.store, cap=setting.cap) for role, name in setting.models.items()}
-    metered = {role: Metered(model, ledger) for role, model in asked.items()}
-    return (
-        ledger,
-        list(asked.values()),
-        Roles(**metered, embedder=setting.shared.embedder, stores=setting.shared.stores),
-    )
+def sampled_of(case: Case[Any], setting: Setting) -> Sampled:
+    """A sample that has asked nothing yet, with all its roles accounted together."""
+    ledger, account = Ledger(), Account()
+    metered = {
+        role: Metered(RoleModel(role, name, setting.exchange, account), ledger) for role, name in setting.models.items()
+    }
+    roles = Roles(**metered, embedder=setting.shared.embedder, stores=setting.shared.stores)
+    return Sampled(ledger, account, roles, case)
+
+
+async def _worked(sampled: Sampled, limit: int | None, work: Callable[[], None]) -> None:
+    """Work in a thread that may ask, within the sample's time. What stops it is in the sample afterwards."""
+    left = None if limit is None else max(0.0, limit - (time.monotonic() - sampled.started))
+    with apply_limits([time_limit(left)], catch_errors=True) as scope:
+        try:
+            # A limiter of its own: as many samples work at once as inspect lets begin.
+            await to_thread.run_sync(work, limiter=CapacityLimiter(1))
+        except CancelledError:
+            # The thread was told through its call; what was cancelled is this task.
+            await lowlevel.checkpoint()
+            raise
+        except (PendingAnswers, Outage) as stop:
+            sampled.account.held_up = stop
+    if scope.limit_error is not None:
+        sampled.made = Attempt(failure=f"time limit: more than {limit} s (--time-limit)")
+        sampled.account.held_up = None
+    elif sampled.account.spent and sampled.made is not None:
+        sampled.made = replace(sampled.made, failure=sampled.account.spent)
 
 
 @solver
@@ -103,20 +128,20 @@ def construct(cases: Mapping[str, Case[Any]], under_way: dict[str, Sampled], set
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001  # inspect's own signature
         case = cases[str(state.sample_id)]
-        ledger, asked, roles = roles_of(setting)
-        sampled = Sampled(ledger, asked, roles, case)
-        under_way[case.episode.id] = sampled
-        actor = roles.actor
-        if case.episode.benchmark == "manbench" and actor is not None:
+        sampled = under_way[case.episode.id] = sampled_of(case, setting)
+        actor = sampled.roles.actor
+
+        def work() -> None:
             try:
-                played = await to_thread.run_sync(lambda: play(case, actor, setting.settings.manbench))
+                played = play(case, actor, setting.settings.manbench)  # type: ignore[arg-type]  # only with an actor
                 sampled.case, sampled.eligible = played.case, played.eligible
-            except PendingAnswers:
-                sampled.pending = True
-            except UnknownError:
+            except (PendingAnswers, UnknownError):
                 raise
             except (ReadmitError, ValueError) as error:
                 sampled.made = Attempt(failure=f"{type(error).__name__}: {error}")
+
+        if case.episode.benchmark == "manbench" and actor is not None:
+            await _worked(sampled, setting.time_limit, work)
         return state
 
     return solve
@@ -128,41 +153,51 @@ def act(method: str, under_way: Mapping[str, Sampled], setting: Setting) -> Solv
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001  # inspect's own signature
         sampled = under_way[str(state.sample_id)]
-        if sampled.made is None and sampled.eligible and not sampled.pending:
-            episode, roles = sampled.case.episode, sampled.roles
+        episode, roles = sampled.case.episode, sampled.roles
+
+        def work() -> None:
             made = method_named(method, episode.benchmark, roles, setting.settings)
-            try:
-                sampled.made = await to_thread.run_sync(lambda: attempt(episode, made, roles, setting.settings))
-                state.output.completion = "\n\n".join(sampled.made.answers)
-            except PendingAnswers:
-                sampled.pending = True
+            sampled.made = attempt(episode, made, roles, setting.settings)
+
+        if sampled.made is None and sampled.eligible and sampled.account.held_up is None:
+            await _worked(sampled, setting.time_limit, work)
+        if sampled.made is not None:
+            state.output.completion = "\n\n".join(sampled.made.answers)
+            state.messages = as_messages(episode, sampled.made)
         return state
 
     return solve
 
 
 @scorer(metrics={"*": [mean()]})
-def admission(method: str, under_way: Mapping[str, Sampled], setting: Setting) -> Scorer:
+def admission(method: str, under_way: dict[str, Sampled], setting: Setting) -> Scorer:
     """Judge, score, and write the line."""
 
-    async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001  # inspect's own signature
-        sampled = under_way[str(state.sample_id)]
-        if not sampled.pending:
-            try:
-                result = await to_thread.run_sync(lambda: _line(sampled, method, setting))
-            except PendingAnswers:
-                sampled.pending = True
-        if sampled.pending:
-            setting.waiting.add((method, sampled.case.episode.id))
-            return Score(value=dict.fromkeys(SHOWN, float("nan")), explanation="waiting for answers")
+    async def score(state: TaskState, target: Target) -> Score | None:  # noqa: ARG001  # inspect's own signature
+        sampled = under_way.pop(str(state.sample_id))
+        lines: list[Result] = []
+        if sampled.account.held_up is None:
+            await _worked(sampled, None, lambda: lines.append(_line(sampled, method, setting)))
+        stop = sampled.account.held_up
+        if stop is not None:
+            place = setting.waiting if isinstance(stop, PendingAnswers) else setting.interrupted
+            place.add((method, sampled.case.episode.id))
+            state.metadata = {"state": "waits for answers by file" if place is setting.waiting else f"open: {stop}"}
+            return None
+        (result,) = lines
         setting.results.append([result])
-        return Score(value=shown_values(result), explanation=result.failure or result.judgment)
+        state.metadata = as_metadata(result, sampled.made)
+        return Score(
+            value=shown_values(result),
+            answer="\n\n".join(result.answers),
+            explanation=result.failure or result.judgment,
+        )
 
     return score
 
 
 def _line(sampled: Sampled, method: str, setting: Setting) -> Result:
-    case = sampled.case
+    case, account = sampled.case, sampled.account
     if not sampled.eligible:
         result = Result(
             benchmark=case.episode.benchmark,
@@ -177,12 +212,9 @@ def _line(sampled: Sampled, method: str, setting: Setting) -> Result:
         result = scored(case, method, sampled.made or Attempt(), sampled.roles, setting.settings)
         if result.failure:
             result = failed(case, result, answered=sampled.roles.actor is not None)
-    peak = max((model.peak_context for model in sampled.asked), default=0)
-    repairs = sum(model.repairs for model in sampled.asked)
     agents = setting.agents if case.episode.benchmark == "manbench" else None
-    from msgspec.structs import replace as with_field
-
-    return with_usage(with_field(result, agents=agents), sampled.ledger.stages(), peak=peak, repairs=repairs)
+    result = msgspec.structs.replace(result, agents=agents, retries=account.retries)
+    return with_usage(result, sampled.ledger.stages(), peak=account.peak_context, repairs=account.repairs)
 
 
 def shown_values(result: Result) -> dict[str, float]:

@@ -2,7 +2,8 @@
 
 ``readmit/batch:DIR?model=NAME``, ``readmit/recorded:PATH``, ``readmit/gguf:PATH``, ``readmit/openai:NAME?…``: so a
 whole study can run in rounds through files, on recorded answers, or on a local model file, with inspect's accounts,
-logs and viewer. A request whose answer is still to come gives an output that says so.
+logs and viewer. A request whose answer is still to come gives an output that says so. inspect finds the provider by
+the package's entry point.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from anyio import to_thread
-from inspect_ai.model import GenerateConfig, ModelAPI, ModelOutput, ModelUsage, modelapi
+from anyio import CapacityLimiter, to_thread
+from inspect_ai.model import GenerateConfig, ModelAPI, ModelOutput, ModelUsage, RetryDecision, modelapi
 
+from readmit.bench.outages import ProviderFailure
 from readmit.models.open import open_model
-from readmit.ports.models import Ask, Failure
+from readmit.ports.models import Ask, Failure, Fault
 from readmit.records.errors import ModelError, PendingAnswers
 
 if TYPE_CHECKING:
@@ -23,16 +25,24 @@ if TYPE_CHECKING:
 
     from readmit.ports.models import OpenModel
 
-PENDING = "readmit_pending"
+PENDING, TROUBLE = "readmit_pending", "readmit_trouble"
 KINDS = ("openai", "gguf", "batch", "recorded")
 MAX_TOKENS = 1_024
 # Files answer at once or not at all: every request of a round is put before any is waited for.
-CONNECTIONS = 256
+FILE_CONNECTIONS = 256
 
 
 def inspect_name(spec: str) -> str:
     """What inspect calls a model: its own names as they are, ours under our provider."""
     return f"readmit/{spec}" if spec.partition(":")[0] in KINDS else spec
+
+
+def connections(spec: str, asked: int | None) -> int | None:
+    """How many calls at once: as asked for, all that there are for files, one for a model in this process."""
+    kind = spec.partition(":")[0]
+    if kind in ("batch", "recorded"):
+        return FILE_CONNECTIONS
+    return asked if asked is not None else 1 if kind == "gguf" else None
 
 
 class Readmit(ModelAPI):
@@ -47,7 +57,12 @@ class Readmit(ModelAPI):
         **_: Any,
     ) -> None:
         super().__init__(model_name, base_url, api_key, [], config)
-        self._model: OpenModel = open_model(model_name)
+        self._kind, rest = model_name.partition(":")[::2]
+        own = "retries=" in rest.partition("?")[2]
+        # One layer retries: inspect's, which counts, unless the line asks for the endpoint's own.
+        self._retried_by_inspect = self._kind == "openai" and not own
+        line = f"{model_name}{'&' if '?' in rest else '?'}retries=0" if self._retried_by_inspect else model_name
+        self._model: OpenModel = open_model(line)
 
     async def generate(
         self,
@@ -60,13 +75,18 @@ class Readmit(ModelAPI):
             raise ModelError(f"{self.model_name}: this provider answers text and takes no tools")
         ask = _ask(input, config)
         try:
-            (result,) = await to_thread.run_sync(self._model.ask, [ask])
+            # A limiter of its own: the threads that inspect lends are taken by the methods that wait for this.
+            (result,) = await to_thread.run_sync(
+                self._model.ask, [ask], abandon_on_cancel=True, limiter=CapacityLimiter(1)
+            )
         except PendingAnswers as waiting:
             # Nothing went wrong, and hundreds of these are ordinary: told in the output, not raised.
-            told = {PENDING: str(waiting)}
-            return ModelOutput(model=self._model.name, error="the answer comes by file", metadata=told)
+            return self._to_come(waiting.directory)
         if isinstance(result, Failure):
-            raise ModelError(f"{self.model_name}: {result.fault}: {result.message}")
+            if self._kind == "batch" and result.fault is Fault.UNAVAILABLE:
+                # A line that says "error" is no answer yet: a later line can give one.
+                return self._to_come(self.model_name, f"{result.message}; answer it again in a later line")
+            raise ProviderFailure(self.model_name, result)
         output = ModelOutput.from_content(
             self._model.name, result.text, stop_reason="stop" if result.complete else "max_tokens"
         )
@@ -79,14 +99,26 @@ class Readmit(ModelAPI):
         )
         return output
 
-    def max_connections(self) -> int:
-        return 1 if self.model_name.startswith("gguf:") else CONNECTIONS
+    def should_retry(self, ex: Exception) -> bool | RetryDecision:
+        if not self._retried_by_inspect or not isinstance(ex, ProviderFailure):
+            return False
+        if ex.failure.fault is Fault.RATE_LIMITED:
+            return RetryDecision.rate_limit()
+        return ex.failure.fault in (Fault.TIMEOUT, Fault.UNAVAILABLE)
 
     def connection_key(self) -> str:
         return self.model_name
 
     async def aclose(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of connections, files or weights, and of whoever still waits for an answer."""
         self._model.close()
+
+    def _to_come(self, directory: str, trouble: str = "") -> ModelOutput:
+        told = {PENDING: directory, **({TROUBLE: trouble} if trouble else {})}
+        return ModelOutput(model=self._model.name, error="the answer comes by file", metadata=told)
 
 
 def _ask(messages: list[ChatMessage], config: GenerateConfig) -> Ask:

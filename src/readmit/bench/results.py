@@ -2,7 +2,7 @@
 
 ``run.json`` is written first and says what was asked for. ``results.jsonl`` grows by whole lines; a line that a kill
 cut short is read as absent. ``answers.db`` keeps each paid answer the moment it arrives, so that a run that is
-started again repeats none.
+started again repeats none. One process at a time runs in a directory (``alone``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import os
 import sqlite3
 import threading
 import weakref
-from typing import TYPE_CHECKING, Literal
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
@@ -24,10 +25,12 @@ from readmit.records.canonical import decode
 from readmit.records.errors import RecordError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-RUN, RESULTS, ANSWERS = "run.json", "results.jsonl", "answers.db"
+RUN, RESULTS, ANSWERS, LOCK = "run.json", "results.jsonl", "answers.db", "run.lock"
+JUDGE = "judge"
+"""The stage of the benchmark's own scoring, which the paper's token totals leave out."""
 
 
 class Plan(Record, frozen=True, kw_only=True):
@@ -48,6 +51,12 @@ class Plan(Record, frozen=True, kw_only=True):
     seed: int = 0
     max_tokens: int | None = None
     """A cap below the paper's budgets, if there was one."""
+    token_limit: int | None = None
+    """Most tokens of one episode, without those of the judge, if there was a limit."""
+    time_limit: int | None = None
+    """Most seconds of one episode, without the judge's, if there was a limit."""
+    settings: tuple[str, ...] = ()
+    """Settings that are not the paper's, as ``stale.retrieved_union=20``."""
     agents: tuple[int, ...] = (4,)
     version: str = ""
 
@@ -83,6 +92,9 @@ class Result(Record, frozen=True, kw_only=True):
     usage: tuple[StageUsage, ...] = ()
     peak_context: int = 0
     repairs: int = 0
+    """Answers that were asked for again because they did not have the requested form."""
+    retries: int = 0
+    """Attempts that the provider let fail and that were made again: rate limits, broken servers, lost connections."""
     milliseconds: int = 0
     failure: str = ""
 
@@ -92,7 +104,13 @@ class Result(Record, frozen=True, kw_only=True):
 
     @property
     def tokens(self) -> int:
-        return sum(stage.tokens for stage in self.usage)
+        """What the method and the actor took."""
+        return sum(stage.tokens for stage in self.usage if stage.stage != JUDGE)
+
+    @property
+    def judge_tokens(self) -> int:
+        """What it took to score them."""
+        return sum(stage.tokens for stage in self.usage if stage.stage == JUDGE)
 
 
 def start(out: Path, plan: Plan) -> None:
@@ -157,10 +175,21 @@ class Results:
         """Take away what a kill left of a last line, so that the next one starts on its own."""
         if not self._file.exists():
             return
-        data = self._file.read_bytes()
-        if data and not data.endswith(b"\n"):
-            keep = data + b"\n" if _whole(data.rpartition(b"\n")[2]) else data[: data.rfind(b"\n") + 1]
-            self._file.write_bytes(keep)
+        with self._file.open("r+b") as file:
+            data = file.read()
+            if data and not data.endswith(b"\n"):
+                # In place: a kill during the mending must not cost a line either.
+                if _whole(data.rpartition(b"\n")[2]):
+                    file.write(b"\n")
+                else:
+                    file.truncate(data.rfind(b"\n") + 1)
+
+
+class Kept(NamedTuple):
+    """An answer, and how often it had to be asked for until the provider gave it."""
+
+    reply: Reply
+    retries: int
 
 
 class AnswerStore:
@@ -171,27 +200,59 @@ class AnswerStore:
         weakref.finalize(self, self._db.close)
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
-        self._db.execute("CREATE TABLE IF NOT EXISTS answer (request TEXT PRIMARY KEY, reply BLOB NOT NULL)")
+        self._db.execute(
+            "CREATE TABLE IF NOT EXISTS answer "
+            "(request TEXT PRIMARY KEY, reply BLOB NOT NULL, tokens INTEGER NOT NULL, retries INTEGER NOT NULL)"
+        )
         self._lock = threading.Lock()
 
-    def get(self, request: str) -> Reply | None:
+    def get(self, request: str) -> Kept | None:
         """The answer, if it was given before."""
         with self._lock:
-            row = self._db.execute("SELECT reply FROM answer WHERE request = ?", (request,)).fetchone()
-        return None if row is None else msgspec.structs.replace(decode(row[0], Reply, what="answer"), replayed=True)
+            row = self._db.execute("SELECT reply, retries FROM answer WHERE request = ?", (request,)).fetchone()
+        if row is None:
+            return None
+        return Kept(msgspec.structs.replace(decode(row[0], Reply, what="answer"), replayed=True), row[1])
 
-    def put(self, request: str, reply: Reply) -> None:
+    def put(self, request: str, reply: Reply, *, retries: int) -> None:
         """Keep an answer. The first one stays."""
+        tokens = reply.usage.input + reply.usage.output
         with self._lock:
-            self._db.execute("INSERT OR IGNORE INTO answer VALUES (?, ?)", (request, msgspec.json.encode(reply)))
+            self._db.execute(
+                "INSERT OR IGNORE INTO answer VALUES (?, ?, ?, ?)",
+                (request, msgspec.json.encode(reply), tokens, retries),
+            )
 
     def __len__(self) -> int:
         with self._lock:
             return int(self._db.execute("SELECT count(*) FROM answer").fetchone()[0])
 
+    @property
+    def tokens(self) -> int:
+        """What all kept answers took, each counted once however many episodes rest on it."""
+        with self._lock:
+            return int(self._db.execute("SELECT coalesce(sum(tokens), 0) FROM answer").fetchone()[0])
+
     def close(self) -> None:
         """Release the file."""
         self._db.close()
+
+
+@contextmanager
+def alone(out: Path) -> Iterator[None]:
+    """Hold a run's directory: two processes in one would pay for the same answers. A kill lets go of it."""
+    out.mkdir(parents=True, exist_ok=True)
+    lock = sqlite3.connect(out / LOCK, isolation_level=None, timeout=0)
+    try:
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            raise RecordError(f"{out}: another process is running there; let it end, or name another --out") from None
+        yield
+    finally:
+        lock.close()
 
 
 def _whole(line: bytes) -> bool:

@@ -7,11 +7,13 @@ thread and asks synchronously; the calls themselves run side by side in inspect'
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
 import msgspec
 from anyio import from_thread
+from inspect_ai.log._samples import sample_active
 from inspect_ai.model import (
     ChatMessage,
     ChatMessageSystem,
@@ -20,9 +22,11 @@ from inspect_ai.model import (
     ResponseSchema,
     get_model,
 )
-from inspect_ai.util import JSONSchema
+from inspect_ai.util import JSONSchema, LimitExceededError
 
-from readmit.bench.provider import PENDING
+from readmit.bench.outages import Fuse, Outage, meaning
+from readmit.bench.provider import PENDING, TROUBLE
+from readmit.bench.results import JUDGE, Kept
 from readmit.models.chat import failure
 from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
 from readmit.records.errors import ModelError, PendingAnswers, UnknownError
@@ -30,84 +34,177 @@ from readmit.records.errors import ModelError, PendingAnswers, UnknownError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from inspect_ai.model import ModelOutput
+
     from readmit.bench.results import AnswerStore
+
+
+@dataclass
+class Exchange:
+    """What all samples of a run share when they ask."""
+
+    store: AnswerStore
+    cap: int | None = None
+    """Lowers the token budget of every answer, for trying things out."""
+    token_limit: int | None = None
+    """Most tokens of one sample, without those of the judge."""
+    fuse: Fuse = field(default_factory=Fuse)
+    asked: int = 0
+    """Answers that were really asked for, and given, since this process began."""
+    under_way: dict[str, anyio.Event] = field(default_factory=dict)
+    """Equal requests of two samples are asked once: the second waits for the first."""
+
+
+@dataclass
+class Account:
+    """What one sample has asked so far, over all its roles."""
+
+    tokens: int = 0
+    """Without those of the judge. Answers from before count as if they were asked now."""
+    peak_context: int = 0
+    repairs: int = 0
+    retries: int = 0
+    noted: int = 0
+    """Retries of this sample that are already kept with an answer."""
+    spent: str = ""
+    """What to say when the token limit is reached."""
+    held_up: PendingAnswers | Outage | None = None
+    """Why the sample cannot end now. Kept here because a method, or a store below it, may swallow the exception."""
 
 
 class RoleModel:
     """One role of the running sample."""
 
-    def __init__(self, role: str, name: str, store: AnswerStore, *, cap: int | None = None) -> None:
-        """``cap`` lowers the token budget of every answer, for trying things out."""
+    def __init__(self, role: str, name: str, exchange: Exchange, account: Account) -> None:
         self.role = role
         self.name = name
-        self._store = store
-        self._cap = cap
-        self.peak_context = 0
-        self.repairs = 0
+        self._exchange = exchange
+        self._account = account
 
     def ask(self, asks: Sequence[Ask]) -> list[Reply | Failure]:
-        """Every answer; ``PendingAnswers`` only after all requests were put."""
-        self.repairs += sum(ask.prompt.endswith("+repair") for ask in asks)
-        results: list[Reply | Failure] = from_thread.run(self._all, asks)
-        self.peak_context = max(self.peak_context, *(result.usage.input for result in results), 0)
+        """Every answer; ``PendingAnswers`` or ``Outage`` only after all requests were put."""
+        account = self._account
+        account.repairs += sum(ask.prompt.endswith("+repair") for ask in asks)
+        try:
+            results: list[Reply | Failure] = from_thread.run(self._all, asks)
+        except (PendingAnswers, Outage) as stop:
+            account.held_up = stop
+            raise
+        account.peak_context = max(account.peak_context, *(result.usage.input for result in results), 0)
+        account.tokens += sum(
+            result.usage.input + result.usage.output for result in results if result.usage.stage != JUDGE
+        )
+        limit = self._exchange.token_limit
+        if limit is not None and account.tokens > limit and self.role != JUDGE:
+            account.spent = f"token limit: {account.tokens} tokens, more than {limit} (--token-limit)"
+            raise ModelError(account.spent)
         return results
 
     async def _all(self, asks: Sequence[Ask]) -> list[Reply | Failure]:
-        results: list[Reply | Failure | PendingAnswers | UnknownError] = [PendingAnswers(0, "")] * len(asks)
+        results: list[Reply | Failure | Exception] = [Outage("")] * len(asks)
 
         async def one(place: int) -> None:
             try:
                 results[place] = await self._one(asks[place])
-            except (PendingAnswers, UnknownError) as stop:
+            except (PendingAnswers, UnknownError, Outage) as stop:
                 results[place] = stop
 
         async with anyio.create_task_group() as group:
             for place in range(len(asks)):
                 group.start_soon(one, place)
-        for result in results:
-            if isinstance(result, UnknownError):
-                raise result
-        waiting = [result for result in results if isinstance(result, PendingAnswers)]
-        if waiting:
-            raise waiting[-1]
+        # A missing record is an error of the whole run; an outage says more than that answers are still to come.
+        for kind in (UnknownError, Outage, PendingAnswers):
+            for result in results:
+                if isinstance(result, kind):
+                    raise result
         return [result for result in results if isinstance(result, Reply | Failure)]
 
     async def _one(self, ask: Ask) -> Reply | Failure:
-        if self._cap is not None:
-            ask = msgspec.structs.replace(ask, max_tokens=min(ask.max_tokens, self._cap))
+        exchange = self._exchange
+        if exchange.cap is not None:
+            ask = msgspec.structs.replace(ask, max_tokens=min(ask.max_tokens, exchange.cap))
         request = ask.digest(self.name)
-        held = self._store.get(request)
+        while request in exchange.under_way:
+            await exchange.under_way[request].wait()
+        held = exchange.store.get(request)
         if held is not None:
-            return held
+            return self._entered(held, ask)
+        if exchange.fuse.blown:
+            raise Outage(exchange.fuse.blown)
+        done = exchange.under_way[request] = anyio.Event()
+        try:
+            result = await self._asked(ask)
+            if isinstance(result, Reply):
+                kept = Kept(result, self._new_retries())
+                exchange.store.put(request, result, retries=kept.retries)
+                exchange.asked += 1
+                return self._entered(kept, ask)
+            return result
+        finally:
+            del exchange.under_way[request]
+            done.set()
+
+    async def _asked(self, ask: Ask) -> Reply | Failure:
         started = time.monotonic()
         messages: list[ChatMessage] = [ChatMessageSystem(content=ask.system)] if ask.system else []
         messages.append(ChatMessageUser(content=ask.user))
+        model, config = get_model(role=self.role), _config(ask)
         try:
-            output = await get_model(role=self.role).generate(messages, config=_config(ask))
-        except (PendingAnswers, UnknownError):
+            output = await model.generate(messages, config=config)
+        except (PendingAnswers, UnknownError, LimitExceededError):
             raise
-        except (ModelError, OSError, RuntimeError, ValueError) as error:
-            return failure(ask, Fault.UNAVAILABLE, f"{type(error).__name__}: {error}")
+        except Exception as error:  # providers raise what their libraries raise, which nobody can list
+            what = meaning(ask, f"{self.role} ({self.name})", error)
+            if isinstance(what, Outage):
+                self._exchange.fuse.failed(what)
+                raise what from error
+            self._exchange.fuse.answered()
+            return what
         if output.metadata and PENDING in output.metadata:
+            if TROUBLE in output.metadata:
+                self._exchange.fuse.outages[str(output.metadata[TROUBLE])] += 1
             raise PendingAnswers(1, str(output.metadata[PENDING]))
-        if output.stop_reason == "content_filter":
-            return failure(ask, Fault.REFUSED, "the provider's content filter stopped the answer")
-        used = output.usage
-        cached = (used.input_tokens_cache_read or 0) if used else 0
-        reply = Reply(
-            text=output.completion,
-            usage=Usage(
-                stage=ask.stage,
-                input=used.input_tokens + cached if used else 0,
-                cached=cached,
-                output=used.output_tokens if used else 0,
-                milliseconds=round((time.monotonic() - started) * 1000),
-            ),
-            model=output.model,
-            complete=output.stop_reason not in ("max_tokens", "model_length"),
-        )
-        self._store.put(request, reply)
-        return reply
+        if not output.choices:
+            outage = Outage(f"{self.role} ({self.name}): the response holds no choice")
+            self._exchange.fuse.failed(outage)
+            raise outage
+        self._exchange.fuse.answered()
+        return _result(ask, output, round((time.monotonic() - started) * 1000))
+
+    def _entered(self, kept: Kept, ask: Ask) -> Reply:
+        """Enter an answer into the account, under the stage that asks now."""
+        self._account.retries += kept.retries
+        reply = kept.reply
+        return msgspec.structs.replace(reply, usage=msgspec.structs.replace(reply.usage, stage=ask.stage))
+
+    def _new_retries(self) -> int:
+        """Retries of this sample that were not kept with an answer yet. inspect counts them by sample."""
+        active = sample_active()
+        seen = active.http_retries if active is not None else 0
+        new, self._account.noted = seen - self._account.noted, seen
+        return new
+
+
+def _result(ask: Ask, output: ModelOutput, milliseconds: int) -> Reply | Failure:
+    if output.stop_reason == "content_filter":
+        return failure(ask, Fault.REFUSED, "the provider's content filter stopped the answer")
+    if output.stop_reason == "model_length":
+        # inspect gives the provider's complaint as if it were an answer.
+        return failure(ask, Fault.REFUSED, f"the model's context window is exceeded: {output.completion}")
+    used = output.usage
+    cached = (used.input_tokens_cache_read or 0) if used else 0
+    return Reply(
+        text=output.completion,
+        usage=Usage(
+            stage=ask.stage,
+            input=used.input_tokens + cached if used else 0,
+            cached=cached,
+            output=used.output_tokens if used else 0,
+            milliseconds=milliseconds,
+        ),
+        model=output.model,
+        complete=output.stop_reason != "max_tokens",
+    )
 
 
 def _config(ask: Ask) -> GenerateConfig:

@@ -1,14 +1,15 @@
 """Carrying out a study: plan it, go on where it stopped, and say how far it is.
 
 Without any model a study runs right here, over shared indexes. With models it runs through inspect_ai, always: one
-mechanism for providers, limits, logs and accounts. Either way the lines of ``results.jsonl`` are what counts.
+mechanism for providers, limits, logs and accounts. Either way the lines of ``results.jsonl`` are what counts: an
+episode without a line is open, and the same command goes on with it.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,9 +18,9 @@ from readmit.bench.attempts import Attempt, Roles, at_scale, method_named, score
 from readmit.bench.methods import admitted
 from readmit.bench.methods.formed import Stores
 from readmit.bench.methods.stores import check_stores
-from readmit.bench.results import ANSWERS, AnswerStore, Plan, Results, read_plan, read_results, start
+from readmit.bench.results import ANSWERS, AnswerStore, Plan, Results, alone, read_plan, read_results, start
 from readmit.bench.retrieval import checkpoints
-from readmit.bench.settings import Settings
+from readmit.bench.settings import Settings, overridden
 from readmit.bench.studies import (
     BACKED,
     MODEL_BASED,
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from readmit.bench.driving import Driving
     from readmit.bench.episodes import Case
+    from readmit.bench.roles import Exchange
     from readmit.bench.studies import Cases, Study
     from readmit.ports.models import Embedder
 
@@ -56,8 +59,12 @@ class Order:
     limit: int | None = None
     stratified: bool = False
     seed: int = 0
+    settings: tuple[str, ...] = ()
+    """Settings that are not to be the paper's, as ``stale.retrieved_union=20``."""
     max_tokens: int | None = None
-    display: str = "none"
+    token_limit: int | None = None
+    time_limit: int | None = None
+    driving: Driving | None = None
 
 
 @dataclass(frozen=True)
@@ -70,12 +77,36 @@ class Status:
     failed: int
     ineligible: int
     answers: int
+    """Model answers that are kept."""
+    tokens: int
+    """What those took, each counted once however many episodes rest on it."""
     left: Mapping[str, int]
+    settings: tuple[str, ...] = ()
+    asked: int = 0
+    """Answers that were really asked for this time; the others were kept from before."""
     waiting: int = 0
+    """Episodes that wait for answers by file."""
+    interrupted: int = 0
+    """Episodes that are open because a provider gave no answer."""
+    outages: Mapping[str, int] = field(default_factory=dict)
+    """What providers said instead of an answer, and how often."""
+    stopped: str = ""
+    """Why nothing more was asked, if so."""
 
     @property
     def complete(self) -> bool:
         return self.done >= self.planned
+
+
+@dataclass
+class _Tally:
+    """What the samples of one process have met."""
+
+    asked: int = 0
+    waiting: int = 0
+    interrupted: int = 0
+    outages: Counter[str] = field(default_factory=Counter)
+    stopped: str = ""
 
 
 def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None) -> Status:
@@ -84,33 +115,37 @@ def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None
     models = roles_named(order.models or {})
     methods = chosen_methods(study, order.methods, models=bool(models))
     check_roles(study, models, methods)
+    settings = overridden(Settings(), order.settings)
     found = planned_cases(
-        study, order.data, limit=order.limit, stratified=order.stratified, seed=order.seed, fillers=order.fillers
+        study,
+        order.data,
+        limit=order.limit,
+        stratified=order.stratified,
+        seed=order.seed,
+        fillers=order.fillers,
+        settings=settings,
     )
     if not found.cases:
         raise RecordError(f"limit: no case is left of {study.name}; give at least 1")
     embedder = _embedder(order, methods)
     check_stores(methods, embedder)
-    start(out, _plan(order, study, found, models=models, methods=methods))
-    done = {result.key for result in read_results(out)}
-    scales = study.agents if models.get("actor") and "manbench" in study.benchmarks else (None,)
-    waiting = 0
+    tally = _Tally()
     # Without models, episodes over one history follow one another; with models, samples of all run side by side.
-    with Stores(embedder, keep=None if models else 1) as stores:
+    with alone(out), Stores(embedder, keep=None if models else 1) as stores:
+        start(out, _plan(order, study, found, models=models, methods=methods))
+        done = {result.key for result in read_results(out)}
         roles = Roles(embedder=embedder, stores=stores)
-        for agents in scales:
-            if models:
-                waiting += _with_models(
-                    order, study, methods, found.cases, out, models=models, roles=roles, agents=agents, done=done
-                )
-            else:
-                _model_free(methods, found.cases, out, roles=roles, done=done, watch=watch)
-    return _told(out, waiting)
+        if models:
+            cases = _Cases(study, methods, found.cases, done)
+            _with_models(order, cases, out, models=models, roles=roles, settings=settings, tally=tally)
+        else:
+            _model_free(methods, found.cases, out, roles=roles, settings=settings, done=done, watch=watch)
+    return _told(out, tally)
 
 
 def status(out: Path) -> Status:
     """How far a run is."""
-    return _told(out, 0)
+    return _told(out, _Tally())
 
 
 def roles_named(models: Mapping[str, str]) -> dict[str, str]:
@@ -164,6 +199,9 @@ def _plan(
         stratified=order.stratified,
         seed=order.seed,
         max_tokens=order.max_tokens,
+        token_limit=order.token_limit,
+        time_limit=order.time_limit,
+        settings=tuple(order.settings),
         agents=scales,
         version=version("readmit"),
     )
@@ -175,10 +213,11 @@ def _model_free(
     out: Path,
     *,
     roles: Roles,
+    settings: Settings,
     done: set[tuple[str, str, int | None]],
     watch: Callable[[int, int], None] | None,
 ) -> None:
-    results, settings = Results(out), Settings()
+    results = Results(out)
     planned = len(cases) * len(methods)
     finished = sum((name, case.episode.id, None) in done for name in methods for case in cases)
     open_cases = [case for case in cases if any((name, case.episode.id, None) not in done for name in methods)]
@@ -202,44 +241,69 @@ def _model_free(
             watch(finished, planned)
 
 
+@dataclass(frozen=True)
+class _Cases:
+    """What a run with models has to do."""
+
+    study: Study
+    methods: Sequence[str]
+    cases: Sequence[Case[Any]]
+    done: set[tuple[str, str, int | None]]
+
+    def left(self, method: str, agents: int | None) -> list[Case[Any]]:
+        return [
+            case
+            for case in self.cases
+            if (method, case.episode.id, agents if case.episode.benchmark == "manbench" else None) not in self.done
+        ]
+
+    def title(self, method: str, agents: int | None) -> str:
+        scale = f"-{agents}" if agents is not None and len(self.study.agents) > 1 else ""
+        return f"{self.study.name}-{method}{scale}".lower()
+
+
 def _with_models(
     order: Order,
-    study: Study,
-    methods: Sequence[str],
-    cases: Sequence[Case[Any]],
+    cases: _Cases,
     out: Path,
     *,
     models: Mapping[str, str],
     roles: Roles,
-    agents: int | None,
-    done: set[tuple[str, str, int | None]],
-) -> int:
-    """Everything that is left, as inspect tasks; how many samples wait for answers."""
+    settings: Settings,
+    tally: _Tally,
+) -> None:
+    """Everything that is left, as inspect tasks."""
     from readmit.models.extras import need
 
     need("inspect_ai", "bench")
-    from readmit.bench.driving import drive
+    from readmit.bench.driving import Driving, drive
     from readmit.bench.inspecting import Setting, task_of
+    from readmit.bench.roles import Exchange
 
+    scales = cases.study.agents if models.get("actor") and "manbench" in cases.study.benchmarks else (None,)
     store = AnswerStore(out / ANSWERS)
-    settings = Settings() if agents is None else at_scale(Settings(), agents)
-    setting = Setting(models, roles, settings, agents, store, Results(out), set(), order.max_tokens)
-    tasks = []
-    for name in methods:
-        left = [
-            case
-            for case in cases
-            if (name, case.episode.id, agents if case.episode.benchmark == "manbench" else None) not in done
-        ]
-        if left:
-            title = f"{study.name}-{name}" + (f"-{agents}" if agents is not None and len(study.agents) > 1 else "")
-            tasks.append(task_of(title.lower(), name, left, setting))
+    exchange = Exchange(store, cap=order.max_tokens, token_limit=order.token_limit)
+    results = Results(out)
     try:
-        if tasks:
-            drive(tasks, models, out / LOGS, display=order.display)
-        return len(setting.waiting)
+        for agents in scales:
+            at = settings if agents is None else at_scale(settings, agents)
+            setting = Setting(models, roles, at, agents, exchange, results, order.time_limit)
+            tasks = [
+                task_of(cases.title(name, agents), name, left, setting)
+                for name in cases.methods
+                if (left := cases.left(name, agents))
+            ]
+            if tasks:
+                drive(tasks, models, out / LOGS, order.driving or Driving(), exchange.fuse)
+            tally.waiting += len(setting.waiting)
+            tally.interrupted += len(setting.interrupted)
     finally:
+        _note(tally, exchange)
         store.close()
+
+
+def _note(tally: _Tally, exchange: Exchange) -> None:
+    tally.asked, tally.outages, tally.stopped = exchange.asked, exchange.fuse.outages, exchange.fuse.blown
 
 
 def _embedder(order: Order, methods: Sequence[str]) -> Embedder | None:
@@ -250,12 +314,12 @@ def _embedder(order: Order, methods: Sequence[str]) -> Embedder | None:
     return open_embedder(order.embedder) if needing.intersection(methods) else None
 
 
-def _told(out: Path, waiting: int) -> Status:
+def _told(out: Path, tally: _Tally) -> Status:
     plan, results = read_plan(out), read_results(out)
-    answers = 0
+    answers = tokens = 0
     if (out / ANSWERS).exists():
         store = AnswerStore(out / ANSWERS)
-        answers = len(store)
+        answers, tokens = len(store), store.tokens
         store.close()
     each = sum(plan.cases.values())
     counts = Counter(result.method for result in results)
@@ -266,8 +330,14 @@ def _told(out: Path, waiting: int) -> Status:
         failed=sum(bool(result.failure) for result in results),
         ineligible=sum(not result.eligible for result in results),
         answers=answers,
+        tokens=tokens,
         left={name: each - counts[name] for name in plan.methods if counts[name] < each},
-        waiting=waiting,
+        settings=plan.settings,
+        asked=tally.asked,
+        waiting=tally.waiting,
+        interrupted=tally.interrupted,
+        outages=dict(tally.outages),
+        stopped=tally.stopped,
     )
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from readmit.cli.command import command
+from readmit.cli.options import grouped
 from readmit.cli.status import Status
 
 if TYPE_CHECKING:
     from readmit.bench.running import Status as RunStatus
     from readmit.cli.command import Invocation
+
+OUTAGES, FAILURES = 5, 20
+"""How many of each are shown."""
 
 
 def add_to(group: click.Group) -> None:
@@ -31,6 +36,7 @@ def add_to(group: click.Group) -> None:
         f"readmit bench run stale --data stale --out rounds {by_file}",
     )
     command(bench, "run", store=False, examples=examples)(run)
+    command(bench, "list", store=False, examples=("readmit bench list",))(list_all)
     command(bench, "status", store=False, examples=("readmit bench status smoke",))(status)
     command(bench, "report", store=False, examples=("readmit bench report smoke memora-views --to report",))(report)
 
@@ -40,75 +46,90 @@ def _methods(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ..
 
 
 _FOLDER = click.Path(path_type=Path)
+_POSITIVE = click.IntRange(min=1)
+_what, _models, _limits = grouped("What to run"), grouped("Models"), grouped("Limits")
 
 
 @click.argument("study")
-@click.option("--data", type=_FOLDER, metavar="DIR", help="Folder of the benchmark's release. Not for smoke.")
-@click.option(
-    "--fillers", type=_FOLDER, metavar="DIR", help="Memora folder whose small talk fills a substitute haystack."
-)
 @click.option(
     "--out", type=_FOLDER, required=True, metavar="DIR", help="Where the run is kept. The same again goes on."
 )
-@click.option("--methods", default="", callback=_methods, metavar="A,B", help="Which methods. Default: the study's.")
-@click.option("--actor", default="", metavar="MODEL", help="Who answers. Without one, views are made and scored.")
-@click.option("--judge", default="", metavar="MODEL", help="Who judges answers of Memora and STALE.")
-@click.option("--extractor", default="", metavar="MODEL", help="Who reads sessions. Default: the actor.")
-@click.option("--verifier", default="", metavar="MODEL", help="Who judges pairs. Default: the actor.")
-@click.option("--embedder", default="minilm", show_default=True, metavar="NAME", help="For proposing pairs.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only N cases (Memora: questions).")
-@click.option("--stratified", is_flag=True, help="N cases of every block instead.")
-@click.option("--seed", default=0, show_default=True, help="Which cases --limit takes, and the haystack's order.")
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Cut every answer there: for trying things out, below the paper's budgets.",
+@_what("--data", type=_FOLDER, metavar="DIR", help="Folder of the benchmark's release. Not for smoke.")
+@_what("--fillers", type=_FOLDER, metavar="DIR", help="Memora folder whose small talk fills a substitute haystack.")
+@_what("--methods", default="", callback=_methods, metavar="A,B", help="Which methods. Default: the study's.")
+@_what("--limit", type=_POSITIVE, metavar="N", help="Only N cases (Memora: questions).")
+@_what("--stratified", is_flag=True, help="N cases of every block instead.")
+@_what("--seed", default=0, show_default=True, help="Which cases --limit takes, and the haystack's order.")
+@_what(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE",
+    help="Another value for a setting of the paper, as stale.retrieved_union=20. Repeatable.",
+)  # fmt: skip
+@_models("--actor", default="", metavar="MODEL", help="Who answers. Without one, views are made and scored.")
+@_models("--judge", default="", metavar="MODEL", help="Who judges answers of Memora and STALE.")
+@_models("--extractor", default="", metavar="MODEL", help="Who reads sessions. Default: the actor.")
+@_models("--verifier", default="", metavar="MODEL", help="Who judges pairs. Default: the actor.")
+@_models("--embedder", default="minilm", show_default=True, metavar="NAME", help="For proposing pairs.")
+@_models(
+    "--max-connections", type=_POSITIVE, metavar="N", help="Calls at once. Default: as many as the provider bears."
 )
+@_models(
+    "--max-retries", type=click.IntRange(min=0), default=5, show_default=True, metavar="N",
+    help="Attempts again after rate limits, broken servers and lost connections.",
+)  # fmt: skip
+@_models(
+    "--timeout", type=_POSITIVE, default=600, show_default=True, metavar="SECONDS", help="For one attempt at a request."
+)
+@_limits("--token-limit", type=_POSITIVE, metavar="N", help="Most tokens of one episode. Beyond, it has failed.")
+@_limits("--time-limit", type=_POSITIVE, metavar="SECONDS", help="Most time of one episode. Beyond, it has failed.")
+@_limits(
+    "--max-tokens", type=_POSITIVE, metavar="N",
+    help="Cut every answer there: for trying things out, below the paper's budgets.",
+)  # fmt: skip
 @click.option("--display", metavar="NAME", help="inspect's display of a run with models. Default: rich on a terminal.")
 def run(
     invocation: Invocation,
     /,
     *,
     study: str,
-    data: Path | None,
-    fillers: Path | None,
     out: Path,
-    methods: tuple[str, ...],
-    limit: int | None,
-    stratified: bool,
-    seed: int,
-    max_tokens: int | None,
-    embedder: str,
+    max_connections: int | None,
+    max_retries: int,
+    timeout: int,
     display: str | None,
-    **models: str,
+    **asked: Any,
 ) -> Status:
     """Run a study, or go on with it: nothing that is there is done or paid for again.
 
-    Studies: smoke, memora, stale, stale-cost, manbench, scale, ablations, backends. A MODEL is an inspect name, as
-    openai/NAME, or one of readmit's own: openai:NAME?base_url=…, gguf:PATH, batch:DIR?model=NAME, recorded:PATH.
+    `readmit bench list` names the studies and the methods. A MODEL is an inspect name, as openai/NAME, or one of
+    readmit's own: openai:NAME?base_url=…, gguf:PATH, batch:DIR?model=NAME, recorded:PATH.
     """
     from readmit.bench.running import Order
     from readmit.bench.running import run as carry_out
-    from readmit.cli.output import progress
+    from readmit.bench.running import status as look
+    from readmit.cli.output import progress, show
 
-    order = Order(
-        study=study,
-        data=data,
-        fillers=fillers,
-        methods=methods,
-        models={role: models[role] for role in ("actor", "extractor", "verifier", "judge")},
-        embedder=embedder,
-        limit=limit,
-        stratified=stratified,
-        seed=seed,
-        max_tokens=max_tokens,
-        display=display or ("rich" if sys.stdout.isatty() and not invocation.json else "none"),
-    )
-    with progress(f"Running {study}") as advance:
-        told = carry_out(order, out, lambda done, planned: advance())  # noqa: ARG005  # a bar counts by itself
+    models = {role: asked.pop(role) for role in ("actor", "extractor", "verifier", "judge")}
+    order = Order(study=study, models=models, **asked)
+    if any(models.values()):
+        from readmit.models.extras import need
+
+        need("inspect_ai", "bench")
+        from readmit.bench.driving import Driving
+
+        shown_by = display or ("rich" if sys.stdout.isatty() and not invocation.json else "none")
+        order = replace(order, driving=Driving(max_connections, max_retries, timeout, shown_by))
+    try:
+        with progress(f"Running {study}") as advance:
+            told = carry_out(order, out, lambda done, planned: advance())  # noqa: ARG005  # a bar counts by itself
+    except KeyboardInterrupt:
+        if not (out / "run.json").exists():
+            raise
+        _tell(invocation, look(out), out)
+        if not invocation.json:
+            show("Stopped. Every answer that had arrived is kept: the same command goes on.")
+        return Status.INTERRUPTED
     _tell(invocation, told, out)
-    return Status.WAITING if told.waiting else Status.OK
+    return Status.OUTAGE if told.interrupted or told.stopped else Status.WAITING if told.waiting else Status.OK
 
 
 @click.argument("out", type=_FOLDER)
@@ -139,6 +160,31 @@ def report(invocation: Invocation, /, *, runs: tuple[Path, ...], to: Path, episo
         show(f"{shown(str(page))} and {shown(page.with_suffix('.md').name)}")
 
 
+@click.option("--set", "settings", is_flag=True, help="Also every setting that --set can change, with its value.")
+def list_all(invocation: Invocation, /, *, settings: bool) -> None:
+    """Name the studies, with their data and default methods, and the methods."""
+    from readmit.bench.catalog import catalog
+    from readmit.cli.output import emit, show
+
+    found = catalog(settings=settings)
+    if invocation.json:
+        emit(found)
+        return
+    for study in found["studies"]:
+        show(f"{study['study']}: {study['says']}")
+        show(f"    data: {study['data']}")
+        show(f"    methods: {', '.join(study['methods']) or '–'}")
+        if study["with models"]:
+            show(f"    with models also: {', '.join(study['with models'])}")
+    show("")
+    for method in found["methods"]:
+        show(f"{method['method']}: {method['rule']}{' Asks models.' if method['asks models'] else ''}")
+    if settings:
+        show("")
+        for name, value in found["settings"].items():
+            show(f"{name}={value}")
+
+
 def _tell(invocation: Invocation, told: RunStatus, out: Path) -> None:
     from readmit.bench.running import as_json, failure_manifest
     from readmit.cli.output import emit, show, shown
@@ -148,11 +194,28 @@ def _tell(invocation: Invocation, told: RunStatus, out: Path) -> None:
         emit({**as_json(told), "failures": failures})
         return
     show(f"{told.study}: {told.done} of {told.planned} lines, {told.failed} failed, {told.ineligible} not eligible.")
+    if told.settings:
+        show(f"Not the paper's settings: {shown(', '.join(told.settings))}.")
     if told.answers:
-        show(f"{told.answers} model answers are kept in {shown(str(out))}.")
+        now = f", {told.asked:,} of them asked for now" if told.asked else ""
+        show(f"{told.answers:,} model answers are kept in {shown(str(out))}{now}; they took {told.tokens:,} tokens.")
     for method, count in told.left.items():
         show(f"  {method}: {count} to go")
     if told.waiting:
         show(f"{told.waiting} episodes wait for answers by file: answer the requests, then run the same command again.")
-    for one in failures[:20]:
+    _tell_outages(told)
+    for one in failures[:FAILURES]:
         show(f"  failed: {one['method']}, {shown(one['case'])}: {shown(one['failure'])}")
+    if len(failures) > FAILURES:
+        show(f"  and {len(failures) - FAILURES} more that failed: --json has them all")
+
+
+def _tell_outages(told: RunStatus) -> None:
+    from readmit.cli.output import show, shown
+
+    for message, count in list(told.outages.items())[:OUTAGES]:
+        show(f"  no answer ({count}×): {shown(message)}")
+    if told.stopped:
+        show("Nothing more was asked. Mend what is told above, then run the same command again.")
+    elif told.interrupted:
+        show(f"{told.interrupted} episodes are open, because a provider gave no answer: run the same command again.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from readmit.cli.options import GroupedOption
 from readmit.cli.status import Status
 from readmit.records.errors import PendingAnswers, ReadmitError, StoreError
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
@@ -87,6 +88,18 @@ class Command(click.Command):
             message = f"unexpected {type(error).__name__}: {error}; run again with --debug and report what it shows"
             status = _report(error, message, as_json=as_json, debug=debug)
         ctx.exit(status or Status.OK)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Options under their headings, and those without one at the end."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                heading = param.group if isinstance(param, GroupedOption) else "Options"
+                sections.setdefault(heading, []).append(record)
+        for heading in sorted(sections, key=lambda heading: heading == "Options"):
+            with formatter.section(heading):
+                formatter.write_dl(sections[heading])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_examples(self._examples, formatter)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -35,3 +36,16 @@ def author(default: str | None = None) -> Callable[[F], F]:
 def output_file(help: str) -> Callable[[F], F]:  # noqa: A002 - click's own word for it
     """Where to write instead of standard output."""
     return click.option("--output", "-o", type=click.Path(dir_okay=False), metavar="FILE", help=help)
+
+
+class GroupedOption(click.Option):
+    """An option that ``--help`` shows under a heading, for commands with many."""
+
+    def __init__(self, *args: Any, group: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.group = group
+
+
+def grouped(heading: str) -> Callable[..., Callable[[F], F]]:
+    """``click.option`` for the options under one heading."""
+    return partial(click.option, cls=GroupedOption, group=heading)

@@ -15,6 +15,8 @@ class Status(IntEnum):
     RESET = 4
     UNVERIFIED = 5
     WAITING = 6
+    OUTAGE = 7
+    INTERRUPTED = 130
 
 
 OF_DECISION = {"admitted": Status.OK, "blocked": Status.BLOCKED, "reset": Status.RESET}
@@ -27,4 +29,6 @@ MEANINGS = {
     Status.RESET: "the return ended in a reset",
     Status.UNVERIFIED: "a signature, an audit trail or a replay does not verify",
     Status.WAITING: "requests wait in a batch directory; answer them and run the same command again",
+    Status.OUTAGE: "a model's provider gave no answer; run the same command again when it does",
+    Status.INTERRUPTED: "stopped by Ctrl-C; run the same command again to go on",
 }

@@ -8,6 +8,7 @@ the lines around it.
 from __future__ import annotations
 
 import re
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from readmit.ports.models import Ask, Failure, Reply
 
+_REFUSED = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY})
+
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One line: an answer, or an error where one should be."""
@@ -32,6 +35,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes = b""
     text: str = ""
     error: str = ""
+    refused: bool = False
+    """Whether the error says that the request itself is at fault, so that asking again is of no use."""
     model: str | None = None
     """The model that was asked, where the writer noted it."""
 
@@ -65,6 +70,10 @@ class _Error(msgspec.Struct):
     message: str | None = None
 
 
+class _Refusal(msgspec.Struct):
+    error: _Error | str | None = None
+
+
 class _Line(msgspec.Struct):
     custom_id: str
     response: _Response | None = None
@@ -94,7 +103,8 @@ def read_answers(paths: Iterable[Path]) -> Answers:
 def result_of(ask: Ask, entry: Entry) -> Reply | Failure:
     """What an entry means for the request it answers."""
     if entry.error:
-        return failure(ask, Fault.UNAVAILABLE, f"{entry.where}: {entry.error}")
+        fault = Fault.REFUSED if entry.refused else Fault.UNAVAILABLE
+        return failure(ask, fault, f"{entry.where}: {entry.error}")
     return read_response(ask, entry.body, replayed=True)
 
 
@@ -104,20 +114,36 @@ def _entry(data: bytes, where: str) -> Entry | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     error, body, text = "", b"", None
+    status = line.response.status_code if line.response is not None else None
     if line.error is not None:
         error = line.error if isinstance(line.error, str) else f"{line.error.code or ''} {line.error.message or ''}"
         error = error.strip() or "an error without a message"
     elif line.response is None:
         error = "neither a response nor an error"
-    elif line.response.status_code not in (None, 200):
-        error = f"status {line.response.status_code}"
+    elif status not in (None, HTTPStatus.OK):
+        error = f"status {status}{_reason(bytes(line.response.body))}"
     else:
         body = bytes(line.response.body)
         text = text_of(body)
         error = "" if text is not None else "the response body is not a chat completion"
     return Entry(
-        custom_id=line.custom_id, where=where, body=body, text=text or "", error=shown(error), model=line.model
+        custom_id=line.custom_id,
+        where=where,
+        body=body,
+        text=text or "",
+        error=shown(error),
+        refused=status in _REFUSED,
+        model=line.model,
     )
+
+
+def _reason(body: bytes) -> str:
+    """What the provider says in the body of a response that is no answer."""
+    try:
+        error = msgspec.json.decode(body, type=_Refusal).error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+    return f": {error if isinstance(error, str) else error.message or error.code or ''}" if error else ""
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:

@@ -31,6 +31,16 @@ MAX_RESPONSE_BYTES = 8 * 2**20
 
 OPENAI = "https://api.openai.com/v1"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+# What is wrong is not the request: any other would end the same.
+_DENIED = frozenset(
+    {
+        HTTPStatus.UNAUTHORIZED,
+        HTTPStatus.PAYMENT_REQUIRED,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.NOT_FOUND,
+        HTTPStatus.METHOD_NOT_ALLOWED,
+    }
+)
 
 
 class CallError(Exception):
@@ -101,7 +111,7 @@ class Endpoint:
             loop, client = self._loop, self._client
             self._loop = self._client = None
         if loop is not None and client is not None:
-            asyncio.run_coroutine_threadsafe(client.close(), loop).result(timeout=5)
+            asyncio.run_coroutine_threadsafe(_end(client), loop).result(timeout=5)
             loop.call_soon_threadsafe(loop.stop)
 
     async def _post_all(
@@ -146,6 +156,8 @@ class Endpoint:
             return CallError(Fault.RATE_LIMITED, message)
         if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return CallError(Fault.UNAVAILABLE, message)
+        if error.status_code in _DENIED:
+            return CallError(Fault.DENIED, message)
         complaint = error.status_code in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
         return CallError(Fault.REFUSED, message, complaint=complaint)
 
@@ -173,6 +185,15 @@ class Endpoint:
                 trust_env=urlsplit(self.base_url).hostname not in _LOOPBACK,
             ),
         )
+
+
+async def _end(client: openai.AsyncOpenAI) -> None:
+    """End what is under way, so that no thread waits for it any more, and close the connections."""
+    calls = asyncio.all_tasks() - {asyncio.current_task()}
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+    await client.close()
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:

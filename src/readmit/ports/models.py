@@ -87,6 +87,8 @@ class Fault(StrEnum):
     """The provider could not be reached, or failed, after the last retry."""
     REFUSED = "refused"
     """The provider, or the model, declined the request."""
+    DENIED = "denied"
+    """The provider does not take the key, the account, the address or the model's name: no request can succeed."""
     MALFORMED = "malformed"
     """The answer does not have the requested shape, also after one repair."""
     TOO_LONG = "too_long"

@@ -136,7 +136,7 @@ WIRE = {
     "timeout": Wire(hangs(1.0), Fault.TIMEOUT),
     "429": Wire(fails(429), Fault.RATE_LIMITED),
     "500": Wire(fails(500), Fault.UNAVAILABLE),
-    "403": Wire(fails(403), Fault.REFUSED),
+    "403": Wire(fails(403), Fault.DENIED),
     "half a response": Wire(cuts, Fault.UNAVAILABLE),
     "reset": Wire(resets, Fault.UNAVAILABLE),
     "flood": Wire(floods, Fault.TOO_LONG),

@@ -1,0 +1,120 @@
+"""What it means that a request got no answer: it never will (a failure), or it may later (an outage).
+
+A request that a provider refuses for what it says (malformed, too long for the context window, filtered) is refused
+again each time: that is a ``Failure``, which whoever asked has to bear, and an episode that ends so keeps its line. A
+lost connection, a rate limit, a broken server or a wrong key say nothing about the request: no line is written, and the
+same command goes on later. After one wrong key, or some outages in a row, a run asks nothing more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from readmit.models.chat import failure, shown
+from readmit.ports.models import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.ports.models import Ask, Failure
+
+PATIENCE = 3
+"""Outages in a row, each after the provider's own retries, that end a run."""
+
+# What is wrong is the request itself.
+_REFUSED = frozenset(
+    {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
+)  # fmt: skip
+# What is wrong is the key, the account, the address or the model's name: every other request would end the same.
+_HOPELESS = frozenset(
+    {
+        HTTPStatus.UNAUTHORIZED,
+        HTTPStatus.PAYMENT_REQUIRED,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.NOT_FOUND,
+        HTTPStatus.METHOD_NOT_ALLOWED,
+    }
+)
+_FINAL_FAULTS = frozenset({Fault.REFUSED, Fault.TOO_LONG})
+
+
+class Outage(Exception):  # noqa: N818  # nothing is wrong with the episode: it goes on later
+    """No answer now. Not a ``ReadmitError``, because those become failures of the episode."""
+
+    def __init__(self, message: str, *, hopeless: bool = False) -> None:
+        super().__init__(message)
+        self.hopeless = hopeless
+
+
+class ProviderFailure(Exception):  # noqa: N818  # carries a failure out of a provider
+    """One of readmit's own models gave this failure."""
+
+    def __init__(self, model: str, failure: Failure) -> None:
+        super().__init__(f"{model}: {failure.fault}: {failure.message}")
+        self.failure = failure
+
+
+class Fuse:
+    """What all requests of a run have seen of their providers."""
+
+    def __init__(self) -> None:
+        self.blown = ""
+        """Why nothing more is asked, if so."""
+        self.outages: Counter[str] = Counter()
+        self._in_a_row = 0
+
+    def answered(self) -> None:
+        """A provider is there."""
+        self._in_a_row = 0
+
+    def failed(self, outage: Outage) -> None:
+        """A provider is not there. Enough of that, and the run ends."""
+        self.outages[str(outage)] += 1
+        self._in_a_row += 1
+        if not self.blown and (outage.hopeless or self._in_a_row >= PATIENCE):
+            self.blown = str(outage)
+
+
+def meaning(ask: Ask, role: str, error: Exception) -> Failure | Outage:
+    """What an exception out of a provider says about the request that it ended."""
+    causes = list(_causes(error))
+    for cause in causes:
+        if isinstance(cause, ProviderFailure) and cause.failure.fault in _FINAL_FAULTS:
+            return failure(ask, cause.failure.fault, cause.failure.message)
+    status = next((code for cause in causes if (code := _status(cause)) is not None), None)
+    said = shown(f"{role}: {_said(causes)}")
+    if status in _REFUSED:
+        return failure(ask, Fault.REFUSED, said)
+    denied = any(isinstance(cause, ProviderFailure) and cause.failure.fault is Fault.DENIED for cause in causes)
+    return Outage(said, hopeless=denied or status in _HOPELESS)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The exception and what it stands for: retries that gave up, and inspect's own wrapping, say little themselves."""
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        attempt = getattr(seen, "last_attempt", None)
+        seen = attempt.exception() if attempt is not None else seen.__cause__
+
+
+def _status(error: BaseException) -> int | None:
+    for value in (
+        getattr(error, "status_code", None),
+        getattr(getattr(error, "response", None), "status_code", None),
+        getattr(error, "code", None),
+    ):
+        if isinstance(value, int):
+            return value
+    return None
+
+
+def _said(causes: list[BaseException]) -> str:
+    """The first that says something: a message and not a whole request, as inspect's wrapping would."""
+    for cause in causes:
+        if getattr(cause, "last_attempt", None) is None:
+            message = getattr(cause, "provider_message", None) or str(cause)
+            return f"{type(cause).__name__}: {message}" if message else type(cause).__name__
+    return type(causes[0]).__name__
