@@ -2,8 +2,8 @@
 
 Paper, "Backend integration and paired evaluation": within a backend, Static and TRACE "share the episode history and
 pre-return memory formation", and a branch "imports the stored records without repeating memory formation". A store is
-given the user's turns of the whole history up to the return, one by one, in time order; what it finds for a question
-is its own affair. Questions over one history read the same records, and a departure at another point imports them.
+given the user's turns of the whole history up to the return, in time order; what it finds for a question is its own
+affair. Questions over one history read the same records, and a departure at another point imports them.
 
 Each turn's memory is bound to the statements that were read off it. A turn that states nothing, as a question, is a
 memory that nothing vouches for: the store has it, and no view opens it.
@@ -13,18 +13,21 @@ from __future__ import annotations
 
 import tempfile
 import threading
+import uuid
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
+from readmit.backends.admission import text_digest
+from readmit.backends.binding import Archived, bindings
 from readmit.bench.episodes import Row
 from readmit.bench.methods.readmit_lexical import explicit_work, reading_of
 from readmit.bench.methods.state import OWNER, SESSION, grounded, played, policy_for
 from readmit.bench.methods.stores import opened
 from readmit.models.embedders import CachedEmbedder, VectorsInMemory
-from readmit.ports.backend import Material
+from readmit.ports.backend import Entry, Material, Stored
 from readmit.records.errors import BackendError, PendingAnswers, ReadmitError, UnknownError
 from readmit.workspace.memory import Memory
 
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from readmit.workspace.returns import Return
 
 UNVOUCHED = "states-nothing"
+TURNS = uuid.UUID("7b0e1c1e-8f5b-5d0a-9a56-3f4f0a9f6d11")
 
 
 class Kept:
@@ -61,9 +65,9 @@ class Absence:
         self._kept: dict[Store, Kept] = {}
         self._returned: Return | None = None
         self._bundle: Bundle | None = None
-        self.turns = turns_of(checkpoint)
-        whole = replace(checkpoint, rows=self.turns, relevance=())
-        work = explicit_work(whole, [reading_of(row) for row in self.turns])
+        self._turns = turns_of(checkpoint)
+        whole = replace(checkpoint, rows=self._turns, relevance=())
+        work = explicit_work(whole, [reading_of(row) for row in self._turns])
         self._sources: dict[str, list[str]] = {}
         for statement in grounded(work.statements)[0]:
             self._sources.setdefault(statement.row.id, []).append(statement.id)
@@ -99,10 +103,12 @@ class Absence:
             )
             kept = Kept(Memory(self._workspace, backend))
             elsewhere = self._told.formed(store)
-            if elsewhere is None:
-                self._form(kept, watched)
-            else:
+            if elsewhere is not None:
                 self._import(kept, elsewhere)
+            elif watched is None:
+                self._verbatim(kept)
+            else:
+                self._form(kept, watched)
             self._exits.push(opening.pop_all())
             return kept
 
@@ -110,24 +116,31 @@ class Absence:
         """The store, if it was formed here."""
         return self._kept.get(store)
 
-    def _form(self, kept: Kept, model: _Watched | None) -> None:
-        memory, verbatim = kept.memory, model is None
-        if self._told.embedder is not None and verbatim:
-            # All at once, which is cheaper; the stores ask for one after the other.
-            self._told.embedder.embed([row.text for row in self.turns if row.text.strip()])
-        for row in self.turns:
-            if not row.text.strip():
-                continue
+    def _form(self, kept: Kept, model: _Watched) -> None:
+        """By the store's own inference, turn by turn."""
+        for row in self._turns:
             sources = self._sources.get(row.id, ())
             if sources:
-                made = memory.form(row.text, sources=sources, by=OWNER, verbatim=verbatim)
+                made = kept.memory.form(row.text, sources=sources, by=OWNER)
             else:
-                material = Material(text=row.text, key=UNVOUCHED, verbatim=verbatim)
-                made = tuple(change.record.id for change in memory.backend.form(material))
-            if model is not None and model.stopped is not None:
+                formed = kept.memory.backend.form(Material(text=row.text, key=UNVOUCHED))
+                made = tuple(change.record.id for change in formed)
+            if model.stopped is not None:
                 raise model.stopped
             for record in made:
                 kept.turns[record] = (*kept.turns.get(record, ()), row.id)
+
+    def _verbatim(self, kept: Kept) -> None:
+        """Without inference there is nothing to form: the turns go in as they are, by the store's own bulk insert."""
+        archive = []
+        for row in self._turns:
+            # Mem0 takes no other ids than these; the same turn has the same one in every store and run.
+            record = Stored(id=str(uuid.uuid5(TURNS, row.id)), text=row.text)
+            sources = bindings(self._sources.get(row.id, ()))
+            entry = Entry(record=record.id, text=text_digest(row.text), bindings=sources, by=OWNER)
+            archive.append(Archived(record=record, entry=entry if sources else None))
+        for row, name in zip(self._turns, kept.memory.load(archive), strict=True):
+            kept.turns[name] = (row.id,)
 
     def _import(self, kept: Kept, formed: Kept) -> None:
         archive = list(formed.memory.export())
@@ -246,7 +259,7 @@ def turns_of(checkpoint: Checkpoint) -> tuple[Row, ...]:
         )
         for session in checkpoint.history
         for number, turn in enumerate(session.turns, start=1)
-        if turn.speaker == "user"
+        if turn.speaker == "user" and turn.text.strip()
     )
 
 
