@@ -161,7 +161,7 @@ EVENTS: dict[str, Callable[[Scene], object]] = {
     "settle": lambda scene: scene.team.settle("o", by="bob"),
     "frontier": lambda scene: scene.frontier("f2"),
     "duty": lambda scene: scene.duty("o2", required=("else",)),
-    "key": lambda scene: scene.team.keys.revoke(scene.team.signer().keyid, by="o", reason="stolen", now=scene.now),
+    "key": lambda scene: scene.team.keys.revoke(scene.team.signer().keyid, by="owner", reason="stolen", now=scene.now),
     "writers": lambda scene: scene.team.govern(msgspec.structs.replace(scene.team.policy, writers=("cy",)), by="owner"),
 }
 

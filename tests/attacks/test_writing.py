@@ -13,6 +13,8 @@ from readmit.records.errors import NotAllowedError, QuarantineError, RateError, 
 from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Fact, Receipt, Scope
+from readmit.records.policy import AUTHOR
+from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.workspace.agent import Agent
 from tests.scene import HOUR, Scene
 
@@ -291,7 +293,57 @@ def test_the_limit_is_per_window_and_survives_a_clock_that_goes_back() -> None:
     scene.team.revoke("b", by="eve")
 
 
-@pytest.mark.parametrize("kind", ["supersede", "revoke", "close", "rebase", "settle", "dispute", "resolve"])
+def test_one_writer_cannot_suspect_everything() -> None:
+    """Suspicions and verdicts take items out as a revocation does, and count against the same limit."""
+    scene = Scene(invalidations_per_writer=30)
+    for number in range(60):
+        scene.fact(f"m{number}")
+    scene.covered()
+    scene.depart()
+    news = scene.news()
+    refused = 0
+    for number in range(60):
+        try:
+            if number % 2:
+                scene.team.suspect(f"m{number}", news, by="eve")
+            else:
+                said = Verdict(pair=Pair(item=f"m{number}", evidence=news), answer=Answer.UNSURE, confidence=Decimal(1))
+                scene.team.judge(said, by="eve")
+        except RateError:
+            refused += 1
+    assert refused == 30
+    with pytest.raises(RateError, match="invalidations_per_writer"):
+        scene.team.revoke("m59", by="eve")
+    with pytest.raises(RateError):
+        scene.team.suspect("h", news, by="eve")
+    assert scene.come_back().admitted, "what the limit kept eve from is not taken away"
+    out = [one for one in scene.outcome.dispositions if Reason.SUSPECTED in one.reasons]  # type: ignore[union-attr]
+    assert len(out) == 30
+    assert {one.causes[0].by for one in out} == {"eve"}, "the audit names who"
+    # Others are not held back by it, and it can be undone.
+    scene.team.suspect("h", news, by="bob")
+    assert not scene.come_back().admitted
+    scene.team.overrule("h", grant="restore", by="boss", reason="looked into it", expires=HOUR)
+    assert scene.come_back().admitted
+
+
+def test_what_readmit_itself_suspects_is_under_no_writers_limit() -> None:
+    """Otherwise whoever floods the log with observations would make preparing fail, and nobody could return."""
+    scene = Scene(invalidations_per_writer=1, writers=("bob",))
+    news = scene.news()
+    for number in range(5):
+        scene.fact(f"m{number}")
+        scene.team.suspect(f"m{number}", news, by=AUTHOR)
+    scene.depart()
+    scene.come_back()
+    assert all(scene.reasons(f"m{number}") == (Reason.SUSPECTED,) for number in range(5))
+    with pytest.raises(NotAllowedError, match="writers"):
+        scene.team.revoke("m0", by=AUTHOR)
+
+
+@pytest.mark.parametrize(
+    "kind", ["supersede", "revoke", "close", "rebase", "settle", "dispute", "resolve", "suspect", "judge"]
+)
 def test_whoever_may_not_write_may_not_take_away_either(kind: str) -> None:
     scene = Scene(writers=("bob",))
     team: Workspace = scene.team
@@ -306,6 +358,11 @@ def test_whoever_may_not_write_may_not_take_away_either(kind: str) -> None:
         "settle": lambda: team.settle("o", by="eve"),
         "dispute": lambda: team.dispute(["h"], by="eve"),
         "resolve": lambda: team.resolve(quarrel, keep=["h"], by="eve"),
+        "suspect": lambda: team.suspect("h", scene.source, by="eve"),
+        "judge": lambda: team.judge(
+            Verdict(pair=Pair(item="h", evidence=scene.source), answer=Answer.COMPATIBLE, confidence=Decimal(1)),
+            by="eve",
+        ),
     }[kind]
     with pytest.raises(NotAllowedError, match="writers"):
         attempt()

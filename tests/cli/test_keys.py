@@ -65,7 +65,8 @@ def test_the_last_key_revoked_means_nothing_can_be_signed(team: str) -> None:
                 "--db", team)["active_left"] is False  # fmt: skip
     blocked = said("return", *WHO, "--db", team, status=3)
     assert blocked["reasons"] == ["signer_failed"]
-    assert "ended before that (signer_failed)" in run("explain", blocked["return"], "h0", "--db", team, status=1).stderr
+    assert [one["reasons"] for one in blocked["dispositions"] if one["item"] == "h0"] == [["view_withheld"]]
+    assert "the return was not admitted" in run("explain", blocked["return"], "h0", "--db", team).stdout
     run("keys", "rotate", "--db", team)
     run("return", *WHO, "--db", team)
 

@@ -26,6 +26,19 @@ def test_only_the_owner_and_overseers_govern(team: Workspace) -> None:
     assert team.policy.max_items == 4
 
 
+def test_only_the_owner_and_overseers_change_keys(team: Workspace) -> None:
+    before, epoch = team.signer().keyid, team.epoch
+    with pytest.raises(NotAllowedError, match="'A2' may not rotate keys"):
+        team.keys.rotate(by="A2", now=team.now())
+    with pytest.raises(NotAllowedError, match="'A2' may not revoke keys"):
+        team.keys.revoke(before, by="A2", reason="mine now", now=team.now())
+    assert (team.signer().keyid, team.epoch) == (before, epoch)
+    made = team.keys.rotate(by="lead", now=team.now())
+    assert team.signer().keyid == made
+    team.keys.revoke(before, by="owner", reason="gone", now=team.now())
+    assert before not in team.keys.trusted(team.now())
+
+
 def test_nobody_settles_a_dispute_for_their_own_return(team: Workspace) -> None:
     planner = team.agent("A1", role="planner", task="t")
     planner.depart()

@@ -15,6 +15,7 @@ from readmit.ports.models import Failure
 from readmit.records.canonical import digest
 from readmit.records.errors import ConflictError
 from readmit.records.events import EventKind, Suspect
+from readmit.records.policy import AUTHOR
 from readmit.records.verdicts import Pair, Verdict
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
     from readmit.foresight.standing import Standing
     from readmit.workspace.workspace import Workspace
-
-AUTHOR = "readmit"
-"""Who writes verdicts and suspicions that a model, not a person, came up with."""
 
 
 class Judged(msgspec.Struct, frozen=True):

@@ -216,6 +216,8 @@ INVALIDATING = frozenset(
         EventKind.SETTLE,
         EventKind.DISPUTE,
         EventKind.RESOLVE,
+        EventKind.SUSPECT,
+        EventKind.JUDGE,
     }
 )
 

@@ -13,6 +13,9 @@ from readmit.records.items import Kind
 OWNER = "owner"
 """The name under which whoever opens the file acts: starts it, governs it, changes its keys."""
 
+AUTHOR = "readmit"
+"""The name under which readmit itself writes verdicts and suspicions that a model, not a person, came up with."""
+
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
 # A century: a moment that far from now is still a date.
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=3_155_760_000)]
@@ -44,16 +47,17 @@ class Policy(Record, kw_only=True, omit_defaults=False):
     kinds: tuple[Kind, ...] = tuple(Kind)
     """Item kinds that may be admitted."""
     writers: tuple[Name, ...] = ()
-    """Principals whose evidence, items and lifecycle events count. Empty: everyone's."""
+    """Principals whose evidence, items, lifecycle events, suspicions and verdicts count. Empty: everyone's."""
     overseers: tuple[Name, ...] = ()
-    """Principals who may overrule a rejection. Empty: nobody."""
+    """Principals who may overrule a rejection, and change policy and keys. Empty: nobody overrules, and the owner
+    alone changes policy and keys."""
     min_confidence: Ratio = Decimal("0.65")
     """Least confidence at which a verdict decides; below it the answer counts as unsure."""
     on_unsure: Literal["exclude", "exclude_critical"] = "exclude"
     """Whether an unsettled suspicion takes out every item it names, or only those that support a critical
     dependency."""
     invalidations_per_writer: Count = 1_000
-    """Most lifecycle events one principal may write within the window."""
+    """Most lifecycle events, suspicions and verdicts together that one principal may write within the window."""
     invalidation_window_seconds: Seconds = 3_600
     """The window that limit counts in."""
     view_seconds: Seconds = 900

@@ -12,6 +12,7 @@ from readmit.records.policy import OWNER
 from readmit.seal.keys import FileRing, KeyRing, MemoryRing
 from readmit.seal.trust import current, revoke, rotation, trust, trusted
 from readmit.seal.watermark import FileWatermark, MemoryWatermark
+from readmit.workspace.writing import check_governor, policy_in_force
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,18 +52,24 @@ class Keys:
         return self._ring().signer(current(self.changes()))
 
     def rotate(self, *, by: str, now: datetime, overlap: timedelta = OVERLAP) -> str:
-        """Sign with a new key from now on; views of the old ones can be exposed until the overlap ends."""
+        """Sign with a new key from now on; views of the old ones can be exposed until the overlap ends.
+
+        Like ``revoke``, for the owner and overseers.
+        """
         with self._log.atomic():
+            check_governor(by, policy_in_force(self._log), "rotate keys")
             signer = self._ring(create=True).generate()
             self._append(rotation(current(self.changes()), signer.public, now=now, overlap=overlap), now, by=by)
         return signer.keyid
 
     def revoke(self, key: str, *, by: str, reason: str, now: datetime) -> None:
         """Trust nothing that a key signed, from this epoch on."""
-        known = {event.payload.key for event in self.changes() if isinstance(event.payload, KeyChange)}
-        if key not in known:
-            raise SealError(f"no key {key!r} in this workspace; `readmit keys list` shows them")
-        self._append([revoke(key, reason=reason)], now, by=by)
+        with self._log.atomic():
+            check_governor(by, policy_in_force(self._log), "revoke keys")
+            known = {event.payload.key for event in self.changes() if isinstance(event.payload, KeyChange)}
+            if key not in known:
+                raise SealError(f"no key {key!r} in this workspace; `readmit keys list` shows them")
+            self._append([revoke(key, reason=reason)], now, by=by)
 
     def changes(self) -> list[Event]:
         return self._log.milestones(EventKind.KEY)

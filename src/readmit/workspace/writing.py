@@ -24,7 +24,7 @@ from readmit.records.events import (
 )
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Item, Obligation
-from readmit.records.policy import OWNER
+from readmit.records.policy import AUTHOR, OWNER, Policy
 from readmit.records.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from readmit.ports.store import Log
     from readmit.records.items import Scope
-    from readmit.records.policy import Policy
 
 
 _OWN = frozenset({EventKind.RETURN, EventKind.EXPOSE, EventKind.KEY})
@@ -101,9 +100,9 @@ def _check_workspace(log: Log, scope: Scope) -> None:
 def _check_writer(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -> None:
     if draft.kind is EventKind.OVERRULE and draft.by not in policy().overseers:
         raise NotAllowedError(f"{draft.by!r} may not overrule: add it to the policy's overseers")
-    if draft.kind is EventKind.GOVERN and draft.by != OWNER and draft.by not in policy().overseers:
-        raise NotAllowedError(f"{draft.by!r} may not govern: act as {OWNER!r}, or add it to the policy's overseers")
-    if draft.kind not in INVALIDATING:
+    if draft.kind is EventKind.GOVERN:
+        check_governor(draft.by, policy(), "govern")
+    if draft.kind not in INVALIDATING or _is_own_finding(draft):
         return
     rules = policy()
     if rules.writers and draft.by not in rules.writers:
@@ -111,10 +110,30 @@ def _check_writer(log: Log, draft: Draft, policy: Callable[[], Policy], now: dat
     since = now - timedelta(seconds=rules.invalidation_window_seconds)
     if log.invalidations(draft.by, since=since) >= rules.invalidations_per_writer:
         raise RateError(
-            f"{draft.by!r} wrote {rules.invalidations_per_writer} lifecycle events within "
+            f"{draft.by!r} wrote {rules.invalidations_per_writer} lifecycle events, suspicions and verdicts within "
             f"{rules.invalidation_window_seconds} s, the policy's limit (invalidations_per_writer); "
             "wait, or let an overseer raise it"
         )
+
+
+def policy_in_force(log: Log) -> Policy:
+    """The policy that the log was last given."""
+    event = log.latest(EventKind.GOVERN)
+    return event.payload if event is not None and isinstance(event.payload, Policy) else Policy()
+
+
+def check_governor(by: str, policy: Policy, what: str) -> None:
+    """Policy and keys are the owner's and the overseers' to change."""
+    if by != OWNER and by not in policy.overseers:
+        raise NotAllowedError(f"{by!r} may not {what}: act as {OWNER!r}, or add it to the policy's overseers")
+
+
+def _is_own_finding(draft: Draft) -> bool:
+    """What readmit itself finds for a return, which its settings limit.
+
+    Under a writer's limit, whoever floods the log with observations would make it fail, and nobody could return.
+    """
+    return draft.by == AUTHOR and draft.kind in {EventKind.SUSPECT, EventKind.JUDGE}
 
 
 def _check_obligation(log: Log, field: str, name: str) -> None:
