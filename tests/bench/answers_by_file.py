@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _FENCED = re.compile(
     r"^--- (.+?) \[[0-9a-f]{16}\] begins ---\n(.*?)\n--- \1 \[[0-9a-f]{16}\] ends ---", re.MULTILINE | re.DOTALL
 )
+_USER_TURN = re.compile(r"^\[[0-9a-f]{16}\] turn \d+, user\n(.+)$", re.MULTILINE)
 
 
 def sections(user: str) -> dict[str, str]:
@@ -73,7 +74,8 @@ def _text(name: str, shown: dict[str, str]) -> str:
         return _some_line(shown.get("later observation", texts[-1]))
     if name == "quote":
         body = next((text for label, text in shown.items() if label != "schema"), texts[0])
-        return _some_line(body)
+        spoken = _USER_TURN.search(body)
+        return spoken[1] if spoken else _some_line(body)
     if name == "bucket":
         return "stable_preferences"
     if name == "track":

@@ -13,6 +13,7 @@ from readmit.bench.episodes import Budget, Checkpoint, Row
 from readmit.bench.methods import admitted
 from readmit.bench.methods.governed import ABLATIONS, READMIT, TRACE_PAPER, Governance, Governed, Tuning
 from readmit.models.embedders import Lexical
+from readmit.models.stages.plan import Dependency, Duty, Plan
 from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
 
 if TYPE_CHECKING:
@@ -179,21 +180,96 @@ def test_the_cover_comes_before_relevance_and_without_oas_relevance_decides() ->
     assert admitted(method(lenient, **compatible), wide).rows == ("old", "mill")
 
 
-def extraction(shown: dict[str, str]) -> Any:
-    def item(quote: str, operation: str) -> dict[str, Any]:
-        return {
-            "observation": 1, "turn": 0, "quote": quote, "slot": "route.mill", "statement": quote,
-            "operation": operation, "premises": [], "confidence": 0.9,
-        }  # fmt: skip
-
-    text = shown["observation 1"]
-    return {"items": [item(OLD, "add")] if OLD in text else [item(NEW, "update")]}
+def drawn_from(*rows: Row) -> Checkpoint:
+    """The same turns, with these rows drawn from them."""
+    fields = {name: getattr(CHECKPOINT, name) for name in CHECKPOINT.__struct_fields__}
+    order = tuple(row.id for row in rows)
+    return Checkpoint(**{**fields, "rows": rows, "relevance": (order,), "observations": ROWS})
 
 
-def test_an_extracted_update_of_the_slot_replaces_the_old_without_any_verdict() -> None:
-    view = admitted(method(BY_NAME["trace-without-ii"], extract=extraction), CHECKPOINT)
-    assert view.left_out == {"old.e0": ("slot_updated",)}
-    assert set(view.rows) == {"new", "other"}
+def drawn(turn: Row, words: str, **fields: Any) -> Row:
+    whole = {name: getattr(turn, name) for name in turn.__struct_fields__}
+    return Row(**{**whole, "id": f"{turn.id}.e00", "text": words, "turn": turn.id, **fields})
+
+
+def test_a_later_value_of_the_slot_replaces_the_old_without_any_verdict() -> None:
+    old = drawn(ROWS[0], OLD, slot="route.mill")
+    new = drawn(ROWS[2], NEW, slot="route.mill", operation="update")
+    view = admitted(method(BY_NAME["trace-without-ii"]), drawn_from(old, ROWS[1], new))
+    assert view.left_out == {"old.e00": ("slot_updated",)}
+    assert set(view.rows) == {"new.e00", "other"}
+
+
+def test_a_withdrawal_of_the_slot_revokes_the_old() -> None:
+    old = drawn(ROWS[0], OLD, slot="route.mill")
+    gone = drawn(ROWS[2], "in plaster", slot="route.mill", operation="delete")
+    view = admitted(method(BY_NAME["trace-without-ii"]), drawn_from(old, ROWS[1], gone))
+    assert view.left_out == {"old.e00": ("revoked",)}
+    assert view.rows == ("other",)
+
+
+@pytest.mark.parametrize("governance", [TRACE_PAPER, READMIT], ids=lambda one: one.name)
+def test_a_pair_is_judged_on_what_was_said_and_not_on_what_was_taken_down(governance: Governance) -> None:
+    """Words that nobody took down invalidate as well, and the turn that holds them takes the place of the old."""
+    seen: list[dict[str, str]] = []
+
+    def judge(shown: dict[str, str]) -> Any:
+        seen.append(shown)
+        return verdict("invalidates")(shown)
+
+    words = "until spring"
+    rows = (drawn(ROWS[0], OLD, slot="route.mill"), ROWS[1], drawn(ROWS[2], words, slot="season"))
+    view = admitted(method(governance, verify=judge), drawn_from(*rows))
+    about_old = next(shown for shown in seen if OLD in shown["earlier statement"])
+    assert about_old["earlier statement source"] == f"{OLD}\n{OTHER}"
+    assert about_old["later observation"] == NEW
+    assert view.rows[0] == "new"
+    assert "old.e00" in view.left_out
+    assert NEW in view.text(drawn_from(*rows))
+
+
+def test_premises_that_extraction_wrote_are_not_asked_for_again() -> None:
+    asked: list[dict[str, str]] = []
+
+    def premises(shown: dict[str, str]) -> Any:
+        asked.append(shown)
+        return {"lines": ["x"]}
+
+    rows = (drawn(ROWS[0], OLD, premises=("The speaker can cycle.",)), *ROWS[1:])
+    admitted(method(READMIT, premises=premises), drawn_from(*rows))
+    assert [list(shown.values()) for shown in asked] == [[OTHER]]
+
+
+def test_a_plan_that_all_methods_share_is_not_asked_for_again() -> None:
+    def unexpected(_: dict[str, str]) -> Any:
+        raise AssertionError("planned twice")
+
+    shared = Plan(
+        duties=(Duty(id="o1", text="answer", dependencies=(Dependency(id="z", text="zeppelin", critical=True),)),),
+        queries=("a", "b", "c"),
+    )
+    fields = {name: getattr(CHECKPOINT, name) for name in CHECKPOINT.__struct_fields__}
+    question = Checkpoint(**{**fields, "tasks": ("zeppelin?",), "plans": (shared,)})
+    view = admitted(method(TRACE_PAPER, plan=unexpected), question)
+    assert view.missing == ("t0.z",)
+
+
+def test_a_cover_may_take_what_retrieval_does_not_fill() -> None:
+    rows = tuple(said(name, f"I keep {name}.", 1001 + n) for n, name in enumerate(("bees", "goats", "hens", "ducks")))
+    needs = [{"name": name, "needed": name, "critical": True} for name in ("bees", "goats", "hens")]
+
+    def planned(_: dict[str, str]) -> Any:
+        return {"obligations": [{"obligation": "answer", "needs": needs}], "queries": ["a", "b", "c"]}
+
+    def handed(at_most: int | None) -> tuple[str, ...]:
+        tight = Checkpoint(
+            tasks=("What do I keep?",), rows=rows, relevance=(("ducks", "bees", "goats", "hens"),),
+            budget=Budget(per_query=1, union=1, at_most=at_most), now=9000,
+        )  # fmt: skip
+        return admitted(method(TRACE_PAPER, plan=planned), tight).rows
+
+    assert set(handed(3)) == {"bees", "goats", "hens"}
+    assert handed(None) == (), "what the role needs does not fit, so the return is refused"
 
 
 ANSWERS = (

@@ -29,10 +29,10 @@ TEXTS = ("The kettles sing", "A red boat", "kettle kettle kettle", "Nothing here
 
 def test_ranked_and_recent_sessions_stay_in_their_window() -> None:
     over = History(history(*TEXTS))
-    assert over.sessions_for("boat", after=0, until=3, ranked=5, recent=0) == (2,)
-    assert over.sessions_for("boat", after=0, until=3, ranked=5, recent=1) == (2, 3)
-    assert over.sessions_for("boat", after=3, until=6, ranked=1, recent=2) == (5, 6)
-    assert over.sessions_for("boat", after=3, until=6, ranked=1, recent=0) == (5,)
+    assert over.sessions_for(["boat"], after=0, until=3, ranked=5, recent=0) == (2,)
+    assert over.sessions_for(["boat"], after=0, until=3, ranked=5, recent=1) == (2, 3)
+    assert over.sessions_for(["boat"], after=3, until=6, ranked=1, recent=2) == (5, 6)
+    assert over.sessions_for(["boat"], after=3, until=6, ranked=1, recent=0) == (5,)
     over.close()
 
 

@@ -20,13 +20,13 @@ from readmit.bench.judging import judge_memora, judge_stale
 from readmit.bench.methods import MODEL_FREE, admitted
 from readmit.bench.methods.backed import Backed
 from readmit.bench.methods.cupmem import CUPMem
-from readmit.bench.methods.extraction import Extracting
 from readmit.bench.methods.governed import Governed, Tuning
+from readmit.bench.methods.proposing import Looking
 from readmit.bench.methods.stores import stores_of
 from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
 from readmit.bench.results import Result
-from readmit.bench.retrieval import checkpoint as checkpoint_of
 from readmit.bench.studies import BACKED, GOVERNANCE, block_of, unit_of
+from readmit.bench.work_state import work_state
 from readmit.records.errors import BackendError, ModelError, PendingAnswers, ReadmitError, UnknownError
 from readmit.records.verdicts import Answer
 
@@ -88,21 +88,29 @@ def method_named(name: str, benchmark: Benchmark, roles: Roles, settings: Settin
 
 def _tuning(benchmark: Benchmark, settings: Settings) -> Tuning:
     if benchmark == "memora":
-        confidence = Decimal(str(settings.memora.selector_confidence))
-        return Tuning(Extracting(per_call=settings.memora.batch_sessions, min_confidence=confidence))
+        return Tuning()
     if benchmark == "stale":
         stale = settings.stale
-        extracting = Extracting(max_items=stale.extraction_items, max_chars=stale.extraction_characters)
-        return Tuning(extracting, verification_tokens=stale.verification_tokens)
-    return Tuning(contest_confidence=Decimal(str(settings.manbench.verifier_confidence)))
+        return Tuning(
+            plan_tokens=stale.governance_tokens,
+            lines_tokens=stale.governance_tokens,
+            governance_chars=stale.governance_characters,
+            looking=Looking(stale.scan_targets, stale.scan_observations, stale.scan_tokens, stale.scan_characters),
+            verification_tokens=stale.verification_tokens,
+        )
+    confidence = Decimal(str(settings.manbench.verifier_confidence))
+    return Tuning(contest_tokens=settings.manbench.verifier_tokens, contest_confidence=confidence)
 
 
 def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) -> Attempt:
     """View and answers of one episode."""
     started = time.monotonic()
-    checkpoint = checkpoint_of(episode, settings)
+    checkpoint: Checkpoint | None = None
     view: View | None = None
+    # Who forms a memory of its own from the conversations is neither given nor charged with what the others share.
+    extractor = None if isinstance(method, CUPMem | Backed) else roles.extractor
     try:
+        checkpoint = work_state(episode, settings, extractor)
         view = admitted(method, checkpoint)
         answers = _answers(episode, method, checkpoint, view, roles=roles, settings=settings)
     except (PendingAnswers, UnknownError):
@@ -148,7 +156,9 @@ def scored(case: Case[Any], method: str, made: Attempt, roles: Roles, settings: 
         candidates = {row.id: row.text for row in case.episode.rows}
         outcome = msgspec.structs.replace(outcome, correct=correct)
         return msgspec.structs.replace(result, manbench=outcome, candidates=candidates)
-    result = msgspec.structs.replace(result, seen=score_view(case, made.view, made.checkpoint))
+    result = msgspec.structs.replace(
+        result, seen=score_view(case, made.view, made.checkpoint), candidates=_extracted(made.view, made.checkpoint)
+    )
     if case.episode.benchmark == "stale" and method in GOVERNANCE and GOVERNANCE[method].implicit:
         result = msgspec.structs.replace(result, true_pair=_true_pair(case.labels, made.view))
     if roles.actor is None or roles.judge is None:
@@ -160,6 +170,12 @@ def scored(case: Case[Any], method: str, made: Attempt, roles: Roles, settings: 
     except (ReadmitError, ValueError) as error:
         wrong = msgspec.structs.replace(result, failure=f"{type(error).__name__}: {error}")
         return failed(case, wrong, answered=True)
+
+
+def _extracted(view: View, checkpoint: Checkpoint) -> dict[str, str]:
+    """The words of the extracted rows that a view speaks of: the data themselves do not hold them by these names."""
+    named = {*view.rows, *view.left_out, *(finding.row for finding in view.findings)}
+    return {row.id: row.text for row in checkpoint.rows if row.turn is not None and row.id in named}
 
 
 def _true_pair(labels: StaleLabels, view: View) -> Literal["missed", "proposed", "confirmed"]:

@@ -13,6 +13,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 
 import msgspec
 
+from readmit.models.stages.plan import Plan
 from readmit.records.base import Record
 from readmit.records.canonical import digest_of
 
@@ -48,7 +49,8 @@ class Row(Record, frozen=True, kw_only=True):
     """One statement in the post-absence checkpoint, in the terms all methods understand.
 
     Moments (``at``, ``valid_from``, ``valid_until``) are positions on the episode's own clock.
-    ``departure`` says that the returning agent already held the row when it left.
+    ``departure`` says that the returning agent already held the row when it left. A row is a turn of the conversation,
+    or a statement that an extractor drew from one: then ``turn`` names the turn, ``text`` is its words, verbatim.
     """
 
     id: str
@@ -72,6 +74,11 @@ class Row(Record, frozen=True, kw_only=True):
     task_version: str | None = None
     answer: str | None = None
     """The bare answer, where the text says more."""
+    turn: str | None = None
+    statement: str = ""
+    """What the words say, in the extractor's own sentence: to find the row by, never to hand over."""
+    premises: tuple[str, ...] = ()
+    """What has to hold for the statement to stay true, as the extractor wrote it."""
 
     @property
     def start(self) -> int:
@@ -99,7 +106,8 @@ class Budget(Record, frozen=True, kw_only=True):
 class Checkpoint(Record, frozen=True, kw_only=True):
     """The post-absence state every method starts from: rows in time order, and how retrieval ranks them.
 
-    ``relevance`` lists, for each query, all row ids from the most to the least relevant.
+    ``relevance`` lists, for each query, all row ids from the most to the least relevant. The first queries are the
+    tasks; those that a shared planner wrote for them come after.
     """
 
     tasks: tuple[str, ...]
@@ -112,6 +120,15 @@ class Checkpoint(Record, frozen=True, kw_only=True):
     """Everything that was said up to the return, for a memory store that retrieves by itself."""
     departure: int | None = None
     """The last session of the history before the absence."""
+    observations: tuple[Row, ...] = ()
+    """The turns that rows were drawn from, in time order, where the rows are not those turns themselves."""
+    plans: tuple[Plan | None, ...] = ()
+    """What each task takes, where planning is part of the shared pipeline; None where it failed."""
+
+    @property
+    def heard(self) -> tuple[Row, ...]:
+        """What was said, turn by turn."""
+        return self.observations or self.rows
 
 
 class Finding(Record, frozen=True, kw_only=True):
@@ -129,7 +146,7 @@ class Finding(Record, frozen=True, kw_only=True):
 
 
 class View(Record, frozen=True, kw_only=True):
-    """What a method hands the returning agent: row ids in order, or nothing because it refused to.
+    """What a method hands the returning agent: ids of rows or observations in order, or nothing: it refused to.
 
     The other fields are the method's account of it, for the reader of a report.
     """
@@ -149,7 +166,7 @@ class View(Record, frozen=True, kw_only=True):
 
     def text(self, checkpoint: Checkpoint) -> str:
         """The statements as the agent would read them, one a line."""
-        texts = {row.id: row.text for row in checkpoint.rows} | self.excerpts
+        texts = {row.id: row.text for row in (*checkpoint.observations, *checkpoint.rows)} | self.excerpts
         return "\n".join((*(texts[row] for row in self.rows), *self.memories))
 
 

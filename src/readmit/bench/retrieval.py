@@ -1,7 +1,7 @@
-"""From an episode to the checkpoint every method starts from: lexical retrieval, no model.
+"""From an episode to a checkpoint of plain turns: lexical retrieval, no model.
 
-BM25 comes with SQLite (FTS5), over the whole history as it stands at return. Rows are the user's
-turns, verbatim; a study that extracts statements with a model replaces them and keeps the ranking.
+BM25 comes with SQLite (FTS5), over the whole history as it stands at return. Rows are the user's turns, verbatim.
+Where there is an extractor, ``work_state`` draws statements from the same turns.
 """
 
 from __future__ import annotations
@@ -10,19 +10,21 @@ import re
 import sqlite3
 import weakref
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from readmit.bench.episodes import Budget, Checkpoint, Row
 from readmit.bench.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Sequence
+    from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
 
     from readmit.bench.episodes import Episode, Session
     from readmit.bench.settings import MemoraSettings, StaleSettings
 
 # Positions on an episode's clock: session index × this + turn number.
 CLOCK = 1000
+
+T = TypeVar("T", bound="Hashable")
 
 _WORD = re.compile(r"\w+")
 
@@ -58,9 +60,15 @@ class History:
         """Release the index."""
         self._db.close()
 
-    def sessions_for(self, query: str, *, after: int, until: int, ranked: int, recent: int) -> tuple[int, ...]:
-        """The best ``ranked`` sessions in (after, until] and the ``recent`` last ones, in time order."""
-        found = self._ranked("sessions", query, after + 1, until)[:ranked]
+    def sessions_for(
+        self, queries: Sequence[str], *, after: int, until: int, ranked: int, recent: int
+    ) -> tuple[int, ...]:
+        """The ``ranked`` best sessions in (after, until] and the ``recent`` last ones, in time order.
+
+        Several queries take turns: the best of each, then the second best of each.
+        """
+        rankings = [self._ranked("sessions", query, after + 1, until) for query in queries]
+        found = list(in_turn(rankings))[:ranked]
         window = [s.index for s in self.sessions if after < s.index <= until]
         return tuple(sorted({*found, *window[len(window) - recent :]}))
 
@@ -89,15 +97,28 @@ class History:
         return [rowid for (rowid,) in self._db.execute(sql, (match, first, last))]
 
 
+def in_turn(rankings: Sequence[Sequence[T]]) -> Iterator[T]:
+    """The first of each ranking, then the second of each, nothing twice."""
+    seen = set()
+    for place in range(max(map(len, rankings), default=0)):
+        for ranking in rankings:
+            if place < len(ranking) and ranking[place] not in seen:
+                seen.add(ranking[place])
+                yield ranking[place]
+
+
 class Ranker:
-    """Rows of one checkpoint, ranked for whatever is asked: for queries that a planner writes."""
+    """Rows of one checkpoint, ranked for whatever is asked. An extracted row is found by its statement as well."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._ids = [row.id for row in rows]
+        self._newest = [row.id for row in sorted(rows, key=lambda row: -row.at)]
         self._db = sqlite3.connect(":memory:")
         weakref.finalize(self, self._db.close)
         self._db.execute("CREATE VIRTUAL TABLE rows USING fts5(text, tokenize='porter unicode61')")
-        self._db.executemany("INSERT INTO rows (rowid, text) VALUES (?, ?)", enumerate(row.text for row in rows))
+        self._db.executemany(
+            "INSERT INTO rows (rowid, text) VALUES (?, ?)", enumerate(f"{row.text}\n{row.statement}" for row in rows)
+        )
 
     def best(self, query: str, most: int) -> tuple[str, ...]:
         """At most so many rows that share a word with the query, the most relevant first."""
@@ -107,6 +128,10 @@ class Ranker:
         match = " OR ".join(f'"{word}"' for word in words)
         sql = "SELECT rowid FROM rows WHERE rows MATCH ? ORDER BY rank, rowid LIMIT ?"
         return tuple(self._ids[number] for (number,) in self._db.execute(sql, (match, most)))
+
+    def ranking(self, query: str) -> tuple[str, ...]:
+        """All rows, those without a common word last, newest first."""
+        return tuple(dict.fromkeys((*self.best(query, len(self._ids)), *self._newest)))
 
     def close(self) -> None:
         """Release the index."""
@@ -147,18 +172,20 @@ def checkpoint(episode: Episode, settings: Settings | None = None) -> Checkpoint
         return next(made)[1]
 
 
-def memora_checkpoint(episode: Episode, history: History, settings: MemoraSettings) -> Checkpoint:
-    """Sessions retrieved for the question on each side of the departure, as rows."""
-    (question,) = episode.tasks
+def memora_checkpoint(
+    episode: Episode, history: History, settings: MemoraSettings, queries: Sequence[str] = ()
+) -> Checkpoint:
+    """Sessions retrieved for the question, and for queries written for it, on each side of the departure, as rows."""
+    asked = (*episode.tasks, *queries)
     before = history.sessions_for(
-        question,
+        asked,
         after=history.sessions[0].index - 1,
         until=episode.departure,
         ranked=settings.retrieved_before,
         recent=settings.recent_before,
     )
     after = history.sessions_for(
-        question,
+        asked,
         after=episode.departure,
         until=history.last,
         ranked=settings.retrieved_after,

@@ -1,10 +1,11 @@
 """TRACE with its models: the paper's pipeline (``trace-paper``), ours (``readmit``), and the four ablations.
 
-From the tasks alone: obligations, their dependencies, and queries. From the sessions: statements with slots and
-quotes. Explicit lifecycle by slot; implicit invalidation by proposed and verified pairs over what retrieval would
-hand over from before the departure; then the library decides. A dependency is supported by the statements that
-rank best for it; what a confirmed invalidation took out passes its place, and what it supported, to the latest
-words that invalidated it. The view is the chosen cover, filled up by retrieval within the shared budget.
+From the tasks alone: obligations, their dependencies, and queries (where the shared checkpoint does not hold them).
+From the checkpoint: statements with slots. Explicit lifecycle by slot; implicit invalidation by proposed and verified
+pairs over what retrieval would hand over from before the departure; then the library decides. A dependency is
+supported by the statements that rank best for it; what a confirmed invalidation took out passes its place, and what
+it supported, to the latest words that invalidated it. The view is the chosen cover, filled up by retrieval within the
+shared budget. A turn that states nothing is no item.
 
 An answer that another source replaced is contested. A verifier that answers the task by itself settles that, and only
 at confidence ≥ 0.65; otherwise the return is blocked. Whatever it says, an answer to another version of the task is
@@ -20,20 +21,20 @@ Each ablation takes away one mechanism (paper, "Component Ablations") and nothin
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from typing import TYPE_CHECKING, TypeVar
 
 from readmit.bench.acting import choices_in
 from readmit.bench.episodes import View
-from readmit.bench.methods.extraction import Extracting, extracted
-from readmit.bench.methods.proposing import Later, implied_by, judged, later_sessions, matched, scanned
+from readmit.bench.methods.proposing import Later, Looking, implied_by, judged, later_sessions, matched, scanned
 from readmit.bench.methods.protocol import retrieved
 from readmit.bench.methods.readmit_lexical import contested, declared, reading_of
 from readmit.bench.methods.state import Contest, Duty, Statement, Work, come_back, policy_for, session_of, sessions
 from readmit.bench.methods.support import (
     by_relevance,
     duties_of,
+    found_by,
     heirs_of,
     inherited,
     obligations_of,
@@ -44,6 +45,9 @@ from readmit.bench.methods.support import (
 from readmit.bench.reading import excerpt
 from readmit.bench.retrieval import Ranker
 from readmit.cover.coverage import report, sufficient
+from readmit.models.fence import MAX_CHARS
+from readmit.models.stages import answer, imply, verify
+from readmit.models.stages import plan as planning
 from readmit.models.stages.answer import Question, opine, settled
 from readmit.models.stages.plan import Plan, Task, plan
 from readmit.ports.models import Failure
@@ -52,16 +56,15 @@ from readmit.records.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from decimal import Decimal
 
     from readmit.bench.episodes import Checkpoint, Finding
-    from readmit.bench.methods.extraction import Extract
     from readmit.bench.methods.proposing import Judged, Proposing
     from readmit.bench.methods.state import Returned
     from readmit.ports.models import Embedder, Model
 
 T = TypeVar("T")
 U = TypeVar("U")
-V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -89,11 +92,17 @@ ABLATIONS = (
 
 @dataclass(frozen=True)
 class Tuning:
-    """The paper's parameters that differ between the benchmarks."""
+    """The paper's parameters that differ between the benchmarks; what a benchmark's table lacks is the stage's own."""
 
-    extracting: Extracting = field(default_factory=Extracting)
-    verification_tokens: int = 512
-    contest_confidence: Decimal = Decimal("0.65")
+    plan_tokens: int = planning.MAX_TOKENS
+    lines_tokens: int = imply.MAX_TOKENS
+    """For premises, and for implied facts."""
+    governance_chars: int = MAX_CHARS
+    """Of every prompt but the scan's."""
+    looking: Looking = field(default_factory=Looking)
+    verification_tokens: int = verify.MAX_TOKENS
+    contest_tokens: int = answer.MAX_TOKENS
+    contest_confidence: Decimal = answer.THRESHOLD
     private: int = 8
 
 
@@ -125,7 +134,8 @@ class Governed:
         answers = {row.id: row.answer or row.text for row in checkpoint.rows}
         task = checkpoint.tasks[0]
         choices = tuple(text for _, text in choices_in(task))
-        (opinion,) = opine(self._verifier, [Question(text=task, choices=choices)])
+        asked = [Question(text=task, choices=choices)]
+        (opinion,) = opine(self._verifier, asked, max_tokens=self._tuning.contest_tokens)
         kept = [
             replace(
                 one, keep=settled(opinion, {s: answers[s] for s in one.statements}, self._tuning.contest_confidence)
@@ -140,45 +150,38 @@ class Governed:
 
     def _governed(self, checkpoint: Checkpoint) -> View:
         rules = self._rules
-        texts = later_sessions(checkpoint)
-        read = together(
-            lambda: plan(self._extractor, [Task(text=task) for task in checkpoint.tasks]),
-            lambda: extracted(self._extractor, checkpoint.rows, self._tuning.extracting),
-            lambda: (
-                implied_by(self._extractor, texts)
-                if rules.implicit and rules.proposing == "implied"
-                else Later(texts, {})
-            ),
-        )
-        plans, found, later = read
-        ranker = Ranker(checkpoint.rows)
-        try:
+        plans, later = together(lambda: self._planned(checkpoint), lambda: self._later(checkpoint))
+        with closing(Ranker(checkpoint.rows)) as ranker:
             duties, supports = duties_of(checkpoint, plans, ranker)
-            queries = [query for one in plans if isinstance(one, Plan) for query in one.queries]
+            queries = [query for one in plans if one is not None for query in one.queries]
             within = reach(checkpoint, ranker, queries)
-        finally:
-            ranker.close()
+        stated = [
+            Statement(row.id, row, row.text, row.slot, depends_on=row.depends_on)
+            for row in checkpoint.rows
+            if (one := reading_of(row)).parts and one.own
+        ]
         critical = {name for duty in duties for name in duty.critical}
-        targets = [s for s in found.statements if s.row.departure and s.row.id in within]
-        vital = frozenset(t.id for t in targets if not critical.isdisjoint(supports.get(t.row.id, ())))
-        verdicts = self._invalidations(checkpoint, targets, found, later, vital) if rules.implicit else []
-        heirs = heirs_of(found.statements, verdicts)
-        supported = inherited(found.statements, supports, heirs)
-        statements = tuple(replace(s, supports=supported[s.id]) for s in found.statements)
+        targets = [one for one in stated if one.row.departure and one.row.id in within]
+        vital = frozenset(one.id for one in targets if not critical.isdisjoint(supports.get(one.row.id, ())))
+        verdicts = self._invalidations(checkpoint, targets, later, vital) if rules.implicit else []
+        stated += found_by(checkpoint, stated, verdicts)
+        heirs = heirs_of(stated, verdicts)
+        supported = inherited(stated, supports, heirs)
+        statements = tuple(replace(one, supports=supported[one.id]) for one in stated)
         order = with_heirs(checkpoint, statements, heirs)
         bank = private_bank(checkpoint, statements, self._tuning.private)
         work = Work(
             statements,
-            (*declared(checkpoint), *found.endings),
+            tuple(declared(checkpoint)),
             (),
             duties,
             [(one.pair.evidence, one.verdict) for one in verdicts if isinstance(one.verdict, Verdict)],
             bank,
             [(one.pair.evidence, one.pair.item) for one in verdicts if isinstance(one.verdict, Failure)],
         )
-        policy = policy_for(checkpoint, selection=rules.selection)
+        policy = policy_for(checkpoint, duties=len(duties), selection=rules.selection)
         returned = come_back(checkpoint, work, policy)
-        known = {s.id: s for s in statements}
+        known = {one.id: one for one in statements}
         standing = {known[name].row.id for name in returned.standing}
         first = [known[name].row.id for name in returned.chosen] if rules.obligation_aware else []
         rows = by_relevance(order, retrieved(order, standing, first=first))
@@ -190,39 +193,53 @@ class Governed:
         findings = tuple(one.finding() for one in verdicts)
         return self._handed(checkpoint, returned, rows, known, private=private, findings=findings)
 
+    def _planned(self, checkpoint: Checkpoint) -> Sequence[Plan | None]:
+        """What the tasks take. A plan that all methods share is not asked for again."""
+        if checkpoint.plans:
+            return checkpoint.plans
+        tasks = [Task(text=task) for task in checkpoint.tasks]
+        tuning = self._tuning
+        made = plan(self._extractor, tasks, max_tokens=tuning.plan_tokens, max_chars=tuning.governance_chars)
+        return [one if isinstance(one, Plan) else None for one in made]
+
+    def _later(self, checkpoint: Checkpoint) -> Later:
+        texts = later_sessions(checkpoint)
+        if not self._rules.implicit or self._rules.proposing != "implied":
+            return Later(texts, {})
+        tuning = self._tuning
+        return implied_by(self._extractor, texts, max_tokens=tuning.lines_tokens, max_chars=tuning.governance_chars)
+
     def _invalidations(
-        self,
-        checkpoint: Checkpoint,
-        targets: Sequence[Statement],
-        found: Extract,
-        later: Later,
-        vital: frozenset[str],
+        self, checkpoint: Checkpoint, targets: Sequence[Statement], later: Later, vital: frozenset[str]
     ) -> list[Judged]:
         if not targets or not later.texts:
             return []
+        tuning = self._tuning
         if self._rules.proposing == "scan":
-            pairs = scanned(self._extractor, targets, later)
+            pairs = scanned(self._extractor, targets, later, tuning.looking)
         else:
             slots: dict[str, frozenset[str]] = {}
-            for one in found.statements:
-                if one.slot is not None:
-                    slots[session_of(one.row)] = slots.get(session_of(one.row), frozenset()) | {one.slot}
+            for row in checkpoint.rows:
+                if row.slot is not None:
+                    slots[session_of(row)] = slots.get(session_of(row), frozenset()) | {row.slot}
             pairs = matched(
                 self._extractor,
                 self._embedder,
                 targets,
                 later,
                 slots=slots,
-                known=found.premises,
                 critical=vital,
+                max_tokens=tuning.lines_tokens,
+                max_chars=tuning.governance_chars,
             )
         return judged(
             self._verifier,
             pairs,
             targets,
             later.texts,
-            max_tokens=self._tuning.verification_tokens,
-            before=sessions(checkpoint.rows),
+            before=sessions(checkpoint.heard),
+            max_tokens=tuning.verification_tokens,
+            max_chars=tuning.governance_chars,
         )
 
     def _handed(
@@ -245,7 +262,7 @@ class Governed:
             if name in returned.standing or statement.row.id in private:
                 parts.setdefault(statement.row.id, []).append(statement.text)
         handed = tuple(dict.fromkeys((*rows, *private)))
-        whole = {row.id: row for row in checkpoint.rows}
+        whole = {row.id: row for row in (*checkpoint.observations, *checkpoint.rows)}
         cut = {row: excerpt(whole[row].text, parts[row]) for row in handed}
         excerpts = {row: text for row, text in cut.items() if text != whole[row].text}
         missing = () if returned.admitted else returned.missing
@@ -254,15 +271,11 @@ class Governed:
         )
 
 
-def together(first: Callable[[], T], second: Callable[[], U], third: Callable[[], V]) -> tuple[T, U, V]:
-    """Three independent questions in one round: each is put before any of them is waited for."""
-    results: list[object] = []
-    pending: PendingAnswers | None = None
-    for call in (first, second, third):
-        try:
-            results.append(call())
-        except PendingAnswers as waiting:
-            pending = waiting
-    if pending is not None:
-        raise pending
-    return tuple(results)  # type: ignore[return-value]  # one result per call, in order
+def together(first: Callable[[], T], second: Callable[[], U]) -> tuple[T, U]:
+    """Two independent questions in one round: both are put before either is waited for."""
+    try:
+        one = first()
+    except PendingAnswers:
+        second()
+        raise
+    return one, second()

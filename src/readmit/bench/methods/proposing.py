@@ -1,6 +1,7 @@
 """Pairs of a departure statement and a later session that may change its premise, and their verdicts.
 
-Two ways to propose: the paper's scan (one target beside at most four later sessions, every pair looked at), and
+Two ways to propose: the paper's scan (one target beside at most four later sessions, every pair looked at; settings can
+widen that), and
 ours (premises of the statement against facts that the session implies, with nearness of texts and equal slots as
 further signals). The verifier is the same: one pair per call, both quotes looked up by the code.
 """
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 from readmit.bench.episodes import Finding
 from readmit.bench.methods.state import session_of, sessions
+from readmit.models.fence import MAX_CHARS
 from readmit.models.stages import imply, scan
+from readmit.models.stages.scan_many import scan_many
 from readmit.models.stages.verify import Case, Verifier
 from readmit.ports.models import Failure
 from readmit.records.verdicts import Pair, Verdict
@@ -65,35 +68,58 @@ class Later:
     facts: Mapping[str, tuple[str, ...]]
 
 
+@dataclass(frozen=True)
+class Looking:
+    """How the scan looks: how many targets and later sessions share a request, and its budgets."""
+
+    targets: int = 1
+    observations: int = scan.PER_CALL
+    max_tokens: int = scan.MAX_TOKENS
+    max_chars: int = MAX_CHARS
+
+
 def later_sessions(checkpoint: Checkpoint) -> dict[str, str]:
-    """The text of each session after the departure."""
-    return sessions(row for row in checkpoint.rows if not row.departure)
+    """What was said in each session after the departure."""
+    return sessions(row for row in checkpoint.heard if not row.departure)
 
 
-def implied_by(model: Model, texts: Mapping[str, str]) -> Later:
+def implied_by(model: Model, texts: Mapping[str, str], *, max_tokens: int, max_chars: int) -> Later:
     """What each session implies about the present. A session that could not be read implies nothing here."""
-    said = imply.implied(model, list(texts.values()))
+    said = imply.implied(model, list(texts.values()), max_tokens=max_tokens, max_chars=max_chars)
     facts = {name: () if isinstance(one, Failure) else one for name, one in zip(texts, said, strict=True)}
     return Later(texts, facts)
 
 
-def scanned(model: Model, targets: Sequence[Statement], later: Later) -> dict[Pair, tuple[str, ...]]:
+def scanned(model: Model, targets: Sequence[Statement], later: Later, how: Looking) -> dict[Pair, tuple[str, ...]]:
     """The paper's proposals. A look that failed proposes all its pairs: a scan may cost, never hide."""
-    looks = []
     names = list(later.texts)
-    for target in targets:
-        for start in range(0, len(names), scan.PER_CALL):
-            part = tuple(
-                scan.Later(evidence=name, text=later.texts[name]) for name in names[start : start + scan.PER_CALL]
-            )
-            looks.append(scan.Look(item=target.id, text=target.text, later=part))
+    parts = [
+        tuple(scan.Later(evidence=name, text=later.texts[name]) for name in names[start : start + how.observations])
+        for start in range(0, len(names), how.observations)
+    ]
+    groups = [
+        # An extracted statement says by itself what its words may leave to their context.
+        [scan.Look(item=one.id, text=one.row.statement or one.text, later=part) for one in some]
+        for some in (targets[start : start + how.targets] for start in range(0, len(targets), how.targets))
+        for part in parts
+    ]
     pairs: dict[Pair, tuple[str, ...]] = {}
-    for look, result in zip(looks, scan.scan(model, looks), strict=True):
-        if isinstance(result, Failure):
-            pairs |= {Pair(item=look.item, evidence=one.evidence): ("scan failed",) for one in look.later}
-        else:
-            pairs |= dict.fromkeys(result, ("scan",))
+    for group, results in zip(groups, _looked(model, groups, how), strict=True):
+        for look, result in zip(group, results, strict=True):
+            if isinstance(result, Failure):
+                pairs |= {Pair(item=look.item, evidence=one.evidence): ("scan failed",) for one in look.later}
+            else:
+                pairs |= dict.fromkeys(result, ("scan",))
     return pairs
+
+
+def _looked(
+    model: Model, groups: Sequence[Sequence[scan.Look]], how: Looking
+) -> Sequence[Sequence[tuple[Pair, ...] | Failure]]:
+    if how.targets == 1 and how.observations <= scan.PER_CALL:
+        looks = [look for (look,) in groups]
+        return [[one] for one in scan.scan(model, looks, max_tokens=how.max_tokens, max_chars=how.max_chars)]
+    return scan_many(model, groups, max_tokens=how.max_tokens, max_chars=how.max_chars)
 
 
 def matched(
@@ -103,18 +129,19 @@ def matched(
     later: Later,
     *,
     slots: Mapping[str, frozenset[str]],
-    known: Mapping[str, tuple[str, ...]],
     critical: frozenset[str],
+    max_tokens: int,
+    max_chars: int,
 ) -> dict[Pair, tuple[str, ...]]:
     """Our proposals: several independent signals, fused by rank, as many as the paper's scan proposed.
 
-    ``slots`` says what each session speaks about, ``known`` which premises extraction already wrote.
+    ``slots`` says what each session speaks about. Premises that extraction already wrote are not asked for again.
     """
     from readmit.invalidate.propose import Limits, Observation, SameSlot, Target, open_pairs, propose
 
-    unknown = [target.text for target in targets if not known.get(target.id)]
-    said = dict(zip(unknown, imply.premises(model, unknown), strict=True))
-    premises = {target.id: known.get(target.id) or said.get(target.text, ()) for target in targets}
+    unknown = [target.text for target in targets if not target.row.premises]
+    said = dict(zip(unknown, imply.premises(model, unknown, max_tokens=max_tokens, max_chars=max_chars), strict=True))
+    premises = {target.id: target.row.premises or said.get(target.text, ()) for target in targets}
     order = {name: place for place, name in enumerate(later.texts, start=1)}
     openings = open_pairs(
         [Target(item=t.id, epoch=0, slot=t.slot, critical=t.id in critical) for t in targets],
@@ -154,8 +181,9 @@ def judged(
     targets: Sequence[Statement],
     texts: Mapping[str, str],
     *,
-    max_tokens: int,
     before: Mapping[str, str],
+    max_tokens: int,
+    max_chars: int,
 ) -> list[Judged]:
     """One verdict or failure per pair, in order. ``before`` holds the sessions that targets were drawn from."""
     known = {target.id: target for target in targets}
@@ -168,5 +196,5 @@ def judged(
         )
         for pair in pairs
     ]
-    results = Verifier(model=model, max_tokens=max_tokens).verify(cases)
+    results = Verifier(model=model, max_tokens=max_tokens, max_chars=max_chars).verify(cases)
     return [Judged(pair, signals, result) for (pair, signals), result in zip(pairs.items(), results, strict=True)]

@@ -35,13 +35,12 @@ def admitted(method: Method, checkpoint: Checkpoint) -> View:
     if type(checkpoint) is not Checkpoint:
         raise TypeError(f"checkpoint: a method receives a Checkpoint and nothing else; got {type(checkpoint).__name__}")
     view = method.view(checkpoint)
-    known = {row.id for row in checkpoint.rows}
-    unknown = [row for row in view.rows if row not in known]
+    texts = {row.id: row.text for row in (*checkpoint.observations, *checkpoint.rows)}
+    unknown = [row for row in view.rows if row not in texts]
     if unknown:
         raise RecordError(f"rows: {method.name} put {unknown[0]!r} into its view, which the checkpoint does not hold")
     if len(set(view.rows)) < len(view.rows):
         raise RecordError(f"rows: {method.name} put one row into its view twice")
-    texts = {row.id: row.text for row in checkpoint.rows}
     for name, part in view.excerpts.items():
         if name not in texts or not _within(part, texts[name]):
             raise RecordError(f"excerpts: {method.name} hands over {part[:80]!r}, which row {name!r} does not say")
@@ -76,7 +75,7 @@ def retrieved(checkpoint: Checkpoint, eligible: Collection[str], *, first: Seque
     union = list(dict.fromkeys((*needed, *rounds)))[: max(len(needed), budget.union)]
     if budget.characters is None:
         return tuple(union)
-    lengths = {row.id: len(row.text) for row in checkpoint.rows}
+    lengths = {row.id: len(row.text) for row in (*checkpoint.observations, *checkpoint.rows)}
     kept, used = [], 0
     for row in union:
         if used + lengths[row] <= budget.characters:

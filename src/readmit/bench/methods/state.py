@@ -116,14 +116,15 @@ def sessions(rows: Iterable[Row]) -> dict[str, str]:
     return {name: "\n".join(row.text for row in part) for name, part in groupby(ordered, key=session_of)}
 
 
-def policy_for(checkpoint: Checkpoint, *, selection: str = "greedy_then_exact") -> Policy:
-    """The budgets of the benchmark; everything else as a workspace has it by default."""
-    longest = max((len(row.text) for row in checkpoint.rows), default=1)
-    characters = checkpoint.budget.characters
+def policy_for(checkpoint: Checkpoint, *, duties: int = 1, selection: str = "greedy_then_exact") -> Policy:
+    """The budgets of the benchmark, beside which obligations have room of their own; the rest as workspaces have it."""
+    longest = max((len(row.text) for row in (*checkpoint.heard, *checkpoint.rows)), default=1)
+    budget = checkpoint.budget
+    characters = budget.characters
     return Policy(
         selection=selection,  # type: ignore[arg-type]  # one of the policy's own names
-        max_items=checkpoint.budget.union + len(checkpoint.tasks) * 16,
-        max_chars=10_000_000 if characters is None else characters + len(checkpoint.tasks) * LONGEST_DUTY,
+        max_items=(budget.at_most or budget.union) + duties,
+        max_chars=10_000_000 if characters is None else characters + duties * LONGEST_DUTY,
         # What bounds a row is the view's budget; an obligation's own words must never be what does not fit.
         max_item_chars=max(longest, LONGEST_DUTY),
         # A history replayed at once is not a flood of invalidations.
@@ -150,9 +151,11 @@ def played(
     with Workspace.open(clock=lambda: moment[0], policy=policy) as workspace:
         agent = workspace.agent(RETURNING, role="agent", task="return")
         digests: dict[str, str] = {}
-        texts = sessions(checkpoint.rows)
+        texts = sessions(checkpoint.heard)
         with workspace.batch():
-            rows = sorted(checkpoint.rows, key=lambda row: row.at)
+            # A statement may stand in a turn that is no row: words that only a verdict brought up.
+            named = {row.id: row for row in (*checkpoint.rows, *(one.row for one in written))}
+            rows = sorted(named.values(), key=lambda row: row.at)
             before = [row for row in rows if row.departure]
             for row in before:
                 moment[0] = _time(row.at)

@@ -6,24 +6,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.bench.methods.state import Duty, session_of
-from readmit.models.stages.plan import Plan
+from readmit.bench.methods.state import Duty, Statement, session_of
 from readmit.records.items import Obligation, Scope
 from readmit.records.quotes import quoted
 from readmit.records.verdicts import Answer, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from readmit.bench.episodes import Checkpoint
     from readmit.bench.methods.proposing import Judged
-    from readmit.bench.methods.state import Statement
     from readmit.bench.retrieval import Ranker
-    from readmit.ports.models import Failure
+    from readmit.models.stages.plan import Plan
 
 
 def duties_of(
-    checkpoint: Checkpoint, plans: Sequence[Plan | Failure], ranker: Ranker
+    checkpoint: Checkpoint, plans: Sequence[Plan | None], ranker: Ranker
 ) -> tuple[list[Duty], dict[str, tuple[str, ...]]]:
     """The planned obligations, and the dependencies that each row speaks for: it ranks among the best for them.
 
@@ -33,7 +31,7 @@ def duties_of(
     duties: list[Duty] = []
     supports: dict[str, list[str]] = {}
     for number, (task, planned) in enumerate(zip(checkpoint.tasks, plans, strict=True)):
-        if isinstance(planned, Plan):
+        if planned is not None:
             needs = {f"t{number}.{one.id}": one for duty in planned.duties for one in duty.dependencies}
             duties += [
                 Duty(
@@ -73,19 +71,48 @@ def reach(checkpoint: Checkpoint, ranker: Ranker, queries: Sequence[str]) -> fro
     return frozenset(list(dict.fromkeys(best))[: budget.union])
 
 
-def heirs_of(statements: Sequence[Statement], verdicts: Sequence[Judged]) -> dict[str, str]:
-    """For each statement that was invalidated, the row whose words did it; the latest confirmed invalidator wins."""
-    rows: dict[str, list[Statement]] = {}
-    for statement in statements:
-        rows.setdefault(session_of(statement.row), []).append(statement)
-    heirs: dict[str, tuple[int, str]] = {}
+def confirmed(verdicts: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
+    """Of each confirmed invalidation: the statement, the session that invalidates it, and the words that do."""
     for one in verdicts:
-        if not isinstance(one.verdict, Verdict) or one.verdict.answer is not Answer.INVALIDATES:
-            continue
-        for later in rows.get(one.pair.evidence, ()):
-            if quoted(one.verdict.evidence_quote, later.row.text):
-                heirs[one.pair.item] = max(heirs.get(one.pair.item, (-1, "")), (later.row.at, later.row.id))
+        if isinstance(one.verdict, Verdict) and one.verdict.answer is Answer.INVALIDATES:
+            yield one.pair.item, one.pair.evidence, one.verdict.evidence_quote
+
+
+def found_by(checkpoint: Checkpoint, statements: Sequence[Statement], verdicts: Sequence[Judged]) -> list[Statement]:
+    """The turns whose words invalidated something although nobody had taken those words down: items by that."""
+    by_session = _by_session(statements)
+    found: dict[str, Statement] = {}
+    for _, session, words in confirmed(verdicts):
+        if not any(quoted(words, one.row.text) for one in by_session.get(session, ())):
+            turns = (row for row in checkpoint.heard if session_of(row) == session and quoted(words, row.text))
+            found |= {row.id: Statement(row.id, row, row.text) for row in turns}
+    return [one for name, one in found.items() if all(name != other.id for other in statements)]
+
+
+def heirs_of(statements: Sequence[Statement], verdicts: Sequence[Judged]) -> dict[str, str]:
+    """For each statement that something took the place of, the row that did, and of several the latest.
+
+    That is a later value of its slot, or the words of a confirmed invalidation.
+    """
+    by_session = _by_session(statements)
+    newest = {one.slot: one for one in sorted(statements, key=lambda one: one.row.at) if one.slot is not None}
+    heirs: dict[str, tuple[int, str]] = {
+        one.id: (newest[one.slot].row.at, newest[one.slot].row.id)
+        for one in statements
+        if one.slot is not None and newest[one.slot].id != one.id
+    }
+    for item, session, words in confirmed(verdicts):
+        for later in by_session.get(session, ()):
+            if quoted(words, later.row.text):
+                heirs[item] = max(heirs.get(item, (-1, "")), (later.row.at, later.row.id))
     return {name: row for name, (_, row) in heirs.items()}
+
+
+def _by_session(statements: Sequence[Statement]) -> dict[str, list[Statement]]:
+    sessions: dict[str, list[Statement]] = {}
+    for statement in statements:
+        sessions.setdefault(session_of(statement.row), []).append(statement)
+    return sessions
 
 
 def inherited(

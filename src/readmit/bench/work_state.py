@@ -1,0 +1,166 @@
+"""The work state that all methods share: what the conversations state, drawn from them once by the extractor.
+
+Paper, "Experimental configuration" and "Memora": methods share a post-absence checkpoint, and "work state is inferred
+from conversation text". Every conversation is read whole, the assistant's turns with it, because a short reply is only
+understood beside what it replies to; what is taken down is what the user states. An extracted row has a slot, an
+operation, the words themselves as its text, and its premises. A turn from which nothing was taken down stays a row of
+its own, so that a lost or lazy answer of the extractor costs precision and hides nothing.
+
+* STALE: every session, one a request. The probes rank the rows.
+* Memora: from the question alone one obligation and three to eight queries; question and queries retrieve sessions on
+  each side of the departure and rank the rows drawn from them; sessions are read in batches.
+* ManBench: the candidates are the work state; nothing is extracted.
+
+The *source* of a row is whoever's word it is, and that is the user in every session. The agents that processed a
+session are not sources: they pass on what one person said, and when that person changes an answer, the one replaces
+the other; two of them did not contradict each other. (Taken as sources, round-robin agents would have MemTX
+quarantine nearly every update together with what it updates, and the paper's MemTX retains as much as MemStrata.)
+
+Each method builds the checkpoint with its own account. The answers are kept by request, so the account of every method
+holds the extraction, as the paper's token totals do, and it is paid for once.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.bench.retrieval import CLOCK, History, Ranker, checkpoint, memora_checkpoint, stale_checkpoint
+from readmit.models.fence import MAX_CHARS
+from readmit.models.stages import extract as reading
+from readmit.models.stages.plan import Duty, Plan, Task, plan
+from readmit.ports.models import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from readmit.bench.episodes import Checkpoint, Episode, Row, Session
+    from readmit.bench.settings import MemoraSettings, Settings, StaleSettings
+    from readmit.models.stages.extract import Extracted
+    from readmit.ports.models import Model
+
+
+@dataclass(frozen=True)
+class Extracting:
+    """How sessions are read: the paper's parameters of one benchmark."""
+
+    per_call: int = 1
+    max_items: int = reading.MAX_ITEMS
+    min_confidence: Decimal = reading.MIN_CONFIDENCE
+    max_tokens: int = reading.MAX_TOKENS
+    max_chars: int = MAX_CHARS
+
+    @classmethod
+    def for_memora(cls, settings: MemoraSettings) -> Extracting:
+        return cls(
+            per_call=settings.batch_sessions,
+            min_confidence=Decimal(str(settings.selector_confidence)),
+            max_tokens=settings.state_prediction_tokens,
+        )
+
+    @classmethod
+    def for_stale(cls, settings: StaleSettings) -> Extracting:
+        return cls(
+            max_items=settings.extraction_items,
+            max_tokens=settings.extraction_tokens,
+            max_chars=settings.extraction_characters,
+        )
+
+
+def work_state(episode: Episode, settings: Settings, extractor: Model | None) -> Checkpoint:
+    """The checkpoint that every method of a comparison starts from. Without an extractor, its rows are the turns."""
+    if extractor is None or episode.benchmark == "manbench":
+        return checkpoint(episode, settings)
+    with closing(History(episode.sessions)) as history:
+        if episode.benchmark == "stale":
+            turns = stale_checkpoint(episode, history, settings.stale)
+            return drawn(extractor, turns, Extracting.for_stale(settings.stale))
+        (planned,) = plan(extractor, [Task(text=task) for task in episode.tasks])
+        made = planned if isinstance(planned, Plan) else None
+        queries = () if made is None else made.queries
+        turns = memora_checkpoint(episode, history, settings.memora, queries)
+        found = drawn(extractor, turns, Extracting.for_memora(settings.memora), queries)
+        return msgspec.structs.replace(found, plans=(None if made is None else in_one(made),))
+
+
+def in_one(planned: Plan) -> Plan:
+    """The same needs under one obligation: a Memora question is one."""
+    needs = {one.id: one for duty in planned.duties for one in duty.dependencies}
+    first = planned.duties[0]
+    return msgspec.structs.replace(
+        planned, duties=(Duty(id=first.id, text=first.text, dependencies=tuple(needs.values())),)
+    )
+
+
+def drawn(model: Model, turns: Checkpoint, how: Extracting, queries: Sequence[str] = ()) -> Checkpoint:
+    """A checkpoint of plain turns with the statements that are drawn from them as its rows."""
+    own: dict[int, dict[int, Row]] = {}
+    for row in turns.rows:
+        session, number = divmod(row.at, CLOCK)
+        own.setdefault(session, {})[number - 1] = row
+    sessions = [session for session in turns.history if session.index in own]
+    results = reading.extract(
+        model,
+        [_observation(session) for session in sessions],
+        per_call=how.per_call,
+        max_items=how.max_items,
+        min_confidence=how.min_confidence,
+        max_tokens=how.max_tokens,
+        max_chars=how.max_chars,
+    )
+    rows = [
+        row
+        for session, result in zip(sessions, results, strict=True)
+        for row in _rows(own[session.index], () if isinstance(result, Failure) else result.items)
+    ]
+    with closing(Ranker(rows)) as ranker:
+        relevance = tuple(ranker.ranking(query) for query in (*turns.tasks, *queries))
+    return msgspec.structs.replace(turns, rows=tuple(rows), relevance=relevance, observations=turns.rows)
+
+
+def _observation(session: Session) -> reading.Observation:
+    said = tuple(reading.Turn(turn.speaker, turn.text) for turn in session.turns)
+    return reading.Observation(key=str(session.index), turns=said)
+
+
+def _rows(turns: dict[int, Row], items: Iterable[Extracted]) -> list[Row]:
+    """What one session states, in time order."""
+    by_turn: dict[int, list[tuple[Extracted, str]]] = {number: [] for number in turns}
+    for item in items:
+        # Words that only the assistant said are not the user's statement; words that both said are.
+        for number in dict.fromkeys((item.turn, *turns)):
+            if number in turns and (words := verbatim(item.quote, turns[number].text)):
+                by_turn[number].append((item, words))
+                break
+    rows: list[Row] = []
+    for number, turn in sorted(turns.items()):
+        # What a turn withdraws was there before it: what the same turn states of that slot comes after.
+        said = sorted(by_turn[number], key=lambda pair: pair[0].operation != "delete")
+        rows += [_row(turn, place, item, words) for place, (item, words) in enumerate(said)]
+        if not said:
+            rows.append(turn)
+    return rows
+
+
+def _row(turn: Row, place: int, item: Extracted, words: str) -> Row:
+    return msgspec.structs.replace(
+        turn,
+        id=f"{turn.id}.e{place:02}",
+        text=words,
+        slot=item.slot,
+        operation=item.operation,
+        turn=turn.id,
+        statement=item.statement,
+        premises=item.premises,
+    )
+
+
+def verbatim(quote: str, text: str) -> str:
+    """The quote as it stands in the text, whatever white space the extractor made of it; empty if it does not."""
+    found = re.search(r"\s+".join(re.escape(word) for word in quote.split()), text)
+    return found[0] if found else ""
