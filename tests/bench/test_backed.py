@@ -21,7 +21,7 @@ from readmit.bench.datasets.memora import read_memora
 from readmit.bench.methods import admitted
 from readmit.bench.methods.backed import Backed, union
 from readmit.bench.methods.formed import Stores, turns_of
-from readmit.bench.methods.stores import KEY, STORES, URL, check_stores, lacking
+from readmit.bench.methods.stores import KEY, STORES, URL, check_stores, lacking, opened
 from readmit.bench.results import read_plan, read_results
 from readmit.bench.retrieval import checkpoint as checkpoint_of
 from readmit.bench.running import Order, run
@@ -182,16 +182,13 @@ def test_answers_that_are_still_to_come_are_no_failure(half_way: list[Checkpoint
 
     model = Late()
     with pytest.MonkeyPatch.context() as patch, Stores() as stores:
-        from readmit.bench.methods import formed
-
-        opened = formed.opened
 
         def open_asking(*args: Any, **options: Any) -> Any:
             Asking.model = options["model"]
             return opened(*args, **options)
 
         patch.setattr("readmit.backends.scopedmem.ScopedMem", Asking)
-        patch.setattr(formed, "opened", open_asking)
+        patch.setattr("readmit.bench.methods.formed.opened", open_asking)
         static, readmit = pair(stores, model)
         with pytest.raises(PendingAnswers):
             admitted(static, half_way[0])

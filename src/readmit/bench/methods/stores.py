@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Literal
 
 from readmit.backends.opening import need
+from readmit.ports.backend import TEAM
 from readmit.records.errors import BackendError, ModelError
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ def check_stores(methods: Iterable[str], embedder: Embedder | None) -> None:
     if "Memobase" in stores:
         from readmit.backends.memobase_server import Server
 
-        Server(os.environ[URL], os.environ[KEY], _SECONDS).close()
+        with closing(Server(os.environ[URL], os.environ[KEY], _SECONDS)) as server:
+            # Its health is told to anybody; only a read shows whether the key is accepted.
+            server.profiles(server.user("readmit", "bench", TEAM))
     if set(stores) - {"ScopedMem"}:
         # A vector now, so that a missing package is told here and not once per episode.
         _needed(embedder, stores[-1]).embed(["ready"])
