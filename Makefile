@@ -16,7 +16,7 @@ STORES := --extra prov --extra models --extra embed --extra mem0 --extra langgra
 PYTEST_ARGS ?=
 ROOMS ?=
 # What the tests run against. The memory stores are heavy and have a target of their own.
-EXTRAS := --extra bench --extra embed --extra gguf --extra langgraph --extra models --extra prov
+EXTRAS := --extra bench --extra embed --extra gguf --extra langgraph --extra models --extra postgres --extra prov
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

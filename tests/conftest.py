@@ -5,10 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
+
+from tests import scene
+from tests.postgres import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -45,3 +53,59 @@ def shared_data() -> Path:
     if not data.is_dir():
         pytest.skip(f"no benchmark data at {data}; set READMIT_SHARED to the folder that holds data/")
     return data
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """A PostgreSQL server that lives as long as the tests."""
+    pytest.importorskip("psycopg", reason="needs psycopg: the postgres extra")
+    with Server() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def postgres(server: Server) -> str:
+    """The address of that server for whoever may do everything there."""
+    return server.administrator
+
+
+_schemas = count(1)
+
+
+@pytest.fixture
+def fresh_url(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
+    """Gives the address of a store with nothing in it, each time another."""
+    monkeypatch.setenv("READMIT_KEYS", str(tmp_path / "keys"))
+    return lambda: server.url(f"fresh{next(_schemas)}")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """What is told as a scene holds wherever it plays. A test that names a file, or plays many, plays in SQLite."""
+    of_a_scene = getattr(metafunc.module, "Scene", None) is scene.Scene
+    own = is_hypothesis_test(metafunc.function) or {"place", "tmp_path"} & set(metafunc.fixturenames)
+    if of_a_scene and not own:
+        metafunc.parametrize("kind_of_store", ["sqlite", "postgres"])
+
+
+@pytest.fixture
+def kind_of_store() -> str:
+    return "sqlite"
+
+
+@pytest.fixture(autouse=True)
+def _played_on(kind_of_store: str, request: pytest.FixtureRequest) -> None:
+    if kind_of_store == "sqlite":
+        return
+    server: Server = request.getfixturevalue("server")
+    request.getfixturevalue("monkeypatch").setattr(scene, "place", server.next_store())
+    keys = request.getfixturevalue("tmp_path_factory").mktemp("keys")
+    request.getfixturevalue("monkeypatch").setenv("READMIT_KEYS", str(keys))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
+    """A store with nothing in it, of either kind."""
+    if request.param == "sqlite":
+        return tmp_path / "team.db"
+    url: str = request.getfixturevalue("fresh_url")()
+    return url

@@ -41,7 +41,7 @@ def play(
     from readmit.scenario.document import read
     from readmit.scenario.document import schema as schema_of
     from readmit.scenario.play import played
-    from readmit.workspace.workspace import MEMORY
+    from readmit.store.places import MEMORY
 
     if schema:
         emit(schema_of())

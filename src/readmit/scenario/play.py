@@ -20,9 +20,9 @@ from readmit.records.verdicts import Pair, Verdict
 from readmit.scenario import steps
 from readmit.scenario.document import Scenario
 from readmit.scenario.durations import duration
-from readmit.store.names import names
+from readmit.store.places import MEMORY, names
 from readmit.workspace.history import out_of_sight
-from readmit.workspace.workspace import DEFAULT_NAME, MEMORY, Workspace
+from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

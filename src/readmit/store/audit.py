@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING
 from readmit.ports.store import AuditRow, ChainHead, StoredDecision
 from readmit.records.errors import AuditError
 from readmit.store.schema import SHIFT
+from readmit.store.sql import PAGE, genesis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from readmit.store.connection import Connection
+    from readmit.store.sql import Connection
 
 
+_ROWS = """
+    SELECT pos, return_id, kind, item, body, hash FROM audit WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?
+"""
 _MASK = (1 << SHIFT) - 1
 
 
@@ -73,17 +77,18 @@ class AuditTrail:
 
     def rows(self, *, first: int = 1, last: int | None = None) -> Iterator[AuditRow]:
         """Stored rows in order, unchecked."""
-        end = self.head.seq if last is None else last
-        found = self._sql.execute(
-            "SELECT pos, return_id, kind, item, body, hash FROM audit WHERE pos >= ? AND pos <= ? ORDER BY pos",
-            (self._base + first, self._base + end),
-        )
-        for pos, *rest in found:
-            yield AuditRow(pos - self._base, *rest)
+        done = self._base + first - 1
+        end = self._base + (self.head.seq if last is None else last)
+        while True:
+            found = self._sql.execute(_ROWS, (done, end, PAGE)).fetchall()
+            for done, *rest in found:
+                yield AuditRow(done - self._base, *rest)
+            if len(found) < PAGE:
+                return
 
     def verified(self) -> Iterator[AuditRow]:
         """Every row, with the chain checked along the way. Rows added meanwhile by others are checked with the rest."""
-        link = hashlib.sha256(self._name().encode()).digest()
+        link = genesis(self._name())
         start, expected = self.head, 0
         met = (0, link) == start
         for row in self.rows(last=_MASK):

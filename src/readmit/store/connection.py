@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from readmit.records.errors import StoreError
 from readmit.store.schema import migrate, recognize
+from readmit.store.sql import ENROLL, FIND, genesis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +41,16 @@ class Connection:
             migrate(self.sql)
         except sqlite3.Error as error:
             raise StoreError(f"cannot open {self.path}: {error}") from error
+
+    def enroll(self, workspace: str) -> int:
+        """The number of a workspace, given at its first opening."""
+        row = self.sql.execute(FIND, (workspace,)).fetchone()
+        if row is None:
+            with self.atomic():
+                start = genesis(workspace)
+                self.sql.execute(ENROLL, (workspace, start, start))
+            row = self.sql.execute(FIND, (workspace,)).fetchone()
+        return int(row[0])
 
     @property
     def pending(self) -> bool:

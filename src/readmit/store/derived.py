@@ -1,16 +1,21 @@
-"""Derived texts in SQLite. The workspace's number is in every key, so equal texts of two workspaces share nothing."""
+"""Derived texts. The workspace's number is in every key, so equal texts of two workspaces share nothing."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from readmit.store.sql import chunks
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from readmit.store.connection import Connection
+    from readmit.store.sql import Connection
 
-_READ = "SELECT body FROM derived WHERE ws = ? AND kind = ? AND maker = ? AND source = ?"
-_WRITE = "INSERT OR REPLACE INTO derived VALUES (?, ?, ?, ?, ?)"
+_READ = "SELECT source, body FROM derived WHERE ws = ? AND kind = ? AND maker = ? AND source IN"
+_WRITE = """
+    INSERT INTO derived VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (ws, kind, maker, source) DO UPDATE SET body = excluded.body
+"""
 
 
 class DerivedTexts:
@@ -21,12 +26,12 @@ class DerivedTexts:
         self._ws = ws
 
     def read(self, kind: str, maker: str, sources: Iterable[str]) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
         with self._connection.reading():
-            found = (
-                (source, self._connection.sql.execute(_READ, (self._ws, kind, maker, source)).fetchone())
-                for source in sources
-            )
-            return {source: bytes(row[0]) for source, row in found if row is not None}
+            for marks, part in chunks(sources):
+                rows = self._connection.sql.execute(f"{_READ} ({marks})", (self._ws, kind, maker, *part))
+                found |= {source: bytes(body) for source, body in rows}
+        return found
 
     def write(self, kind: str, maker: str, rows: Mapping[str, bytes]) -> None:
         if rows:

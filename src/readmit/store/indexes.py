@@ -5,26 +5,52 @@ They answer who can see it, what it is about, what it rests on, and where the wo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from readmit.records.decisions import Returned
 from readmit.records.events import INVALIDATING, Checkpoint, Rebase
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Item
+from readmit.store.bulk import insert
 from readmit.store.reach import ANY, OBSERVATION, STATE, rows_of
+from readmit.store.sql import PAGE
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from readmit.records.events import Draft, EventKind
     from readmit.store.reach import Row
+    from readmit.store.sql import Sql
+
+INDEXES = {
+    "name": ("id", "epoch"),
+    "filed": ("digest", "epoch"),
+    "audience": ("class", "task", "principal", "role", "epoch"),
+    "about": ("item", "epoch"),
+    "slot_item": ("task", "slot", "epoch"),
+    "slot_reach": ("task", "slot", "principal", "role"),
+    "binding": ("item", "evidence"),
+    "milestone": ("kind", "key", "epoch"),
+    "invalidation": ("by", "learnt", "epoch"),
+}
+"""Every index, with its columns besides the workspace's number."""
+
+
+def stored_rows(sql: Sql, ws: int, index: str) -> Iterator[tuple[Any, ...]]:
+    """What one index holds for a workspace, page by page."""
+    names = ", ".join(INDEXES[index])
+    query = f"SELECT {names} FROM {index} WHERE ws = ? {{}} ORDER BY {names} LIMIT {PAGE}"
+    rows = sql.execute(query.format(""), (ws,)).fetchall()
+    after = query.format(f"AND ({names}) > ({', '.join('?' * len(INDEXES[index]))})")
+    while rows:
+        yield from rows
+        rows = sql.execute(after, (ws, *rows[-1])).fetchall()
 
 
 class Indexes:
     """The indexes of one workspace."""
 
-    def __init__(self, sql: sqlite3.Connection, ws: int, item: Callable[[str], Item]) -> None:
+    def __init__(self, sql: Sql, ws: int, item: Callable[[str], Item]) -> None:
         self._sql = sql
         self._ws = ws
         self._item = item
@@ -56,6 +82,17 @@ class Indexes:
                 self._reach(epoch, STATE, {row for touched in draft.about for row in self._reach_of(touched)})
             case _:
                 self._milestone(draft.kind, ANY, epoch)
+
+    def add_observations(self, first: int, drafts: Iterable[Draft]) -> None:
+        """Index observations at epochs in a row."""
+        ws = self._ws
+        rows = [
+            (ws, OBSERVATION, *row, epoch)
+            for epoch, draft in enumerate(drafts, first)
+            if isinstance(draft.payload, Evidence)
+            for row in rows_of(draft.payload.scope)
+        ]
+        insert(self._sql, "audience", rows)
 
     def _bind(self, epoch: int, item: Item) -> None:
         for digest in {receipt.evidence for receipt in item.receipts}:
@@ -96,7 +133,7 @@ class Indexes:
 
     def _reach(self, epoch: int, kind: str, rows: Iterable[Row]) -> None:
         self._sql.executemany(
-            "INSERT OR IGNORE INTO audience VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO audience VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             [(self._ws, kind, *row, epoch) for row in rows],
         )
 

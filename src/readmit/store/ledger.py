@@ -1,6 +1,6 @@
-"""The source ledger in SQLite: which items and evidence each native record of a memory backend was formed from.
+"""The source ledger: which items and evidence each native record of a memory backend was formed from.
 
-It lies in the workspace's own file, so no one who can only write to a memory store can write here.
+It lies in the workspace's own store, so no one who can only write to a memory store can write here.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from readmit.store.schema import SHIFT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from readmit.store.connection import Connection
+    from readmit.store.sql import Connection
 
 _decode = msgspec.json.Decoder(Entry).decode
 
 
-class SqliteLedger:
+class Ledger:
     """The ledger of one workspace. The workspace's number is in every key."""
 
     def __init__(self, connection: Connection, ws: int) -> None:
@@ -62,7 +62,7 @@ class SqliteLedger:
             )
             self._sql.execute(
                 "INSERT INTO source_version VALUES (?, ?, 1) "
-                "ON CONFLICT (ws, backend) DO UPDATE SET version = version + 1",
+                "ON CONFLICT (ws, backend) DO UPDATE SET version = source_version.version + 1",
                 (self._ws, backend),
             )
 
@@ -71,12 +71,12 @@ class SqliteLedger:
         rows = self._sql.execute(
             """
             SELECT named.digest, event.id
-            FROM (SELECT DISTINCT digest FROM source_evidence WHERE ws = ?1 AND backend = ?2) AS named
-            JOIN filed ON filed.ws = ?1 AND filed.digest = named.digest
-            JOIN binding ON binding.ws = ?1 AND binding.evidence = filed.epoch
-            JOIN event ON event.pos = ?3 + binding.item
+            FROM (SELECT DISTINCT digest FROM source_evidence WHERE ws = ? AND backend = ?) AS named
+            JOIN filed ON filed.ws = ? AND filed.digest = named.digest
+            JOIN binding ON binding.ws = ? AND binding.evidence = filed.epoch
+            JOIN event ON event.pos = ? + binding.item
             """,
-            (self._ws, backend, self._ws << SHIFT),
+            (self._ws, backend, self._ws, self._ws, self._ws << SHIFT),
         )
         found: dict[str, set[str]] = {}
         for digest, name in rows.fetchall():

@@ -1,4 +1,4 @@
-"""The reference memory store's records in SQLite.
+"""The reference memory store's records.
 
 The word index is our own table, not a full-text extension: its statistics belong to one workspace and one store, so
 no workspace's scores depend on what another one wrote.
@@ -9,17 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.ports.memories import MemoryRow, MemoryVersion, NewMemory, Posting, Totals
+from readmit.store.sql import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from readmit.store.connection import Connection
+    from readmit.store.sql import Connection
 
 _ROW = "SELECT seq, id, version, owner, text, key, at FROM memory "
-_CHUNK = 500
 
 
-class SqliteMemories:
+class MemoryRecords:
     """Memory records of one workspace. The workspace's number is in every key."""
 
     def __init__(self, connection: Connection, ws: int) -> None:
@@ -48,10 +48,11 @@ class SqliteMemories:
             (ws, store, record.id),
         ).fetchone()
         if row is None:
-            seq = sql.execute(
-                "INSERT INTO memory (ws, store, id, version, owner, text, key, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (seq,) = sql.execute(
+                "INSERT INTO memory (ws, store, id, version, owner, text, key, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+                "RETURNING seq",
                 (ws, store, record.id, version, record.owner, record.text, record.key, record.at),
-            ).lastrowid
+            ).fetchone()
         else:
             (seq,) = row
             sql.execute(
@@ -78,7 +79,8 @@ class SqliteMemories:
     def _count(self, store: str, records: int, length: int) -> None:
         self._sql.execute(
             "INSERT INTO memory_store VALUES (?, ?, 1, ?, ?) ON CONFLICT (ws, store) DO UPDATE SET "
-            "version = version + 1, records = records + excluded.records, length = length + excluded.length",
+            "version = memory_store.version + 1, records = memory_store.records + excluded.records, "
+            "length = memory_store.length + excluded.length",
             (self._ws, store, records, length),
         )
 
@@ -117,17 +119,17 @@ class SqliteMemories:
 
     def at(self, places: Sequence[int]) -> list[MemoryRow]:
         found: list[MemoryRow] = []
-        for start in range(0, len(places), _CHUNK):
-            part = places[start : start + _CHUNK]
-            marks = ", ".join("?" * len(part))
-            rows = self._sql.execute(_ROW + f"WHERE ws = ? AND seq IN ({marks})", (self._ws, *part))
-            found += map(MemoryRow._make, rows)
+        for marks, part in chunks(places):
+            query = _ROW + f"WHERE ws = ? AND seq IN ({marks})"
+            found += map(MemoryRow._make, self._sql.execute(query, (self._ws, *part)))
         return found
 
     def places(self, store: str, records: Collection[str]) -> set[int]:
-        query = "SELECT seq FROM memory WHERE ws = ? AND store = ? AND id = ?"
-        found = (self._sql.execute(query, (self._ws, store, record)).fetchone() for record in records)
-        return {row[0] for row in found if row is not None}
+        found: set[int] = set()
+        for marks, part in chunks(records):
+            query = f"SELECT seq FROM memory WHERE ws = ? AND store = ? AND id IN ({marks})"
+            found.update(seq for (seq,) in self._sql.execute(query, (self._ws, store, *part)))
+        return found
 
     def frequency(self, store: str, word: str) -> int:
         query = "SELECT count(*) FROM memory_term WHERE ws = ? AND store = ? AND term = ?"

@@ -141,15 +141,21 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (ws, store)
     ) WITHOUT ROWID;
     """,
+    # Suspicions and verdicts count against a writer's limit as well.
+    """
+    INSERT INTO invalidation SELECT pos >> 40, by, learnt, pos & 1099511627775 FROM event
+    WHERE kind IN ('suspect', 'judge');
+    """,
 )
 
 # The log and the audit are append-only, for other programs on the same file too.
+APPEND_ONLY_TABLES = ("event", "audit", "audit_head", "decision")
 APPEND_ONLY = "".join(
     f"""
     CREATE TRIGGER IF NOT EXISTS {table}_{verb}_refused BEFORE {verb} ON {table}
     BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END;
     """
-    for table in ("event", "audit", "audit_head", "decision")
+    for table in APPEND_ONLY_TABLES
     for verb in ("update", "delete")
 )
 
@@ -163,10 +169,13 @@ def recognize(connection: sqlite3.Connection) -> int:
     if application != APPLICATION_ID and (application or tables):
         raise StoreError("this SQLite file belongs to another program; name a new file")
     if version > len(MIGRATIONS):
-        raise StoreError(
-            f"the store has schema {version}, this readmit knows {len(MIGRATIONS)}: install a newer readmit"
-        )
+        raise newer(version)
     return version
+
+
+def newer(version: int) -> StoreError:
+    """The store was made by a later release."""
+    return StoreError(f"the store has schema {version}, this readmit knows {len(MIGRATIONS)}: install a newer readmit")
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -30,15 +30,16 @@ from readmit.records.identity import Identity
 from readmit.records.items import Interval, Receipt, Scope
 from readmit.records.policy import OWNER, Policy
 from readmit.records.verdicts import Pair, Verdict
-from readmit.store.sqlite import SqliteLog
+from readmit.store.places import MEMORY, open_store
 from readmit.workspace import history
 from readmit.workspace.agent import Agent
 from readmit.workspace.exposing import Asker, expose
 from readmit.workspace.keeping import Keys
-from readmit.workspace.writing import check, disputed
+from readmit.workspace.observing import drafts
+from readmit.workspace.writing import check, disputed, policy_in_force
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from readmit.ports.signer import Signer
@@ -47,12 +48,11 @@ if TYPE_CHECKING:
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation, Replay
 
-MEMORY = ":memory:"
 DEFAULT_NAME = "default"
 
 
 class Workspace:
-    """A team's log in a file. Every verb is one durable event; ``batch`` makes several into one commit.
+    """A team's log in a file or a database. Every verb is one durable event; ``batch`` makes several into one commit.
 
     Every event takes an ``id``: writing the same content under the same id again changes nothing. Without one,
     items and evidence are named by their content, other events at random.
@@ -71,11 +71,16 @@ class Workspace:
         name: str = DEFAULT_NAME,
         policy: Policy | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        keys: str | Path | None = None,
     ) -> Self:
-        """Open a workspace, or start one. Its signing keys live beside the file, in ``<file>.keys``."""
-        log = SqliteLog(path, require_name("name", name))
+        """Open a workspace in a file, or behind a ``postgresql://`` URL, or start one.
+
+        Its signing keys live beside the file, in ``<file>.keys``; those of a server in the folder that ``keys`` or
+        ``READMIT_KEYS`` names, or in the user's data folder.
+        """
+        log, beside = open_store(path, require_name("name", name), keys)
         try:
-            workspace = cls(log, Keys(log, None if str(path) == MEMORY else path), clock)
+            workspace = cls(log, Keys(log, beside), clock)
             workspace.keys.ensure(workspace.now())
             if policy is not None and policy != workspace.policy:
                 workspace.govern(policy, by=OWNER)
@@ -105,8 +110,7 @@ class Workspace:
     @property
     def policy(self) -> Policy:
         """The policy in force."""
-        event = self.log.latest(EventKind.GOVERN)
-        return event.payload if event is not None and isinstance(event.payload, Policy) else Policy()
+        return policy_in_force(self.log)
 
     def now(self) -> datetime:
         return utc(self._clock(), field="clock")
@@ -145,8 +149,18 @@ class Workspace:
             text=text, by=by, at=moment, source=source, scope=self._scope(task, roles, principals, private=False)
         )
         entry = draft(EventKind.OBSERVE, evidence, by=by, at=moment, id=id)
-        self._commit(entry)
+        self._commit([entry])
         return entry.digest
+
+    def observe_many(self, observations: Iterable[str | Mapping[str, Any]], **shared: Any) -> list[str]:
+        """Keep many raw observations in one commit, all or none, and return their digests.
+
+        Each is a text, or a mapping with the arguments of ``observe``; ``shared`` holds for those that do not say
+        otherwise.
+        """
+        entries = list(drafts(self.name, observations, shared, now=self.now()))
+        self._commit(entries)
+        return [entry.digest for entry in entries]
 
     def record(
         self,
@@ -348,7 +362,8 @@ class Workspace:
         self, kind: EventKind, payload: object, *, by: str, id: str | None = None, at: datetime | None = None
     ) -> int:
         """Check an event and commit it. Returns its epoch."""
-        return self._commit(self._draft(kind, payload, by=by, id=id, at=at))
+        (epoch,) = self._commit([self._draft(kind, payload, by=by, id=id, at=at)])
+        return epoch
 
     def _draft(
         self, kind: EventKind, payload: object, *, by: str, id: str | None = None, at: datetime | None = None
@@ -358,10 +373,9 @@ class Workspace:
         name = secrets.token_hex(8) if id is None else id
         return draft(kind, payload, id=name, by=by, at=self._moment(at), about=about)
 
-    def _commit(self, entry: Draft) -> int:
+    def _commit(self, entries: Sequence[Draft]) -> list[int]:
         now = self.now()
-        (epoch,) = self.log.append([entry], now=now, check=lambda new: check(self.log, new, lambda: self.policy, now))
-        return epoch
+        return self.log.append(entries, now=now, check=lambda new: check(self.log, new, lambda: self.policy, now))
 
     def _moment(self, at: datetime | None) -> datetime:
         return self.now() if at is None else utc(at, field="at")

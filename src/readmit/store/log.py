@@ -1,4 +1,4 @@
-"""The workspace log in SQLite: append, and read what an identity can see.
+"""The workspace log: append, and read what an identity can see.
 
 Reads cost what they return: every query starts at an index entry of the workspace and never scans it.
 """
@@ -6,7 +6,9 @@ Reads cost what they return: every query starts at an index entry of the workspa
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from datetime import datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from readmit.records.base import utc
@@ -16,20 +18,22 @@ from readmit.records.events import DECODERS, Draft, Event, EventKind
 from readmit.records.items import Item, decode_item
 from readmit.records.snapshot import Sighting
 from readmit.store.audit import AuditTrail
-from readmit.store.connection import Connection
+from readmit.store.bulk import insert
+from readmit.store.chain import LogEnd, link_of
 from readmit.store.derived import DerivedTexts
-from readmit.store.indexes import Indexes
-from readmit.store.ledger import SqliteLedger
-from readmit.store.memories import SqliteMemories
+from readmit.store.indexes import Indexes, stored_rows
+from readmit.store.ledger import Ledger
+from readmit.store.memories import MemoryRecords
 from readmit.store.reach import ANY, OBSERVATION, STATE, keys_of
 from readmit.store.schema import SHIFT
+from readmit.store.sql import PAGE, chunks, genesis
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from readmit.records.identity import Identity
+    from readmit.store.sql import Connection
 
 _COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest"
 _EVENT = _COLUMNS + " FROM event "
@@ -46,37 +50,27 @@ _BEHIND = (
     + _REACHED
     + "))"
 )
+_TAIL = _COLUMNS + ", link FROM event WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?"
+_NAME = "INSERT INTO name VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_FILE = "INSERT INTO filed VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_AT = _EVENT + "WHERE pos IN (SELECT ? + epoch FROM "
 _MASK = (1 << SHIFT) - 1
 
 
-class SqliteLog:
-    """One workspace in one SQLite file. The workspace's number is in every key."""
+class SqlLog:
+    """One workspace in a database. The workspace's number is in every key."""
 
-    def __init__(self, path: str | Path, workspace: str) -> None:
+    def __init__(self, connection: Connection, workspace: str) -> None:
         self.workspace = workspace
-        self.connection = Connection(path)
-        self._sql = self.connection.sql
-        self._ws = self._enroll(workspace)
+        self.connection = connection
+        self._sql = connection.sql
+        self._ws = connection.enroll(workspace)
         self._base = self._ws << SHIFT
-        self._indexes = Indexes(self.connection.sql, self._ws, self.item)
-        self.audit = AuditTrail(self.connection, self._ws)
-        self.derived = DerivedTexts(self.connection, self._ws)
-        self.sources = SqliteLedger(self.connection, self._ws)
-        self.memories = SqliteMemories(self.connection, self._ws)
-
-    def _enroll(self, workspace: str) -> int:
-        query = "SELECT ws FROM workspace WHERE name = ?"
-        row = self._sql.execute(query, (workspace,)).fetchone()
-        if row is None:
-            with self.connection.atomic():
-                # The name is part of the first link, so no two workspaces have a common chain.
-                genesis = hashlib.sha256(workspace.encode()).digest()
-                self._sql.execute(
-                    "INSERT INTO workspace (name, link, audit_hash) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                    (workspace, genesis, genesis),
-                )
-            row = self._sql.execute(query, (workspace,)).fetchone()
-        return int(row[0])
+        self._indexes = Indexes(connection.sql, self._ws, self.item)
+        self.audit = AuditTrail(connection, self._ws)
+        self.derived = DerivedTexts(connection, self._ws)
+        self.sources = Ledger(connection, self._ws)
+        self.memories = MemoryRecords(connection, self._ws)
 
     def atomic(self) -> AbstractContextManager[None]:
         return self.connection.atomic()
@@ -103,43 +97,59 @@ class SqliteLog:
     ) -> list[int]:
         """Commit events in order and return their epochs. An id already used for the same content is a no-op.
 
-        ``check`` sees each new event within the transaction and refuses it by raising.
+        ``check`` sees each new event within the transaction and refuses it by raising. Observations that follow one
+        another are all checked before the first of them can be read.
         """
         with self.atomic():
             head, link = self._sql.execute("SELECT head, link FROM workspace WHERE ws = ?", (self._ws,)).fetchone()
-            learnt = utc(now).isoformat()
-            epochs = []
-            start = head
-            for draft in drafts:
-                known = self._known(draft, head + 1)
-                if known is None:
-                    check(draft)
-                    head += 1
-                    at = draft.at.isoformat()
-                    link = _link(link, head, draft, at, learnt)
-                    row = (
-                        self._base + head,
-                        draft.id,
-                        draft.kind,
-                        draft.by,
-                        at,
-                        learnt,
-                        draft.body,
-                        draft.digest,
-                        link,
-                    )
-                    self._sql.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-                    self._indexes.add(head, draft, learnt)
-                    known = head
-                epochs.append(known)
-            if head != start:
-                self._sql.execute("UPDATE workspace SET head = ?, link = ? WHERE ws = ?", (head, link, self._ws))
+            end = LogEnd(head, link, utc(now).isoformat())
+            epochs: list[int] = []
+            for observed, run in groupby(drafts, key=_is_observation):
+                entries = list(run)
+                if observed and len(entries) > 1 and self._name_all(entries, end.epoch + 1):
+                    epochs += self._add_all(entries, end, check)
+                else:
+                    epochs += [self._add(entry, end, check) for entry in entries]
+            if end.epoch != head:
+                values = (end.epoch, end.link, self._ws)
+                self._sql.execute("UPDATE workspace SET head = ?, link = ? WHERE ws = ?", values)
         return epochs
+
+    def _add(self, entry: Draft, end: LogEnd, check: Callable[[Draft], None]) -> int:
+        known = self._known(entry, end.epoch + 1)
+        if known is not None:
+            return known
+        check(entry)
+        self._sql.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", end.row(self._base, entry))
+        self._indexes.add(end.epoch, entry, end.learnt)
+        return end.epoch
+
+    def _add_all(self, entries: Sequence[Draft], end: LogEnd, check: Callable[[Draft], None]) -> Iterable[int]:
+        """Add observations that are all new: they rest on nothing, so that none has to be stored before the next."""
+        first = end.epoch + 1
+        for entry in entries:
+            check(entry)
+        rows = [end.row(self._base, entry) for entry in entries]
+        if insert(self._sql, "event", rows) != len(rows):
+            raise StoreError(f"the log has an event at epoch {first} or later, but ends before: it was tampered with")
+        self._indexes.add_observations(first, entries)
+        return range(first, end.epoch + 1)
+
+    def _name_all(self, entries: Sequence[Draft], first: int) -> bool:
+        """Take the names and digests of observations for epochs in a row, or none if one of them is taken."""
+        ws = self._ws
+        names = [(ws, entry.id, epoch) for epoch, entry in enumerate(entries, first)]
+        digests = [(ws, entry.digest, epoch) for epoch, entry in enumerate(entries, first)]
+        with suppress(_Taken), self.atomic():
+            if insert(self._sql, "name", names) + insert(self._sql, "filed", digests) != 2 * len(entries):
+                raise _Taken
+            return True
+        return False
 
     def _known(self, draft: Draft, epoch: int) -> int | None:
         """Take an event's name for an epoch, unless it, or the same observation under another, is already taken."""
         ws, sql = self._ws, self._sql
-        if not sql.execute("INSERT OR IGNORE INTO name VALUES (?, ?, ?)", (ws, draft.id, epoch)).rowcount:
+        if not sql.execute(_NAME, (ws, draft.id, epoch)).rowcount:
             query = "SELECT epoch FROM name WHERE ws = ? AND id = ?"
             (known,) = sql.execute(query, (ws, draft.id)).fetchone()
             query = "SELECT kind, digest, by FROM event WHERE pos = ?"
@@ -149,7 +159,7 @@ class SqliteLog:
             return int(known)
         if draft.kind is not EventKind.OBSERVE:
             return None
-        if sql.execute("INSERT OR IGNORE INTO filed VALUES (?, ?, ?)", (ws, draft.digest, epoch)).rowcount:
+        if sql.execute(_FILE, (ws, draft.digest, epoch)).rowcount:
             return None
         sql.execute("DELETE FROM name WHERE ws = ? AND id = ?", (ws, draft.id))
         query = "SELECT epoch FROM filed WHERE ws = ? AND digest = ?"
@@ -176,9 +186,9 @@ class SqliteLog:
     def evidence_for(self, items: Iterable[int]) -> dict[str, Sighting]:
         """The evidence bound to items recorded at these epochs."""
         found: dict[str, Sighting] = {}
-        for epoch in items:
-            query = _SIGHTING + "WHERE pos IN (SELECT ? + evidence FROM binding WHERE ws = ? AND item = ?)"
-            found |= self._sightings(self._sql.execute(query, (self._base, self._ws, epoch)))
+        for marks, part in chunks(items):
+            query = _SIGHTING + f"WHERE pos IN (SELECT ? + evidence FROM binding WHERE ws = ? AND item IN ({marks}))"
+            found |= self._sightings(self._sql.execute(query, (self._base, self._ws, *part)))
         return found
 
     def sighting(self, digest: str) -> dict[str, Sighting]:
@@ -194,21 +204,17 @@ class SqliteLog:
 
     def about(self, items: Iterable[str], *, until: int) -> list[Event]:
         """Everything that concerns these items, visible or not, in order."""
-        epochs: set[int] = set()
-        for item in items:
-            rows = self._sql.execute(
-                "SELECT epoch FROM about WHERE ws = ? AND item = ? AND epoch <= ?", (self._ws, item, until)
-            )
-            epochs.update(epoch for (epoch,) in rows)
-        return [self.event(epoch) for epoch in sorted(epochs)]
+        found: dict[int, Event] = {}
+        for marks, part in chunks(items):
+            query = _AT + f"about WHERE ws = ? AND item IN ({marks}) AND epoch <= ?)"
+            for event in self._events(query, (self._base, self._ws, *part, until)):
+                found[event.epoch] = event
+        return [found[epoch] for epoch in sorted(found)]
 
     def in_slot(self, task: str | None, slot: str, *, until: int) -> list[Event]:
         """Every item recorded about a slot, visible or not, in order."""
-        rows = self._sql.execute(
-            "SELECT epoch FROM slot_item WHERE ws = ? AND task = ? AND slot = ? AND epoch <= ? ORDER BY epoch",
-            (self._ws, task or ANY, slot, until),
-        ).fetchall()
-        return [self.event(epoch) for (epoch,) in rows]
+        query = _AT + "slot_item WHERE ws = ? AND task = ? AND slot = ? AND epoch <= ?) ORDER BY pos"
+        return self._events(query, (self._base, self._ws, task or ANY, slot, until))
 
     def item(self, item_id: str) -> Item:
         """An item by id."""
@@ -247,11 +253,8 @@ class SqliteLog:
 
     def milestones(self, kind: EventKind, key: str = ANY, *, until: int | None = None) -> list[Event]:
         """Events of a kind that belong to the workspace as a whole, a task or an agent, in order."""
-        rows = self._sql.execute(
-            "SELECT epoch FROM milestone WHERE ws = ? AND kind = ? AND key = ? AND epoch <= ? ORDER BY epoch",
-            (self._ws, kind, key, _MASK if until is None else until),
-        ).fetchall()
-        return [self.event(epoch) for (epoch,) in rows]
+        query = _AT + "milestone WHERE ws = ? AND kind = ? AND key = ? AND epoch <= ?) ORDER BY pos"
+        return self._events(query, (self._base, self._ws, kind, key, _MASK if until is None else until))
 
     def latest(self, kind: EventKind, key: str = ANY, *, until: int | None = None) -> Event | None:
         """The last of ``milestones``."""
@@ -273,24 +276,31 @@ class SqliteLog:
         """The log itself, one event at a time, with its chain checked."""
         last = self.head if until is None else until
         link = self._link_at(since)
-        cursor = self._sql.execute(
-            _COLUMNS + ", link FROM event WHERE pos > ? AND pos <= ? ORDER BY pos",
-            (self._base + since, self._base + last),
-        )
         expected = since
-        for *row, stored in cursor:
-            event = self._event(row)
-            expected += 1
-            link = _link(link, expected, event, event.at.isoformat(), event.learnt.isoformat())
-            if event.epoch != expected or link != stored:
-                raise StoreError(f"the log is broken at epoch {expected}: an event was altered, removed or inserted")
-            yield event
+        while True:
+            # Page by page: a long read holds neither the whole log in memory nor the database's old state open.
+            rows = self._sql.execute(_TAIL, (self._base + expected, self._base + last, PAGE)).fetchall()
+            for *row, stored in rows:
+                event = self._event(row)
+                expected += 1
+                link = link_of(link, expected, event, event.at.isoformat(), event.learnt.isoformat())
+                if event.epoch != expected or link != stored:
+                    raise StoreError(
+                        f"the log is broken at epoch {expected}: an event was altered, removed or inserted"
+                    )
+                yield event
+            if len(rows) < PAGE:
+                break
         if expected != last:
             raise StoreError(f"the log ends at epoch {expected}, but its head is {last}: events were removed")
 
+    def indexed(self, index: str) -> Iterator[tuple[Any, ...]]:
+        """The stored rows of one index over the log, without the workspace's number."""
+        return stored_rows(self._sql, self._ws, index)
+
     def _link_at(self, epoch: int) -> bytes:
         if epoch == 0:
-            return hashlib.sha256(self.workspace.encode()).digest()
+            return genesis(self.workspace)
         row = self._sql.execute("SELECT link FROM event WHERE pos = ?", (self._base + epoch,)).fetchone()
         if row is None:
             raise UnknownError(f"workspace {self.workspace!r} has no epoch {epoch}")
@@ -322,7 +332,9 @@ class SqliteLog:
 _KINDS = {kind.value: kind for kind in EventKind}
 
 
-def _link(previous: bytes, epoch: int, entry: Draft | Event, at: str, learnt: str) -> bytes:
-    """The hash chain of the log: each link covers the whole event and the link before it."""
-    head = "\n".join((str(epoch), entry.id, entry.kind, entry.by, at, learnt, entry.digest))
-    return hashlib.sha256(previous + head.encode()).digest()
+def _is_observation(entry: Draft) -> bool:
+    return entry.kind is EventKind.OBSERVE
+
+
+class _Taken(Exception):  # noqa: N818 - not an error: it undoes what was inserted beside a name that is taken
+    pass

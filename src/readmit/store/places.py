@@ -1,0 +1,110 @@
+"""Where a store is: a file, or a PostgreSQL database behind a URL. Opens and lists it; shows it without password."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from readmit.records.errors import StoreError
+
+if TYPE_CHECKING:
+    from readmit.store.log import SqlLog
+
+MEMORY = ":memory:"
+_SCHEMES = ("postgresql://", "postgres://")
+# From the first colon after the user to the last @: a password that was not percent-encoded may hold anything.
+_PASSWORD = re.compile(r"(?<=://)([^:@/]*):.*@", re.DOTALL)
+_PARAMETER = re.compile(r"(?<=[?&])((?:ssl)?password=)[^&]*")
+
+
+class Opened(NamedTuple):
+    """A workspace's log, and the path that its keys lie beside; none if they end with the process."""
+
+    log: SqlLog
+    beside: Path | None
+
+
+def is_url(place: str | Path) -> bool:
+    """Whether a place is a database on a server."""
+    return isinstance(place, str) and place.startswith(_SCHEMES)
+
+
+def shown(place: str | Path) -> str:
+    """A place as it may be printed."""
+    if not is_url(place):
+        return str(place)
+    return _PARAMETER.sub(r"\1***", _PASSWORD.sub(r"\1:***@", str(place)))
+
+
+def exists(place: str | Path) -> bool:
+    """Whether there is something to open. A server is asked only when it is opened."""
+    return is_url(place) or Path(place).exists()
+
+
+def open_store(place: str | Path, workspace: str, keys: str | Path | None = None) -> Opened:
+    """Open a workspace of a store; both are made if need be.
+
+    Keys lie beside a file. A server's are in ``keys``, ``$READMIT_KEYS`` or the user's own data folder, under the
+    store's id: whatever name the server goes by, and wherever a backup of it is restored, they are the same.
+    """
+    from readmit.store.log import SqlLog
+
+    if not is_url(place):
+        from readmit.store.connection import Connection
+
+        file = None if str(place) == MEMORY else Path(place)
+        if file is not None and keys is not None:
+            file = Path(keys, file.name)
+        return Opened(SqlLog(Connection(place), workspace), file)
+    _need_psycopg()
+    from readmit.store.postgres import PostgresConnection
+
+    folder = _made(_data_folder() if keys is None else Path(keys))
+    connection = PostgresConnection(str(place))
+    try:
+        return Opened(SqlLog(connection, workspace), folder / connection.store_id)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def names(place: str | Path) -> tuple[str, ...]:
+    """The names of a store's workspaces, oldest first; none if there is no such store. Creates and changes nothing."""
+    if is_url(place):
+        _need_psycopg()
+        from readmit.store.postgres import workspaces
+
+        return workspaces(str(place))
+    from readmit.store.names import names
+
+    return names(place)
+
+
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"keys: cannot make {folder}: {error.strerror}; set READMIT_KEYS to a folder for signing keys"
+        ) from error
+    return folder
+
+
+def _data_folder() -> Path:
+    if named := os.environ.get("READMIT_KEYS"):
+        return Path(named)
+    if data := os.environ.get("XDG_DATA_HOME"):
+        return Path(data, "readmit")
+    try:
+        return Path.home() / ".local" / "share" / "readmit"
+    except RuntimeError:
+        raise StoreError("keys: there is no home folder; set READMIT_KEYS to a folder for signing keys") from None
+
+
+def _need_psycopg() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("psycopg") is None:
+        raise StoreError("psycopg is not installed; run: pip install 'readmit[postgres]'")

@@ -1,0 +1,345 @@
+"""A PostgreSQL database: durable commits, one writer of a workspace at a time, transactions that nest.
+
+A transaction starts by locking its workspace's row, as SQLite's starts by locking the file, so that epochs have no
+gap and nothing read within it can change. Statements that return nothing wait until something is read or the
+transaction ends, and then travel together: what a writer pays for is the way to the server.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from contextlib import contextmanager, nullcontext
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from readmit.records.errors import StoreError
+from readmit.store.postgres_client import Address, Client, Unanswered, failure, in_doubt, outgoing
+from readmit.store.postgres_schema import DIRECTORY, migrate, recognize_outside
+from readmit.store.sql import ENROLL, FIND, genesis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from readmit.store.sql import Rows
+
+# Statements that wait. More would gain nothing, and their values stay in memory.
+_WAITING = 256
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+class PostgresConnection:
+    """A store behind a URL. Reconnects at the start of a transaction, never within one."""
+
+    def __init__(self, url: str) -> None:
+        self._address = Address(url)
+        # Held for a whole transaction: a connection is one actor, however many threads share it.
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._reads = False
+        self._ws: int | None = None
+        self._queue: list[_Later] = []
+        self._open = True
+        self._client = self._address.connect()
+        self._closing = weakref.finalize(self, self._client.close)
+        try:
+            self.store_id = migrate(self._client, self._address)
+        except psycopg.Error as error:
+            self._client.close()
+            raise failure(error, self._address) from None
+        except BaseException:
+            self._client.close()
+            raise
+
+    @property
+    def sql(self) -> PostgresConnection:
+        """Where statements go."""
+        return self
+
+    @property
+    def pending(self) -> bool:
+        """Whether a transaction is open, so that nothing of it is durable yet."""
+        return self._depth > 0
+
+    def enroll(self, workspace: str) -> int:
+        """The number of a workspace, given at its first opening."""
+        with self._lock:
+            self._start(f"BEGIN; {DIRECTORY}")
+            try:
+                row = self._run(_translated(FIND), (workspace,)).fetchone()
+                if row is None:
+                    start = genesis(workspace)
+                    self._run(_translated(ENROLL), (workspace, start, start))
+                    row = self._run(_translated(FIND), (workspace,)).fetchone()
+                self._run("COMMIT")
+            except BaseException:
+                self._give_up()
+                raise
+            self._ws = int(row[0])
+            return self._ws
+
+    # Transactions.
+
+    def atomic(self) -> Transaction:
+        """All or nothing. A nested call is undone alone; nothing is durable before the outermost commits."""
+        return Transaction(self)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Several reads of one consistent state."""
+        with self._lock:
+            if self._depth or self._reads:
+                yield
+                return
+            self._start(f"{_READ}; {self._serving}")
+            self._reads = True
+            try:
+                yield
+            finally:
+                self._reads = False
+                self._give_up()
+
+    def begin(self) -> int:
+        """Open a transaction, or a level within one."""
+        self._lock.acquire()
+        level = self._depth
+        if self._reads:
+            self._lock.release()
+            raise StoreError("storage failed: nothing can be written while one state is being read")
+        try:
+            if level:
+                self._queue.append(_Later(self, f"SAVEPOINT level{level}"))
+            else:
+                locked = "" if self._ws is None else f"SELECT FROM workspace WHERE ws = {self._ws} FOR UPDATE"
+                self._start(f"BEGIN; {self._serving}; {locked}")
+        except BaseException:
+            self._lock.release()
+            raise
+        self._depth = level + 1
+        return level
+
+    def end(self, level: int, *, undo: bool) -> None:
+        """Close a level: keep what it did, or undo it."""
+        try:
+            if undo:
+                self._undo(level)
+            elif level:
+                self.flush()
+                self._queue.append(_Later(self, f"RELEASE level{level}"))
+            else:
+                self._commit()
+        finally:
+            self._depth = level
+            self._lock.release()
+
+    def _undo(self, level: int) -> None:
+        if not level:
+            self._give_up()
+            return
+        unsent = [one.statement for one in self._queue]
+        if (mark := f"SAVEPOINT level{level}") in unsent:
+            del self._queue[unsent.index(mark) :]
+            return
+        self._queue.clear()
+        # Without a connection there is nothing left to undo; the outermost level says so.
+        if not self._client.closed:
+            self._run(f"ROLLBACK TO level{level}")
+
+    def _commit(self) -> None:
+        if self._client.info.transaction_status is TransactionStatus.INERROR:
+            # The server would take the word for it, and keep nothing.
+            self._give_up()
+            raise StoreError("storage failed: a statement of this transaction failed, so nothing of it was written")
+        waiting, self._queue = [*self._queue, _Later(self, "COMMIT")], []
+        connected = not self._client.closed
+        try:
+            self._send(waiting)
+        except BaseException as error:
+            lost = connected and self._client.closed
+            self._give_up()
+            if isinstance(error, psycopg.Error):
+                raise in_doubt(error) if lost else failure(error, self._address) from error
+            raise
+
+    def _give_up(self) -> None:
+        """End the transaction without keeping anything of it."""
+        self._queue.clear()
+        if self._client.closed or self._client.info.transaction_status is TransactionStatus.IDLE:
+            return
+        try:
+            self._client.execute("ROLLBACK")
+        except psycopg.Error:
+            # The server undoes what a lost connection leaves behind.
+            self._client.close()
+
+    def _start(self, script: str) -> None:
+        """Begin a transaction, on a new connection if the old one was lost: nothing depends on it yet."""
+        if not self._open:
+            raise StoreError("storage failed: this store is closed; open it again")
+        try:
+            if not self._client.closed:
+                try:
+                    self._client.execute(script, prepare=False)
+                except psycopg.OperationalError as error:
+                    if isinstance(error, Unanswered) or not self._client.closed:
+                        raise
+                else:
+                    return
+            self._reconnect()
+            self._client.execute(script, prepare=False)
+        except psycopg.Error as error:
+            self._give_up()
+            raise failure(error, self._address) from error
+
+    def _reconnect(self) -> None:
+        self._closing()
+        self._client = self._address.connect()
+        self._closing = weakref.finalize(self, self._client.close)
+        found = recognize_outside(self._client, self._address)
+        if found is None or found.store != self.store_id:
+            self._client.close()
+            raise StoreError(f"storage failed: {self._address.shown} is another store than before; open it again")
+
+    @property
+    def _serving(self) -> str:
+        return f"SET LOCAL readmit.ws TO '{'' if self._ws is None else self._ws}'"
+
+    def close(self) -> None:
+        with self._lock:
+            self._open = False
+            self._closing()
+
+    # Statements.
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Rows:
+        """Run one statement, at once if its answer may be wanted."""
+        statement = _translated(query)
+        given = [outgoing(value) for value in values]
+        with self._lock:
+            if not self._depth and not self._reads:
+                with self.reading() if _only_reads(query) else self.atomic():
+                    return self._run(statement, given)
+            if _answers(query):
+                return self._run(statement, given)
+            later = _Later(self, statement, given)
+            self._queue.append(later)
+            if len(self._queue) >= _WAITING:
+                self.flush()
+            return later
+
+    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> None:
+        """Run one statement for each row."""
+        with self._lock, nullcontext() if self._depth else self.atomic():
+            for row in rows:
+                self.execute(query, row)
+
+    def flush(self) -> None:
+        """Send what waits."""
+        waiting, self._queue = self._queue, []
+        if waiting:
+            self._sent(waiting)
+
+    def _run(self, statement: str, values: Sequence[Any] = ()) -> Rows:
+        """Send what waits and one more, whose answer is wanted."""
+        waiting, self._queue = [*self._queue, _Later(self, statement, values)], []
+        self._sent(waiting)
+        return waiting[-1]
+
+    def _sent(self, waiting: Sequence[_Later]) -> None:
+        try:
+            self._send(waiting)
+        except psycopg.Error as error:
+            raise failure(error, self._address) from error
+
+    def _send(self, waiting: Sequence[_Later]) -> None:
+        if len(waiting) == 1:
+            waiting[0].send(self._client)
+            return
+        with self._client.pipeline():
+            for one in waiting:
+                one.send(self._client)
+
+
+class _Later:
+    """A statement that waits to be sent."""
+
+    __slots__ = ("_owner", "_values", "cursor", "statement")
+
+    def __init__(self, owner: PostgresConnection, statement: str, values: Sequence[Any] = ()) -> None:
+        self._owner = owner
+        self._values = values
+        self.statement = statement
+        self.cursor: psycopg.Cursor[Any] | None = None
+
+    def send(self, client: Client) -> None:
+        self.cursor = client.execute(self.statement, self._values or None, binary=True)
+
+    def _answered(self) -> psycopg.Cursor[Any]:
+        if self.cursor is None:
+            self._owner.flush()
+        if self.cursor is None:
+            raise StoreError("storage failed: this statement was undone before it was sent")
+        return self.cursor
+
+    @property
+    def rowcount(self) -> int:
+        return self._answered().rowcount
+
+    def fetchone(self) -> Any:
+        return self._answered().fetchone()
+
+    def fetchall(self) -> list[Any]:
+        return self._answered().fetchall()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._answered())
+
+
+class Transaction:
+    """One level of a transaction."""
+
+    __slots__ = ("_connection", "_level")
+
+    def __init__(self, connection: PostgresConnection) -> None:
+        self._connection = connection
+        self._level = 0
+
+    def __enter__(self) -> None:
+        self._level = self._connection.begin()
+
+    def __exit__(self, kind: type[BaseException] | None, _: object, __: object) -> None:
+        self._connection.end(self._level, undo=kind is not None)
+
+
+@cache
+def _translated(query: str) -> str:
+    return query.replace("?", "%s")
+
+
+@cache
+def _only_reads(query: str) -> bool:
+    return query.lstrip().startswith("SELECT")
+
+
+@cache
+def _answers(query: str) -> bool:
+    return not query.lstrip().startswith(("INSERT", "UPDATE", "DELETE")) or "RETURNING" in query
+
+
+def workspaces(url: str) -> tuple[str, ...]:
+    """The names of a store's workspaces, oldest first; none if there is no such store."""
+    address = Address(url)
+    client = address.connect()
+    try:
+        if recognize_outside(client, address) is None:
+            return ()
+        client.execute(f"BEGIN READ ONLY; {DIRECTORY}", prepare=False)
+        found = client.execute("SELECT name FROM workspace ORDER BY ws").fetchall()
+        return tuple(name for (name,) in found)
+    except psycopg.Error as error:
+        raise failure(error, address) from error
+    finally:
+        client.close()

@@ -1,0 +1,208 @@
+"""One connection to a PostgreSQL server: a limit on every wait, any character in a text, no password in an error."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from readmit.records.errors import StoreError
+from readmit.store.places import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+CONNECT_SECONDS = 10
+LOCK_SECONDS = 30
+STATEMENT_SECONDS = 60
+ANSWER_SECONDS = 75
+"""After this, the server itself hangs: every limit that it keeps by itself is shorter."""
+IDLE_SECONDS = 600
+"""How long a client that stopped within a transaction may keep the others from writing."""
+
+DEFAULT_SCHEMA = "readmit"
+_SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
+_FORM = "write postgresql://user:password@host:5432/database, with special characters percent-encoded"
+
+
+class Unanswered(psycopg.OperationalError):
+    """The server did not answer in time. Whatever it does with the question, this connection is over."""
+
+
+class Address:
+    """A store's URL, taken apart. Never shows its password."""
+
+    def __init__(self, url: str) -> None:
+        self.shown = shown(url)
+        base, _, query = url.partition("?")
+        parameters = [one for one in query.split("&") if one]
+        ours = [one.removeprefix("schema=") for one in parameters if one.startswith("schema=")]
+        self.schema = ours[-1] if ours else DEFAULT_SCHEMA
+        if not _SCHEMA.fullmatch(self.schema):
+            raise StoreError(
+                f"cannot open {self.shown}: schema: {self.schema!r} is not a name for one; "
+                "use lower-case letters, digits and _"
+            )
+        theirs = "&".join(one for one in parameters if not one.startswith("schema="))
+        try:
+            given: dict[str, Any] = conninfo_to_dict(f"{base}?{theirs}" if theirs else base)
+            given.setdefault("connect_timeout", CONNECT_SECONDS)
+            self.user, self.database = str(given.get("user") or ""), str(given.get("dbname") or "")
+            self._conninfo = make_conninfo(**given, fallback_application_name="readmit", client_encoding="utf-8")
+        except (psycopg.Error, UnicodeError):
+            # The library's own message may quote any part of the URL.
+            raise StoreError(f"cannot open {self.shown}: this is not an address of PostgreSQL; {_FORM}") from None
+
+    def __repr__(self) -> str:
+        return f"Address({self.shown!r})"
+
+    def connect(self) -> Client:
+        """A new connection, with its limits set."""
+        try:
+            client = Client.connect(self._conninfo, autocommit=True, row_factory=_rows)
+        except (psycopg.Error, UnicodeError) as error:
+            said = " ".join(str(error).split())
+            raise StoreError(f"cannot open {self.shown}: {said}; {_remedy(said, self)}") from None
+        try:
+            client.execute(_SETTINGS.format(schema=self.schema), prepare=False)
+            encoding = client.info.parameter_status("server_encoding")
+        except psycopg.Error as error:
+            client.close()
+            raise StoreError(f"cannot open {self.shown}: {' '.join(str(error).split())}") from None
+        if encoding != "UTF8":
+            client.close()
+            raise StoreError(
+                f"cannot open {self.shown}: the database is encoded in {encoding}; "
+                f"make one that can hold every text: createdb --encoding UTF8 --template template0 NAME"
+            )
+        return client
+
+
+# Never less durable than asked for: a commit that returned is on disk, or further if the server is set so.
+_SETTINGS = f"""
+    SET search_path TO {{schema}}, pg_temp;
+    SET lock_timeout TO '{LOCK_SECONDS}s';
+    SET statement_timeout TO '{STATEMENT_SECONDS}s';
+    SET idle_in_transaction_session_timeout TO '{IDLE_SECONDS}s';
+    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
+"""
+
+
+class Client(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that gives up on a server that hangs."""
+
+    def wait(self, gen: Generator[Any, Any, Any], *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().wait(_limited(gen), *args, **kwargs)
+        except Unanswered:
+            self.pgconn.finish()
+            raise
+
+
+def _limited(steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    """The same steps, until the time is up. The library comes by ten times a second while it waits."""
+    end = time.monotonic() + ANSWER_SECONDS
+    try:
+        wanted = next(steps)
+        while True:
+            ready = yield wanted
+            if not ready and time.monotonic() > end:
+                raise Unanswered(f"the server did not answer within {ANSWER_SECONDS} seconds")
+            wanted = steps.send(ready)
+    except StopIteration as done:
+        return done.value
+
+
+# Texts. PostgreSQL takes every character but NUL, which therefore travels as two others.
+_ESCAPE = "\x1a"
+
+
+def outgoing(value: Any) -> Any:
+    """A value as it is sent."""
+    if not isinstance(value, str):
+        return value
+    text = str(value)
+    if not text.isascii():
+        text.encode()  # refuses here, as SQLite does, what no database can hold
+    if "\0" in text or _ESCAPE in text:
+        return text.replace(_ESCAPE, f"{_ESCAPE}1").replace("\0", f"{_ESCAPE}0")
+    return text
+
+
+def _rows(_: object) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    return _incoming
+
+
+def _incoming(values: Sequence[Any]) -> tuple[Any, ...]:
+    for value in values:
+        if type(value) is str and _ESCAPE in value:
+            return tuple(_restored(one) if type(one) is str else one for one in values)
+    return tuple(values)
+
+
+def _restored(text: str) -> str:
+    return text.replace(f"{_ESCAPE}0", "\0").replace(f"{_ESCAPE}1", _ESCAPE)
+
+
+# Errors.
+
+
+def failure(error: psycopg.Error, address: Address) -> StoreError:
+    """What went wrong, and what to do about it."""
+    match error:
+        case Unanswered():
+            what = f"{error}, so nothing of this was written; see whether it is overloaded or stopped, then call again"
+        case errors.LockNotAvailable():
+            what = f"another writer kept the workspace for {LOCK_SECONDS} seconds; call again"
+        case errors.QueryCanceled():
+            what = f"a statement took longer than {STATEMENT_SECONDS} seconds; call again, in smaller parts"
+        case errors.InsufficientPrivilege():
+            what = f"{_said(error)}; {grant(address)}"
+        case errors.ProgramLimitExceeded():
+            what = f"{_said(error)}; use shorter names: the parts of a key take at most 2,704 bytes together"
+        case errors.UndefinedTable():
+            what = f"{_said(error)}; see that the schema {address.schema!r} was not removed, and open the store again"
+        case psycopg.OperationalError() | psycopg.InterfaceError() if error.sqlstate is None or _ended(error):
+            what = f"the connection was lost ({_said(error)}), so nothing of this was written; call again to reconnect"
+        case _:
+            what = _said(error)
+    return StoreError(f"storage failed: {what}")
+
+
+def _ended(error: psycopg.Error) -> bool:
+    return str(error.sqlstate).startswith(("08", "57P")) or isinstance(error, errors.IdleInTransactionSessionTimeout)
+
+
+def in_doubt(error: psycopg.Error) -> StoreError:
+    """The connection ended between the question whether to commit and the answer."""
+    return StoreError(
+        f"storage failed: the connection was lost while committing ({_said(error)}), so whether this was written is "
+        "unknown; repeat it with the same ids, which writes nothing twice"
+    )
+
+
+def grant(address: Address) -> str:
+    """How the owner of a store lets another role use it."""
+    user, schema = address.user or "this role", address.schema
+    return (
+        f"let the owner of the schema run: GRANT USAGE ON SCHEMA {schema} TO {user}; "
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {user}"
+    )
+
+
+def _said(error: psycopg.Error) -> str:
+    return " ".join((error.diag.message_primary or str(error) or type(error).__name__).split())
+
+
+def _remedy(said: str, address: Address) -> str:
+    if "password" in said or "authentication" in said or "pg_hba" in said:
+        return "check the user and the password in the URL, or keep the password in ~/.pgpass"
+    if "database" in said and "does not exist" in said:
+        return f"make it: createdb {address.database}"
+    if "role" in said and "does not exist" in said:
+        return f"make it: createuser {address.user}"
+    return "check the host and the port in the URL, and that the server runs"

@@ -1,0 +1,86 @@
+"""What the store needs of a database: statements, and transactions that nest.
+
+``sqlite3.Connection`` runs statements as it is; PostgreSQL does behind ``readmit.store.postgres``. Statements are
+constants with ``?`` for each value, in the SQL that both understand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+CHUNK = 500
+"""How many values go into one ``IN``: SQLite of old takes at most 999 a statement."""
+PAGE = 1_000
+"""How many rows of a long read are fetched at a time."""
+
+
+class Rows(Protocol):
+    """What a statement found."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows it changed."""
+
+    def fetchone(self) -> Any:
+        """The next row, or none."""
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Sql(Protocol):
+    """Runs statements."""
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Rows:
+        """Run one statement."""
+
+    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> object:
+        """Run one statement for each row."""
+
+
+class Connection(Protocol):
+    """A database, seen by one workspace."""
+
+    @property
+    def sql(self) -> Sql:
+        """Where statements go."""
+
+    @property
+    def pending(self) -> bool:
+        """Whether a transaction is open, so that nothing of it is durable yet."""
+
+    def enroll(self, workspace: str) -> int:
+        """The number of a workspace, given at its first opening."""
+
+    def atomic(self) -> AbstractContextManager[None]:
+        """All or nothing. A nested call is undone alone; nothing is durable before the outermost commits."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Several reads of one consistent state."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+FIND = "SELECT ws FROM workspace WHERE name = ?"
+ENROLL = "INSERT INTO workspace (name, link, audit_hash) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+
+
+def genesis(workspace: str) -> bytes:
+    """What both chains start from. The name is part of it, so no two workspaces have a common chain."""
+    return hashlib.sha256(workspace.encode()).digest()
+
+
+def chunks(values: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Values in parts, each with its marks for an ``IN``."""
+    listed = list(values)
+    for start in range(0, len(listed), CHUNK):
+        part = listed[start : start + CHUNK]
+        yield ", ".join("?" * len(part)), part

@@ -1,0 +1,136 @@
+"""A real PostgreSQL server that lives as long as the tests: started as a user that is not root, on a free port."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import suppress
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ADMINISTRATOR, ROLE, PASSWORD = "admin", "readmit", "s3cret-w0rd"
+
+
+def binaries() -> Path:
+    """Where the server's programs are; skips the test where there are none."""
+    found = shutil.which("initdb")
+    places = [Path(found).parent] if found else []
+    places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    for place in places:
+        if (place / "initdb").exists():
+            return place
+    pytest.skip("needs PostgreSQL's server: no initdb on PATH or in /usr/lib/postgresql")
+
+
+def _unprivileged() -> list[str]:
+    """The server refuses to run as root."""
+    if os.geteuid() != 0:
+        return []
+    for user in ("postgres", "nobody"):
+        try:
+            entry = pwd.getpwnam(user)
+        except KeyError:
+            continue
+        return ["setpriv", f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups"]
+    pytest.skip("needs a user other than root to run PostgreSQL's server: neither postgres nor nobody exists")
+
+
+class Server:
+    """A server with one database, owned by a role that is no superuser."""
+
+    def __init__(self, *, fsync: bool = False) -> None:
+        self._binaries, self._become = binaries(), _unprivileged()
+        # Not below pytest's own directory, which only its owner may enter.
+        self.folder = Path(tempfile.mkdtemp(prefix="readmit-pg-"))
+        if self._become:
+            self.folder.chmod(0o777)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self._fsync = fsync
+        self._numbers = count(1)
+        self._data = self.folder / "data"
+
+    def __enter__(self) -> Self:
+        try:
+            self._run("initdb", "-D", str(self._data), "-U", ADMINISTRATOR, "-A", "trust", "--no-sync", "-E", "UTF8")
+            rules = [f"local all {ADMINISTRATOR} trust", f"host all {ADMINISTRATOR} 127.0.0.1/32 trust"]
+            rules += ["local all all trust", "host all all 127.0.0.1/32 scram-sha-256"]
+            (self._data / "pg_hba.conf").write_text("\n".join([*rules, ""]))
+            self.start()
+            self.sql(f"CREATE ROLE {ROLE} LOGIN PASSWORD '{PASSWORD}'")
+            self.sql(f"CREATE DATABASE team OWNER {ROLE}")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self) -> None:
+        durable = "" if self._fsync else "-c fsync=off"
+        options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 {durable}"
+        self._run("pg_ctl", "-D", str(self._data), "-o", options, "-l", str(self.folder / "log"), "-w", "start")
+
+    def stop(self, mode: str = "immediate") -> None:
+        """``immediate`` is the server's ``kill -9``: it recovers when it starts again."""
+        self._run("pg_ctl", "-D", str(self._data), "-m", mode, "-w", "stop", check=False)
+
+    def hang(self, signal_: signal.Signals = signal.SIGSTOP) -> None:
+        """Stop every process of the server where it stands, or let them go on with ``SIGCONT``."""
+        main = int((self._data / "postmaster.pid").read_text().splitlines()[0])
+        for _ in range(2):  # a process may have been forked meanwhile
+            listed = subprocess.run(
+                ["ps", "-o", "pid=", "--ppid", str(main)], capture_output=True, text=True, check=False
+            )
+            for process in (main, *map(int, listed.stdout.split())):
+                os.kill(process, signal_)
+            time.sleep(0.05)
+
+    def _run(self, program: str, *arguments: str, check: bool = True) -> None:
+        command = [*self._become, str(self._binaries / program), *arguments]
+        quiet = subprocess.DEVNULL
+        subprocess.run(command, check=check, cwd=self.folder, stdout=quiet, stderr=None if check else quiet, timeout=60)
+
+    def url(self, schema: str = "", *, role: str = ROLE, password: str = PASSWORD, database: str = "team") -> str:
+        """How the store is opened."""
+        within = f"?schema={schema}" if schema else ""
+        secret = f":{password}" if password else ""
+        return f"postgresql://{role}{secret}@127.0.0.1:{self.port}/{database}{within}"
+
+    @property
+    def administrator(self) -> str:
+        return f"postgresql://{ADMINISTRATOR}@127.0.0.1:{self.port}/postgres"
+
+    def sql(self, statement: str, *, database: str = "postgres") -> None:
+        """Run something as the administrator."""
+        import psycopg
+
+        with psycopg.connect(self.administrator, dbname=database, autocommit=True) as client:
+            client.execute(statement.encode())
+
+    def next_store(self) -> Callable[[], str]:
+        """Places for a test: the first is a schema that all tests share, emptied of names; others are new.
+
+        Making the tables takes a tenth of a second, which hundreds of tests would wait for.
+        """
+        import psycopg
+
+        with suppress(psycopg.errors.UndefinedTable):
+            self.sql("UPDATE shared.workspace SET name = 'left behind ' || ws", database="team")
+        places = chain([self.url("shared")], (self.url(f"more{number}") for number in self._numbers))
+        return lambda: next(places)
