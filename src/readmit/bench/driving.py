@@ -70,7 +70,7 @@ def _model(spec: str, how: Driving) -> Model:
 
 
 def _driven(task: Task, roles: Mapping[str, Model], logs: Path, how: Driving) -> None:
-    (log,) = eval(
+    done = eval(
         task,
         model=next(iter(roles.values())),
         model_roles=dict(roles),
@@ -81,8 +81,9 @@ def _driven(task: Task, roles: Mapping[str, Model], logs: Path, how: Driving) ->
         log_header_only=True,
         score_display=False,
     )
-    if log.status == "cancelled":
+    if not done or done[0].status == "cancelled":
         raise KeyboardInterrupt
+    (log,) = done
     if log.status == "error" and log.error is not None:
         raise ModelError(f"{log.eval.task}: {log.error.message}")
     _check(log)

@@ -51,8 +51,8 @@ class Outage(Exception):  # noqa: N818  # nothing is wrong with the episode: it 
 class ProviderFailure(Exception):  # noqa: N818  # carries a failure out of a provider
     """One of readmit's own models gave this failure."""
 
-    def __init__(self, model: str, failure: Failure) -> None:
-        super().__init__(f"{model}: {failure.fault}: {failure.message}")
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(f"{failure.fault}: {failure.message}")
         self.failure = failure
 
 
@@ -115,6 +115,8 @@ def _said(causes: list[BaseException]) -> str:
     """The first that says something: a message and not a whole request, as inspect's wrapping would."""
     for cause in causes:
         if getattr(cause, "last_attempt", None) is None:
+            if isinstance(cause, ProviderFailure):
+                return str(cause)
             message = getattr(cause, "provider_message", None) or str(cause)
             return f"{type(cause).__name__}: {message}" if message else type(cause).__name__
     return type(causes[0]).__name__

@@ -86,7 +86,7 @@ class Readmit(ModelAPI):
             if self._kind == "batch" and result.fault is Fault.UNAVAILABLE:
                 # A line that says "error" is no answer yet: a later line can give one.
                 return self._to_come(self.model_name, f"{result.message}; answer it again in a later line")
-            raise ProviderFailure(self.model_name, result)
+            raise ProviderFailure(result)
         output = ModelOutput.from_content(
             self._model.name, result.text, stop_reason="stop" if result.complete else "max_tokens"
         )
