@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from readmit.records.errors import StoreError
 from readmit.store.schema import migrate, recognize
-from readmit.store.sql import ENROLL, FIND, genesis
+from readmit.store.sql import ENROLL, FIND, MOVE, Level, genesis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from readmit.store.sql import End
 
 BUSY_SECONDS = 30.0
 
@@ -30,6 +32,8 @@ class Connection:
         # Held for a whole transaction: a connection is one actor, however many threads share it.
         self._lock = threading.RLock()
         self._depth = 0
+        self._ws = 0
+        self.end_of_log: End | None = None
         try:
             self.sql = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             # A workspace that nobody holds any more is closed, also when nobody said so.
@@ -50,7 +54,8 @@ class Connection:
                 start = genesis(workspace)
                 self.sql.execute(ENROLL, (workspace, start, start))
             row = self.sql.execute(FIND, (workspace,)).fetchone()
-        return int(row[0])
+        self._ws = int(row[0])
+        return self._ws
 
     @property
     def pending(self) -> bool:
@@ -74,7 +79,7 @@ class Connection:
             finally:
                 self.sql.execute("ROLLBACK")
 
-    def begin(self) -> int:
+    def begin(self) -> Level:
         """Open a transaction, or a level within one."""
         self._lock.acquire()
         level = self._depth
@@ -86,16 +91,21 @@ class Connection:
                 raise _failed(error) from error
             raise
         self._depth = level + 1
-        return level
+        return Level(level, self.end_of_log)
 
-    def end(self, level: int, *, undo: bool) -> None:
+    def end(self, opened: Level, *, undo: bool) -> None:
         """Close a level: keep what it did, or undo it."""
+        level, before = opened
         try:
             # The database may have rolled everything back itself (disk full, interrupted).
             if undo and self.sql.in_transaction:
                 self.sql.execute(f"ROLLBACK TO level{level}" if level else "ROLLBACK")
+            elif level and not undo:
+                self.sql.execute(f"RELEASE level{level}")
             elif not undo:
-                self.sql.execute(f"RELEASE level{level}" if level else "COMMIT")
+                if self.end_of_log is not None:
+                    self.sql.execute(MOVE, (*self.end_of_log, self._ws))
+                self.sql.execute("COMMIT")
         except BaseException as error:
             if not level and self.sql.in_transaction:
                 self.sql.execute("ROLLBACK")
@@ -103,6 +113,8 @@ class Connection:
                 raise _failed(error) from error
             raise
         finally:
+            if undo or not level:
+                self.end_of_log = before
             self._depth = level
             self._lock.release()
 
@@ -118,7 +130,7 @@ class Transaction:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._level = 0
+        self._level = Level(0, None)
 
     def __enter__(self) -> None:
         self._level = self._connection.begin()

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from readmit.records.identity import Identity
-    from readmit.store.sql import Connection
+    from readmit.store.sql import Connection, End
 
 _COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest"
 _EVENT = _COLUMNS + " FROM event "
@@ -88,7 +88,13 @@ class SqlLog:
     @property
     def head(self) -> int:
         """The current epoch."""
-        return int(self._sql.execute("SELECT head FROM workspace WHERE ws = ?", (self._ws,)).fetchone()[0])
+        return self._end()[0]
+
+    def _end(self) -> End:
+        if self.connection.end_of_log is not None:
+            return self.connection.end_of_log
+        head, link = self._sql.execute("SELECT head, link FROM workspace WHERE ws = ?", (self._ws,)).fetchone()
+        return int(head), bytes(link)
 
     # Writing.
 
@@ -101,7 +107,7 @@ class SqlLog:
         another are all checked before the first of them can be read.
         """
         with self.atomic():
-            head, link = self._sql.execute("SELECT head, link FROM workspace WHERE ws = ?", (self._ws,)).fetchone()
+            head, link = self._end()
             end = LogEnd(head, link, utc(now).isoformat())
             epochs: list[int] = []
             for observed, run in groupby(drafts, key=_is_observation):
@@ -111,8 +117,7 @@ class SqlLog:
                 else:
                     epochs += [self._add(entry, end, check) for entry in entries]
             if end.epoch != head:
-                values = (end.epoch, end.link, self._ws)
-                self._sql.execute("UPDATE workspace SET head = ?, link = ? WHERE ws = ?", values)
+                self.connection.end_of_log = (end.epoch, end.link)
         return epochs
 
     def _add(self, entry: Draft, end: LogEnd, check: Callable[[Draft], None]) -> int:

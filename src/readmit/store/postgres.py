@@ -19,12 +19,12 @@ from psycopg.pq import TransactionStatus
 from readmit.records.errors import StoreError
 from readmit.store.postgres_client import Address, Client, Unanswered, failure, in_doubt, outgoing
 from readmit.store.postgres_schema import DIRECTORY, migrate, recognize_outside
-from readmit.store.sql import ENROLL, FIND, genesis
+from readmit.store.sql import ENROLL, FIND, MOVE, Level, genesis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from readmit.store.sql import Rows
+    from readmit.store.sql import End, Rows
 
 # Statements that wait. More would gain nothing, and their values stay in memory.
 _WAITING = 256
@@ -41,6 +41,7 @@ class PostgresConnection:
         self._depth = 0
         self._reads = False
         self._ws: int | None = None
+        self.end_of_log: End | None = None
         self._queue: list[_Later] = []
         self._open = True
         self._client = self._address.connect()
@@ -102,7 +103,7 @@ class PostgresConnection:
                 self._reads = False
                 self._give_up()
 
-    def begin(self) -> int:
+    def begin(self) -> Level:
         """Open a transaction, or a level within one."""
         self._lock.acquire()
         level = self._depth
@@ -119,10 +120,11 @@ class PostgresConnection:
             self._lock.release()
             raise
         self._depth = level + 1
-        return level
+        return Level(level, self.end_of_log)
 
-    def end(self, level: int, *, undo: bool) -> None:
+    def end(self, opened: Level, *, undo: bool) -> None:
         """Close a level: keep what it did, or undo it."""
+        level, before = opened
         try:
             if undo:
                 self._undo(level)
@@ -132,6 +134,8 @@ class PostgresConnection:
             else:
                 self._commit()
         finally:
+            if undo or not level:
+                self.end_of_log = before
             self._depth = level
             self._lock.release()
 
@@ -153,6 +157,8 @@ class PostgresConnection:
             # The server would take the word for it, and keep nothing.
             self._give_up()
             raise StoreError("storage failed: a statement of this transaction failed, so nothing of it was written")
+        if self.end_of_log is not None:
+            self._queue.append(_Later(self, _translated(MOVE), (*self.end_of_log, self._ws)))
         waiting, self._queue = [*self._queue, _Later(self, "COMMIT")], []
         connected = not self._client.closed
         try:
@@ -305,7 +311,7 @@ class Transaction:
 
     def __init__(self, connection: PostgresConnection) -> None:
         self._connection = connection
-        self._level = 0
+        self._level = Level(0, None)
 
     def __enter__(self) -> None:
         self._level = self._connection.begin()

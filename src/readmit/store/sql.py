@@ -7,7 +7,7 @@ constants with ``?`` for each value, in the SQL that both understand.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -45,8 +45,26 @@ class Sql(Protocol):
         """Run one statement for each row."""
 
 
+End = tuple[int, bytes]
+"""Where a log ends: its epoch and its link."""
+
+
+class Level(NamedTuple):
+    """A level of a transaction: its depth, and where the log ended before it."""
+
+    depth: int
+    end: End | None
+
+
 class Connection(Protocol):
     """A database, seen by one workspace."""
+
+    end_of_log: End | None
+    """Where the log ends within the open transaction, if it moved. An undone level moves it back.
+
+    It is written once, when the outermost level commits: a row that a transaction changes for each of its events
+    has as many versions, and every later event of the transaction would have to pass them all.
+    """
 
     @property
     def sql(self) -> Sql:
@@ -69,6 +87,7 @@ class Connection(Protocol):
         """Let go of it."""
 
 
+MOVE = "UPDATE workspace SET head = ?, link = ? WHERE ws = ?"
 FIND = "SELECT ws FROM workspace WHERE name = ?"
 ENROLL = "INSERT INTO workspace (name, link, audit_hash) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
