@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from readmit.records.identity import Identity
 from readmit.records.items import Receipt
 from readmit.records.snapshot import WorkState
 from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.store.retold import Retold
 from readmit.workspace.exposing import checkpoint_named
 from readmit.workspace.loading import snapshot
 from tests.simulator import Rules, Statement, TeamSimulator, Who
@@ -224,6 +226,13 @@ class Team:
         assert exposures == set(self.sim.exposed)
         decided = {row.return_id for row in rows if row.kind == "decision"}
         assert decided == set(self.returns)
+
+    def check_indexes(self) -> None:
+        """The indexes are those that the log comes to."""
+        log = self.workspace.log
+        with closing(Retold(log.workspace)) as retold:
+            assert sum(1 for _ in retold.tell(log.tail())) == log.head
+            assert list(retold.differences(log.indexed)) == []
 
     def check_projection(self, departed: Who, who: Who) -> None:
         """``D ⊕ Δ`` is the live projection, and nothing that nobody asked about is read."""

@@ -56,6 +56,7 @@ class Life(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "team"):
+            self.team.check_indexes()
             self.team.workspace.close()
             shutil.rmtree(self.folder)
 

@@ -5,7 +5,7 @@ Every method speaks of one workspace. An implementation keeps the workspace in e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -169,3 +169,6 @@ class Log(Protocol):
 
     def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
         """The log itself, one event at a time, with its chain checked."""
+
+    def indexed(self, index: str) -> Iterator[tuple[Any, ...]]:
+        """The stored rows of one index over the log, without the workspace's number."""

@@ -2,13 +2,14 @@
 
 The chain shows that no row was altered, removed or inserted; the signed head that the tail was not cut; a head
 kept elsewhere that nothing was rolled back together with its signature; the log that every return and every
-exposure has its rows, and every row its return.
+exposure has its rows, and every row its return; the log told again that no index hides an event or makes one up.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from readmit.records.errors import AuditError, ReadmitError, SealError, StoreErr
 from readmit.records.events import EventKind, Exposed
 from readmit.seal.statement import encode_view, open_head
 from readmit.seal.trust import trusted
+from readmit.store.retold import Retold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -160,16 +162,18 @@ def _check_log(log: Log, filed: dict[str, _Filed], problems: list[str], watch: C
     returned: set[str] = set()
     exposed: set[str] = set()
     try:
-        for event in log.tail():
-            events += 1
-            if isinstance(event.payload, Returned):
-                returns += 1
-                return_id = event.payload.request.return_id
-                returned.add(return_id)
-                problems += _return_flaws(log, event.payload, filed.get(return_id))
-            elif event.kind is EventKind.EXPOSE and isinstance(event.payload, Exposed):
-                exposed.add(event.payload.return_id)
-            watch()
+        with closing(Retold(log.workspace)) as retold:
+            for event in retold.tell(log.tail()):
+                events += 1
+                if isinstance(event.payload, Returned):
+                    returns += 1
+                    return_id = event.payload.request.return_id
+                    returned.add(return_id)
+                    problems += _return_flaws(log, event.payload, filed.get(return_id))
+                elif event.kind is EventKind.EXPOSE and isinstance(event.payload, Exposed):
+                    exposed.add(event.payload.return_id)
+                watch()
+            problems += retold.differences(log.indexed)
     except StoreError as error:
         problems.append(str(error))
         return events, returns

@@ -1,0 +1,82 @@
+"""The log told again to an empty store: the indexes it comes to are those that must be stored.
+
+The hash chain covers the log, not the indexes over it, and a return reads the log through them: whoever removes a
+row of ``audience`` hides an event from a reader. Telling the log again, by the very code that wrote it, shows every
+row that is missing, extra or altered.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from readmit.records.canonical import canonical
+from readmit.records.events import Draft, EventKind, Resolve, targets_of
+from readmit.store.bulk import insert
+from readmit.store.connection import Connection
+from readmit.store.indexes import INDEXES
+from readmit.store.log import SqlLog
+from readmit.store.sql import PAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from readmit.records.events import Event
+
+
+class Retold:
+    """A store that lives in a temporary file and is told one workspace's log from the start."""
+
+    def __init__(self, workspace: str) -> None:
+        self._connection = Connection("")
+        self._log = SqlLog(self._connection, workspace)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def tell(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Take events in, in order, and pass them on."""
+        with self._log.atomic():
+            for event in events:
+                self._log.append([self._draft(event)], now=event.learnt)
+                yield event
+
+    def differences(self, stored: Callable[[str], Iterator[tuple[Any, ...]]]) -> Iterator[str]:
+        """In what the stored rows of each index differ from those that the log comes to."""
+        for index, columns in INDEXES.items():
+            self._keep(index, stored(index))
+            for wanted, found, flaw in (
+                (index, f"stored_{index}", "lacks"),
+                (f"stored_{index}", index, "has, beyond what the log comes to,"),
+            ):
+                names = ", ".join(columns)
+                rows = self._connection.sql.execute(
+                    f"SELECT {names} FROM {wanted} EXCEPT SELECT {names} FROM {found} ORDER BY {names}"
+                ).fetchall()
+                if rows:
+                    first = ", ".join(f"{name} {value!r}" for name, value in zip(columns, rows[0], strict=True))
+                    yield f"the index {index!r} {flaw} {len(rows)} rows, the first with {first}"
+
+    def _keep(self, index: str, stored: Iterator[tuple[Any, ...]]) -> None:
+        names = ", ".join(INDEXES[index])
+        sql = self._connection.sql
+        sql.execute(f"CREATE TABLE stored_{index} AS SELECT {names} FROM {index} WHERE 0")
+        while page := list(islice(stored, PAGE)):
+            insert(sql, f"stored_{index}", page)
+
+    def _draft(self, event: Event) -> Draft:
+        about = event.payload
+        if isinstance(about, Resolve):
+            # A resolution touches what its dispute does.
+            dispute = self._log.named(f"{EventKind.DISPUTE}:{about.dispute}")
+            about = about if dispute is None else dispute.payload
+        return Draft(
+            id=event.id,
+            kind=event.kind,
+            by=event.by,
+            at=event.at,
+            payload=event.payload,
+            body=canonical(event.payload),
+            digest=event.digest,
+            about=targets_of(about),
+        )
