@@ -3,6 +3,8 @@
 A unit is what was sampled independently: an episode on STALE and ManBench, a question on Memora,
 where the same question runs at three departures and its three values must be drawn together.
 Units are drawn within the set of blocks they occur in, so that no resample can empty a stratum.
+The draw depends on the units and the seed alone: two metrics, or two methods on the same episodes,
+are resampled alike, so what is computed from both draw by draw is paired.
 """
 
 from __future__ import annotations
@@ -10,12 +12,21 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from readmit.records.errors import RecordError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+LEVEL = 0.95
+RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -43,14 +54,35 @@ def bootstrap(
     *,
     seed: int,
     weights: Mapping[str, float] | None = None,
-    level: float = 0.95,
-    resamples: int = 1000,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
 ) -> Interval:
     """The interval of Σ ω_k·mean(block k). Without ``weights`` the blocks weigh the same."""
-    if not samples:
-        raise RecordError("samples: nothing to resample; the block holds no episode")
+    means = resampled(samples, seed=seed, weights=weights, resamples=resamples)
+    return interval_of(means.tolist(), seed=seed, level=level)
+
+
+def interval_of(values: Iterable[float], *, seed: int, level: float = LEVEL) -> Interval:
+    """The percentile interval of a statistic, given its value in every draw."""
     if not 0 < level < 1:
         raise RecordError(f"level: {level} is not between 0 and 1; write 0.95 for 95 %")
+    ordered = sorted(values)
+    tail = (1 - level) / 2
+    return Interval(_quantile(ordered, tail), _quantile(ordered, 1 - tail), level, len(ordered), seed)
+
+
+def resampled(
+    samples: Sequence[Sample],
+    *,
+    seed: int,
+    weights: Mapping[str, float] | None = None,
+    resamples: int = RESAMPLES,
+) -> Floats:
+    """Σ ω_k·mean(block k) in every draw."""
+    import numpy as np
+
+    if not samples:
+        raise RecordError("samples: nothing to resample; the block holds no episode")
     if resamples < 1:
         raise RecordError(f"resamples: {resamples} draws give no interval; use 1000")
     blocks = sorted({s.block for s in samples})
@@ -58,38 +90,45 @@ def bootstrap(
     if set(omega) != set(blocks):
         raise RecordError(f"weights: name exactly the blocks {blocks}; got {sorted(omega)}")
     strata = _strata(samples, blocks)
-    # The order of the stream decides the draw, so strata and units are sorted.
-    generator = random.Random(seed)  # noqa: S311  # statistics, not secrets
-    means = sorted(_resampled_mean(generator, strata, blocks, omega) for _ in range(resamples))
-    tail = (1 - level) / 2
-    return Interval(_quantile(means, tail), _quantile(means, 1 - tail), level, resamples, seed)
+    sums = np.array([total for stratum in strata for total, _ in stratum])
+    counts = np.array([count for stratum in strata for _, count in stratum])
+    drawn = _draws(tuple(len(stratum) for stratum in strata), seed, resamples)
+    means = (drawn @ sums) / (drawn @ counts)
+    found: Floats = means @ np.array([omega[block] for block in blocks])
+    return found
 
 
-_Unit = tuple[tuple[int, float, int], ...]  # (block number, sum, count) for each block the unit occurs in
+_Unit = tuple[list[float], list[int]]  # sum and count in each block
 
 
 def _strata(samples: Sequence[Sample], blocks: Sequence[str]) -> list[list[_Unit]]:
+    """Units by the set of blocks they occur in. The order decides the draw, so both are sorted."""
     number = {block: i for i, block in enumerate(blocks)}
-    units: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    units: dict[str, _Unit] = defaultdict(lambda: ([0.0] * len(blocks), [0] * len(blocks)))
     for sample in samples:
-        units[sample.unit][number[sample.block]].append(sample.value)
-    strata: dict[tuple[int, ...], list[_Unit]] = defaultdict(list)
+        sums, counts = units[sample.unit]
+        sums[number[sample.block]] += sample.value
+        counts[number[sample.block]] += 1
+    strata: dict[tuple[bool, ...], list[_Unit]] = defaultdict(list)
     for name in sorted(units):
-        parts = units[name]
-        strata[tuple(sorted(parts))].append(tuple((b, sum(parts[b]), len(parts[b])) for b in sorted(parts)))
+        strata[tuple(count > 0 for count in units[name][1])].append(units[name])
     return [strata[key] for key in sorted(strata)]
 
 
-def _resampled_mean(
-    generator: random.Random, strata: Sequence[Sequence[_Unit]], blocks: Sequence[str], omega: Mapping[str, float]
-) -> float:
-    sums, counts = [0.0] * len(blocks), [0] * len(blocks)
-    for stratum in strata:
-        for unit in generator.choices(stratum, k=len(stratum)):
-            for block, total, count in unit:
-                sums[block] += total
-                counts[block] += count
-    return sum(omega[block] * sums[i] / counts[i] for i, block in enumerate(blocks))
+# A study asks for the same few shapes again and again; each holds one number per draw and unit.
+@lru_cache(maxsize=8)
+def _draws(sizes: tuple[int, ...], seed: int, resamples: int) -> Floats:
+    """How often each unit was drawn in each resample."""
+    import numpy as np
+
+    generator = random.Random(seed)  # noqa: S311  # statistics, not secrets
+    drawn = np.zeros((resamples, sum(sizes)))
+    for row in drawn:
+        start = 0
+        for size in sizes:
+            row[start : start + size] = np.bincount(generator.choices(range(size), k=size), minlength=size)
+            start += size
+    return drawn
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:

@@ -75,13 +75,14 @@ class StaleScores:
 
 @dataclass(frozen=True)
 class MemoraScores:
-    """VIA and IIR are the mean presence and forgetting accuracies."""
+    """VIA and IIR are the mean P and F, the presence and forgetting accuracies; ``w`` is the mean weight."""
 
     overall: Fraction
     via: Fraction
     iir: Fraction
     wsar: Fraction
     fama: Fraction
+    w: Fraction
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ def stale_values(outcome: StaleOutcome) -> dict[str, Fraction]:
 def memora_values(outcome: MemoraOutcome) -> dict[str, Fraction]:
     """Each metric's value in one question."""
     of = criteria(outcome)
-    return {"overall": of.pooled, "via": of.p, "iir": of.f, "wsar": 1 - of.f, "fama": of.fama}
+    return {"overall": of.pooled, "via": of.p, "iir": of.f, "wsar": 1 - of.f, "fama": of.fama, "w": of.w}
 
 
 def manbench_values(outcome: ManBenchOutcome) -> dict[str, Fraction]:

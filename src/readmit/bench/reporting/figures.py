@@ -1,172 +1,229 @@
-"""The figures of a report, as PNG and SVG. Published points are hollow and named as such."""
+"""The figures of a report: admission plane, accuracy against tokens, ablation bars, scale lines."""
 
 from __future__ import annotations
 
+from math import log10
 from typing import TYPE_CHECKING, Any
 
-from readmit.bench.metrics import average, percent, score_manbench, score_memora, score_stale
 from readmit.bench.published import published
-from readmit.bench.reporting.tables import PUBLISHED_NAMES
+from readmit.bench.reporting.backend_pairs import draw_pairs
+from readmit.bench.reporting.beside import FIRST, OURS, Printed, family, printed_rows
+from readmit.bench.reporting.canvas import (
+    APART,
+    BLACK,
+    BLUE,
+    ORANGE,
+    SKY,
+    Drawn,
+    canvas,
+    legend,
+    mark_of,
+    put,
+    save,
+    side_by_side,
+)
+from readmit.bench.reporting.scoring import AVERAGE, BOTH, MANBENCH, MEMORA, POOLED, SEEN, STALE
+from readmit.bench.reporting.tables import in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from readmit.bench.results import Plan, Result
+    from readmit.bench.published import PublishedRow
+    from readmit.bench.reporting.canvas import Point
+    from readmit.bench.reporting.scoring import Line, Scored
+    from readmit.bench.results import Plan
 
-ABLATION_METRICS = ("overall", "via", "iir")
-
-
-def draw(plan: Plan, results: Sequence[Result], folder: Path) -> list[tuple[str, str]]:
-    """All figures that the results allow; (file stem, caption) of each."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    folder.mkdir(parents=True, exist_ok=True)
-    counted = [result for result in results if result.eligible]
-    drawn = [*_planes(plan, counted, folder)]
-    for made in (_cost(plan, counted, folder), _ablations(plan, counted, folder), _scale(plan, counted, folder)):
-        drawn += [made] if made else []
-    drawn += [_backends(folder)] if any(result.benchmark == "memora" for result in counted) else []
-    return drawn
+ACCURACY = {"stale": ("ls", "LS"), "memora": ("fama", "FAMA"), "manbench": ("overall", "Overall")}
+ABLATION_METRICS = (("overall", "Overall", BLUE), ("via", "VIA", ORANGE), ("iir", "IIR", SKY))
+SCALE_METRICS = (("overall", "Overall"), ("via", "VIA"), ("iir", "IIR"))
+WIDE = 3
 
 
-def _canvas(width: float = 6.4) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, 4.2), layout="constrained")
-    return figure, figure.subplots()
-
-
-def _saved(figure: Any, folder: Path, stem: str) -> None:
-    import matplotlib as mpl
-
-    # The same report twice gives the same bytes.
-    with mpl.rc_context({"svg.hashsalt": stem}):
-        figure.savefig(folder / f"{stem}.png", dpi=144, metadata={"Software": None})
-        figure.savefig(folder / f"{stem}.svg", metadata={"Date": None})
+def draw(plan: Plan, scores: Sequence[Scored], folder: Path) -> list[Drawn]:
+    """All figures that the scores allow."""
+    return [*_planes(plan, scores, folder), *_costs(plan, scores, folder), *_ablations(plan, scores, folder),
+            *_scales(plan, scores, folder), *draw_pairs(plan, scores, folder)]  # fmt: skip
 
 
-def _planes(plan: Plan, results: Sequence[Result], folder: Path) -> list[tuple[str, str]]:
-    drawn = []
-    for benchmark in dict.fromkeys(result.benchmark for result in results):
-        figure, axes = _canvas()
-        for number, method in enumerate(plan.methods):
-            for shape, (block, scores) in zip("osD^v", _scores(results, benchmark, method).items(), strict=False):
-                axes.scatter(
-                    percent(scores.via), percent(scores.iir), marker=shape, s=60, color=f"C{number % 10}",
-                    facecolors="none" if shape == "o" else f"C{number % 10}", alpha=0.8,
-                    label=f"{method}, {block}",
-                )  # fmt: skip
-        axes.set(xlabel="VIA (valid state available), %", ylabel="IIR (invalid state rejected), %")
-        axes.set(xlim=(-4, 104), ylim=(-4, 104), title=f"Admission plane, {benchmark}")
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize=6, loc="center left", bbox_to_anchor=(1, 0.5))
-        _saved(figure, folder, f"plane-{benchmark}")
-        drawn.append((f"plane-{benchmark}", f"Admission plane of {benchmark}; upper right is admissible."))
-    return drawn
+def _printed(plan: Plan, scored: Scored) -> list[Printed]:
+    """Published rows of one actor, so that a figure stays readable: the run's family, or the paper's first."""
+    wanted = family(plan) or FIRST
+    rows = printed_rows(plan, scored)
+    return [row for row in rows if wanted in row.actor.casefold()] or rows
 
 
-def _scores(results: Sequence[Result], benchmark: str, method: str) -> dict[str, Any]:
-    """Judged where there are judgments, else the view itself, by block."""
-    own = [result for result in results if (result.benchmark, result.method) == (benchmark, method)]
-    found: dict[str, Any] = {}
-    for block in dict.fromkeys(result.block for result in own):
-        part = [result for result in own if result.block == block]
-        if all(result.stale for result in part):
-            found[block] = score_stale([result.stale for result in part if result.stale])
-        elif all(result.manbench for result in part):
-            found[block] = score_manbench([result.manbench for result in part if result.manbench])
-        elif all(result.memora for result in part):
-            found[block] = score_memora([result.memora for result in part if result.memora])
-        elif all(result.seen for result in part):
-            found[block] = score_memora([result.seen for result in part if result.seen])
-    return found
-
-
-def _cost(plan: Plan, results: Sequence[Result], folder: Path) -> tuple[str, str] | None:
-    own = [result for result in results if result.stale is not None]
-    if not own:
-        return None
-    figure, axes = _canvas()
-    for method in plan.methods:
-        part = [result for result in own if result.method == method]
-        if part:
-            success = percent(score_stale([r.stale for r in part if r.stale]).ls)
-            tokens = max(1.0, sum(r.tokens for r in part) / len(part))
-            axes.scatter(tokens, success, s=60)
-            axes.annotate(method, (tokens, success), fontsize=7, xytext=(4, 4), textcoords="offset points")
-    table = published().table("tab:stale-subset-buckets")
-    for row in table.rows:
-        if row.block == "Aggregate" and "ls" in row.values:
-            x, y = float(row.values["tokens"]), float(row.values["ls"])
-            axes.scatter(x, y, s=60, facecolors="none", edgecolors="gray")
-            axes.annotate(f"{row.method} (published)", (x, y), fontsize=6, color="gray")
-    axes.set(xscale="log", xlabel="tokens per episode", ylabel="LS, %", title="Accuracy against tokens, STALE")
-    axes.grid(alpha=0.3)
-    _saved(figure, folder, "cost-stale")
-    return "cost-stale", f"LS against tokens per episode; hollow: published ({table.label})."
-
-
-def _ablations(plan: Plan, results: Sequence[Result], folder: Path) -> tuple[str, str] | None:
-    methods = [name for name in plan.methods if name in PUBLISHED_NAMES]
-    if len(methods) < 2:  # noqa: PLR2004  # one bar compares nothing
-        return None
-    figure, axes = _canvas(8.0)
-    table = published().table("tab:stale-core-ablation")
-    for place, method in enumerate(methods):
-        scored = _scores(results, "stale", method)
-        if not scored:
+def _planes(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
+    answered = {scored.benchmark for scored in scores if scored.kind in (MEMORA, STALE)}
+    for scored in scores:
+        if scored.agents is not None or (scored.kind is SEEN and scored.benchmark in answered):
             continue
-        mean = average(scored)
-        printed = table.row("Pooled", PUBLISHED_NAMES[method])
-        for number, metric in enumerate(ABLATION_METRICS):
-            at = place + (number - 1) * 0.27
-            axes.bar(
-                at,
-                percent(getattr(mean, metric)),
-                0.25,
-                color=f"C{number}",
-                label=metric.upper() if not place else None,
-            )
+        blocks = [block for block in in_order(scored.blocks) if block != POOLED]
+        columns = len(blocks) if len(blocks) <= WIDE else (len(blocks) + 1) // 2
+        rows = -(-len(blocks) // columns)
+        figure, axes = canvas(3.2 * columns + 0.6, 3.3 * rows + 1.0, rows, columns)
+        printed = _printed(plan, scored)
+        for one, block in zip(axes, blocks, strict=False):
+            _plane(one, block, [x for x in scored.lines if x.block == block], [x for x in printed if x.block == block])
+        for one in axes[len(blocks) :]:
+            one.set_visible(False)
+        _method_legend(figure, (line.method for line in scored.lines), printed)
+        yield save(figure, folder, _plane_said(scored, printed))
+
+
+def _plane(axes: Any, block: str, lines: Sequence[Line], printed: Sequence[Printed]) -> None:
+    drawn: list[tuple[Line | Printed, bool]] = [*((x, False) for x in lines), *((x, True) for x in printed)]
+    points = [(x.get("via") or 0.0, x.get("iir") or 0.0) for x, _ in drawn]
+    for (one, hollow), at, moved in zip(drawn, points, side_by_side(points, 6.2), strict=True):
+        put(axes, mark_of(one.method, hollow=hollow), at, moved)
+    axes.set(xlim=(-20, 120), ylim=(-14, 114), xticks=range(0, 101, 25), yticks=range(0, 101, 25))
+    axes.set_title(block, fontsize=9)
+    axes.set_xlabel("VIA: valid state available, %", fontsize=8)
+    axes.set_ylabel("IIR: invalid state rejected, %", fontsize=8)
+
+
+def _method_legend(figure: Any, methods: Iterable[str], printed: Iterable[Printed | PublishedRow]) -> None:
+    ours = [(name, mark_of(name)) for name in dict.fromkeys(methods)]
+    theirs = dict.fromkeys(row.method for row in printed)
+    legend(figure, ours + [(f"{name} (published)", mark_of(name, hollow=True)) for name in theirs])
+
+
+def _plane_said(scored: Scored, printed: Sequence[Printed]) -> Drawn:
+    caption = f"Admission plane, {scored.title}. Upper right is admissible. Filled: this run."
+    if printed:
+        labels = ", ".join(dict.fromkeys(row.label for row in printed))
+        caption += f" Hollow: published, {printed[0].actor} ({labels})."
+    points = [
+        f"{line.method} {line.get('via'):.1f} / {line.get('iir'):.1f}"
+        for method in dict.fromkeys(line.method for line in scored.lines)
+        if (line := scored.last(method)) is not None
+    ]
+    alt = f"Scatter plots of VIA against IIR in percent. Over all blocks: {'; '.join(points)}."
+    return Drawn(f"plane-{scored.benchmark}", f"{caption} {APART}", alt)
+
+
+def _costing(scored: Scored, method: str, metric: str) -> Line | None:
+    line = scored.last(method)
+    return line if line is not None and line.tokens and metric in line.scores else None
+
+
+def _apart(points: Sequence[Point]) -> list[Point]:
+    """The same on a log scale: coincident points are moved apart as shares of the axis."""
+    low = log10(min(x for x, _ in points))
+    wide = max(0.5, log10(max(x for x, _ in points)) - low)
+    moved = side_by_side([(100 * (log10(x) - low) / wide, y) for x, y in points], 2.6, in_row=9)
+    return [(10 ** (low + x * wide / 100), y) for x, y in moved]
+
+
+def _costs(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
+    for scored in scores:
+        metric, name = ACCURACY[scored.benchmark]
+        lines = [
+            line for method in plan.methods if (line := scored.last(method)) and line.tokens and metric in line.scores
+        ]
+        if scored.agents is not None or scored.kind is SEEN or not lines:
+            continue
+        rows = [row for row in published().table("tab:stale-subset-buckets").rows if row.block == "Aggregate"]
+        rows = rows if scored.benchmark == "stale" else []
+        figure, (axes,) = canvas(6.6, 4.6)
+        points = [(line.tokens, line.get(metric) or 0.0) for line in lines]
+        points += [(float(row.values["tokens"]), float(row.values["ls"])) for row in rows]
+        places = _apart(points)
+        for line, (x, _) in zip(lines, places, strict=False):
+            interval = line.scores[metric].interval
+            if interval is not None:
+                low, high = 100 * interval.low, 100 * interval.high
+                axes.vlines(x, low, high, color=mark_of(line.method).color, alpha=0.5)
+        marks = [mark_of(line.method) for line in lines] + [mark_of(row.method, hollow=True) for row in rows]
+        for mark, at, moved in zip(marks, points, places, strict=True):
+            put(axes, mark, at, moved)
+        axes.set(xscale="log", ylim=(-8, 108))
+        axes.set_xlabel("tokens per episode, without the judge's", fontsize=9)
+        axes.set_ylabel(f"{name}, %", fontsize=9)
+        _method_legend(figure, (line.method for line in lines), rows)
+        caption = (
+            f"Accuracy against tokens, {scored.benchmark}: {name} by tokens per episode, log scale. Filled: this run."
+        )
+        caption += " Hollow: published, 20 cases per stratum (tab:stale-subset-buckets)." if rows else ""
+        caption += f" {APART}"
+        told = "; ".join(f"{line.method} {line.get(metric):.1f} % at {line.tokens:,.0f} tokens" for line in lines)
+        yield save(figure, folder, Drawn(f"cost-{scored.benchmark}", caption, f"Scatter plot. {told}."))
+
+
+def _ablations(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
+    """Pooled, as the paper's are; with intervals."""
+    theirs = {ours[0]: name for name, ours in OURS.items()}
+    methods = [name for name in plan.methods if name in theirs]
+    scored = next((one for one in scores if one.kind is STALE), None)
+    if scored is None or len(methods) < 2:  # noqa: PLR2004  # one bar compares nothing
+        return
+    table = published().table("tab:stale-core-ablation")
+    figure, (axes,) = canvas(9.0, 4.4)
+    told = []
+    for place, method in enumerate(methods):
+        line = scored.line(method, POOLED, BOTH) or scored.last(method)
+        printed = table.row("Pooled", theirs[method])
+        for number, (metric, _, color) in enumerate(ABLATION_METRICS):
+            at = place + (number - 1) * 0.28
+            if line is not None:
+                value, interval = line.get(metric) or 0.0, line.scores[metric].interval
+                axes.bar(at - 0.065, value, 0.12, color=color, edgecolor=BLACK, linewidth=0.6)
+                if interval is not None:
+                    axes.vlines(at - 0.065, 100 * interval.low, 100 * interval.high, color=BLACK, linewidth=1)
             if printed is not None:
-                axes.scatter(at, float(printed.values[metric]), facecolors="none", edgecolors="black", s=24, zorder=3)
-    axes.set_xticks(range(len(methods)), methods, fontsize=7, rotation=15)
-    axes.set(ylabel="%", title="One mechanism removed at a time, STALE Type II")
-    axes.legend(fontsize=7)
-    _saved(figure, folder, "ablations")
-    return "ablations", f"Bars: this run. Circles: published ({table.label})."
+                axes.bar(at + 0.065, float(printed.values[metric]), 0.12, color="none", edgecolor=color, hatch="////")
+        told += [f"{method} {line.get('overall'):.1f}"] if line else []
+    axes.set_xticks(range(len(methods)), methods, fontsize=8)
+    axes.set(ylim=(0, 105))
+    axes.set_ylabel("%", fontsize=9)
+    axes.grid(visible=False, axis="x")
+    _bar_legend(figure)
+    caption = "One mechanism removed at a time, STALE Type II, pooled. Filled: this run, with 95 % intervals. "
+    caption += f"Hatched: published ({table.label})."
+    alt = f"Bars of Overall, VIA and IIR. Overall of this run: {'; '.join(told)}."
+    yield save(figure, folder, Drawn("ablations", caption, alt))
 
 
-def _scale(plan: Plan, results: Sequence[Result], folder: Path) -> tuple[str, str] | None:
-    scales = sorted({result.agents for result in results if result.agents is not None})
-    if len(scales) < 2:  # noqa: PLR2004  # one point is no line
-        return None
-    figure, axes = _canvas()
-    for number, method in enumerate(plan.methods):
-        for style, metric in (("-", "via"), ("--", "iir")):
-            ys = []
-            for scale in scales:
-                scored = _scores([r for r in results if r.agents == scale], "manbench", method)
-                ys.append(percent(getattr(average(scored), metric)) if scored else float("nan"))
-            axes.plot(scales, ys, style, marker="o", color=f"C{number}", label=f"{method} {metric.upper()}")
-    axes.set(xscale="log", xlabel="active agents", ylabel="%", title="Agent scale, ManBench-Return")
-    axes.set_xticks(scales, [str(scale) for scale in scales])
-    axes.legend(fontsize=7)
-    axes.grid(alpha=0.3)
-    _saved(figure, folder, "scale")
-    return "scale", "VIA and IIR by the number of active agents."
+def _bar_legend(figure: Any) -> None:
+    from matplotlib.patches import Patch
+
+    ours = [Patch(facecolor=color, edgecolor=BLACK, label=name) for _, name, color in ABLATION_METRICS]
+    theirs = [
+        Patch(facecolor="none", edgecolor=color, hatch="////", label=f"{name} (published)")
+        for _, name, color in ABLATION_METRICS
+    ]
+    figure.legend(handles=[*ours, *theirs], loc="outside lower center", ncols=3, fontsize=8, frameon=False)
 
 
-def _backends(folder: Path) -> tuple[str, str]:
-    table = published().table("tab:backend-portability")
-    figure, axes = _canvas()
-    for number, block in enumerate(dict.fromkeys(row.block for row in table.rows)):
-        pair = [table.row(block, name) for name in ("Static", "TRACE")]
-        points = [(float(row.values["iir"]), float(row.values["fama"])) for row in pair if row is not None]
-        axes.plot(*zip(*points, strict=True), color=f"C{number}", marker="o", markerfacecolor="none", label=block)
-    axes.set(xlabel="IIR, %", ylabel="FAMA, %", title="Backend pairs, Static to TRACE (published)")
-    axes.legend(fontsize=7)
-    axes.grid(alpha=0.3)
-    _saved(figure, folder, "backends")
-    return "backends", f"Published pairs only ({table.label}): this run holds no backend study."
+def _scales(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
+    scored = next((one for one in scores if one.scales and one.kind is MANBENCH), None)
+    if scored is None:
+        return
+    scales = [int(block) for block in scored.blocks if block != AVERAGE]
+    printed = printed_rows(plan, scored)
+    figure, axes = canvas(9.6, 3.8, 1, len(SCALE_METRICS))
+    for one, (metric, name) in zip(axes, SCALE_METRICS, strict=True):
+        for number, method in enumerate(plan.methods):
+            # Methods that score alike would hide each other: each is drawn a little to the right of the one before.
+            xs = [scale * (1 + 0.05 * number) for scale in scales]
+            ys = [line.get(metric) if (line := scored.line(method, str(scale))) else None for scale in scales]
+            one.plot(xs, [float("nan") if y is None else y for y in ys], linewidth=1.2, **mark_of(method).style(5.5))
+        for method in dict.fromkeys(row.method for row in printed):
+            points = [
+                (int(row.block), row.get(metric)) for row in printed if row.method == method and row.block != AVERAGE
+            ]
+            one.plot(*zip(*points, strict=True), linestyle="--", linewidth=1, **mark_of(method, hollow=True).style(5.5))
+        one.set(xscale="log", ylim=(-6, 106))
+        one.set_xticks(scales, [str(scale) for scale in scales])
+        one.minorticks_off()
+        one.set_title(f"{name}, %", fontsize=9)
+        one.set_xlabel("active agents", fontsize=8)
+    _method_legend(figure, plan.methods, printed)
+    caption = "Agent scale, ManBench-Return, mean of both conditions. Filled, solid: this run. "
+    caption += "Hollow, dashed: published (tab:agent-scale). Methods are set a little apart."
+    said = "; ".join(
+        f"{line.method} with {line.block} agents {line.get('via'):.1f} / {line.get('iir'):.1f}"
+        for line in scored.lines
+        if line.block != AVERAGE
+    )
+    yield save(figure, folder, Drawn("scale", caption, f"Lines over the number of active agents. VIA / IIR: {said}."))

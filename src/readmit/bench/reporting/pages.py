@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from readmit.bench.published import discrepancies
+from readmit.bench.published import discrepancies, published
+from readmit.bench.reporting.backend_pairs import pair_tables
+from readmit.bench.reporting.costs import cost_tables
+from readmit.bench.reporting.differences import difference_tables
+from readmit.bench.reporting.episode_pages import write_pages
+from readmit.bench.reporting.escaping import cut, in_markdown
 from readmit.bench.reporting.figures import draw
-from readmit.bench.reporting.tables import Table, cost_tables, published_tables, score_tables
-from readmit.bench.results import Plan, Result, read_plan, read_results
-from readmit.bench.retrieval import checkpoint as checkpoint_of
+from readmit.bench.reporting.glossary import METRICS
+from readmit.bench.reporting.provenance import in_short, remarks, what_was_run
+from readmit.bench.reporting.scoring import score_run
+from readmit.bench.reporting.tables import Column, Table, published_tables, row_of, score_tables
+from readmit.bench.results import read_plan, read_results
 from readmit.bench.studies import planned_cases, study_named
+from readmit.models.fence import visible_text
+from readmit.records.canonical import canonical, digest_of
 from readmit.records.errors import RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit.bench.episodes import Episode
+    from readmit.bench.reporting.canvas import Drawn
+    from readmit.bench.reporting.episode_pages import Page
+    from readmit.bench.results import Plan, Result
 
 EPISODES = 50
+MOST_FAILURES = 30
+GONE = "The data of this run is not at hand any more: episode pages go without history and without statements' words."
+CHANGED = "The data at its place is not what was run (its digest differs): episode pages go without history."
 
 
 @dataclass(frozen=True)
@@ -27,94 +44,103 @@ class Section:
     """One run in a report."""
 
     name: str
+    folder: str
     plan: Plan
-    left_out: tuple[str, ...]
-    tables: tuple[Table, ...]
-    published: tuple[Table, ...]
-    figures: tuple[tuple[str, str], ...]
-    failures: tuple[Result, ...]
-    pages: tuple[tuple[str, str], ...]
+    facts: tuple[tuple[str, str], ...]
+    remarks: tuple[str, ...]
+    short: str
+    scores: tuple[Table, ...]
+    differences: tuple[Table, ...]
+    costs: tuple[Table, ...]
+    figures: tuple[Drawn, ...]
+    failures: Table | None
+    pages: tuple[Page, ...]
+    episodes: int
 
 
 def write_report(runs: Sequence[Path], to: Path, *, episodes: int = EPISODES) -> Path:
     """Write the report of some runs into a folder; the path of its first page."""
     if not runs:
         raise RecordError("runs: name at least one directory that `readmit bench run --out` wrote")
-    to.mkdir(parents=True, exist_ok=True)
-    names = _names(runs)
-    sections = [_section(run, names[run], to, episodes) for run in runs]
-    said = {"sections": sections, "discrepancies": [str(one) for one in discrepancies()]}
-    (to / "report.md").write_text(_template("report.md").render(said), encoding="utf-8")
+    found = {run.resolve(): (read_plan(run), read_results(run)) for run in dict.fromkeys(run.resolve() for run in runs)}
+    for run, (_, results) in found.items():
+        if not results:
+            raise RecordError(f"{run}: holds no result yet; run the study first, or leave the directory out")
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise RecordError(f"{to}: is a file; name a folder with --to") from None
+    names = _names(list(found))
+    sections = [_section(names[run], plan, results, to, episodes) for run, (plan, results) in found.items()]
+    benchmarks = list(dict.fromkeys(r.benchmark for _, results in found.values() for r in results))
+    said = {
+        "sections": sections,
+        "metrics": METRICS,
+        "published": published_tables(benchmarks),
+        "source": published().source,
+        "discrepancies": [str(one) for one in discrepancies()],
+    }
+    (to / "report.md").write_text(_tidy(_template("report.md").render(said)), encoding="utf-8")
     page = to / "report.html"
     page.write_text(_template("report.html").render(said), encoding="utf-8")
     return page
 
 
-def _names(runs: Sequence[Path]) -> dict[Path, str]:
-    """A folder name for each run, told apart where directories have the same name."""
-    names: dict[Path, str] = {}
-    for number, run in enumerate(runs, start=1):
-        name = run.resolve().name
-        names[run] = name if name not in names.values() else f"{name}-{number}"
+def _names(runs: Sequence[Path]) -> dict[Path, tuple[str, str]]:
+    """Each run's name, told apart where directories have the same, and a folder for it that needs no quoting."""
+    names: dict[Path, tuple[str, str]] = {}
+    folders: set[str] = set()
+    for run in runs:
+        plain = re.sub(r"[^A-Za-z0-9_-]+", "-", run.name).strip("-") or "run"
+        folder, number = plain, 1
+        while folder.casefold() in folders:
+            number += 1
+            folder = f"{plain}-{number}"
+        folders.add(folder.casefold())
+        names[run] = (run.name if number == 1 else f"{run.name} ({number})", folder)
     return names
 
 
-def _section(run: Path, name: str, to: Path, episodes: int) -> Section:
-    plan, results = read_plan(run), read_results(run)
-    if not results:
-        raise RecordError(f"{run}: holds no result yet; run the study first")
-    benchmarks = list(dict.fromkeys(result.benchmark for result in results))
-    folder = to / name
+def _section(names: tuple[str, str], plan: Plan, results: Sequence[Result], to: Path, most: int) -> Section:
+    name, folder = names
+    scores = score_run(plan, results)
+    histories, said = _episodes(plan) if most > 0 else ({}, ())
+    pages = write_pages(plan, results, histories, to / folder, template=_template("episode.html"), most=most)
     return Section(
         name=name,
+        folder=folder,
         plan=plan,
-        left_out=tuple(_left_out(plan, results)),
-        tables=(*score_tables(plan, results), *cost_tables(plan, results)),
-        published=tuple(published_tables(benchmarks, plan.study)),
-        figures=tuple(draw(plan, results, folder)),
-        failures=tuple(result for result in results if result.failure),
-        pages=tuple(_episode_pages(plan, results, folder, episodes)),
+        facts=tuple(what_was_run(plan, results)),
+        remarks=(*remarks(plan, results), *said),
+        short=in_short(plan, results),
+        scores=(*score_tables(plan, scores), *pair_tables(plan, scores)),
+        differences=tuple(difference_tables(plan, scores)),
+        costs=tuple(cost_tables(plan, results)),
+        figures=tuple(draw(plan, scores, to / folder)),
+        failures=_failures(results),
+        pages=tuple(pages),
+        episodes=len({result.episode for result in results}),
     )
 
 
-def _left_out(plan: Plan, results: Sequence[Result]) -> list[str]:
-    """What a reader must know before comparing."""
-    said = list(plan.notes)
-    if len(results) < plan.planned:
-        said.append(f"The run is not complete: {len(results)} of {plan.planned} planned lines.")
-    if plan.limit is not None:
-        said.append(f"Not all cases: --limit {plan.limit}{' per block' if plan.stratified else ''}, seed {plan.seed}.")
-    if plan.max_tokens is not None:
-        said.append(f"Every answer was cut at {plan.max_tokens} tokens (--max-tokens), below the paper's budgets.")
-    ineligible = sum(not result.eligible for result in results)
-    if ineligible:
-        said.append(f"{ineligible} lines are not eligible (wrong departure answer, or no quorum) and count nowhere.")
-    if "actor" not in plan.models:
-        said.append("No answers were asked for: the views themselves are scored, and no judged metric can be.")
-    return said
+def _failures(results: Sequence[Result]) -> Table | None:
+    """Failures by what they say, the most frequent first."""
+    counts = Counter((result.method, cut(result.failure)) for result in results if result.failure)
+    if not counts:
+        return None
+    rows = []
+    for (method, message), count in counts.most_common(MOST_FAILURES):
+        case = next(r.case for r in results if (r.method, cut(r.failure)) == (method, message))
+        rows.append(row_of(method, message, cut(case, 80), str(count)))
+    rest = len(counts) - len(rows)
+    words = tuple(Column(name, number=False, long=name != "Method") for name in ("Method", "Failure", "First case"))
+    columns = (*words, Column("lines"))
+    note = f"{rest:,} more sorts of failure: `readmit bench status` lists all." if rest else ""
+    return Table("Failures", columns, tuple(rows), note)
 
 
-def _episode_pages(plan: Plan, results: Sequence[Result], folder: Path, most: int) -> list[tuple[str, str]]:
-    chosen = list(dict.fromkeys(result.episode for result in results))[:most]
-    if not chosen:
-        return []
-    episodes = _episodes(plan)
-    pages = folder / "episodes"
-    pages.mkdir(parents=True, exist_ok=True)
-    template = _template("episode.html")
-    written = []
-    for name in chosen:
-        own = [result for result in results if result.episode == name]
-        episode = episodes.get(name)
-        rows = {} if episode is None else {row.id: row for row in checkpoint_of(episode).rows}
-        said = {"episode": episode, "results": own, "rows": rows, "case": own[0].case, "plan": plan}
-        (pages / f"{name}.html").write_text(template.render(said), encoding="utf-8")
-        written.append((f"episodes/{name}.html", own[0].case))
-    return written
-
-
-def _episodes(plan: Plan) -> dict[str, Episode]:
-    """The episodes again, for their history. Where the data is gone, pages go without."""
+def _episodes(plan: Plan) -> tuple[dict[str, Episode], tuple[str, ...]]:
+    """The episodes again, for their history. Where the data is gone or another, pages go without."""
     data = None if plan.data["data"] == "smoke" else Path(plan.data["data"])
     fillers = Path(plan.data["fillers"]) if "fillers" in plan.data else None
     try:
@@ -126,9 +152,11 @@ def _episodes(plan: Plan) -> dict[str, Episode]:
             seed=plan.seed,
             fillers=fillers,
         )
-    except RecordError:
-        return {}
-    return {case.episode.id: case.episode for case in found.cases}
+    except (RecordError, OSError):
+        return {}, (GONE,)
+    if digest_of(b"\n".join(canonical(case.episode) for case in found.cases)) != plan.digest:
+        return {}, (CHANGED,)
+    return {case.episode.id: case.episode for case in found.cases}, ()
 
 
 def _template(name: str) -> Any:
@@ -141,11 +169,13 @@ def _template(name: str) -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        # Whatever a page prints has its hidden characters shown, without each place having to ask for it.
+        finalize=lambda value: type(value)(visible_text(value)) if isinstance(value, str) else value,
     )
-    environment.filters["cell"] = _cell
+    environment.filters["md"] = in_markdown
     return environment.get_template(name)
 
 
-def _cell(text: str) -> str:
-    """Text in a Markdown table: on one line, without what would end the cell."""
-    return " ".join(str(text).split()).replace("|", "\\|")
+def _tidy(text: str) -> str:
+    """Without blanks at line ends and without more than one empty line in a row."""
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)).strip("\n") + "\n"

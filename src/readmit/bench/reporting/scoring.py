@@ -1,0 +1,238 @@
+"""A run's scores: every metric of every method in every block, with both aggregation rules and intervals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from readmit.bench.intervals import Interval, Sample, interval_of, resampled
+from readmit.bench.metrics import (
+    average,
+    harmonic_mean,
+    manbench_values,
+    memora_values,
+    pooled,
+    score_manbench,
+    score_memora,
+    score_stale,
+    stale_values,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from fractions import Fraction
+
+    from readmit.bench.intervals import Floats
+    from readmit.bench.results import Plan, Result
+
+AVERAGE, POOLED, BOTH = "average", "pooled", "average = pooled"
+AGGREGATES = (AVERAGE, POOLED, BOTH)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How one sort of outcome is scored and shown. ``judged`` figures can be read beside the paper's."""
+
+    title: str
+    pick: Callable[[Result], Any]
+    score: Callable[[Sequence[Any]], Any]
+    values: Callable[[Any], Mapping[str, Fraction]]
+    columns: tuple[str, ...]
+    note: str
+    judged: bool = True
+
+
+SEEN = Kind(
+    "the view itself, without a judge",
+    lambda result: result.seen,
+    score_memora,
+    memora_values,
+    ("via", "iir", "wsar", "hm"),
+    "By literal match: VIA is the share of statements that hold at return and are in the view, IIR the share of "
+    "ended ones that are not. The paper's figures are of judged answers, a different quantity: they stand in the "
+    "appendix, not here.",
+    judged=False,
+)
+MEMORA = Kind(
+    "answers, judged",
+    lambda result: result.memora,
+    score_memora,
+    memora_values,
+    ("overall", "via", "iir", "wsar", "w", "fama", "hm"),
+    "VIA is the mean of P, IIR the mean of F over questions; w is the mean weight of forgetting, which is the data's.",
+)
+STALE = Kind(
+    "answers, judged",
+    lambda result: result.stale,
+    score_stale,
+    stale_values,
+    ("overall", "sr", "pr", "via", "iir", "wsar", "ls", "hm"),
+    "SR, PR and IPA are the tables' Dim1 to Dim3; VIA is IPA.",
+)
+MANBENCH = Kind(
+    "admission of the two candidates",
+    lambda result: result.manbench,
+    score_manbench,
+    manbench_values,
+    ("overall", "via", "iir", "wsar", "rsr", "hm"),
+    "RSR is defined on Old-Valid alone; Overall and RSR need answers.",
+)
+KINDS = (SEEN, MEMORA, STALE, MANBENCH)
+
+
+@dataclass(frozen=True)
+class Score:
+    """One figure in [0, 1]. Where a block holds one unit alone, there is no interval."""
+
+    value: Fraction
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One method in one block, or over all of them. A metric the block does not define is absent."""
+
+    method: str
+    block: str
+    n: int
+    scores: Mapping[str, Score]
+    tokens: float
+
+    def get(self, metric: str) -> float | None:
+        """A metric in percent."""
+        return float(100 * self.scores[metric].value) if metric in self.scores else None
+
+
+@dataclass(frozen=True)
+class Scored:
+    """All lines of one sort of outcome. ``agents`` names one scale; ``scales`` says that scales are the blocks."""
+
+    benchmark: str
+    kind: Kind
+    results: tuple[Result, ...]
+    lines: tuple[Line, ...]
+    agents: int | None = None
+    scales: bool = False
+
+    @property
+    def title(self) -> str:
+        where = f", {self.agents} active agents" if self.agents else ", by active agents" if self.scales else ""
+        return f"{self.benchmark}: {self.kind.title}{where}"
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(line.block for line in self.lines))
+
+    def line(self, method: str, *blocks: str) -> Line | None:
+        """A method's line in the first of these blocks that there is."""
+        return next((x for block in blocks for x in self.lines if (x.method, x.block) == (method, block)), None)
+
+    def last(self, method: str) -> Line | None:
+        """A method over all blocks, with equal weights; in its only block, if it has one."""
+        own = [line for line in self.lines if line.method == method]
+        return self.line(method, AVERAGE, BOTH) or (own[0] if len(own) == 1 else None)
+
+
+def score_run(plan: Plan, results: Sequence[Result]) -> list[Scored]:
+    """Everything that can be scored, by benchmark and sort of outcome. Lines that are not eligible count nowhere."""
+    found: list[Scored] = []
+    for benchmark in dict.fromkeys(result.benchmark for result in results):
+        own = [result for result in results if result.benchmark == benchmark and result.eligible]
+        for kind in KINDS:
+            outcomes = [result for result in own if kind.pick(result) is not None]
+            if outcomes:
+                found += _by_scale(plan, benchmark, kind, outcomes)
+    return found
+
+
+def _by_scale(plan: Plan, benchmark: str, kind: Kind, results: Sequence[Result]) -> Iterator[Scored]:
+    scales = sorted({result.agents for result in results if result.agents is not None})
+    if len(scales) < 2:  # noqa: PLR2004  # one scale is no comparison of scales
+        yield Scored(benchmark, kind, tuple(results), tuple(_lines(plan, kind, results)))
+        return
+    lines = []
+    for method in plan.methods:
+        own = [result for result in results if result.method == method]
+        by_scale = [[result for result in own if result.agents == scale] for scale in scales]
+        lines += [aggregate(kind, method, str(r[0].agents), r, seed=plan.seed) for r in by_scale if r]
+        lines.append(aggregate(kind, method, AVERAGE, own, seed=plan.seed, block=_scale_and_block))
+    yield Scored(benchmark, kind, tuple(results), tuple(lines), scales=True)
+    for scale in scales:
+        at = tuple(result for result in results if result.agents == scale)
+        yield Scored(benchmark, kind, at, tuple(_lines(plan, kind, at)), agents=scale)
+
+
+def _scale_and_block(result: Result) -> str:
+    return f"{result.agents}/{result.block}"
+
+
+def _lines(plan: Plan, kind: Kind, results: Sequence[Result]) -> Iterator[Line]:
+    counts = Counter((result.method, result.block) for result in results)
+    same = len(set(counts.values())) == 1
+    for method in plan.methods:
+        own = [result for result in results if result.method == method]
+        blocks = list(dict.fromkeys(result.block for result in own))
+        for name in blocks:
+            yield aggregate(kind, method, name, [r for r in own if r.block == name], seed=plan.seed)
+        if len(blocks) > 1:
+            yield aggregate(kind, method, BOTH if same else AVERAGE, own, seed=plan.seed)
+            if not same:
+                yield aggregate(kind, method, POOLED, own, seed=plan.seed, weighted=True)
+
+
+def aggregate(
+    kind: Kind,
+    method: str,
+    name: str,
+    results: Sequence[Result],
+    *,
+    seed: int,
+    weighted: bool = False,
+    block: Callable[[Result], str] = lambda result: result.block,
+) -> Line:
+    """One method over some blocks: with equal weights, or weighted by their episode counts."""
+    parts: dict[str, list[Result]] = {}
+    for result in results:
+        parts.setdefault(block(result), []).append(result)
+    scores = {b: kind.score([kind.pick(r) for r in part]) for b, part in parts.items()}
+    merged = pooled({b: (s, len(parts[b])) for b, s in scores.items()}) if weighted else average(scores)
+    weights = {b: len(part) / len(results) for b, part in parts.items()} if weighted else None
+    draws = draw(kind, results, seed=seed, weights=weights, block=block)
+    values = {metric: getattr(merged, metric) for metric in kind.columns if metric != "hm"}
+    values["hm"] = harmonic_mean(merged.via, merged.iir)
+    return Line(
+        method=method,
+        block=name,
+        n=len(results),
+        scores={
+            metric: Score(value, interval_of(draws[metric].tolist(), seed=seed) if metric in draws else None)
+            for metric, value in values.items()
+            if value is not None
+        },
+        tokens=sum(result.tokens for result in results) / len(results),
+    )
+
+
+def draw(
+    kind: Kind,
+    results: Sequence[Result],
+    *,
+    seed: int,
+    weights: Mapping[str, float] | None = None,
+    block: Callable[[Result], str] = lambda result: result.block,
+) -> dict[str, Floats]:
+    """Every metric in every bootstrap draw; nothing where a block has one unit to draw from."""
+    units = Counter(where for _, where in {(result.unit, block(result)) for result in results})
+    if min(units.values()) < 2:  # noqa: PLR2004  # drawing from one gives that one: certainty where there is none
+        return {}
+    valued = [(result.unit, block(result), kind.values(kind.pick(result))) for result in results]
+    found = {}
+    for metric in kind.columns:
+        if all(metric in values for _, _, values in valued):
+            samples = [Sample(unit, where, float(values[metric])) for unit, where, values in valued]
+            found[metric] = resampled(samples, seed=seed, weights=weights)
+    via, iir = found["via"], found["iir"]
+    total = via + iir
+    total[total == 0] = 1  # both are zero there, and so is their harmonic mean
+    return {**found, "hm": 2 * via * iir / total}
