@@ -154,6 +154,22 @@ def test_an_uncovered_critical_dependency_blocks_and_without_cvg_it_does_not() -
     assert admitted(method(BY_NAME["trace-without-oas"], plan=plan), question).blocked, "the coverage check stays"
 
 
+def test_without_cvg_the_selection_still_covers_what_it_can() -> None:
+    """Relevance alone would hand over the two most relevant rows and none about bees."""
+    rows = (*ROWS[:1], said("mill", "I grind flour at the mill.", 1003), *ROWS[1:])
+    wide = Checkpoint(
+        tasks=("zeppelin?",),
+        rows=rows,
+        relevance=(("old", "mill", "new", "other"),),
+        budget=Budget(per_query=2, union=2),
+        now=9000,
+    )
+    compatible = {"verify": verdict("compatible"), "plan": plan}
+    assert admitted(method(TRACE_PAPER, **compatible), wide).blocked
+    view = admitted(method(BY_NAME["trace-without-cvg"], **compatible), wide)
+    assert (view.rows, view.missing) == (("old", "other"), ("t0.zeppelin",))
+
+
 def replace_task(task: str) -> Checkpoint:
     fields = {name: getattr(CHECKPOINT, name) for name in CHECKPOINT.__struct_fields__}
     return Checkpoint(**{**fields, "tasks": (task,)})

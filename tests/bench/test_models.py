@@ -138,13 +138,13 @@ def test_cupmem_writes_session_by_session_and_answers_from_its_memory() -> None:
     method = CUPMem(model)
     view = admitted(method, checkpoint)
     assert model.stages["cup-chunks"] == 50
-    assert min(model.stages[name] for name in ("cup-extract", "cup-update")) > 10
+    assert min(model.stages[name] for name in ("cup-extract", "cup-update", "cup-affected")) > 10
     assert view.rows
     assert view.left_out, "what was invalidated is not in the view"
     assert not set(view.left_out) & set(view.rows)
     answers = method.respond(model, checkpoint, view, max_tokens=64)
     assert len(answers) == 3
-    assert (model.stages["cup-parse"], model.stages["cup-ground"], model.stages["answer"]) == (3, 3, 3)
+    assert [model.stages[name] for name in ("cup-parse", "cup-premise", "cup-ground", "answer")] == [3, 3, 3, 3]
 
 
 def test_manbench_with_an_actor_counts_only_eligible_episodes(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ class History:
     def __init__(self, sessions: Sequence[Session]) -> None:
         self.sessions = tuple(sessions)
         self.last = self.sessions[-1].index
-        self._db = sqlite3.connect(":memory:")
+        self._db = sqlite3.connect(":memory:", check_same_thread=False)
         weakref.finalize(self, self._db.close)
         for table in ("sessions", "rows"):
             self._db.execute(f"CREATE VIRTUAL TABLE {table} USING fts5(text, tokenize='porter unicode61')")
@@ -113,7 +113,7 @@ class Ranker:
     def __init__(self, rows: Sequence[Row]) -> None:
         self._ids = [row.id for row in rows]
         self._newest = [row.id for row in sorted(rows, key=lambda row: -row.at)]
-        self._db = sqlite3.connect(":memory:")
+        self._db = sqlite3.connect(":memory:", check_same_thread=False)
         weakref.finalize(self, self._db.close)
         self._db.execute("CREATE VIRTUAL TABLE rows USING fts5(text, tokenize='porter unicode61')")
         self._db.executemany(

@@ -1,17 +1,19 @@
 """CUPMem (STALE only): a current-state memory, kept at write time and consulted at query time.
 
-Write side, session by session: at most two state-bearing passages (salience ≥ .30); propositions under ten buckets
-(explicit ≥ .45) and the other buckets they may affect; an update judge over the same track (add, refine, replace,
-invalidate, none); an invalidation judge over three lanes of at most three items each (same bucket, affected buckets,
-global recall): it invalidates at ≥ .55, and challenges or sets the current value unknown at ≥ .60. A stale item
-links to its successor.
+Write side, conversation by conversation: at most two state-bearing passages (salience ≥ .30); propositions under ten
+buckets (explicit ≥ .45); the other buckets that they may affect; an update judge over the same track (add, refine,
+replace, invalidate, none); an invalidation judge over three lanes of at most three items each (same bucket, affected
+buckets, global recall): it invalidates at ≥ .55, and challenges or sets the current value unknown at ≥ .60. A stale
+item links to its successor.
 
-Query side, for each question: read it, retrieve by lane (5 direct, 8 affected, 6 global; global recall needs a share
-of common words ≥ .45), give a verdict on what it takes for granted (supported, outdated, unresolved), ground the
-action, and answer under those constraints.
+Query side, for each question: read it; retrieve by lane (5 direct, 8 affected, 6 global; global recall needs a share
+of common words ≥ .45); give a verdict on what it takes for granted (supported, outdated, unresolved); ground the
+action; build constraints from both; answer under them.
 
-The published description gives the thresholds by name only; which step each belongs to is our reading. The view is
-the rows behind the items in use, so that it can be scored like any other.
+The published description gives the thresholds by name only; which step each belongs to is our reading. Conversations
+are read whole; an item rests on words of the user. The memory is its own: this method gets the conversations and not
+the work state that the others share. The view is the turns behind the items in use, so that it can be scored like
+any other.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from readmit.bench.acting import texts
 from readmit.bench.episodes import View
 from readmit.bench.methods.cupmem_memory import BUCKETS, SCHEMA, Memory
 from readmit.bench.methods.protocol import retrieved
-from readmit.bench.methods.state import session_of
+from readmit.bench.methods.state import SESSION
 from readmit.bench.prompting import request
 from readmit.bench.reading import excerpt
 from readmit.models.stages.checks import grounded, line
@@ -43,7 +45,8 @@ if TYPE_CHECKING:
 SALIENCE, EXPLICIT, STRONG, MEDIUM, FALLBACK = 0.30, 0.45, 0.55, 0.60, 0.45
 DIRECT, AFFECTED, GLOBAL = 5, 8, 6
 PASSAGES, LANE = 2, 3
-TOKENS = 1_024
+# What the paper's runs reserved for a completion of this method.
+TOKENS = 3_072
 
 
 class Passage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,10 +73,15 @@ class Proposition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Propositions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Of one session, and the buckets they may affect."""
+    """Of one session."""
 
     propositions: list[Proposition]
-    affected: list[str]
+
+
+class Affected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The other buckets that something new may affect."""
+
+    buckets: list[str]
 
 
 class Update(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -95,6 +103,7 @@ class Effect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     item: int
     decision: Literal["invalidate", "challenge", "unknown", "none"]
+    new_item: int
     confidence: float
 
 
@@ -112,10 +121,16 @@ class Parsed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     taken_for_granted: str
 
 
+class Premise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether what a question takes for granted still holds."""
+
+    reason: str
+    verdict: Literal["supported", "outdated", "unresolved"]
+
+
 class Ground(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What an answer may rest on."""
 
-    verdict: Literal["supported", "outdated", "unresolved"]
     rest_on: list[str]
     avoid: list[str]
 
@@ -135,8 +150,10 @@ class CUPMem:
     def view(self, checkpoint: Checkpoint) -> View:
         self._memory = Memory()
         rows = sorted(checkpoint.rows, key=lambda row: row.at)
-        for _, part in groupby(rows, key=session_of):
-            self._write(list(part))
+        turns = {name: list(part) for name, part in groupby(rows, key=lambda row: row.at // SESSION)}
+        for session in checkpoint.history:
+            said = "\n".join(f"[{turn.speaker}]\n{turn.text}" for turn in session.turns)
+            self._write(said, turns.get(session.index, []))
         usable = self._memory.usable()
         by_id = {row.id: row for row in rows}
         quotes: dict[str, list[str]] = {}
@@ -156,23 +173,24 @@ class CUPMem:
 
     # Write side.
 
-    def _write(self, part: Sequence[Row]) -> None:
-        session = "\n".join(row.text for row in part)
+    def _write(self, session: str, part: Sequence[Row]) -> None:
         found = self._asked("cup-chunks@1", [("session", session)], Passages)
         passages = [(p, q) for p in found.passages if p.salience >= SALIENCE and (q := grounded(p.quote, session))]
         best = [quote for _, quote in sorted(passages, key=lambda pair: -pair[0].salience)[:PASSAGES]]
         if not best:
             return
-        said = self._asked("cup-extract@1", [("schema", SCHEMA), ("passages", "\n\n".join(best))], Propositions)
+        said = self._asked("cup-extract@2", [("schema", SCHEMA), ("passages", "\n\n".join(best))], Propositions)
         new = []
         for one in said.propositions:
             row = next((row for row in part if grounded(one.quote, row.text)), None)
             known = one.bucket in BUCKETS and one.track in BUCKETS[one.bucket]
             if row is not None and known and one.confidence >= EXPLICIT and line(one.statement):
                 new.append((one, row, grounded(one.quote, row.text)))
-        if new:
-            added = self._updated(new)
-            self._invalidated(added, [bucket for bucket in said.affected if bucket in BUCKETS])
+        added = self._updated(new) if new else []
+        if added:
+            sections = [("schema", SCHEMA), ("what is new", self._memory.told(added))]
+            affected = self._asked("cup-affected@1", sections, Affected).buckets
+            self._invalidated(added, [bucket for bucket in affected if bucket in BUCKETS])
 
     def _updated(self, new: Sequence[tuple[Proposition, Row, str]]) -> list[Item]:
         memory = self._memory
@@ -190,7 +208,8 @@ class CUPMem:
             item = memory.add(one.bucket, one.track, line(one.statement), row.id, quote)
             added.append(item)
             if update is not None and update.decision != "add" and update.item in filed:
-                memory.mark(update.item, "stale", item.number)
+                # What was made more precise did not become wrong.
+                memory.mark(update.item, "refined" if update.decision == "refine" else "stale", item.number)
         return added
 
     def _invalidated(self, added: Sequence[Item], affected: Sequence[str]) -> None:
@@ -205,15 +224,16 @@ class CUPMem:
             memory.nearest(said, older, LANE),
         )
         candidates = list({item.number: item for lane in lanes for item in lane}.values())
-        if not added or not candidates:
+        if not candidates:
             return
         sections = [("what is new", memory.told(list(added))), ("older items", memory.told(candidates))]
         known = {item.number for item in candidates}
-        for effect in self._asked("cup-invalidate@1", sections, Effects).effects:
+        for effect in self._asked("cup-invalidate@2", sections, Effects).effects:
             if effect.item not in known:
                 continue
             if effect.decision == "invalidate" and effect.confidence >= STRONG:
-                memory.mark(effect.item, "stale", added[0].number)
+                successor = effect.new_item if effect.new_item in fresh else added[0].number
+                memory.mark(effect.item, "stale", successor)
             elif effect.decision in ("challenge", "unknown") and effect.confidence >= MEDIUM:
                 memory.mark(effect.item, "challenged" if effect.decision == "challenge" else "unknown")
 
@@ -223,7 +243,7 @@ class CUPMem:
         memory = self._memory
         parsed = self._asked("cup-parse@1", [("schema", SCHEMA), ("question", task)], Parsed)
         # Stale items are consulted too: they are what an outdated premise is recognized by.
-        everything = list(memory.items.values())
+        everything = [item for item in memory.items.values() if item.status != "refined"]
         asked = f"{task} {parsed.taken_for_granted}"
         lanes = (
             memory.nearest(asked, [i for i in everything if i.bucket in parsed.needed], DIRECT, -1.0),
@@ -232,16 +252,16 @@ class CUPMem:
         )
         used = list({item.number: item for lane in lanes for item in lane}.values())
         told = memory.told(used)
-        sections = [
-            ("question", task),
-            ("taken for granted", parsed.taken_for_granted or "(nothing)"),
-            ("memory", told),
-        ]
-        ground = self._asked("cup-ground@1", sections, Ground)
+        granted = parsed.taken_for_granted or "(nothing)"
+        sections = [("question", task), ("taken for granted", granted), ("memory", told)]
+        premise = self._asked("cup-premise@1", sections, Premise)
+        finding = f"{granted}: {premise.verdict}. {line(premise.reason)}"
+        sections = [("question", task), ("finding", finding), ("memory", told)]
+        ground = self._asked("cup-ground@2", sections, Ground)
         notes = "\n".join(
             (
                 told,
-                f"What the message takes for granted is {ground.verdict}.",
+                f"What the message takes for granted is {premise.verdict}.",
                 *(f"Rest on: {one}" for one in ground.rest_on),
                 *(f"Avoid: {one}" for one in ground.avoid),
             )

@@ -1,4 +1,4 @@
-"""CUPMem's memory: ten buckets with their tracks; items are current, challenged, unknown or stale, and linked."""
+"""CUPMem's memory: ten buckets with their tracks; items are current, challenged, unknown, refined or stale."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-Status = Literal["current", "challenged", "unknown", "stale"]
+Status = Literal["current", "challenged", "unknown", "refined", "stale"]
 
 BUCKETS: dict[str, tuple[str, ...]] = {
     "identity_and_background": ("name_and_age", "origin", "education"),
@@ -41,7 +41,7 @@ class Item:
 
 @dataclass
 class Memory:
-    """Items by number. Nothing is deleted; a stale item links to what took its place."""
+    """Items by number. Nothing is deleted; a stale or refined item links to what took its place."""
 
     items: dict[int, Item] = field(default_factory=dict)
 
@@ -54,7 +54,7 @@ class Memory:
         self.items[number] = replace(self.items[number], status=status, successor=successor)
 
     def usable(self) -> list[Item]:
-        return [item for item in self.items.values() if item.status != "stale"]
+        return [item for item in self.items.values() if item.status not in ("stale", "refined")]
 
     def same_track(self, bucket: str, track: str) -> list[Item]:
         return [item for item in self.usable() if (item.bucket, item.track) == (bucket, track)]

@@ -15,7 +15,7 @@ Each ablation takes away one mechanism (paper, "Component Ablations") and nothin
 
 * II: no pair is proposed or judged;
 * OAS: retrieval fills the view instead of the cover; the coverage check stays;
-* CVG: the agent proceeds although coverage is incomplete;
+* CVG: the agent proceeds although coverage is incomplete, with what selection covers of the rest;
 * SBPR: private memories come back by relevance, whatever became of the statement they are bound to.
 """
 
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from readmit.bench.methods.proposing import Judged, Proposing
     from readmit.bench.methods.state import Returned
     from readmit.ports.models import Embedder, Model
+    from readmit.records.policy import Policy
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -181,6 +182,8 @@ class Governed:
         )
         policy = policy_for(checkpoint, duties=len(duties), selection=rules.selection)
         returned = come_back(checkpoint, work, policy)
+        if not returned.admitted and not rules.complete_view:
+            returned = _incomplete(checkpoint, work, policy, returned)
         known = {one.id: one for one in statements}
         standing = {known[name].row.id for name in returned.standing}
         first = [known[name].row.id for name in returned.chosen] if rules.obligation_aware else []
@@ -269,6 +272,22 @@ class Governed:
         return View(
             method=self.name, rows=handed, excerpts=excerpts, left_out=left_out, missing=missing, findings=findings
         )
+
+
+def _incomplete(checkpoint: Checkpoint, work: Work, policy: Policy, refused: Returned) -> Returned:
+    """What the same selection makes of the needs that can be covered, where the others refuse the return."""
+    lacking = set(refused.missing)
+    duties = [
+        replace(
+            duty,
+            required=tuple(name for name in duty.required if name not in lacking),
+            critical=tuple(name for name in duty.critical if name not in lacking),
+        )
+        for duty in work.duties
+        if not lacking.issuperset(duty.required)
+    ]
+    rest = come_back(checkpoint, replace(work, duties=duties), policy)
+    return replace(rest, admitted=False, missing=refused.missing)
 
 
 def together(first: Callable[[], T], second: Callable[[], U]) -> tuple[T, U]:
