@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from readmit.cli.app import main
 from readmit.cli.status import Status
+from readmit.models.embedders import Lexical
 from tests.foresight.test_batch import answered
 from tests.foresight.world import BEDTIME, SHIFT, SHOES
 
@@ -56,6 +57,67 @@ def test_prepare_then_return_through_batch_files(team: Path) -> None:
     returned = typed("return", *WHO)
     assert {one["item"]: one["state"] for one in returned["dispositions"]}["bedtime"] == "premise_changed"
     assert typed("watch", *models, "--once")["announced"] == []
+
+
+MODELS = ("--verifier", "batch:answers?model=strong", "--embedder", "lexical")
+
+
+def state(returned: Any) -> str:
+    return str({one["item"]: one["state"] for one in returned["dispositions"]}["bedtime"])
+
+
+def test_return_prepares_itself_when_asked_to(team: Path) -> None:
+    """Nothing is decided while answers are awaited; then it is what preparing and returning come to."""
+    assert state(typed("return", *WHO)) == "not_needed"
+    for _ in range(2):
+        stopped = typed("return", *WHO, "--prepare", *MODELS, "--id", "r1", ends=Status.WAITING)
+        assert stopped["error"]["type"] == "PendingAnswers"
+    assert "r1" not in CliRunner().invoke(main, ["audit", "list"]).output
+    answered(team / "answers", 1)
+    returned = typed("return", *WHO, "--prepare", *MODELS, "--id", "r1")
+    assert (state(returned), returned["prepared"]["invalidated"]) == ("premise_changed", ["bedtime"])
+    assert "prepared" not in typed("return", *WHO, "--prepare", *MODELS, "--agent-facing")
+    said = CliRunner().invoke(main, ["return", *WHO, "--prepare", *MODELS]).output
+    assert "A1 as helper for advice" in said
+    assert state(typed("return", *WHO)) == "premise_changed"
+
+
+def test_a_model_that_fails_leaves_a_suspicion_and_the_return_is_decided_without(team: Path) -> None:
+    typed("record", "Plan the evening", "--kind", "obligation", "--requires", "d_bed",
+          "--source", "Please plan.", "--by", "A5", "--id", "o")  # fmt: skip
+    down = ("--verifier", "openai:m?base_url=http://127.0.0.1:9/v1&key_env=HOME&deadline=2&retries=0", "--embedder", "lexical")
+    returned = typed("return", *WHO, "--prepare", *down, ends=Status.BLOCKED)
+    assert state(returned) == "suspected"
+    assert returned["prepared"]["unanswered"] > 0
+    assert "prepared" not in typed("return", *WHO, ends=Status.BLOCKED), "the suspicion stays"
+
+
+def test_a_preparation_that_fails_refuses_the_return(team: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Lexical, "embed", lambda *_: 1 / 0)
+    refused = typed("return", *WHO, "--prepare", *MODELS, ends=Status.BLOCKED)
+    assert (refused["reasons"], refused["coverage"]) == (["inference_failed"], None)
+    assert "prepared" not in refused
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--verifier", "batch:a?model=m"), "--verifier has no use without --prepare"),
+        (("--second-verifier", "batch:a?model=m"), "--second-verifier has no use without --prepare"),
+        (("--prepare",), "--prepare needs --verifier"),
+    ],
+)
+def test_models_and_prepare_go_together(team: Path, words: tuple[str, ...], said: str) -> None:
+    done = CliRunner().invoke(main, ["return", *WHO, *words])
+    assert done.exit_code == Status.USAGE
+    assert said in done.output
+
+
+def test_a_slip_in_the_settings_decides_nothing(team: Path) -> None:
+    (team / "s.json").write_text('{"signals": ["scan"]}')
+    words = ("return", *WHO, "--prepare", "--verifier", "batch:answers?model=m", "--settings", "s.json", "--id", "r1")
+    assert "scanner: none is given" in typed(*words, ends=Status.ERROR)["error"]["message"]
+    assert "r1" not in CliRunner().invoke(main, ["audit", "list"]).output
 
 
 def test_batch_check_tells_what_is_odd(team: Path) -> None:

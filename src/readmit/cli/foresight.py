@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from readmit.cli import options
 from readmit.cli.command import command
+from readmit.cli.inference import MODEL, lines, models, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from readmit.cli.command import Invocation
-    from readmit.foresight import Foresight, Prepared
-    from readmit.workspace.workspace import Workspace
-
-F = TypeVar("F", bound="Callable[..., Any]")
 
 WHO = "--principal A1 --role planner --task trip"
-MODEL = "openai:NAME?base_url=…&key_env=…, gguf:PATH, batch:DIR?model=NAME or recorded:PATH"
 
 
 def add_to(group: click.Group) -> None:
     """Add the commands."""
-    models = "--verifier openai:gpt-5 --implier openai:gpt-5-mini --embedder minilm"
-    command(group, "prepare", examples=(f"readmit prepare {WHO} {models} && readmit return {WHO}",))(prepare)
-    command(group, "watch", examples=(f"readmit watch {models}", f"readmit watch {models} --once --json"))(watch)
+    team = "--verifier openai:gpt-5 --implier openai:gpt-5-mini --embedder minilm"
+    command(group, "prepare", examples=(f"readmit prepare {WHO} {team} && readmit return {WHO}",))(prepare)
+    command(group, "watch", examples=(f"readmit watch {team}", f"readmit watch {team} --once --json"))(watch)
     command(
         group,
         "extract",
@@ -43,64 +39,30 @@ def add_to(group: click.Group) -> None:
     )(plan)
 
 
-def _models(function: F) -> F:
-    """Who verifies and proposes, and by which settings."""
-    for option in (
-        click.option(
-            "--settings", type=click.File("rb"), metavar="FILE", help="Settings as JSON; see docs/guide/implicit.md."
-        ),
-        click.option(
-            "--embedder",
-            metavar="NAME",
-            help="minilm, lexical or openai:MODEL:DIMENSIONS. Without it, no text is compared.",
-        ),
-        click.option("--scanner", metavar="MODEL", help="Who scans, if the settings name that signal."),
-        click.option(
-            "--implier", metavar="MODEL", help="Who writes premises and implied facts. Without it, they are not used."
-        ),
-        click.option("--second-verifier", metavar="MODEL", help="Who confirms verdicts on critical items, if set."),
-        click.option(
-            "--verifier",
-            metavar="MODEL",
-            required=True,
-            envvar="READMIT_VERIFIER",
-            help=f"Who judges pairs: {MODEL}. [env: READMIT_VERIFIER]",
-        ),
-    ):
-        function = option(function)
-    return function
-
-
-def _open(workspace: Workspace, settings: Any, models: dict[str, str | None]) -> Foresight:
-    from readmit.foresight import Foresight, settings_from
-
-    return Foresight(workspace, None if settings is None else settings_from(settings.read()), **models)
-
-
 @options.identity
-@_models
+@models()
 @click.option("--purpose", metavar="NAME", help="What the agent comes back for.")
 @click.option("--checkpoint", metavar="DEPARTURE", help="A departure other than the last one.")
 def prepare(
     invocation: Invocation, /, *, principal: str, role: str, task: str, purpose: str | None, checkpoint: str | None,
-    settings: Any, **models: str | None,
+    **team: Any,
 ) -> None:  # fmt: skip
     """Work out what has changed implicitly for one agent, so that its return reads it from the log.
 
     Ends with 6 while answers are awaited. If it fails, do not return: nothing was worked out.
     """
-    from readmit.cli.output import emit
+    from readmit.cli.output import emit, show, shown
 
-    with invocation.open() as workspace, _open(workspace, settings, models) as foresight:
+    with invocation.open() as workspace, opened(workspace, team) as foresight:
         agent = workspace.agent(principal, role=role, task=task)
         prepared = foresight.prepare(agent, purpose=purpose, checkpoint=checkpoint)
     if invocation.json:
         emit(msgspec.to_builtins(prepared))
     else:
-        _print(prepared)
+        show(*map(shown, lines(prepared)))
 
 
-@_models
+@models()
 @click.option(
     "--purpose", "purposes", multiple=True, metavar="NAME", help="Purposes that agents return for. Repeatable."
 )
@@ -108,9 +70,7 @@ def prepare(
     "--every", type=click.FloatRange(0.1), default=2.0, show_default=True, metavar="SECONDS", help="How often to look."
 )
 @click.option("--once", is_flag=True, help="Bring everything up to date and stop.")
-def watch(
-    invocation: Invocation, /, *, purposes: Sequence[str], every: float, once: bool, settings: Any, **models: str | None
-) -> None:
+def watch(invocation: Invocation, /, *, purposes: Sequence[str], every: float, once: bool, **team: Any) -> None:
     """Do the work of a return when events arrive, for everyone who is away or holds a view.
 
     Whoever holds a view with an item that no longer stands is announced. Stop it with Ctrl-C; it goes on from the
@@ -118,7 +78,7 @@ def watch(
     """
     from readmit.cli.output import emit, show, shown
 
-    with invocation.open() as workspace, _open(workspace, settings, models) as foresight:
+    with invocation.open() as workspace, opened(workspace, team) as foresight:
         following = foresight.watch(purposes=purposes or (None,))
         looks = iter([following.look()]) if once else following.follow(every=every)
         try:
@@ -128,7 +88,7 @@ def watch(
                     continue
                 for prepared in look.prepared:
                     if prepared.eventful:
-                        _print(prepared)
+                        show(*map(shown, lines(prepared)))
                 for one in look.announced:
                     show(shown(f"{one.identity.principal} holds {one.item} in view {one.return_id}: now {one.state}"))
         except KeyboardInterrupt:
@@ -194,22 +154,3 @@ def plan(invocation: Invocation, /, *, text: str, planner: str, by: str, role: s
     show(*(shown(f"{name}  {said}") for name, said in texts.items()))
     show(shown(f"required: {', '.join(planned.required)}"), shown(f"critical: {', '.join(planned.critical) or 'none'}"))
     show(*(shown(f"search for: {query}") for query in planned.queries))
-
-
-def _print(prepared: Prepared) -> None:
-    from readmit.cli.output import show, shown
-
-    who = prepared.identity
-    show(
-        shown(
-            f"{who.principal} as {who.role} for {who.task}, epoch {prepared.epoch}: {prepared.targets} items, "
-            f"{prepared.open} open pairs, {prepared.judged} judged, {prepared.reused} known, "
-            f"{len(prepared.invalidated)} changed, {prepared.unanswered} unanswered, {len(prepared.cut)} cut"
-        )
-    )
-    for name in prepared.invalidated:
-        show(shown(f"  changed: {name}"))
-    for stage in prepared.usage:
-        show(f"  {stage.stage}: {stage.calls} calls, {stage.input:,} in, {stage.output:,} out")
-    for fault in prepared.faults:
-        show(shown(f"  {fault}"))

@@ -7,13 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from readmit.cli import options
+from readmit.cli import inference, options
 from readmit.cli.command import command
 from readmit.cli.status import OF_DECISION, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from readmit.cli.command import Invocation
+    from readmit.foresight import Prepared
     from readmit.workspace.returns import Return
 
 WHO = "--principal A1 --role planner --task trip"
@@ -22,9 +26,12 @@ WHO = "--principal A1 --role planner --task trip"
 def add_to(group: click.Group) -> None:
     """Add the commands."""
     command(group, "depart", examples=(f"readmit depart {WHO}",))(depart)
-    command(group, "return", examples=(f"readmit return {WHO}", f"readmit return {WHO} --agent-facing --json"))(
-        come_back
+    returning = (
+        f"readmit return {WHO}",
+        f"readmit return {WHO} --agent-facing --json",
+        f"readmit return {WHO} --prepare --verifier openai:gpt-5 --embedder minilm",
     )
+    command(group, "return", examples=returning)(come_back)
     command(group, "expose", examples=(f"readmit expose RETURN --instance INSTANCE {WHO}",))(expose)
 
 
@@ -61,27 +68,55 @@ def depart(
 @click.option("--id", "name", metavar="ID", help="Name of the return.")
 @click.option("--agent-facing", is_flag=True, help="Show only what the agent may see: nothing about items left out.")
 @click.option("--envelope", type=click.Path(dir_okay=False), metavar="FILE", help="Write the signed view to this file.")
+@click.option("--prepare", is_flag=True, help="First work out with models what has changed implicitly.")
+@inference.models(required=False)
 def come_back(
-    invocation: Invocation, /, *, principal: str, role: str, task: str, name: str | None,
-    agent_facing: bool, envelope: str | None, **asked: Any,
+    invocation: Invocation, /, *, principal: str, role: str, task: str, agent_facing: bool, envelope: str | None,
+    prepare: bool, purpose: str | None, checkpoint: str | None, name: str | None, **team: Any,
 ) -> Status:  # fmt: skip
     """Decide what a returning agent may still act on.
 
     Prints the decision with coverage, what is missing and what became of every candidate. An admitted return is
     handed over by `readmit expose`, which needs the return's id and the workload instance printed here.
+
+    With --prepare, models look first at what has changed without anybody saying so, as `readmit prepare` does. A pair
+    that gets no answer leaves a suspicion, and the return is decided on what is known. If preparing itself fails, the
+    return is refused (inference_failed). While answers are awaited, nothing is decided, and it ends with 6.
     """
+    from msgspec import to_builtins
+
     from readmit.cli.output import emit
 
+    _require(team, prepare=prepare)
+    asked: dict[str, Any] = {"purpose": purpose, "checkpoint": checkpoint, "id": name}
+    prepared: list[Prepared] = []
     with invocation.open() as workspace:
-        returned = workspace.agent(principal, role=role, task=task).come_back(id=name, **asked)
+        agent = workspace.agent(principal, role=role, task=task)
+        if prepare:
+            with inference.opened(workspace, team) as foresight:
+                returned = foresight.come_back(agent, tell=prepared.append, **asked)
+        else:
+            returned = agent.come_back(**asked)
         stored = workspace.log.audit.decision(returned.id)
     if envelope is not None and stored is not None and stored.envelope is not None:
         Path(envelope).write_bytes(stored.envelope + b"\n")
+    # What was looked at, and what failed, is for whoever runs readmit, never for the returning agent.
+    told = () if agent_facing else prepared
     if invocation.json:
-        emit(_shape(returned, agent_facing=agent_facing))
+        emit(_shape(returned, agent_facing=agent_facing) | ({"prepared": to_builtins(told[-1])} if told else {}))
     else:
-        _print(invocation, returned, agent_facing=agent_facing)
+        _print(invocation, returned, told, agent_facing=agent_facing)
     return OF_DECISION[returned.kind]
+
+
+def _require(team: dict[str, Any], *, prepare: bool) -> None:
+    """Models are named to be used, and a preparation needs one."""
+    source = click.get_current_context().get_parameter_source
+    given = [name for name in inference.NAMES if source(name) is ParameterSource.COMMANDLINE]
+    if given and not prepare:
+        raise click.UsageError(f"--{given[0].replace('_', '-')} has no use without --prepare")
+    if prepare and team["verifier"] is None:
+        raise click.UsageError("--prepare needs --verifier: who judges what may have changed")
 
 
 def _shape(returned: Return, *, agent_facing: bool) -> dict[str, Any]:
@@ -104,11 +139,13 @@ def _shape(returned: Return, *, agent_facing: bool) -> dict[str, Any]:
     }
 
 
-def _print(invocation: Invocation, returned: Return, *, agent_facing: bool) -> None:
+def _print(invocation: Invocation, returned: Return, prepared: Sequence[Prepared], *, agent_facing: bool) -> None:
     from readmit.cli import reports
     from readmit.cli.output import show, shown
 
     decision, who = returned.decision, returned.request.identity
+    for one in prepared:
+        show(*map(shown, inference.lines(one)), "")
     show(reports.verdict(decision), *reports.details(decision, private=not agent_facing))
     show(f"Return {returned.id} at epoch {decision.epoch}, workload instance {returned.request.instance}")
     if not agent_facing:

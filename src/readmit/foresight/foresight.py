@@ -87,15 +87,23 @@ class Foresight:
         return self._prepare(agent.departed(checkpoint), agent.identity, purpose, f"prepare-{secrets.token_hex(8)}")
 
     def come_back(
-        self, agent: Agent, *, purpose: str | None = None, checkpoint: str | None = None, id: str | None = None
+        self,
+        agent: Agent,
+        *,
+        purpose: str | None = None,
+        checkpoint: str | None = None,
+        id: str | None = None,
+        tell: Callable[[Prepared], object] = lambda _: None,
     ) -> Return:
-        """Prepare a return and decide it. If preparing fails, the return is refused with ``inference_failed``."""
-        return agent.come_back(
-            purpose=purpose,
-            checkpoint=checkpoint,
-            id=id,
-            prepare=lambda departed, return_id: self._prepare(departed, agent.identity, purpose, return_id),
-        )
+        """Prepare a return and decide it. If preparing fails, the return is refused with ``inference_failed``.
+
+        ``tell`` gets what the preparation came to, before anything is decided.
+        """
+
+        def prepare(departed: Checkpoint, return_id: str) -> None:
+            tell(self._prepare(departed, agent.identity, purpose, return_id))
+
+        return agent.come_back(purpose=purpose, checkpoint=checkpoint, id=id, prepare=prepare)
 
     def watch(
         self, *, purposes: Sequence[str | None] = (None,), tell: Callable[[Announcement], object] | None = None

@@ -1,0 +1,82 @@
+"""Options that say who verifies and proposes, and by which settings; and what a preparation came to, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from readmit.cli.options import grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from readmit.foresight import Foresight, Prepared
+    from readmit.workspace.workspace import Workspace
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+MODEL = "openai:NAME?base_url=…&key_env=…, gguf:PATH, batch:DIR?model=NAME or recorded:PATH"
+_option = grouped("Models")
+
+
+def models(*, required: bool = True) -> Callable[[F], F]:
+    """Who does what. ``required``: whether the command is about nothing else."""
+    options = (
+        _option(
+            "--verifier",
+            metavar="MODEL",
+            required=required,
+            envvar="READMIT_VERIFIER",
+            help=f"Who judges pairs: {MODEL}. [env: READMIT_VERIFIER]",
+        ),
+        _option("--second-verifier", metavar="MODEL", help="Who confirms verdicts on critical items, if set."),
+        _option(
+            "--implier", metavar="MODEL", help="Who writes premises and implied facts. Without it, they are not used."
+        ),
+        _option("--scanner", metavar="MODEL", help="Who scans, if the settings name that signal."),
+        _option(
+            "--embedder",
+            metavar="NAME",
+            help="minilm, lexical or openai:MODEL:DIMENSIONS. Without it, no text is compared.",
+        ),
+        _option(
+            "--settings", type=click.File("rb"), metavar="FILE", help="Settings as JSON; see docs/guide/implicit.md."
+        ),
+    )
+
+    def add(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add
+
+
+NAMES = ("verifier", "second_verifier", "implier", "scanner", "embedder", "settings")
+
+
+def opened(workspace: Workspace, given: Mapping[str, Any]) -> Foresight:
+    """The models of a command, ready to work."""
+    from readmit.foresight import Foresight, settings_from
+
+    settings = given["settings"]
+    chosen = {name: given[name] for name in NAMES if name != "settings"}
+    made = Foresight(workspace, None if settings is None else settings_from(settings.read()), **chosen)
+    # Now: a return that is being prepared would be refused for what is a slip of whoever typed it.
+    made.team.require(made.settings)
+    return made
+
+
+def lines(prepared: Prepared) -> Iterator[str]:
+    """One preparation, for whoever runs readmit."""
+    who = prepared.identity
+    yield (
+        f"{who.principal} as {who.role} for {who.task}, epoch {prepared.epoch}: {prepared.targets} items, "
+        f"{prepared.open} open pairs, {prepared.judged} judged, {prepared.reused} known, "
+        f"{len(prepared.invalidated)} changed, {prepared.unanswered} unanswered, {len(prepared.cut)} cut"
+    )
+    yield from (f"  changed: {name}" for name in prepared.invalidated)
+    for stage in prepared.usage:
+        yield f"  {stage.stage}: {stage.calls} calls, {stage.input:,} in, {stage.output:,} out"
+    yield from (f"  {fault}" for fault in prepared.faults)
