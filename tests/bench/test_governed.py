@@ -318,7 +318,7 @@ def test_a_contest_is_settled_by_an_independent_answer_or_not_at_all(
         assert "because" not in str(shown), "the verifier must not see what the parties said"
         return {"reason": "", "answerable": True, "answer": answer, "confidence": confidence}
 
-    view = admitted(method(READMIT, answer=opinion), CONTEST)
+    view = admitted(method(READMIT, settle=opinion), CONTEST)
     assert (view.rows, view.blocked) == (rows, not rows)
 
 
@@ -331,5 +331,5 @@ def test_an_answer_to_another_version_never_comes_back(answer: str, rows: tuple[
     def opinion(_: dict[str, str]) -> Any:
         return {"reason": "", "answerable": True, "answer": answer, "confidence": 0.9}
 
-    view = admitted(method(READMIT, answer=opinion), changed)
+    view = admitted(method(READMIT, settle=opinion), changed)
     assert (view.rows, view.blocked) == (rows, not rows)

@@ -97,7 +97,7 @@ def _said(ask: Ask) -> str:
         )
     if ask.stage == "extract":
         return json.dumps({"items": [item for name, text in shown.items() for item in _items(name, text)]})
-    if ask.stage == "answer" and "choices" in shown:
+    if ask.stage == "settle":
         first = shown["choices"].splitlines()[0]
         return json.dumps({"reason": "", "answerable": True, "answer": first, "confidence": 0.9})
     said = plain(shown, json.loads(ask.schema) if ask.schema else None)

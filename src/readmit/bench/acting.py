@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from readmit.bench.prompting import request
 from readmit.ports.models import Failure, Reply
 from readmit.records.errors import RecordError
@@ -55,6 +57,17 @@ def chosen(said: str, choices: Sequence[tuple[str, str]]) -> str:
     held = [text for _, text in choices if text.casefold() in plain.casefold()]
     longest = max(held, key=len, default=plain)
     return longest if all(text.casefold() in longest.casefold() for text in held) else plain
+
+
+class Staged:
+    """A model whose requests are accounted under another stage: not every answer is the returning agent's."""
+
+    def __init__(self, model: Model, stage: str) -> None:
+        self.name = model.name
+        self._model, self._stage = model, stage
+
+    def ask(self, asks: Sequence[Ask]) -> Sequence[Reply | Failure]:
+        return self._model.ask([msgspec.structs.replace(ask, stage=self._stage) for ask in asks])
 
 
 def texts(model: Model, asks: Sequence[Ask]) -> list[str]:

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from readmit.models.stages.extract import Extracted
     from readmit.ports.models import Model
 
+# The paper bounds a batch of Memora's sessions by their number; this only keeps a request within a context window.
+BATCH_CHARS = 96_000
+
 
 @dataclass(frozen=True)
 class Extracting:
@@ -61,6 +64,7 @@ class Extracting:
             per_call=settings.batch_sessions,
             min_confidence=Decimal(str(settings.selector_confidence)),
             max_tokens=settings.state_prediction_tokens,
+            max_chars=BATCH_CHARS,
         )
 
     @classmethod

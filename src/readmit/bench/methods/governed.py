@@ -25,7 +25,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from readmit.bench.acting import choices_in
+from readmit.bench.acting import Staged, choices_in
 from readmit.bench.episodes import View
 from readmit.bench.methods.proposing import Later, Looking, implied_by, judged, later_sessions, matched, scanned
 from readmit.bench.methods.protocol import retrieved
@@ -136,7 +136,7 @@ class Governed:
         task = checkpoint.tasks[0]
         choices = tuple(text for _, text in choices_in(task))
         asked = [Question(text=task, choices=choices)]
-        (opinion,) = opine(self._verifier, asked, max_tokens=self._tuning.contest_tokens)
+        (opinion,) = opine(Staged(self._verifier, "settle"), asked, max_tokens=self._tuning.contest_tokens)
         kept = [
             replace(
                 one, keep=settled(opinion, {s: answers[s] for s in one.statements}, self._tuning.contest_confidence)
