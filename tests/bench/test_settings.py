@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from readmit.bench.settings import GEMINI, Settings, overridden, preset
+from readmit.bench.settings import GEMINI, Settings, overridden
 from readmit.records.errors import RecordError
 
 
@@ -56,13 +56,16 @@ def test_what_no_run_could_mean_is_refused_with_the_field_and_the_fix(name: str)
 
 
 def test_presets_are_the_papers_actors() -> None:
-    assert preset("qwen") == preset("deepseek") == Settings()
-    assert preset("gemini").manbench == GEMINI
-    assert preset("gemini").stale == Settings().stale
-    with pytest.raises(RecordError, match="none of the presets qwen, deepseek, gemini"):
-        preset("llama")
+    assert overridden(Settings(), ["qwen"]) == overridden(Settings(), ["deepseek"]) == Settings()
+    changed = overridden(Settings(), ["manbench.final_tokens=300", "gemini"])
+    assert changed.manbench == msgspec.structs.replace(GEMINI, final_tokens=300)
+    assert changed.stale == Settings().stale
+    with pytest.raises(RecordError, match="llama: no such setting.* name a preset: qwen, deepseek, gemini"):
+        overridden(Settings(), ["llama"])
+    with pytest.raises(RecordError, match="gemini and qwen are two presets; name one"):
+        overridden(Settings(), ["gemini", "qwen"])
 
 
 def test_settings_go_through_json() -> None:
-    changed = overridden(preset("gemini"), ["stale.late=10,12", "memora.selector_confidence=0.5"])
+    changed = overridden(Settings(), ["gemini", "stale.late=10,12", "memora.selector_confidence=0.5"])
     assert msgspec.json.decode(msgspec.json.encode(changed), type=Settings) == changed

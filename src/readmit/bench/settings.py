@@ -1,7 +1,8 @@
 """Every parameter of the paper's table "Experimental parameter settings", by name, with that default.
 
-``overridden`` changes some of them by name, as ``stale.retrieved_union=20``. Whatever is changed is checked: a name
-that is not in the table, or a value that no run could mean, is refused.
+``overridden`` changes some of them by name, as ``stale.retrieved_union=20``, or takes those of one of the paper's actors,
+as ``gemini``. Whatever is changed is checked: a name that is not in the table, or a value that no run could mean, is
+refused.
 """
 
 from __future__ import annotations
@@ -128,17 +129,17 @@ PRESETS: Mapping[str, Settings] = {"qwen": Settings(), "deepseek": Settings(), "
 """The paper's settings by actor: they differ in ManBench's token budgets only."""
 
 
-def preset(name: str) -> Settings:
-    """The settings of one of the paper's actors."""
-    if name not in PRESETS:
-        raise RecordError(f"settings: {name!r} is none of the presets {', '.join(PRESETS)}")
-    return PRESETS[name]
-
-
 def overridden(settings: Settings, changes: Sequence[str]) -> Settings:
-    """The settings with some changed by name; of two changes of one name the last counts."""
+    """The settings with some changed by name; of two changes of one name the last counts.
+
+    The name of a preset stands for all settings of that actor, whatever place it has among the changes.
+    """
+    named = list(dict.fromkeys(change.strip() for change in changes if change.strip() in PRESETS))
+    if len(named) > 1:
+        raise RecordError(f"settings: {' and '.join(named)} are two presets; name one")
+    settings = PRESETS[named[0]] if named else settings
     changed: defaultdict[str, dict[str, Any]] = defaultdict(dict)
-    for change in changes:
+    for change in (one for one in changes if one.strip() not in PRESETS):
         place, equals, text = (part.strip() for part in change.partition("="))
         group, _, name = place.partition(".")
         known = _parameters(settings, group, place)
@@ -162,7 +163,10 @@ def overridden(settings: Settings, changes: Sequence[str]) -> Settings:
 def _parameters(settings: Settings, group: str, place: str) -> dict[str, Any]:
     if group not in Settings.__struct_fields__:
         named = ", ".join(f"{one}.…" for one in Settings.__struct_fields__)
-        raise RecordError(f"{place or '(nothing)'}: no such setting; names begin with one of {named}")
+        presets = ", ".join(PRESETS)
+        raise RecordError(
+            f"{place or '(nothing)'}: no such setting; names begin with one of {named}, or name a preset: {presets}"
+        )
     held = getattr(settings, group)
     return {name: getattr(held, name) for name in held.__struct_fields__}
 
