@@ -60,7 +60,7 @@ def test_presets_are_the_papers_actors() -> None:
     changed = overridden(Settings(), ["manbench.final_tokens=300", "gemini"])
     assert changed.manbench == msgspec.structs.replace(GEMINI, final_tokens=300)
     assert changed.stale == Settings().stale
-    with pytest.raises(RecordError, match="llama: no such setting.* name a preset: qwen, deepseek, gemini"):
+    with pytest.raises(RecordError, match=r"llama: no such setting.* name a preset: qwen, deepseek, gemini"):
         overridden(Settings(), ["llama"])
     with pytest.raises(RecordError, match="gemini and qwen are two presets; name one"):
         overridden(Settings(), ["gemini", "qwen"])

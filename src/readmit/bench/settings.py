@@ -1,8 +1,8 @@
 """Every parameter of the paper's table "Experimental parameter settings", by name, with that default.
 
-``overridden`` changes some of them by name, as ``stale.retrieved_union=20``, or takes those of one of the paper's actors,
-as ``gemini``. Whatever is changed is checked: a name that is not in the table, or a value that no run could mean, is
-refused.
+``overridden`` changes some of them by name, as ``stale.retrieved_union=20``, or takes those of one of the paper's
+actors, as ``gemini``. Whatever is changed is checked: a name that is not in the table, or a value that no run could
+mean, is refused.
 """
 
 from __future__ import annotations
