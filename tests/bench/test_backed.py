@@ -151,7 +151,7 @@ def test_a_history_that_cannot_be_formed_is_a_failure_of_both_halves(
         raise BackendError("the disk is full")
 
     monkeypatch.setattr(ScopedMem, "load", load)
-    told = run(Order(study="backends", data=SMOKE / "memora", methods=PAIR), tmp_path / "out")
+    told = run(Order(study="backends", data=SMOKE / "memora", methods=PAIR, embedder="lexical"), tmp_path / "out")
     results = read_results(tmp_path / "out")
     assert (told.planned, told.done, told.failed) == (4, 4, 4)
     assert {(r.method, r.failure) for r in results} == {
@@ -269,7 +269,8 @@ def test_the_pair_runs_side_by_side_through_inspect(tmp_path: Path, written: Cou
     pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
     pytest.importorskip("filelock", reason="batch files need readmit[models]")
     model = f"batch:{tmp_path / 'batch'}?model=by-file"
-    order = Order(study="backends", data=SMOKE / "memora", methods=PAIR, models={"actor": model, "judge": model})
+    models = {"actor": model, "judge": model}
+    order = Order(study="backends", data=SMOKE / "memora", methods=PAIR, models=models, embedder="lexical")
     for number in range(1, 5):
         told = run(order, tmp_path / "out")
         if told.complete:
@@ -288,7 +289,7 @@ def test_stores_that_are_not_at_hand_are_told_and_not_silently_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(studies, "lacking", lambda store: "" if store == "ScopedMem" else f"no {store} here")
-    run(Order(study="backends", data=SMOKE / "memora"), tmp_path)
+    run(Order(study="backends", data=SMOKE / "memora", embedder="lexical"), tmp_path)
     plan = read_plan(tmp_path)
     assert plan.methods == PAIR
     assert [note for note in plan.notes if "left out" in note] == [
@@ -316,9 +317,9 @@ def test_a_store_that_is_asked_for_and_not_at_hand_is_refused_before_anything_ru
 @pytest.mark.parametrize("embedder", [None, Lexical()])
 def test_a_store_that_needs_an_embedder_says_so_first(embedder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("readmit.bench.methods.stores.lacking", lambda _: "")
-    check_stores(["ScopedMem/Static", "Static"], None)
+    check_stores(["Static", "readmit-lexical"], None)
     if embedder is None:
-        with pytest.raises(ModelError, match="A-MEM: ranks with an embedder; name one with --embedder"):
-            check_stores(["A-MEM/Static"], embedder)
+        with pytest.raises(ModelError, match="ScopedMem: ranks with an embedder; name one with --embedder"):
+            check_stores(["ScopedMem/Static"], embedder)
     else:
-        check_stores(["A-MEM/Static"], embedder)
+        check_stores(["ScopedMem/Static"], embedder)

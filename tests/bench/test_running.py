@@ -167,7 +167,7 @@ def test_a_substitute_haystack_is_told(tmp_path: Path) -> None:
 
 def test_a_store_hands_over_less_of_what_ended_when_its_records_are_admitted(tmp_path: Path) -> None:
     methods = ("ScopedMem/Static", "ScopedMem/readmit")
-    told = run(Order(study="backends", data=shared("memora"), methods=methods, limit=6), tmp_path)
+    told = run(Order(study="backends", data=shared("memora"), methods=methods, embedder="lexical", limit=6), tmp_path)
     assert (told.planned, told.failed) == (12, 0)
     results = read_results(tmp_path)
     assert {result.block for result in results} == {"50%"}

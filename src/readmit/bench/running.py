@@ -221,7 +221,7 @@ def _model_free(
     planned = len(cases) * len(methods)
     finished = sum((name, case.episode.id, None) in done for name in methods for case in cases)
     open_cases = [case for case in cases if any((name, case.episode.id, None) not in done for name in methods)]
-    made = checkpoints(case.episode for case in open_cases)
+    made = checkpoints((case.episode for case in open_cases), settings)
     by_name = {name: method_named(name, cases[0].episode.benchmark, roles, settings) for name in methods}
     for case, (_, checkpoint) in zip(open_cases, made, strict=True):
         lines = []
@@ -310,7 +310,7 @@ def _embedder(order: Order, methods: Sequence[str]) -> Embedder | None:
     """What proposes pairs, or what a store ranks with; nothing where no method needs it."""
     from readmit.models.embedders import open_embedder
 
-    needing = {*MODEL_BASED, *BACKED} - {"ScopedMem/Static", "ScopedMem/readmit"}
+    needing = {*MODEL_BASED, *BACKED}
     return open_embedder(order.embedder) if needing.intersection(methods) else None
 
 

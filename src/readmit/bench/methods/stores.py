@@ -1,8 +1,8 @@
 """The memory stores of the backend study: which there are, what each needs, and how one is opened for a history.
 
-ScopedMem lives in the workspace's own file and ranks by words. Mem0 and A-MEM are opened in a folder with the run's
-embedder. Memobase runs as a server elsewhere, named by two environment variables, because a key belongs in no
-command line.
+All rank with the run's embedder. ScopedMem lives in the workspace's own file, and ranks by words as well; Mem0 and
+A-MEM are opened in a folder; Memobase runs as a server elsewhere, named by two environment variables, because a key
+belongs in no command line.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def check_stores(methods: Iterable[str], embedder: Embedder | None) -> None:
         with closing(Server(os.environ[URL], os.environ[KEY], _SECONDS)) as server:
             # Its health is told to anybody; only a read shows whether the key is accepted.
             server.profiles(server.user("readmit", "bench", TEAM))
-    if set(stores) - {"ScopedMem"}:
+    if stores:
         # A vector now, so that a missing package is told here and not once per episode.
         _needed(embedder, stores[-1]).embed(["ready"])
 
@@ -79,7 +79,7 @@ def opened(
     if store == "ScopedMem":
         from readmit.backends.scopedmem import ScopedMem
 
-        yield ScopedMem(workspace.log.memories, workspace.name, clock=workspace.now)
+        yield ScopedMem(workspace.log.memories, workspace.name, embedder=embedder, clock=workspace.now)
         return
     backend = _open(store, workspace, folder, _needed(embedder, store), model)
     try:
