@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from inspect_ai import Task, eval  # noqa: A004  # inspect's own name
 from inspect_ai._util.error import PrerequisiteError
@@ -44,7 +44,7 @@ def drive(tasks: Sequence[Task], models: Mapping[str, str], logs: Path, how: Dri
     A sample that ends in an error is a defect, and is raised. ``KeyboardInterrupt`` if the user stopped it.
     """
     _ = provider.readmit  # registers the provider
-    roles = {role: _model(spec, how) for role, spec in models.items()}
+    roles = {role: _fused(_model(spec, how), fuse) for role, spec in models.items()}
     try:
         _close_logs(logs)
         for task in tasks:
@@ -67,6 +67,18 @@ def _model(spec: str, how: Driving) -> Model:
         return get_model(inspect_name(spec), config=config, memoize=False)
     except PrerequisiteError as error:
         raise ModelError(f"model {spec}: {error.message}") from None
+
+
+def _fused(model: Model, fuse: Fuse) -> Model:
+    """The model, sending nothing more once the fuse has blown: hundreds of requests may be waiting for their turn."""
+    send = model.api.generate
+
+    async def generate(*args: Any, **kwargs: Any) -> Any:
+        fuse.check()
+        return await send(*args, **kwargs)
+
+    model.api.generate = generate  # type: ignore[method-assign]  # inspect has no place to ask before each attempt
+    return model
 
 
 def _driven(task: Task, roles: Mapping[str, Model], logs: Path, how: Driving) -> None:

@@ -65,6 +65,11 @@ class Fuse:
         self.outages: Counter[str] = Counter()
         self._in_a_row = 0
 
+    def check(self) -> None:
+        """Raise if nothing more is to be asked."""
+        if self.blown:
+            raise Outage(self.blown)
+
     def answered(self) -> None:
         """A provider is there."""
         self._in_a_row = 0
@@ -81,6 +86,8 @@ def meaning(ask: Ask, role: str, error: Exception) -> Failure | Outage:
     """What an exception out of a provider says about the request that it ended."""
     causes = list(_causes(error))
     for cause in causes:
+        if isinstance(cause, Outage):
+            return cause
         if isinstance(cause, ProviderFailure) and cause.failure.fault in _FINAL_FAULTS:
             return failure(ask, cause.failure.fault, cause.failure.message)
     status = next((code for cause in causes if (code := _status(cause)) is not None), None)

@@ -139,8 +139,7 @@ class RoleModel:
         held = exchange.store.get(request)
         if held is not None:
             return self._entered(held, ask)
-        if exchange.fuse.blown:
-            raise Outage(exchange.fuse.blown)
+        exchange.fuse.check()
         done = exchange.under_way[request] = anyio.Event()
         try:
             result = await self._asked(ask)
@@ -166,7 +165,8 @@ class RoleModel:
         except Exception as error:  # providers raise what their libraries raise, which nobody can list
             what = meaning(ask, f"{self.role} ({self.name})", error)
             if isinstance(what, Outage):
-                self._exchange.fuse.failed(what)
+                if what is not error:
+                    self._exchange.fuse.failed(what)
                 raise what from error
             self._exchange.fuse.answered()
             return what

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -13,6 +12,7 @@ import click
 from readmit.cli.options import GroupedOption
 from readmit.cli.status import Status
 from readmit.records.errors import PendingAnswers, ReadmitError, StoreError
+from readmit.store.places import exists, names, shown
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 
 if TYPE_CHECKING:
@@ -28,17 +28,20 @@ class Invocation(NamedTuple):
     db: str
     workspace: str
 
+    @property
+    def store(self) -> str:
+        """Where the store is, as it may be printed: without a password."""
+        return shown(self.db)
+
     def open(self) -> Workspace:
         """The workspace, which must exist: only ``init`` and ``play`` make one."""
-        from readmit.store.names import names
-
-        if not Path(self.db).exists():
-            raise StoreError(f"--db: {self.db} does not exist; run `readmit init --db {self.db}`")
+        if not exists(self.db):
+            raise StoreError(f"--db: {self.store} does not exist; run `readmit init --db {self.store}`")
         if self.workspace not in (known := names(self.db)):
             there = f"; it has {', '.join(map(repr, known))}" if known else ""
             raise StoreError(
-                f"--workspace: {self.db} has no workspace {self.workspace!r}{there}; "
-                f"run `readmit init --db {self.db} --workspace {self.workspace}` to start it"
+                f"--workspace: {self.store} has no workspace {self.workspace!r}{there}; "
+                f"run `readmit init --db {self.store} --workspace {self.workspace}` to start it"
             )
         return Workspace.open(self.db, name=self.workspace)
 
@@ -52,12 +55,13 @@ class Command(click.Command):
         if store:
             self.params += [
                 click.Option(
-                    ["--db"], default=DEFAULT_DB, envvar="READMIT_DB", show_default=True, metavar="FILE",
-                    help="Database file. Its signing keys lie beside it, in FILE.keys. [env: READMIT_DB]",
+                    ["--db"], default=DEFAULT_DB, envvar="READMIT_DB", show_default=True, metavar="FILE|URL",
+                    help="Database file, with its signing keys beside it in FILE.keys, or a postgresql:// URL, with "
+                    "its keys in the folder READMIT_KEYS. [env: READMIT_DB]",
                 ),
                 click.Option(
                     ["--workspace"], default=DEFAULT_NAME, envvar="READMIT_WORKSPACE", show_default=True,
-                    metavar="NAME", help="Workspace within the file. [env: READMIT_WORKSPACE]",
+                    metavar="NAME", help="Workspace within the store. [env: READMIT_WORKSPACE]",
                 ),
             ]  # fmt: skip
         self.params += [
