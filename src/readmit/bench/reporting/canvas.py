@@ -6,6 +6,8 @@ The same results give the same bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations, product
+from math import isclose
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -105,22 +107,33 @@ def save(figure: Any, folder: Path, drawn: Drawn) -> Drawn:
 
 
 def side_by_side(points: Sequence[Point], step: float, in_row: int = 5) -> list[Point]:
-    """Points closer than two thirds of a step, moved apart so that each can be seen."""
-    near = step * 2 / 3
-    clusters: list[list[int]] = []
-    for place, (x, y) in enumerate(points):
-        for cluster in clusters:
-            if any(abs(points[other][0] - x) < near and abs(points[other][1] - y) < near for other in cluster):
-                cluster.append(place)
-                break
-        else:
-            clusters.append([place])
+    """Points that would cover each other, moved apart around their middle so that each can be seen."""
+    near = step * 0.85
+    clusters = [[place] for place in range(len(points))]
+    while True:
+        moved = _laid_out(points, clusters, step, in_row)
+        # Moving one group apart may bring it over another: the two are then one group.
+        touching = (
+            (first, second)
+            for first, second in combinations(clusters, 2)
+            for here, there in product(first, second)
+            if all(abs(moved[here][axis] - moved[there][axis]) < near for axis in (0, 1))
+        )
+        pair = next(touching, None)
+        if pair is None:
+            return moved
+        clusters = [one for one in clusters if one not in pair] + [pair[0] + pair[1]]
+
+
+def _laid_out(points: Sequence[Point], clusters: Sequence[Sequence[int]], step: float, in_row: int) -> list[Point]:
+    """Each group in rows around its middle, from left to right as its points lie."""
     moved = list(points)
     for cluster in clusters:
-        rows = [cluster[start : start + in_row] for start in range(0, len(cluster), in_row)]
+        x, y = (sum(points[place][axis] for place in cluster) / len(cluster) for axis in (0, 1))
+        ordered = sorted(cluster, key=lambda place: (points[place], place))
+        rows = [ordered[start : start + in_row] for start in range(0, len(ordered), in_row)]
         for down, row in enumerate(rows):
             for across, place in enumerate(row):
-                x, y = points[place]
                 right, up = across - (len(row) - 1) / 2, (len(rows) - 1) / 2 - down
                 moved[place] = (x + right * step, y + up * step)
     return moved
@@ -128,7 +141,7 @@ def side_by_side(points: Sequence[Point], step: float, in_row: int = 5) -> list[
 
 def put(axes: Any, mark: Mark, at: Point, moved: Point) -> None:
     """A mark where there is room for it, and a thin line to where it belongs."""
-    if at != moved:
+    if not all(isclose(here, there, rel_tol=1e-6) for here, there in zip(at, moved, strict=True)):
         axes.plot(*zip(at, moved, strict=True), color=GRAY, linewidth=0.5, zorder=1.5)
         axes.plot(*at, marker=".", markersize=2, color=GRAY, zorder=1.5)
     axes.plot(*moved, linestyle="none", **mark.style())

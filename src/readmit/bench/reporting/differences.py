@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.bench.intervals import interval_of
-from readmit.bench.reporting.scoring import aggregate, draw
-from readmit.bench.reporting.tables import UNRANKED, Cell, Table, columns_of, metric_name, row_of
+from readmit.bench.reporting.scoring import draw, values_of
+from readmit.bench.reporting.tables import ABSENT, UNRANKED, Cell, Table, columns_of, metric_name, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,17 +61,14 @@ def _row(plan: Plan, scored: Scored, method: str, reference: str) -> Iterator[Ta
     if not ours:
         return
     block = (lambda r: f"{r.agents}/{r.block}") if scored.scales else (lambda r: str(r.block))
-    both = []
-    for name, results in ((method, ours), (reference, theirs)):
-        line = aggregate(scored.kind, name, "", results, seed=plan.seed, block=block)
-        both.append((line, draw(scored.kind, results, seed=plan.seed, block=block)))
-    (line, drawn), (other, drawn_there) = both
+    here, there = (values_of(scored.kind, results, block=block) for results in (ours, theirs))
+    drawn, drawn_there = (draw(scored.kind, results, seed=plan.seed, block=block) for results in (ours, theirs))
     cells = []
     for metric in _metrics(scored):
-        if metric not in line.scores or metric not in other.scores:
-            cells.append(Cell("n/a"))
+        if metric not in here or metric not in there:
+            cells.append(Cell(ABSENT))
             continue
-        text = f"{float(100 * (line.scores[metric].value - other.scores[metric].value)):+.2f}"
+        text = f"{float(100 * (here[metric] - there[metric])):+.2f}"
         if metric not in drawn:
             cells.append(Cell(text))
             continue

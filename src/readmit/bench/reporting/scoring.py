@@ -192,15 +192,10 @@ def aggregate(
     block: Callable[[Result], str] = lambda result: result.block,
 ) -> Line:
     """One method over some blocks: with equal weights, or weighted by their episode counts."""
-    parts: dict[str, list[Result]] = {}
-    for result in results:
-        parts.setdefault(block(result), []).append(result)
-    scores = {b: kind.score([kind.pick(r) for r in part]) for b, part in parts.items()}
-    merged = pooled({b: (s, len(parts[b])) for b, s in scores.items()}) if weighted else average(scores)
-    weights = {b: len(part) / len(results) for b, part in parts.items()} if weighted else None
+    counts = Counter(block(result) for result in results)
+    weights = {part: count / len(results) for part, count in counts.items()} if weighted else None
     draws = draw(kind, results, seed=seed, weights=weights, block=block)
-    values = {metric: getattr(merged, metric) for metric in kind.columns if metric != "hm"}
-    values["hm"] = harmonic_mean(merged.via, merged.iir)
+    values = values_of(kind, results, weighted=weighted, block=block)
     return Line(
         method=method,
         block=name,
@@ -208,10 +203,27 @@ def aggregate(
         scores={
             metric: Score(value, interval_of(draws[metric].tolist(), seed=seed) if metric in draws else None)
             for metric, value in values.items()
-            if value is not None
         },
         tokens=sum(result.tokens for result in results) / len(results),
     )
+
+
+def values_of(
+    kind: Kind,
+    results: Sequence[Result],
+    *,
+    weighted: bool = False,
+    block: Callable[[Result], str] = lambda result: result.block,
+) -> dict[str, Fraction]:
+    """Every metric that is defined in all of the blocks, exactly."""
+    parts: dict[str, list[Result]] = {}
+    for result in results:
+        parts.setdefault(block(result), []).append(result)
+    scores = {name: kind.score([kind.pick(r) for r in part]) for name, part in parts.items()}
+    merged = pooled({name: (s, len(parts[name])) for name, s in scores.items()}) if weighted else average(scores)
+    values = {metric: getattr(merged, metric) for metric in kind.columns if metric != "hm"}
+    values["hm"] = harmonic_mean(merged.via, merged.iir)
+    return {metric: value for metric, value in values.items() if value is not None}
 
 
 def draw(
