@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import tempfile
 import threading
@@ -22,6 +21,7 @@ from readmit.bench.methods import admitted
 from readmit.bench.methods.backed import Backed, union
 from readmit.bench.methods.formed import Stores, turns_of
 from readmit.bench.methods.stores import KEY, STORES, URL, check_stores, lacking, opened
+from readmit.bench.outages import Outage
 from readmit.bench.results import read_plan, read_results
 from readmit.bench.retrieval import checkpoint as checkpoint_of
 from readmit.bench.running import Order, run
@@ -161,40 +161,43 @@ def test_a_history_that_cannot_be_formed_is_a_failure_of_both_halves(
     assert len(tried) == 1, "what failed is not tried again for every question"
 
 
-def test_answers_that_are_still_to_come_are_no_failure(half_way: list[Checkpoint]) -> None:
-    """A store may swallow what its model raises; the history is formed anew when the answers are there."""
-
-    class Asking(ScopedMem):
-        model: Any = None
-
-        def form(self, material: Material) -> list[Change]:
-            with contextlib.suppress(ModelError):
-                self.model.ask([])
-            return super().form(material)
-
+@pytest.mark.parametrize("stop", [PendingAnswers(1, "batch"), Outage("the line is dead")], ids=["pending", "outage"])
+@pytest.mark.parametrize("swallows", [True, False], ids=["swallowed", "as a failure"])
+def test_an_answer_that_may_still_come_is_no_failure_whatever_the_store_makes_of_it(
+    stop: Exception, swallows: bool, half_way: list[Checkpoint], monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Late(Silent):
         waits = True
 
         def ask(self, asks: Sequence[Ask]) -> list[Reply | Failure]:
             if self.waits:
-                raise PendingAnswers(1, "batch")
+                raise stop
             return []
 
+    class Asking(ScopedMem):
+        model: Any = None
+
+        def form(self, material: Material) -> list[Change]:
+            try:
+                self.model.ask([])
+            except Exception as error:
+                if not swallows:
+                    raise BackendError("no memory was formed") from error
+            return super().form(material)
+
+    def open_asking(*args: Any, **options: Any) -> Any:
+        Asking.model = options["model"]
+        return opened(*args, **options)
+
+    monkeypatch.setattr("readmit.backends.scopedmem.ScopedMem", Asking)
+    monkeypatch.setattr("readmit.bench.methods.formed.opened", open_asking)
     model = Late()
-    with pytest.MonkeyPatch.context() as patch, Stores() as stores:
-
-        def open_asking(*args: Any, **options: Any) -> Any:
-            Asking.model = options["model"]
-            return opened(*args, **options)
-
-        patch.setattr("readmit.backends.scopedmem.ScopedMem", Asking)
-        patch.setattr("readmit.bench.methods.formed.opened", open_asking)
-        static, readmit = pair(stores, model)
-        with pytest.raises(PendingAnswers):
-            admitted(static, half_way[0])
+    with Stores() as stores:
+        for method in pair(stores, model):
+            with pytest.raises(type(stop)):
+                admitted(method, half_way[0])
         model.waits = False
-        assert admitted(static, half_way[0]).memories
-        assert admitted(readmit, half_way[0]).memories
+        assert all(admitted(method, half_way[0]).memories for method in pair(stores, model))
 
 
 @pytest.fixture

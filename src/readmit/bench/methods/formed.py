@@ -120,13 +120,12 @@ class Absence:
         """By the store's own inference, turn by turn."""
         for row in self._turns:
             sources = self._sources.get(row.id, ())
-            if sources:
-                made = kept.memory.form(row.text, sources=sources, by=OWNER)
-            else:
-                formed = kept.memory.backend.form(Material(text=row.text, key=UNVOUCHED))
-                made = tuple(change.record.id for change in formed)
-            if model.stopped is not None:
-                raise model.stopped
+            with model.heeded():
+                if sources:
+                    made = kept.memory.form(row.text, sources=sources, by=OWNER)
+                else:
+                    formed = kept.memory.backend.form(Material(text=row.text, key=UNVOUCHED))
+                    made = tuple(change.record.id for change in formed)
             for record in made:
                 kept.turns[record] = (*kept.turns.get(record, ()), row.id)
 
@@ -264,16 +263,27 @@ def turns_of(checkpoint: Checkpoint) -> tuple[Row, ...]:
 
 
 class _Watched:
-    """A model whose refusals are remembered: a store may swallow them and go on without the memory."""
+    """A model that says itself why it gave no answer: a store may swallow that, or make a failure of its own of it."""
 
     def __init__(self, model: Model) -> None:
         self.name = model.name
-        self.stopped: ReadmitError | None = None
         self._model = model
+        self._stopped: Exception | None = None
 
     def ask(self, asks: Sequence[Ask]) -> Sequence[Reply | Failure]:
         try:
             return self._model.ask(asks)
-        except ReadmitError as error:
-            self.stopped = error
+        except Exception as error:
+            self._stopped = error
             raise
+
+    @contextmanager
+    def heeded(self) -> Iterator[None]:
+        """Whatever a store makes of it, an answer that did not come ends the block as it was told."""
+        try:
+            yield
+        except Exception:
+            if self._stopped is None:
+                raise
+        if self._stopped is not None:
+            raise self._stopped
