@@ -85,7 +85,12 @@ def test_return_prepares_itself_when_asked_to(team: Path) -> None:
 def test_a_model_that_fails_leaves_a_suspicion_and_the_return_is_decided_without(team: Path) -> None:
     typed("record", "Plan the evening", "--kind", "obligation", "--requires", "d_bed",
           "--source", "Please plan.", "--by", "A5", "--id", "o")  # fmt: skip
-    down = ("--verifier", "openai:m?base_url=http://127.0.0.1:9/v1&key_env=HOME&deadline=2&retries=0", "--embedder", "lexical")
+    down = (
+        "--verifier",
+        "openai:m?base_url=http://127.0.0.1:9/v1&key_env=HOME&deadline=2&retries=0",
+        "--embedder",
+        "lexical",
+    )
     returned = typed("return", *WHO, "--prepare", *down, ends=Status.BLOCKED)
     assert state(returned) == "suspected"
     assert returned["prepared"]["unanswered"] > 0
@@ -118,6 +123,23 @@ def test_a_slip_in_the_settings_decides_nothing(team: Path) -> None:
     words = ("return", *WHO, "--prepare", "--verifier", "batch:answers?model=m", "--settings", "s.json", "--id", "r1")
     assert "scanner: none is given" in typed(*words, ends=Status.ERROR)["error"]["message"]
     assert "r1" not in CliRunner().invoke(main, ["audit", "list"]).output
+
+
+def test_prepare_settles_open_disputes_first_in_somebodys_name(team: Path) -> None:
+    typed("record", "The user is up until midnight.", "--source", "I go to bed late.", "--by", "A6", "--id", "late")
+    (team / "steps.json").write_text(
+        json.dumps([{"do": "dispute", "items": ["bedtime", "late"], "by": "A7", "id": "q", "reason": "not both"}])
+    )
+    typed("record", "--file", "steps.json")
+    assert "own return" in typed("prepare", *WHO, *MODELS, "--settle-by", "A1", ends=Status.ERROR)["error"]["message"]
+    words = ("prepare", *WHO, *MODELS, "--settle-by", "lead")
+    for number in (1, 2):
+        typed(*words, ends=Status.WAITING)
+        answered(team / "answers", number)
+    assert "settled" not in typed("prepare", *WHO, *MODELS)
+    assert typed(*words)["settled"] == [], "it was settled before the pairs were waited for"
+    states = {one["item"]: one["state"] for one in typed("return", *WHO)["dispositions"]}
+    assert states == {"bedtime": "premise_changed", "late": "revoked"}
 
 
 def test_batch_check_tells_what_is_odd(team: Path) -> None:

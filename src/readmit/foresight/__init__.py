@@ -8,6 +8,7 @@ from __future__ import annotations
 from readmit.foresight.foresight import Foresight
 from readmit.foresight.prepared import Prepared
 from readmit.foresight.settings import Settings, Team, settings_from
+from readmit.foresight.settling import Settlement
 from readmit.foresight.watching import Announcement, Watch
 
-__all__ = ["Announcement", "Foresight", "Prepared", "Settings", "Team", "Watch", "settings_from"]
+__all__ = ["Announcement", "Foresight", "Prepared", "Settings", "Settlement", "Team", "Watch", "settings_from"]

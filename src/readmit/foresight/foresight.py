@@ -13,6 +13,7 @@ from readmit.foresight import planning
 from readmit.foresight.ingesting import conversation, ingest
 from readmit.foresight.preparing import file, prepare
 from readmit.foresight.settings import Settings, Team
+from readmit.foresight.settling import settle
 from readmit.foresight.watching import Watch
 from readmit.models.usage import Ledger, Metered
 from readmit.records.errors import ModelError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from readmit.foresight.ingesting import Ingested
     from readmit.foresight.planning import Planned
     from readmit.foresight.prepared import Prepared
+    from readmit.foresight.settling import Settlement
     from readmit.foresight.watching import Announcement
     from readmit.models.stages.extract import Turn
     from readmit.models.usage import StageUsage
@@ -68,7 +70,7 @@ class Foresight:
         )
         self.settings = settings or Settings(signals=self.team.signals())
         self.ledger = Ledger()
-        """What ingesting and planning took. What a preparation took is in its ``Prepared``."""
+        """What ingesting, planning and settling took. What a preparation took is in its ``Prepared``."""
 
     def close(self) -> None:
         """Close the models that were opened from a line."""
@@ -104,6 +106,14 @@ class Foresight:
             tell(self._prepare(departed, agent.identity, purpose, return_id))
 
         return agent.come_back(purpose=purpose, checkpoint=checkpoint, id=id, prepare=prepare)
+
+    def settle(self, agent: Agent, *, by: str) -> tuple[Settlement, ...]:
+        """Put the open disputes that an agent can see to the verifier, which answers without knowing who says what.
+
+        A dispute is resolved in the name of ``by``, who is not the agent, if the answer is one side's alone and sure
+        enough for the policy; otherwise it stays open.
+        """
+        return settle(self.workspace, self._needed(self.team.verifier, "verifier"), agent.identity, by=by)
 
     def watch(
         self, *, purposes: Sequence[str | None] = (None,), tell: Callable[[Announcement], object] | None = None
@@ -168,7 +178,7 @@ class Foresight:
         return planning.plan(self.workspace, model, text, by=by, role=role, task=task)
 
     def usage(self) -> tuple[StageUsage, ...]:
-        """What ingesting and planning took so far, per stage."""
+        """What ingesting, planning and settling took so far, per stage."""
         return self.ledger.stages()
 
     def _needed(self, model: Model | None, name: str) -> Model:

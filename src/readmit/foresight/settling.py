@@ -1,0 +1,122 @@
+"""Open disputes put to a model that answers by itself, in the name of somebody who may settle them.
+
+A dispute is the team's, so no model ends one on its own account: a principal lets it, and the resolution is theirs. It
+never counts in a return of that principal. What the dispute was about still has to pass every gate.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.models.stages.answer import PROMPT, Opinion, Question, opine, settled
+from readmit.ports.models import Failure
+from readmit.records.canonical import canonical, decode, digest
+from readmit.records.errors import NotAllowedError
+from readmit.records.events import Dispute, Resolve, targets_of
+from readmit.records.evidence import Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from readmit.ports.models import Model
+    from readmit.ports.store import Log
+    from readmit.records.events import Event
+    from readmit.records.identity import Identity
+    from readmit.records.items import Item
+    from readmit.workspace.workspace import Workspace
+
+OPINION = "opinion"
+"""How derived texts name what a model answered by itself."""
+LONGEST_NOTE = 2_000
+
+
+class Settlement(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one dispute. Without ``keep`` it stays open."""
+
+    dispute: str
+    keep: str | None = None
+    why: str
+
+
+class _Contest(msgspec.Struct, frozen=True):
+    """An open dispute: its sides by item, and the question that they answer differently."""
+
+    name: str
+    sides: dict[str, str]
+    question: Question
+
+
+def settle(workspace: Workspace, model: Model, identity: Identity, *, by: str) -> tuple[Settlement, ...]:
+    """Settle the open disputes that an identity can see, each only if the model's own answer is one side's alone."""
+    if by == identity.principal:
+        raise NotAllowedError(f"{by!r} may not settle disputes for its own return: name somebody else")
+    with workspace.log.reading():
+        contests = [_contest(workspace.log, event, identity) for event in _open(workspace.log, identity)]
+    said = _opinions(workspace, model, [one.question for one in contests if _has_sides(one)])
+    return tuple(_settle(workspace, one, said, by) for one in contests)
+
+
+def _open(log: Log, identity: Identity) -> list[Event]:
+    seen = log.seen(identity, until=log.head)
+    # What the agent itself resolved does not count in its own return.
+    others = (event.payload for event in seen if event.by != identity.principal)
+    over = {payload.dispute for payload in others if isinstance(payload, Resolve)}
+    return [event for event in seen if isinstance(event.payload, Dispute) and _name(event) not in over]
+
+
+def _name(event: Event) -> str:
+    return event.id.removeprefix("dispute:")
+
+
+def _contest(log: Log, event: Event, identity: Identity) -> _Contest:
+    items = [log.item(name) for name in targets_of(event.payload)]
+    parties = {event.by, *(item.by for item in items)}
+    heard = (seen for seen in log.observations(identity, until=log.head) if seen.by not in parties)
+    context = "\n\n".join(seen.payload.text for seen in heard if isinstance(seen.payload, Evidence))
+    return _Contest(_name(event), {item.id: item.text for item in items}, _question(items, context))
+
+
+def _question(items: Sequence[Item], context: str) -> Question:
+    """What the sides disagree about, without who says what, in an order that is nobody's.
+
+    It may rest on what others than the disputing parties observed.
+    """
+    choices = sorted({item.text for item in items}, key=digest)
+    slots = {item.slot for item in items}
+    about = f" They are about {slots.pop()}." if len(slots) == 1 and None not in slots else ""
+    return Question(text=f"Which one of the choices is true now?{about}", choices=tuple(choices), context=context)
+
+
+def _has_sides(contest: _Contest) -> bool:
+    return len(contest.question.choices) > 1
+
+
+def _opinions(workspace: Workspace, model: Model, questions: Sequence[Question]) -> dict[Question, Opinion | Failure]:
+    """What the model answers, each asked for once."""
+    keys = {question: question.key(model.name, workspace=workspace.name) for question in questions}
+    known = workspace.log.derived.read(OPINION, PROMPT, keys.values())
+    found: dict[Question, Opinion | Failure] = {
+        question: decode(known[key], Opinion, what="opinion") for question, key in keys.items() if key in known
+    }
+    asked = [question for question in keys if question not in found]
+    found |= zip(asked, opine(model, asked, workspace=workspace.name) if asked else (), strict=True)
+    new = {keys[question]: canonical(said) for question in asked if isinstance(said := found[question], Opinion)}
+    workspace.log.derived.write(OPINION, PROMPT, new)
+    return found
+
+
+def _settle(
+    workspace: Workspace, contest: _Contest, opinions: Mapping[Question, Opinion | Failure], by: str
+) -> Settlement:
+    if not _has_sides(contest):
+        return Settlement(dispute=contest.name, why="it has one side only: somebody has to look")
+    said = opinions[contest.question]
+    if isinstance(said, Failure):
+        return Settlement(dispute=contest.name, why=f"no answer: {said.message}")
+    keep = settled(said, contest.sides, workspace.policy.min_confidence)
+    why = f"{said.model} by itself: {said.answer or 'cannot tell'}, confidence {said.confidence}"[:LONGEST_NOTE]
+    if keep is not None:
+        workspace.resolve(contest.name, keep=[keep], by=by, reason=why, id=digest((contest.name, keep, by))[:32])
+    return Settlement(dispute=contest.name, keep=keep, why=why)
