@@ -21,7 +21,7 @@ from readmit.bench.methods import MODEL_FREE, admitted
 from readmit.bench.methods.backed import Backed
 from readmit.bench.methods.cupmem import CUPMem
 from readmit.bench.methods.governed import Governed, Tuning
-from readmit.bench.methods.proposing import Looking
+from readmit.bench.methods.observed import Looking
 from readmit.bench.methods.stores import stores_of
 from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
 from readmit.bench.results import Result

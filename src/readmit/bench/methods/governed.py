@@ -1,8 +1,9 @@
 """TRACE with its models: the paper's pipeline (``trace-paper``), ours (``readmit``), and the four ablations.
 
 From the tasks alone: obligations, their dependencies, and queries (where the shared checkpoint does not hold them).
-From the checkpoint: statements with slots. Explicit lifecycle by slot; implicit invalidation by proposed and verified
-pairs over what retrieval would hand over from before the departure; then the library decides. A dependency is
+From the checkpoint: statements with slots. Explicit lifecycle by slot. Implicit invalidation by proposed and verified
+pairs: the paper's over all observations before the departure (``observed``), ours over what retrieval would hand over
+of them (``proposing``), where a pair that no verdict settled is withheld. Then the library decides. A dependency is
 supported by the statements that rank best for it; what a confirmed invalidation took out passes its place, and what
 it supported, to the latest words that invalidated it. The view is the chosen cover, filled up by retrieval within the
 shared budget. A turn that states nothing is no item.
@@ -27,7 +28,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from readmit.bench.acting import Staged, choices_in
 from readmit.bench.episodes import View
-from readmit.bench.methods.proposing import Later, Looking, implied_by, judged, later_sessions, matched, scanned
+from readmit.bench.methods import observed
+from readmit.bench.methods.observed import Looking, earlier_sessions
+from readmit.bench.methods.proposing import Later, implied_by, judged, later_sessions, matched
 from readmit.bench.methods.protocol import retrieved
 from readmit.bench.methods.readmit_lexical import contested, declared, reading_of
 from readmit.bench.methods.state import Contest, Duty, Statement, Work, come_back, policy_for, session_of, sessions
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
     from readmit.bench.methods.state import Returned
     from readmit.ports.models import Embedder, Model
     from readmit.records.policy import Policy
+    from readmit.records.verdicts import Pair
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -151,7 +155,7 @@ class Governed:
 
     def _governed(self, checkpoint: Checkpoint) -> View:
         rules = self._rules
-        plans, later = together(lambda: self._planned(checkpoint), lambda: self._later(checkpoint))
+        plans, seen = together(lambda: self._planned(checkpoint), lambda: self._before_the_tasks(checkpoint))
         with closing(Ranker(checkpoint.rows)) as ranker:
             duties, supports = duties_of(checkpoint, plans, ranker)
             queries = [query for one in plans if one is not None for query in one.queries]
@@ -161,10 +165,18 @@ class Governed:
             for row in checkpoint.rows
             if (one := reading_of(row)).parts and one.own
         ]
-        critical = {name for duty in duties for name in duty.critical}
-        targets = [one for one in stated if one.row.departure and one.row.id in within]
-        vital = frozenset(one.id for one in targets if not critical.isdisjoint(supports.get(one.row.id, ())))
-        verdicts = self._invalidations(checkpoint, targets, later, vital) if rules.implicit else []
+        looked: list[Judged] = []
+        if isinstance(seen, Later):
+            critical = {name for duty in duties for name in duty.critical}
+            targets = [one for one in stated if one.row.departure and one.row.id in within]
+            vital = frozenset(one.id for one in targets if not critical.isdisjoint(supports.get(one.row.id, ())))
+            verdicts = looked = self._matched(checkpoint, targets, seen, vital)
+            findings = tuple(one.finding() for one in looked)
+        else:
+            earlier = {name: (text, "") for name, text in earlier_sessions(checkpoint).items()}
+            looked = self._judged(seen, earlier, later_sessions(checkpoint))
+            verdicts = observed.superseded(stated, looked)
+            findings = observed.findings(checkpoint, looked)
         stated += found_by(checkpoint, stated, verdicts)
         heirs = heirs_of(stated, verdicts)
         supported = inherited(stated, supports, heirs)
@@ -193,7 +205,6 @@ class Governed:
             covered = sufficient(report(obligations_of(duties), shown), policy)
             returned = replace(returned, admitted=covered)
         private = () if rules.source_bound else tuple(known[name].row.id for name in bank)
-        findings = tuple(one.finding() for one in verdicts)
         return self._handed(checkpoint, returned, rows, known, private=private, findings=findings)
 
     def _planned(self, checkpoint: Checkpoint) -> Sequence[Plan | None]:
@@ -205,45 +216,45 @@ class Governed:
         made = plan(self._extractor, tasks, max_tokens=tuning.plan_tokens, max_chars=tuning.governance_chars)
         return [one if isinstance(one, Plan) else None for one in made]
 
-    def _later(self, checkpoint: Checkpoint) -> Later:
-        texts = later_sessions(checkpoint)
-        if not self._rules.implicit or self._rules.proposing != "implied":
-            return Later(texts, {})
-        tuning = self._tuning
-        return implied_by(self._extractor, texts, max_tokens=tuning.lines_tokens, max_chars=tuning.governance_chars)
+    def _before_the_tasks(self, checkpoint: Checkpoint) -> Later | dict[Pair, tuple[str, ...]]:
+        """What is asked about observations alone: the paper's proposals, or what the later ones imply."""
+        tuning, later = self._tuning, later_sessions(checkpoint)
+        if not self._rules.implicit:
+            return {}
+        if self._rules.proposing == "scan":
+            return observed.scanned(self._extractor, earlier_sessions(checkpoint), later, tuning.looking)
+        return implied_by(self._extractor, later, max_tokens=tuning.lines_tokens, max_chars=tuning.governance_chars)
 
-    def _invalidations(
+    def _matched(
         self, checkpoint: Checkpoint, targets: Sequence[Statement], later: Later, vital: frozenset[str]
     ) -> list[Judged]:
         if not targets or not later.texts:
             return []
-        tuning = self._tuning
-        if self._rules.proposing == "scan":
-            pairs = scanned(self._extractor, targets, later, tuning.looking)
-        else:
-            slots: dict[str, frozenset[str]] = {}
-            for row in checkpoint.rows:
-                if row.slot is not None:
-                    slots[session_of(row)] = slots.get(session_of(row), frozenset()) | {row.slot}
-            pairs = matched(
-                self._extractor,
-                self._embedder,
-                targets,
-                later,
-                slots=slots,
-                critical=vital,
-                max_tokens=tuning.lines_tokens,
-                max_chars=tuning.governance_chars,
-            )
-        return judged(
-            self._verifier,
-            pairs,
+        slots: dict[str, frozenset[str]] = {}
+        for row in checkpoint.rows:
+            if row.slot is not None:
+                slots[session_of(row)] = slots.get(session_of(row), frozenset()) | {row.slot}
+        pairs = matched(
+            self._extractor,
+            self._embedder,
             targets,
-            later.texts,
-            before=sessions(checkpoint.heard),
-            max_tokens=tuning.verification_tokens,
-            max_chars=tuning.governance_chars,
+            later,
+            slots=slots,
+            critical=vital,
+            max_tokens=self._tuning.lines_tokens,
+            max_chars=self._tuning.governance_chars,
         )
+        before = sessions(checkpoint.heard)
+        return self._judged(pairs, {one.id: (one.text, before[session_of(one.row)]) for one in targets}, later.texts)
+
+    def _judged(
+        self,
+        pairs: Mapping[Pair, tuple[str, ...]],
+        earlier: Mapping[str, tuple[str, str]],
+        later: Mapping[str, str],
+    ) -> list[Judged]:
+        tokens, chars = self._tuning.verification_tokens, self._tuning.governance_chars
+        return judged(self._verifier, pairs, earlier, later, max_tokens=tokens, max_chars=chars)
 
     def _handed(
         self,

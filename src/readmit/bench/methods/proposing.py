@@ -1,9 +1,8 @@
 """Pairs of a departure statement and a later session that may change its premise, and their verdicts.
 
-Two ways to propose: the paper's scan (one target beside at most four later sessions, every pair looked at; settings can
-widen that), and
-ours (premises of the statement against facts that the session implies, with nearness of texts and equal slots as
-further signals). The verifier is the same: one pair per call, both quotes looked up by the code.
+Our way to propose: premises of the statement against facts that the session implies, with nearness of texts and equal
+slots as further signals. (``observed`` is the paper's.) The verifier is the same for both: one pair per call, both
+quotes looked up by the code.
 """
 
 from __future__ import annotations
@@ -12,13 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from readmit.bench.episodes import Finding
-from readmit.bench.methods.state import session_of, sessions
-from readmit.models.fence import MAX_CHARS
-from readmit.models.stages import imply, scan
-from readmit.models.stages.scan_many import scan_many
+from readmit.bench.methods.state import sessions
+from readmit.models.stages import imply
 from readmit.models.stages.verify import Case, Verifier
 from readmit.ports.models import Failure
-from readmit.records.verdicts import Pair, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +23,7 @@ if TYPE_CHECKING:
     from readmit.bench.methods.state import Statement
     from readmit.invalidate.propose import Scorer
     from readmit.ports.models import Embedder, Model
+    from readmit.records.verdicts import Pair, Verdict
 
 Proposing = Literal["scan", "implied"]
 
@@ -62,20 +59,10 @@ class Judged:
 
 @dataclass(frozen=True)
 class Later:
-    """The sessions of the absence, and what they imply where that was asked for."""
+    """The sessions of the absence, and what they imply."""
 
     texts: Mapping[str, str]
     facts: Mapping[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True)
-class Looking:
-    """How the scan looks: how many targets and later sessions share a request, and its budgets."""
-
-    targets: int = 1
-    observations: int = scan.PER_CALL
-    max_tokens: int = scan.MAX_TOKENS
-    max_chars: int = MAX_CHARS
 
 
 def later_sessions(checkpoint: Checkpoint) -> dict[str, str]:
@@ -88,38 +75,6 @@ def implied_by(model: Model, texts: Mapping[str, str], *, max_tokens: int, max_c
     said = imply.implied(model, list(texts.values()), max_tokens=max_tokens, max_chars=max_chars)
     facts = {name: () if isinstance(one, Failure) else one for name, one in zip(texts, said, strict=True)}
     return Later(texts, facts)
-
-
-def scanned(model: Model, targets: Sequence[Statement], later: Later, how: Looking) -> dict[Pair, tuple[str, ...]]:
-    """The paper's proposals. A look that failed proposes all its pairs: a scan may cost, never hide."""
-    names = list(later.texts)
-    parts = [
-        tuple(scan.Later(evidence=name, text=later.texts[name]) for name in names[start : start + how.observations])
-        for start in range(0, len(names), how.observations)
-    ]
-    groups = [
-        # An extracted statement says by itself what its words may leave to their context.
-        [scan.Look(item=one.id, text=one.row.statement or one.text, later=part) for one in some]
-        for some in (targets[start : start + how.targets] for start in range(0, len(targets), how.targets))
-        for part in parts
-    ]
-    pairs: dict[Pair, tuple[str, ...]] = {}
-    for group, results in zip(groups, _looked(model, groups, how), strict=True):
-        for look, result in zip(group, results, strict=True):
-            if isinstance(result, Failure):
-                pairs |= {Pair(item=look.item, evidence=one.evidence): ("scan failed",) for one in look.later}
-            else:
-                pairs |= dict.fromkeys(result, ("scan",))
-    return pairs
-
-
-def _looked(
-    model: Model, groups: Sequence[Sequence[scan.Look]], how: Looking
-) -> Sequence[Sequence[tuple[Pair, ...] | Failure]]:
-    if how.targets == 1 and how.observations <= scan.PER_CALL:
-        looks = [look for (look,) in groups]
-        return [[one] for one in scan.scan(model, looks, max_tokens=how.max_tokens, max_chars=how.max_chars)]
-    return scan_many(model, groups, max_tokens=how.max_tokens, max_chars=how.max_chars)
 
 
 def matched(
@@ -178,23 +133,16 @@ def _near(
 def judged(
     model: Model,
     pairs: Mapping[Pair, tuple[str, ...]],
-    targets: Sequence[Statement],
-    texts: Mapping[str, str],
+    earlier: Mapping[str, tuple[str, str]],
+    later: Mapping[str, str],
     *,
-    before: Mapping[str, str],
     max_tokens: int,
     max_chars: int,
 ) -> list[Judged]:
-    """One verdict or failure per pair, in order. ``before`` holds the sessions that targets were drawn from."""
-    known = {target.id: target for target in targets}
-    cases = [
-        Case(
-            pair=pair,
-            item_text=known[pair.item].text,
-            item_source=before[session_of(known[pair.item].row)],
-            evidence_text=texts[pair.evidence],
-        )
-        for pair in pairs
-    ]
+    """One verdict or failure per pair, in order. ``earlier`` holds each item's words and those it was drawn from."""
+    cases = []
+    for pair in pairs:
+        words, source = earlier[pair.item]
+        cases.append(Case(pair=pair, item_text=words, item_source=source, evidence_text=later[pair.evidence]))
     results = Verifier(model=model, max_tokens=max_tokens, max_chars=max_chars).verify(cases)
     return [Judged(pair, signals, result) for (pair, signals), result in zip(pairs.items(), results, strict=True)]
