@@ -79,9 +79,14 @@ def fresh_url(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return lambda: server.url(f"fresh{next(_schemas)}")
 
 
+# Not those whose subject is a stage, to which the store makes no difference.
+ROOMS_ON_BOTH = {"attacks", "records", "workspace"}
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """What is told as a scene holds wherever it plays. A test that names a file, or plays many, plays in SQLite."""
-    of_a_scene = getattr(metafunc.module, "Scene", None) is scene.Scene
+    room = Path(str(metafunc.module.__file__)).parent.name
+    of_a_scene = getattr(metafunc.module, "Scene", None) is scene.Scene and room in ROOMS_ON_BOTH
     own = is_hypothesis_test(metafunc.function) or {"place", "tmp_path"} & set(metafunc.fixturenames)
     if of_a_scene and not own:
         metafunc.parametrize("kind_of_store", ["sqlite", "postgres"])

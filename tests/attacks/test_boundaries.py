@@ -50,11 +50,10 @@ def outputs(team: Workspace, ann: Any) -> str:
     return "\n".join(said)
 
 
-def test_two_tenants_in_one_file_share_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "team.db"
+def test_two_tenants_in_one_store_share_nothing(place: Path | str) -> None:
     with (
-        Workspace.open(path, name="red", clock=lambda: START) as red,
-        Workspace.open(path, name="blue", clock=lambda: START) as blue,
+        Workspace.open(place, name="red", clock=lambda: START) as red,
+        Workspace.open(place, name="blue", clock=lambda: START) as blue,
     ):
         ann_of_red, ann_of_blue = tell(red, "red"), tell(blue, "blue")
         of_red, of_blue = outputs(red, ann_of_red), outputs(blue, ann_of_blue)
@@ -68,13 +67,12 @@ def test_two_tenants_in_one_file_share_nothing(tmp_path: Path) -> None:
         assert not set(chains[0]) & set(chains[1])
 
 
-def test_nothing_of_another_tenant_can_be_named(tmp_path: Path) -> None:
-    path = tmp_path / "team.db"
-    with Workspace.open(path, name="red", clock=lambda: START) as red:
+def test_nothing_of_another_tenant_can_be_named(place: Path | str) -> None:
+    with Workspace.open(place, name="red", clock=lambda: START) as red:
         ann = tell(red, "red")
         outcome = ann.come_back()
         digest = red.log.item("red-h").receipts[0].evidence
-    with Workspace.open(path, name="blue", clock=lambda: START) as blue:
+    with Workspace.open(place, name="blue", clock=lambda: START) as blue:
         before = blue.epoch
         for attempt in (
             lambda: blue.record("t", by="bob", sources=[digest]),

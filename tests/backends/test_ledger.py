@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def team(tmp_path: Path) -> Iterator[Workspace]:
-    with Workspace.open(tmp_path / "team.db") as opened:
+def team(place: Path | str) -> Iterator[Workspace]:
+    with Workspace.open(place) as opened:
         seen = opened.observe("Two things were seen.", by="scout")
         for name in ("a", "b", "c"):
             opened.record(f"Statement {name}", id=name, by="scout", sources=[seen])
@@ -39,10 +39,10 @@ def test_entries_are_replaced_and_dropped_and_the_version_moves(team: Workspace)
     assert ledger.entry("x", "r2") is None
 
 
-def test_backends_and_workspaces_are_apart(team: Workspace, tmp_path: Path) -> None:
+def test_backends_and_workspaces_are_apart(team: Workspace, place: Path | str) -> None:
     team.log.sources.write("x", [entry("r", Binding(ref="a"))])
     assert team.log.sources.entries("y") == {}
-    with Workspace.open(tmp_path / "team.db", name="neighbor") as neighbor:
+    with Workspace.open(place, name="neighbor") as neighbor:
         assert neighbor.log.sources.entries("x") == {}
         assert neighbor.log.sources.version("x") == 0
         assert neighbor.log.sources.lacking([Binding(ref="a")]) == (Binding(ref="a"),)
@@ -63,10 +63,10 @@ def test_carriers_follow_the_log(team: Workspace) -> None:
     assert ledger.carriers("x") == {}
 
 
-def test_a_ledger_entry_survives_a_restart(tmp_path: Path) -> None:
-    with Workspace.open(tmp_path / "kept.db") as before:
+def test_a_ledger_entry_survives_a_restart(place: Path | str) -> None:
+    with Workspace.open(place) as before:
         before.log.sources.write("x", [entry("r", Binding(ref="a"))])
-    with Workspace.open(tmp_path / "kept.db") as after:
+    with Workspace.open(place) as after:
         assert after.log.sources.entries("x") == {"r": entry("r", Binding(ref="a"))}
 
 

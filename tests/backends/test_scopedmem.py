@@ -26,8 +26,8 @@ class TestScopedMemWithEmbedder(BackendConformance):
 
 
 @pytest.fixture
-def team(tmp_path: Path) -> Iterator[Workspace]:
-    with Workspace.open(tmp_path / "team.db") as opened:
+def team(place: Path | str) -> Iterator[Workspace]:
+    with Workspace.open(place) as opened:
         yield opened
 
 
@@ -55,7 +55,7 @@ def test_every_version_is_kept_and_a_deletion_is_one(store: ScopedMem) -> None:
         store.get(record)
 
 
-def test_a_purged_record_leaves_no_text_behind(store: ScopedMem, tmp_path: Path) -> None:
+def test_a_purged_record_leaves_no_text_behind(store: ScopedMem, place: Path | str) -> None:
     kept, gone = keep(store, "The lighthouse stands."), keep(store, "A secretword to forget.")
     store.purge(gone)
     with pytest.raises(UnknownError):
@@ -99,11 +99,11 @@ def test_an_update_moves_a_record_in_the_index(store: ScopedMem) -> None:
     assert (totals.records, totals.length) == (1, 1)
 
 
-def test_scores_do_not_depend_on_another_workspace(team: Workspace, store: ScopedMem, tmp_path: Path) -> None:
+def test_scores_do_not_depend_on_another_workspace(team: Workspace, store: ScopedMem, place: Path | str) -> None:
     keep(store, "The rare heron.")
     keep(store, "A common gull.")
     before = [(hit.id, hit.score) for hit in store.search("heron gull", limit=5)]
-    with Workspace.open(tmp_path / "team.db", name="neighbor") as neighbor:
+    with Workspace.open(place, name="neighbor") as neighbor:
         other = ScopedMem(neighbor.log.memories, neighbor.name)
         for number in range(30):
             keep(other, f"heron {number}")

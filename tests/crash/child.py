@@ -1,8 +1,8 @@
 """A process that is made to be killed.
 
 ``stream DB NAME STEP...``: does the steps in turn until killed; prints a line after each that returned.
-``count DB STEP``: prints how many statements a step takes.
-``point DB STEP N``: does a step and kills itself before its N-th statement.
+``count DB STEP``: prints how many statements a step takes; of a server, how often it waits for it.
+``point DB STEP N``: does a step and kills itself before its N-th statement or wait.
 ``some DB NAME COUNT``: does that many steps of every sort and ends.
 """
 
@@ -13,9 +13,14 @@ import os
 import random
 import signal
 import sys
+from typing import TYPE_CHECKING, Any
 
 from readmit import Workspace
+from readmit.store.places import is_url
 from tests.crash.team import STEPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def main(mode: str, path: str, *rest: str) -> None:
@@ -36,7 +41,7 @@ def main(mode: str, path: str, *rest: str) -> None:
             nonlocal statements
             statements += 1
 
-        team.log.connection.sql.set_trace_callback(count_one)  # type: ignore[attr-defined]
+        trace(team, path, count_one)
         STEPS[rest[0]](team, "counted")
         print(statements)
     else:
@@ -49,8 +54,23 @@ def main(mode: str, path: str, *rest: str) -> None:
             if left < 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        team.log.connection.sql.set_trace_callback(die)  # type: ignore[attr-defined]
+        trace(team, path, die)
         report(STEPS[step](team, "point"))
+
+
+def trace(team: Workspace, path: str, callback: Callable[[str], None]) -> None:
+    if not is_url(path):
+        team.log.connection.sql.set_trace_callback(callback)  # type: ignore[attr-defined]
+        return
+    from readmit.store.postgres_client import Client
+
+    wait = Client.wait
+
+    def traced(self: Client, *args: Any, **kwargs: Any) -> Any:
+        callback("")
+        return wait(self, *args, **kwargs)
+
+    Client.wait = traced  # type: ignore[method-assign]
 
 
 def report(names: str) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def run(path: Path, processes: int, steps: int) -> None:
+def run(path: Path | str, processes: int, steps: int) -> None:
     prepare(path)
     children = [
         subprocess.Popen(
@@ -40,28 +40,27 @@ def run(path: Path, processes: int, steps: int) -> None:
     team.close()
 
 
-def test_four_processes_write_and_return_at_once(tmp_path: Path) -> None:
-    run(tmp_path / "team.db", 4, 25)
+def test_four_processes_write_and_return_at_once(place: Path | str) -> None:
+    run(place, 4, 25)
 
 
 @pytest.mark.slow
-def test_sixteen_processes_write_and_return_at_once(tmp_path: Path) -> None:
-    run(tmp_path / "team.db", 16, 200)
+def test_sixteen_processes_write_and_return_at_once(place: Path | str) -> None:
+    run(place, 16, 200)
 
 
-def test_many_processes_open_a_new_file_at_once(tmp_path: Path) -> None:
+def test_many_processes_open_a_new_store_at_once(place: Path | str) -> None:
     """Whoever comes first makes the tables and the key; the others find them."""
-    path = tmp_path / "new.db"
     script = (
         "import sys; from readmit import Workspace; w = Workspace.open(sys.argv[1]); w.observe(sys.argv[2], by='bob')"
     )
     children = [
-        subprocess.Popen([sys.executable, "-c", script, str(path), f"e{n}"], stderr=subprocess.PIPE, text=True)
+        subprocess.Popen([sys.executable, "-c", script, str(place), f"e{n}"], stderr=subprocess.PIPE, text=True)
         for n in range(6)
     ]
     errors = [child.communicate()[1] for child in children]
     assert errors == [""] * 6
-    team = verify(path)
+    team = verify(place)
     kinds = [event.kind for event in team.log.tail()]
     assert kinds.count(EventKind.KEY) == 1
     assert kinds.count(EventKind.OBSERVE) == 6

@@ -10,19 +10,32 @@ import pytest
 
 from readmit import Workspace
 from readmit.records.errors import StoreError
-from readmit.store.connection import Connection
+from readmit.store import connection as sqlite
+from readmit.store.places import is_url
 from tests.crash.team import verify
 from tests.scene import START
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from readmit.store.sql import Connection
+
+
+def opened(place: Path | str) -> Connection:
+    if is_url(place):
+        from readmit.store.postgres import PostgresConnection
+
+        return PostgresConnection(str(place))
+    return sqlite.Connection(place)
 
 
 @pytest.fixture
-def connection(tmp_path: Path) -> Connection:
-    made = Connection(tmp_path / "a.db")
+def connection(place: Path | str) -> Iterator[Connection]:
+    made = opened(place)
     made.sql.execute("CREATE TABLE t (x INTEGER PRIMARY KEY)")
-    return made
+    yield made
+    made.close()
 
 
 def rows(connection: Connection) -> list[int]:
@@ -78,8 +91,8 @@ def test_a_storage_error_is_told_in_our_words_and_leaves_the_connection_usable(c
     assert rows(connection) == [1, 2]
 
 
-def test_a_reader_sees_one_state(tmp_path: Path, connection: Connection) -> None:
-    other = Connection(tmp_path / "a.db")
+def test_a_reader_sees_one_state(place: Path | str, connection: Connection) -> None:
+    other = opened(place)
     with other.reading():
         assert rows(other) == []
         with connection.atomic():
@@ -90,15 +103,15 @@ def test_a_reader_sees_one_state(tmp_path: Path, connection: Connection) -> None
 
 
 def test_a_commit_is_on_disk(tmp_path: Path) -> None:
-    connection = Connection(tmp_path / "b.db")
+    connection = sqlite.Connection(tmp_path / "b.db")
     assert connection.sql.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert connection.sql.execute("PRAGMA synchronous").fetchone() == (2,), "FULL"
     connection.close()
 
 
-def test_threads_take_turns(tmp_path: Path) -> None:
+def test_threads_take_turns(place: Path | str) -> None:
     """A transaction belongs to one thread; the others wait, and no event of one lands in another's batch."""
-    team = Workspace.open(tmp_path / "team.db", clock=lambda: START)
+    team = Workspace.open(place, clock=lambda: START)
     failures: list[BaseException] = []
 
     def work(name: str) -> None:
@@ -122,11 +135,35 @@ def test_threads_take_turns(tmp_path: Path) -> None:
         batch = {name.rpartition(".")[0] for name in events[start : start + 4]}
         assert len(batch) == 1, "a batch is one run of the log"
     team.close()
-    verify(tmp_path / "team.db").close()
+    verify(place).close()
 
 
-def test_what_is_closed_is_closed(tmp_path: Path) -> None:
-    team = Workspace.open(tmp_path / "team.db")
+def test_what_a_level_wrote_and_nobody_read_is_undone_with_it(place: Path | str) -> None:
+    """The log's end goes back with the events: the next one takes their place, and the chain holds."""
+    with Workspace.open(place, clock=lambda: START) as team:
+
+        def abandoned() -> None:
+            with team.batch():
+                team.record("two", by="bob", id="two")
+                raise KeyError
+
+        with team.batch():
+            team.record("one", by="bob", id="one")
+            before = team.epoch
+            with pytest.raises(KeyError):
+                abandoned()
+            assert team.epoch == before
+            team.record("three", by="bob", id="three")
+            assert team.epoch == before + 1
+        with pytest.raises(KeyError):
+            abandoned()
+        assert team.epoch == before + 1
+    with verify(place) as team:
+        assert [event.id for event in team.log.tail()][-2:] == ["item:one", "item:three"]
+
+
+def test_what_is_closed_is_closed(place: Path | str) -> None:
+    team = Workspace.open(place)
     team.close()
     with pytest.raises((StoreError, sqlite3.ProgrammingError)):
         team.observe("text", by="bob")

@@ -184,7 +184,7 @@ def status(invocation: Invocation, /) -> None:
             _follow(event.payload, away, workspace)
             watch()
         said = {
-            "db": invocation.db,
+            "db": invocation.store,
             "workspace": workspace.name,
             "epoch": workspace.epoch,
             "events": dict(kinds),
@@ -196,7 +196,7 @@ def status(invocation: Invocation, /) -> None:
         emit(said)
         return
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-    show(f"Workspace {shown(workspace.name)} in {invocation.db}, epoch {said['epoch']}: {counts}")
+    show(f"Workspace {shown(workspace.name)} in {invocation.store}, epoch {said['epoch']}: {counts}")
     show(f"Audit: {said['audit_rows']} rows", f"Away: {shown(', '.join(sorted(away.values()))) or 'nobody'}")
     show("Policy:", *(f"  {name} = {shown(str(value))}" for name, value in said["policy"].items()))
 

@@ -153,7 +153,7 @@ def _print(invocation: Invocation, returned: Return, prepared: Sequence[Prepared
     if decision.view is not None:
         words = ["readmit", "expose", returned.id, "--instance", returned.request.instance]
         words += ["--principal", who.principal, "--role", who.role, "--task", who.task]
-        words += ["--db", invocation.db, "--workspace", invocation.workspace]
+        words += ["--db", invocation.store, "--workspace", invocation.workspace]
         show("", "Hand it over:", f"  {shown(shlex.join(words))}")
 
 

@@ -36,12 +36,12 @@ def add_to(group: click.Group) -> None:
 def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
     """Start a workspace, or put a policy in force in an existing one.
 
-    Makes the database file if need be, and the workspace's first signing key beside it.
+    Makes the database file, or the tables on the server, if need be, and the workspace's first signing key.
     """
     from readmit.cli.output import emit, show, shown
     from readmit.records.canonical import decode
     from readmit.records.policy import Policy
-    from readmit.store.names import names
+    from readmit.store.places import names
     from readmit.workspace.workspace import Workspace
 
     chosen = None if policy is None else decode(policy.read(), Policy, what="policy")
@@ -49,10 +49,12 @@ def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
     with Workspace.open(invocation.db, name=invocation.workspace, policy=chosen) as workspace:
         key = workspace.signer().keyid
         if invocation.json:
-            emit({"db": invocation.db, "workspace": workspace.name, "created": created, "epoch": workspace.epoch})
+            emit({"db": invocation.store, "workspace": workspace.name, "created": created, "epoch": workspace.epoch})
             return
         verb = "Started" if created else "Found"
-        show(f"{verb} workspace {shown(workspace.name)} in {invocation.db}, epoch {workspace.epoch}, key {key[:12]}…")
+        show(
+            f"{verb} workspace {shown(workspace.name)} in {invocation.store}, epoch {workspace.epoch}, key {key[:12]}…"
+        )
 
 
 @click.argument("text", metavar="TEXT|@FILE")

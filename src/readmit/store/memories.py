@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.ports.memories import MemoryRow, MemoryVersion, NewMemory, Posting, Totals
+from readmit.records.canonical import digest_of
 from readmit.store.sql import chunks
 
 if TYPE_CHECKING:
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from readmit.store.sql import Connection
 
 _ROW = "SELECT seq, id, version, owner, text, key, at FROM memory "
+_LONGEST = 256
+
+
+def _filed(word: str) -> str:
+    """What a word is looked up by. An index of PostgreSQL has no room for those that are no words of a language."""
+    return word if len(word) <= _LONGEST else digest_of(word.encode("utf-8", "surrogatepass"))
 
 
 class MemoryRecords:
@@ -66,7 +73,7 @@ class MemoryRecords:
         length = sum(record.words.values())
         sql.executemany(
             "INSERT INTO memory_term VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [(ws, store, word, seq, record.owner, count, length) for word, count in record.words.items()],
+            [(ws, store, _filed(word), seq, record.owner, count, length) for word, count in record.words.items()],
         )
         return int(row is None), length - before
 
@@ -133,11 +140,11 @@ class MemoryRecords:
 
     def frequency(self, store: str, word: str) -> int:
         query = "SELECT count(*) FROM memory_term WHERE ws = ? AND store = ? AND term = ?"
-        return int(self._sql.execute(query, (self._ws, store, word)).fetchone()[0])
+        return int(self._sql.execute(query, (self._ws, store, _filed(word))).fetchone()[0])
 
     def postings(self, store: str, word: str) -> list[Posting]:
         query = "SELECT seq, owner, count, length FROM memory_term WHERE ws = ? AND store = ? AND term = ?"
-        return [Posting._make(row) for row in self._sql.execute(query, (self._ws, store, word))]
+        return [Posting._make(row) for row in self._sql.execute(query, (self._ws, store, _filed(word)))]
 
     def history(self, store: str, record: str) -> list[MemoryVersion]:
         query = "SELECT version, text, at FROM memory_version WHERE ws = ? AND store = ? AND id = ? ORDER BY version"

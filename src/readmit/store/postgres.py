@@ -70,11 +70,11 @@ class PostgresConnection:
         with self._lock:
             self._start(f"BEGIN; {DIRECTORY}")
             try:
-                row = self._run(_translated(FIND), (workspace,)).fetchone()
+                name, start = outgoing(workspace), genesis(workspace)
+                row = self._run(_translated(FIND), (name,)).fetchone()
                 if row is None:
-                    start = genesis(workspace)
-                    self._run(_translated(ENROLL), (workspace, start, start))
-                    row = self._run(_translated(FIND), (workspace,)).fetchone()
+                    self._run(_translated(ENROLL), (name, start, start))
+                    row = self._run(_translated(FIND), (name,)).fetchone()
                 self._run("COMMIT")
             except BaseException:
                 self._give_up()
@@ -125,19 +125,26 @@ class PostgresConnection:
     def end(self, opened: Level, *, undo: bool) -> None:
         """Close a level: keep what it did, or undo it."""
         level, before = opened
+        kept = False
         try:
             if undo:
-                self._undo(level)
-            elif level:
+                return
+            if level:
+                # What the level wrote must have worked before the level counts.
                 self.flush()
                 self._queue.append(_Later(self, f"RELEASE level{level}"))
             else:
                 self._commit()
+            kept = True
         finally:
-            if undo or not level:
-                self.end_of_log = before
-            self._depth = level
-            self._lock.release()
+            try:
+                if not kept:
+                    self._undo(level)
+            finally:
+                if not (kept and level):
+                    self.end_of_log = before
+                self._depth = level
+                self._lock.release()
 
     def _undo(self, level: int) -> None:
         if not level:
@@ -154,8 +161,7 @@ class PostgresConnection:
 
     def _commit(self) -> None:
         if self._client.info.transaction_status is TransactionStatus.INERROR:
-            # The server would take the word for it, and keep nothing.
-            self._give_up()
+            # The server would end the transaction without an error, and keep nothing.
             raise StoreError("storage failed: a statement of this transaction failed, so nothing of it was written")
         if self.end_of_log is not None:
             self._queue.append(_Later(self, _translated(MOVE), (*self.end_of_log, self._ws)))
@@ -163,12 +169,9 @@ class PostgresConnection:
         connected = not self._client.closed
         try:
             self._send(waiting)
-        except BaseException as error:
+        except psycopg.Error as error:
             lost = connected and self._client.closed
-            self._give_up()
-            if isinstance(error, psycopg.Error):
-                raise in_doubt(error) if lost else failure(error, self._address) from error
-            raise
+            raise in_doubt(error) if lost else failure(error, self._address) from error
 
     def _give_up(self) -> None:
         """End the transaction without keeping anything of it."""

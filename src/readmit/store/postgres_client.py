@@ -68,7 +68,7 @@ class Address:
             said = " ".join(str(error).split())
             raise StoreError(f"cannot open {self.shown}: {said}; {_remedy(said, self)}") from None
         try:
-            client.execute(_SETTINGS.format(schema=self.schema), prepare=False)
+            client.execute(_settings(self.schema), prepare=False)
             encoding = client.info.parameter_status("server_encoding")
         except psycopg.Error as error:
             client.close()
@@ -82,14 +82,15 @@ class Address:
         return client
 
 
-# Never less durable than asked for: a commit that returned is on disk, or further if the server is set so.
-_SETTINGS = f"""
-    SET search_path TO {{schema}}, pg_temp;
+def _settings(schema: str) -> str:
+    # Never less durable than asked for: a commit that returned is on disk, or further if the server is set so.
+    return f"""
+    SET search_path TO {schema}, pg_temp;
     SET lock_timeout TO '{LOCK_SECONDS}s';
     SET statement_timeout TO '{STATEMENT_SECONDS}s';
     SET idle_in_transaction_session_timeout TO '{IDLE_SECONDS}s';
     SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
-"""
+    """
 
 
 class Client(psycopg.Connection[tuple[Any, ...]]):
