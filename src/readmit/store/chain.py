@@ -22,16 +22,15 @@ class LogEnd:
 
     __slots__ = ("_at", "_moment", "epoch", "learnt", "link")
 
-    def __init__(self, epoch: int, link: bytes, learnt: str) -> None:
+    def __init__(self, epoch: int, link: bytes, now: datetime) -> None:
         self.epoch = epoch
         self.link = link
-        self.learnt = learnt
-        self._moment: datetime | None = None
-        self._at = ""
+        self.learnt = now.isoformat()
+        self._moment, self._at = now, self.learnt
 
     def row(self, base: int, entry: Draft) -> tuple[Any, ...]:
         """Move on by one event, and give its row."""
-        # Events of a batch often share one moment, and writing it out costs as much as hashing the event.
+        # Events are often true from when they are learnt, and writing a moment out costs as much as hashing the event.
         if entry.at is not self._moment:
             self._moment, self._at = entry.at, entry.at.isoformat()
         self.epoch += 1

@@ -34,6 +34,7 @@ INDEXES = {
     "invalidation": ("by", "learnt", "epoch"),
 }
 """Every index, with its columns besides the workspace's number."""
+_REACH = "INSERT INTO audience VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 
 
 def stored_rows(sql: Sql, ws: int, index: str) -> Iterator[tuple[Any, ...]]:
@@ -132,10 +133,9 @@ class Indexes:
         return rows
 
     def _reach(self, epoch: int, kind: str, rows: Iterable[Row]) -> None:
-        self._sql.executemany(
-            "INSERT INTO audience VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            [(self._ws, kind, *row, epoch) for row in rows],
-        )
+        # One by one: there is seldom more than one, and a loop within the database costs more to start than it saves.
+        for row in rows:
+            self._sql.execute(_REACH, (self._ws, kind, *row, epoch))
 
     def _milestone(self, kind: EventKind, key: str, epoch: int) -> None:
         self._sql.execute("INSERT INTO milestone VALUES (?, ?, ?, ?)", (self._ws, kind, key, epoch))

@@ -108,9 +108,9 @@ class SqlLog:
         """
         with self.atomic():
             head, link = self._end()
-            end = LogEnd(head, link, utc(now).isoformat())
+            end = LogEnd(head, link, utc(now))
             epochs: list[int] = []
-            for observed, run in groupby(drafts, key=_is_observation):
+            for observed, run in groupby(drafts, key=_is_observation) if len(drafts) > 1 else ((False, drafts),):
                 entries = list(run)
                 if observed and len(entries) > 1 and self._name_all(entries, end.epoch + 1):
                     epochs += self._add_all(entries, end, check)

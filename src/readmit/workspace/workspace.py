@@ -144,12 +144,13 @@ class Workspace:
         principals: Sequence[str] = (),
     ) -> str:
         """Keep a raw observation and return its digest, to be named as a source."""
-        moment = self._moment(at)
+        now = self.now()
+        moment = utc(at or now, field="at")
         evidence = Evidence(
             text=text, by=by, at=moment, source=source, scope=self._scope(task, roles, principals, private=False)
         )
         entry = draft(EventKind.OBSERVE, evidence, by=by, at=moment, id=id)
-        self._commit([entry])
+        self._commit([entry], now)
         return entry.digest
 
     def observe_many(self, observations: Iterable[str | Mapping[str, Any]], **shared: Any) -> list[str]:
@@ -158,8 +159,9 @@ class Workspace:
         Each is a text, or a mapping with the arguments of ``observe``; ``shared`` holds for those that do not say
         otherwise.
         """
-        entries = list(drafts(self.name, observations, shared, now=self.now()))
-        self._commit(entries)
+        now = self.now()
+        entries = list(drafts(self.name, observations, shared, now=now))
+        self._commit(entries, now)
         return [entry.digest for entry in entries]
 
     def record(
@@ -362,23 +364,15 @@ class Workspace:
         self, kind: EventKind, payload: object, *, by: str, id: str | None = None, at: datetime | None = None
     ) -> int:
         """Check an event and commit it. Returns its epoch."""
-        (epoch,) = self._commit([self._draft(kind, payload, by=by, id=id, at=at)])
-        return epoch
-
-    def _draft(
-        self, kind: EventKind, payload: object, *, by: str, id: str | None = None, at: datetime | None = None
-    ) -> Draft:
+        now = self.now()
         # A resolution touches what its dispute does.
         about = targets_of(disputed(self.log, payload.dispute)) if isinstance(payload, Resolve) else None
         name = secrets.token_hex(8) if id is None else id
-        return draft(kind, payload, id=name, by=by, at=self._moment(at), about=about)
+        (epoch,) = self._commit([draft(kind, payload, id=name, by=by, at=at or now, about=about)], now)
+        return epoch
 
-    def _commit(self, entries: Sequence[Draft]) -> list[int]:
-        now = self.now()
+    def _commit(self, entries: Sequence[Draft], now: datetime) -> list[int]:
         return self.log.append(entries, now=now, check=lambda new: check(self.log, new, lambda: self.policy, now))
-
-    def _moment(self, at: datetime | None) -> datetime:
-        return self.now() if at is None else utc(at, field="at")
 
     def _scope(self, task: str | None, roles: Sequence[str], principals: Sequence[str], *, private: bool) -> Scope:
         return Scope(
