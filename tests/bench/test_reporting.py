@@ -305,6 +305,17 @@ def test_pages_are_of_every_block_and_of_what_failed(tmp_path: Path) -> None:
     assert "4 of 20 episodes have a page" in page.read_text()
 
 
+def test_episodes_that_count_nowhere_get_pages_last(tmp_path: Path) -> None:
+    lines = [manbench("m", "old-valid", n, valid=True, invalid=False, eligible=n > 6) for n in range(9)]
+    lines[8] = msgspec.structs.replace(
+        lines[8], candidates={"departure-answer": "the first", "challenger": "the other"}
+    )
+    write_report([written(tmp_path / "out", plan("manbench", "m"), lines)], tmp_path / "report", episodes=2)
+    pages = {path.stem: path.read_text() for path in (tmp_path / "report" / "out" / "episodes").iterdir()}
+    assert set(pages) == {"old-valid-7", "old-valid-8"}
+    assert "the other" in pages["old-valid-8"]
+
+
 @pytest.mark.parametrize("name", ["../../escape", "a/b", "", "x" * 300])
 def test_an_episode_cannot_name_a_file_elsewhere(tmp_path: Path, name: str) -> None:
     line = msgspec.structs.replace(stale("m", "early", 0, YES), episode=name)

@@ -50,6 +50,8 @@ class Printed:
     label: str
     actor: str
     values: dict[str, Decimal]
+    n: int | None = None
+    """Episodes, where the paper says how many."""
 
     def get(self, metric: str) -> float | None:
         """A metric in percent; tokens as a count."""
@@ -89,7 +91,8 @@ def _rows(table: PublishedTable, blocks: set[str]) -> Iterator[Printed]:
         names = _BLOCKS.get(row.block.casefold(), (row.block.casefold(),))
         for block in names:
             if block in blocks:
-                yield Printed(row.method, block, table.label, table.actor or "actor not named", row.values)
+                n = table.episodes.get(row.block)
+                yield Printed(row.method, block, table.label, table.actor or "actor not named", row.values, n)
                 break
 
 

@@ -65,16 +65,21 @@ class Attempted:
 def write_pages(
     plan: Plan, results: Sequence[Result], episodes: Mapping[str, Episode], folder: Path, *, template: Any, most: int
 ) -> list[Page]:
-    """Write pages of some episodes: those that failed first, then by turns from every block."""
+    """Write pages of some episodes: those that failed first, then by turns from every block, eligible ones before."""
     by_episode: dict[str, list[Result]] = {}
     for result in results:
         by_episode.setdefault(result.episode, []).append(result)
     chosen = _chosen(by_episode, most)
     if chosen:
         (folder / FOLDER).mkdir(parents=True, exist_ok=True)
+    places = {method: place for place, method in enumerate(plan.methods)}
+
+    def order(result: Result) -> tuple[int, int]:
+        return places.get(result.method, len(places)), result.agents or 0
+
     pages = []
     for name in chosen:
-        own, episode = by_episode[name], episodes.get(name)
+        own, episode = sorted(by_episode[name], key=order), episodes.get(name)
         texts = {} if episode is None else _texts(episode)
         said = {
             "case": own[0].case,
@@ -97,7 +102,8 @@ def _chosen(by_episode: Mapping[str, Sequence[Result]], most: int) -> list[str]:
     for name, own in by_episode.items():
         blocks.setdefault((own[0].benchmark, own[0].block), []).append(name)
     by_turns = [name for turn in zip_longest(*blocks.values()) for name in turn if name is not None]
-    kept = set(list(dict.fromkeys(chain(failed, by_turns)))[: max(0, most)])
+    eligible = [name for name in by_turns if any(result.eligible for result in by_episode[name])]
+    kept = set(list(dict.fromkeys(chain(failed, eligible, by_turns)))[: max(0, most)])
     return [name for name in by_episode if name in kept]
 
 
@@ -166,7 +172,8 @@ def _status(result: Result, view: View | None) -> str:
         return "The view is empty: the method hands over nothing."
     if view.missing:
         return f"Handed over although incomplete. Missing: {', '.join(view.missing)}."
-    return f"Handed over: {len(view.rows) + len(view.memories)} statements."
+    handed = len(view.rows) + len(view.memories)
+    return f"Handed over: {handed} {'statement' if handed == 1 else 'statements'}."
 
 
 def _scores(result: Result) -> Iterable[tuple[str, str]]:

@@ -76,6 +76,8 @@ def remarks(plan: Plan, results: Sequence[Result]) -> list[str]:
         said.append(f"{ineligible:,} lines are not eligible (wrong departure answer, or no quorum) and count nowhere.")
     if "actor" not in plan.models:
         said.append("No answers were asked for: the views themselves are scored, and no judged metric can be.")
+        if any(name.startswith("manbench/") for name in plan.cases):
+            said.append("ManBench candidates are fixed ones, and all examples count; the paper counts eligible ones.")
     elif JUDGE not in (judge := plan.models.get("judge", JUDGE)):
         said.append(f"The judge is {shown_model(judge)}; the paper's is {JUDGE}.")
     return said

@@ -156,7 +156,8 @@ def _by_scale(plan: Plan, benchmark: str, kind: Kind, results: Sequence[Result])
         own = [result for result in results if result.method == method]
         by_scale = [[result for result in own if result.agents == scale] for scale in scales]
         lines += [aggregate(kind, method, str(r[0].agents), r, seed=plan.seed) for r in by_scale if r]
-        lines.append(aggregate(kind, method, AVERAGE, own, seed=plan.seed, block=_scale_and_block))
+        if own:
+            lines.append(aggregate(kind, method, AVERAGE, own, seed=plan.seed, block=_scale_and_block))
     yield Scored(benchmark, kind, tuple(results), tuple(lines), scales=True)
     for scale in scales:
         at = tuple(result for result in results if result.agents == scale)

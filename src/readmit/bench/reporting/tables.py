@@ -150,7 +150,8 @@ def _printed_row(row: Printed, metrics: Sequence[str]) -> TableRow:
     figures = [row.values.get(metric) for metric in metrics]
     texts = (ABSENT if figure is None else f"{figure:,}" for figure in figures)
     return TableRow(
-        tuple(map(Cell, (row.block, row.method, f"published, {row.label}", "", *texts))), published=row.label
+        tuple(map(Cell, (row.block, row.method, f"published, {row.label}", str(row.n or ""), *texts))),
+        published=row.label,
     )
 
 
