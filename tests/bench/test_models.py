@@ -86,6 +86,39 @@ def test_a_complete_stale_episode_takes_at_most_eight_rounds(finished: tuple[Pat
     assert all(finding.row_quote and finding.observation_quote for finding in result.view.findings if finding.answer)
 
 
+def test_the_work_state_is_paid_for_once_and_stands_in_every_account(tmp_path: Path) -> None:
+    batch, out = tmp_path / "batch", tmp_path / "out"
+    methods = ("Static", "MemStrata", "MemTX", "trace-paper")
+    in_rounds(order(batch, "stale", *methods), out, batch)
+    results = {result.method: result for result in read_results(out)}
+    assert set(results) == set(methods)
+    assert [result.failure for result in results.values()] == [""] * 4
+    extracted = {name: next(s for s in one.usage if s.stage == "extract") for name, one in results.items()}
+    assert {(stage.calls, stage.tokens) for stage in extracted.values()} == {(50, extracted["Static"].tokens)}
+    asked = [json.loads(line)["body"]["messages"][0]["content"] for line in _lines(batch / "requests.jsonl")]
+    assert sum(system.startswith("You take down what observations state") for system in asked) == 50
+    for result in results.values():
+        stages = [stage.stage for stage in result.usage]
+        assert len(stages) == len(set(stages))
+        assert result.tokens == sum(stage.tokens for stage in result.usage if stage.stage != "judge")
+
+
+def test_memora_is_planned_once_for_all_and_once_in_each_account(tmp_path: Path) -> None:
+    batch, out = tmp_path / "batch", tmp_path / "out"
+    rounds, _ = in_rounds(order(batch, "memora", "Static", "trace-paper", "readmit"), out, batch)
+    assert rounds <= ROUNDS
+    results = read_results(out)
+    assert len(results) == 9
+    for result in results:
+        assert [stage.calls for stage in result.usage if stage.stage == "plan"] == [1]
+    asked = [json.loads(line)["body"]["messages"][0]["content"] for line in _lines(batch / "requests.jsonl")]
+    assert sum(system.startswith("You plan what has to be known") for system in asked) == 1
+
+
+def _lines(file: Path) -> list[str]:
+    return file.read_text().splitlines()
+
+
 def test_a_run_that_waits_says_so_in_its_exit_status(tmp_path: Path) -> None:
     model = f"batch:{tmp_path / 'batch'}?model=by-file"
     line = ["bench", "run", "smoke", "--out", str(tmp_path / "out"), "--methods", "Reset", "--limit", "1"]
