@@ -48,7 +48,7 @@ def catalog(*, settings: bool = False) -> dict[str, Any]:
     }
     if settings:
         found["settings"] = {
-            f"{group}.{name}": ",".join(map(str, value)) if isinstance(value, list) else value
+            f"{group}.{name}": ",".join(map(str, value)) if isinstance(value, list | tuple) else value
             for group, values in msgspec.to_builtins(_whole(Settings())).items()
             for name, value in values.items()
         }

@@ -9,6 +9,7 @@ may be writing while they are read.
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ import msgspec
 from readmit.models.answers import Answers, read_answers, result_of
 from readmit.models.chat import Dialect, Limit, request_body
 from readmit.models.extras import need
-from readmit.models.jsonl import append_missing, id_of, read_lines
+from readmit.models.jsonl import Addressed, id_of, read_lines
 from readmit.records.errors import ModelError, PendingAnswers
 
 if TYPE_CHECKING:
@@ -56,20 +57,25 @@ class Batch:
         self._dialect = Dialect(temperature=temperature, limit=limit)
         self._seen: dict[Path, tuple[int, int]] = {}
         self._answers = Answers(entries={})
+        self._requests = Addressed(self.directory / REQUESTS)
+        # Hundreds of threads may ask at once; each looks at the files as the one before it left them.
+        self._looking = threading.Lock()
 
     def ask(self, asks: Sequence[Ask]) -> list[Reply | Failure]:
         """Every answer, or ``PendingAnswers`` after the unanswered requests are safely in the file."""
         ids = [ask.digest(self.name) if self._shared else ask.key(self.name) for ask in asks]
-        answers = self._current()
-        found = [answers.answer(custom_id) for custom_id in ids]
-        unanswered = {
-            custom_id: self._line(custom_id, ask)
-            for custom_id, ask, entry in zip(ids, asks, found, strict=True)
-            if entry is None
-        }
-        if unanswered:
-            append_missing(self.directory / REQUESTS, unanswered)
-            raise PendingAnswers(status(self.directory).waiting, str(self.directory))
+        with self._looking:
+            answers = self._current()
+            found = [answers.answer(custom_id) for custom_id in ids]
+            unanswered = {
+                custom_id: self._line(custom_id, ask)
+                for custom_id, ask, entry in zip(ids, asks, found, strict=True)
+                if entry is None
+            }
+            if unanswered:
+                self._requests.append_missing(unanswered)
+                waiting = len(self._requests.ids - answers.entries.keys() - {None})
+                raise PendingAnswers(waiting, str(self.directory))
         return [result_of(ask, entry) for ask, entry in zip(asks, found, strict=True) if entry is not None]
 
     def close(self) -> None:

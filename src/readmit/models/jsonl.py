@@ -15,7 +15,9 @@ from readmit.records.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
+    from typing import BinaryIO
 
     import filelock
 
@@ -60,23 +62,60 @@ def id_of(line: bytes) -> str | None:
         return None
 
 
-def append_missing(path: Path, lines: Mapping[str, bytes]) -> int:
-    """Append the lines whose id the file does not hold yet, durably; how many those were.
+class Addressed:
+    """A file of lines with ids that grows. What was read of it is not read again, however often lines are added."""
 
-    Also when two processes append the same lines at once, each ends up in the file once.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with lock_of(path):
-            present = {id_of(line) for _, line in read_lines(path).whole}
-            missing = [line for address, line in lines.items() if address not in present]
-            if missing:
-                _append(path, b"".join(line + b"\n" for line in missing))
-    except TimeoutError:
-        raise ModelError(f"{path}: another process has been writing for {LOCK_SECONDS:g} s; is it stuck?") from None
-    except OSError as error:
-        raise ModelError(f"{path}: {error.strerror or error}; the directory must be writable") from None
-    return len(missing)
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read = 0
+        self._ids: set[str | None] = set()
+
+    @property
+    def ids(self) -> AbstractSet[str | None]:
+        """The ids that the file held when lines were last added."""
+        return self._ids
+
+    def append_missing(self, lines: Mapping[str, bytes]) -> int:
+        """Append the lines whose id the file does not hold yet, durably; how many those were.
+
+        Also when two processes append the same lines at once, each ends up in the file once.
+        """
+        path = self._path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with lock_of(path), path.open("a+b") as file:
+                missing = self._caught_up(file, lines)
+        except TimeoutError:
+            raise ModelError(f"{path}: another process has been writing for {LOCK_SECONDS:g} s; is it stuck?") from None
+        except OSError as error:
+            raise ModelError(f"{path}: {error.strerror or error}; the directory must be writable") from None
+        return missing
+
+    def _caught_up(self, file: BinaryIO, lines: Mapping[str, bytes]) -> int:
+        end = file.seek(0, os.SEEK_END)
+        if end < self._read:
+            # Somebody replaced the file.
+            self._read, self._ids = 0, set()
+        file.seek(self._read)
+        *whole, tail = file.read().split(b"\n")
+        self._ids.update(id_of(line) for line in whole if line.strip())
+        self._read = end - len(tail)
+        new = b""
+        if tail.strip() and _is_json(tail):
+            self._ids.add(id_of(tail))
+            new = b"\n"
+        elif tail:
+            # Only a writer that died under the lock leaves half a line, and no one can use it.
+            end = file.truncate(self._read)
+        missing = {address: line for address, line in lines.items() if address not in self._ids}
+        if missing:
+            new += b"".join(line + b"\n" for line in missing.values())
+            file.write(new)
+            file.flush()
+            os.fsync(file.fileno())
+            self._read = end + len(new)
+            self._ids.update(missing)
+        return len(missing)
 
 
 def lock_of(path: Path) -> filelock.BaseFileLock:
@@ -84,21 +123,6 @@ def lock_of(path: Path) -> filelock.BaseFileLock:
     import filelock
 
     return filelock.FileLock(path.with_name(f".{path.name}.lock"), timeout=LOCK_SECONDS)
-
-
-def _append(path: Path, data: bytes) -> None:
-    with path.open("a+b") as file:
-        file.seek(0)
-        held = file.read()
-        tail = held.rpartition(b"\n")[2]
-        if tail.strip() and _is_json(tail):
-            data = b"\n" + data
-        elif tail:
-            # Only a writer that died under the lock leaves half a line, and no one can use it.
-            file.truncate(len(held) - len(tail))
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _is_json(data: bytes) -> bool:

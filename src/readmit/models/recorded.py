@@ -7,6 +7,7 @@ a real model answers.
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ import msgspec
 from readmit.models.answers import Answers, Entry, read_answers, result_of
 from readmit.models.chat import response_body
 from readmit.models.extras import need
-from readmit.models.jsonl import append_missing
+from readmit.models.jsonl import Addressed
 from readmit.ports.models import Reply
 from readmit.records.errors import ModelError, UnknownError
 
@@ -71,7 +72,9 @@ class Recorder:
         need("filelock", "models")
         self.name = model.name
         self._model = model
-        self._path = Path(path)
+        self._file = Addressed(Path(path))
+        # Threads share what was read of the file.
+        self._writing = threading.Lock()
 
     def ask(self, asks: Sequence[Ask]) -> Sequence[Reply | Failure]:
         """Ask the model, and keep every answer. Failures are passed on, not kept."""
@@ -82,7 +85,8 @@ class Recorder:
             if isinstance(result, Reply)
         }
         if lines:
-            append_missing(self._path, lines)
+            with self._writing:
+                self._file.append_missing(lines)
         return results
 
     def close(self) -> None:
