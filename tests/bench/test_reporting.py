@@ -281,6 +281,15 @@ def test_several_runs_one_of_them_named_twice(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "report").iterdir()} == {"report.md", "report.html", "smoke", "smoke-2"}
 
 
+def test_a_report_where_the_runs_lie_leaves_them_alone(tmp_path: Path) -> None:
+    one = written(tmp_path / "out", plan("stale", "m"), [stale("m", "early", 0, YES)])
+    before = sorted(path.name for path in one.iterdir())
+    text = write_report([one], tmp_path).read_text()
+    assert sorted(path.name for path in one.iterdir()) == before
+    assert (tmp_path / "out-2" / "plane-stale.svg").exists()
+    assert "out: study stale" in text
+
+
 def test_a_run_in_an_oddly_named_directory(tmp_path: Path) -> None:
     odd = written(tmp_path / "a b#c?<d>", plan("stale", "m"), [stale("m", "early", 0, YES)])
     page = write_report([odd], tmp_path / "report")

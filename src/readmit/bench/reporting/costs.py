@@ -19,10 +19,10 @@ MOST_MISSING = 3
 INVALIDATES = "invalidates"
 
 TIME_NOTE = (
-    "Milliseconds per episode. The clock is that of the run that wrote the line, in which answers kept from before "
-    "cost nothing; model time is the sum over all calls as they were first made, side by side or not, and says little "
-    "where answers came by file. Calls, retries and repairs (answers asked for again because they did not "
-    "fit) are totals."
+    "Milliseconds per episode, of eligible lines as in all tables here. The clock is that of the run that wrote the "
+    "line, in which answers kept from before cost nothing; model time is the sum over all calls as they were first "
+    "made, side by side or not, and says little where answers came by file. Calls, retries and repairs (answers asked "
+    "for again because they did not fit) are totals."
 )
 PRICE_NOTE = (
     "Prompt and answer tokens of memory processing, governance and answering, as the paper counts them; the "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +71,7 @@ def write_report(runs: Sequence[Path], to: Path, *, episodes: int = EPISODES) ->
         to.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise RecordError(f"{to}: is a file; name a folder with --to") from None
-    names = _names(list(found))
+    names = _names(list(found), to)
     sections = [_section(names[run], plan, results, to, episodes) for run, (plan, results) in found.items()]
     benchmarks = list(dict.fromkeys(r.benchmark for _, results in found.values() for r in results))
     said = {
@@ -86,18 +87,19 @@ def write_report(runs: Sequence[Path], to: Path, *, episodes: int = EPISODES) ->
     return page
 
 
-def _names(runs: Sequence[Path]) -> dict[Path, tuple[str, str]]:
+def _names(runs: Sequence[Path], to: Path) -> dict[Path, tuple[str, str]]:
     """Each run's name, told apart where directories have the same, and a folder for it that needs no quoting."""
     names: dict[Path, tuple[str, str]] = {}
+    same: Counter[str] = Counter()
     folders: set[str] = set()
     for run in runs:
         plain = re.sub(r"[^A-Za-z0-9_-]+", "-", run.name).strip("-") or "run"
-        folder, number = plain, 1
-        while folder.casefold() in folders:
-            number += 1
-            folder = f"{plain}-{number}"
+        candidates = (plain if number == 1 else f"{plain}-{number}" for number in count(1))
+        # A report written where the runs lie must not put its pages among a run's own files.
+        folder = next(one for one in candidates if one.casefold() not in folders and to.resolve() / one not in runs)
         folders.add(folder.casefold())
-        names[run] = (run.name if number == 1 else f"{run.name} ({number})", folder)
+        same[run.name] += 1
+        names[run] = (run.name if same[run.name] == 1 else f"{run.name} ({same[run.name]})", folder)
     return names
 
 
@@ -125,14 +127,18 @@ def _section(names: tuple[str, str], plan: Plan, results: Sequence[Result], to: 
 
 def _failures(results: Sequence[Result]) -> Table | None:
     """Failures by what they say, the most frequent first."""
-    counts = Counter((result.method, cut(result.failure)) for result in results if result.failure)
-    if not counts:
+    cases: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        if result.failure:
+            cases.setdefault((result.method, cut(result.failure)), []).append(result.case)
+    if not cases:
         return None
-    rows = []
-    for (method, message), count in counts.most_common(MOST_FAILURES):
-        case = next(r.case for r in results if (r.method, cut(r.failure)) == (method, message))
-        rows.append(row_of(method, message, cut(case, 80), str(count)))
-    rest = len(counts) - len(rows)
+    often = sorted(cases.items(), key=lambda one: -len(one[1]))
+    rows = [
+        row_of(method, message, cut(found[0], 80), f"{len(found):,}")
+        for (method, message), found in often[:MOST_FAILURES]
+    ]
+    rest = len(cases) - len(rows)
     words = tuple(Column(name, number=False, long=name != "Method") for name in ("Method", "Failure", "First case"))
     columns = (*words, Column("lines"))
     note = f"{rest:,} more sorts of failure: `readmit bench status` lists all." if rest else ""
