@@ -374,3 +374,22 @@ def test_an_answer_to_another_version_never_comes_back(answer: str, rows: tuple[
 
     view = admitted(method(READMIT, settle=opinion), changed)
     assert (view.rows, view.blocked) == (rows, not rows)
+
+
+def test_a_later_value_takes_the_place_and_the_support_of_the_one_it_replaced() -> None:
+    """The question is worded like the old value; the new one would not have been found by its words."""
+    old = drawn(ROWS[0], OLD, slot="route.mill")
+    fillers = [said(f"f{n}", f"I went to mill number {n}.", 1500 + n) for n in range(3)]
+    new = drawn(ROWS[2], "Boats are how we go now.", slot="route.mill", operation="update")
+    rows = (old, *fillers, new)
+    fields = {name: getattr(CHECKPOINT, name) for name in CHECKPOINT.__struct_fields__}
+    order = tuple(row.id for row in rows)
+    made = Checkpoint(**{**fields, "rows": rows, "relevance": (order,), "observations": (*ROWS[:1], *fillers, ROWS[2])})
+
+    def planned(_: dict[str, str]) -> Any:
+        need = {"name": "route", "needed": "cycle every day", "critical": True}
+        return {"obligations": [{"obligation": "answer", "needs": [need]}], "queries": ["a", "b", "c"]}
+
+    view = admitted(method(BY_NAME["trace-without-ii"], plan=planned), made)
+    assert not view.blocked
+    assert view.rows[0] == "new.e00"

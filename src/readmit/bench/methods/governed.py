@@ -4,9 +4,9 @@ From the tasks alone: obligations, their dependencies, and queries (where the sh
 From the checkpoint: statements with slots. Explicit lifecycle by slot. Implicit invalidation by proposed and verified
 pairs: the paper's over all observations before the departure (``observed``), ours over what retrieval would hand over
 of them (``proposing``), where a pair that no verdict settled is withheld. Then the library decides. A dependency is
-supported by the statements that rank best for it; what a confirmed invalidation took out passes its place, and what
-it supported, to the latest words that invalidated it. The view is the chosen cover, filled up by retrieval within the
-shared budget. A turn that states nothing is no item.
+supported by the statements that rank best for it; what a confirmed invalidation or a later value of its slot took out
+passes its place, and what it supported, to the latest words that did. The view is the chosen cover, filled up by
+retrieval within the shared budget. A turn that states nothing is no item.
 
 An answer that another source replaced is contested. A verifier that answers the task by itself settles that, and only
 at confidence ≥ 0.65; otherwise the return is blocked. Whatever it says, an answer to another version of the task is
@@ -165,13 +165,12 @@ class Governed:
             for row in checkpoint.rows
             if (one := reading_of(row)).parts and one.own
         ]
-        looked: list[Judged] = []
         if isinstance(seen, Later):
             critical = {name for duty in duties for name in duty.critical}
             targets = [one for one in stated if one.row.departure and one.row.id in within]
             vital = frozenset(one.id for one in targets if not critical.isdisjoint(supports.get(one.row.id, ())))
-            verdicts = looked = self._matched(checkpoint, targets, seen, vital)
-            findings = tuple(one.finding() for one in looked)
+            verdicts = self._matched(checkpoint, targets, seen, vital)
+            findings = tuple(one.finding() for one in verdicts)
         else:
             earlier = {name: (text, "") for name, text in earlier_sessions(checkpoint).items()}
             looked = self._judged(seen, earlier, later_sessions(checkpoint))
