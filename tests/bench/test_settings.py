@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from readmit.bench.settings import GEMINI, Settings, overridden
+from readmit.bench.studies import staffed, study_named
 from readmit.records.errors import RecordError
 
 
@@ -69,3 +70,12 @@ def test_presets_are_the_papers_actors() -> None:
 def test_settings_go_through_json() -> None:
     changed = overridden(Settings(), ["gemini", "stale.late=10,12", "memora.selector_confidence=0.5"])
     assert msgspec.json.decode(msgspec.json.encode(changed), type=Settings) == changed
+
+
+def test_the_settings_say_how_many_agents_are_active_unless_the_study_varies_that() -> None:
+    eight = overridden(Settings(), ["manbench.active_agents=8"])
+    assert staffed(study_named("manbench"), eight).agents == (8,)
+    assert staffed(study_named("manbench"), Settings()).agents == (4,)
+    assert staffed(study_named("scale"), Settings()).agents == (4, 8, 16, 32)
+    with pytest.raises(RecordError, match=r"manbench.active_agents: scale runs with 4, 8, 16, 32 of them; leave"):
+        staffed(study_named("scale"), eight)

@@ -28,6 +28,7 @@ from readmit.bench.studies import (
     block_of,
     chosen_methods,
     planned_cases,
+    staffed,
     study_named,
 )
 from readmit.records.canonical import canonical, digest_of
@@ -116,6 +117,7 @@ def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None
     methods = chosen_methods(study, order.methods, models=bool(models))
     check_roles(study, models, methods)
     settings = overridden(Settings(), order.settings)
+    study = staffed(study, settings)
     found = planned_cases(
         study,
         order.data,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from readmit.bench.datasets.manbench import read_manbench
@@ -16,7 +16,7 @@ from readmit.bench.episodes import Case, Dataset
 from readmit.bench.methods import MODEL_FREE
 from readmit.bench.methods.governed import ABLATIONS, READMIT, TRACE_PAPER
 from readmit.bench.methods.stores import HALVES, STORES, lacking, stores_of
-from readmit.bench.settings import Settings
+from readmit.bench.settings import ManBenchSettings, Settings
 from readmit.records.errors import RecordError
 
 if TYPE_CHECKING:
@@ -107,6 +107,17 @@ def study_named(name: str) -> Study:
     if name not in STUDIES:
         raise RecordError(f"study: {name!r} is none of {', '.join(STUDIES)}")
     return STUDIES[name]
+
+
+def staffed(study: Study, settings: Settings) -> Study:
+    """The study with as many active agents as the settings say, unless their number is what it varies."""
+    agents = settings.manbench.active_agents
+    if len(study.agents) == 1:
+        return replace(study, agents=(agents,))
+    if agents != ManBenchSettings().active_agents:
+        varied = ", ".join(map(str, study.agents))
+        raise RecordError(f"manbench.active_agents: {study.name} runs with {varied} of them; leave the setting out")
+    return study
 
 
 def chosen_methods(study: Study, names: Sequence[str], *, models: bool) -> tuple[str, ...]:
