@@ -68,7 +68,7 @@ _what, _models, _limits = grouped("What to run"), grouped("Models"), grouped("Li
 @_models("--judge", default="", metavar="MODEL", help="Who judges answers of Memora and STALE.")
 @_models("--extractor", default="", metavar="MODEL", help="Who reads sessions. Default: the actor.")
 @_models("--verifier", default="", metavar="MODEL", help="Who judges pairs. Default: the actor.")
-@_models("--embedder", default="minilm", show_default=True, metavar="NAME", help="For proposing pairs.")
+@_models("--embedder", default="minilm", show_default=True, metavar="NAME", help="For pairs, and for memory stores.")
 @_models(
     "--max-connections", type=_POSITIVE, metavar="N", help="Calls at once. Default: as many as the provider bears."
 )
