@@ -1,11 +1,14 @@
 """One episode of each benchmark per method with a real model on this machine: plumbing, not quality.
 
 The model is far too small to judge anything. What is checked is that every stage really asks it, that its answers,
-good or malformed, end in a line per episode, and that a second run asks nothing again.
+good or malformed, end in a line per episode, and that a second run asks nothing again. Its answers are kept short by
+grammar, and some of the paper's settings are lowered, so that this takes minutes.
 """
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,40 +21,91 @@ from readmit.bench.studies import STUDIES
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from readmit.bench.results import Result
+
 pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
-pytest.importorskip("xllamacpp", reason="a local model file needs readmit[gguf]")
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200), pytest.mark.filterwarnings("ignore")]
+pytest.importorskip("xllamacpp", reason="a local model file needs readmit[gguf]", exc_type=ImportError)
+# inspect and its dependencies leave streams to the garbage collector; that is not ours to mend.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(5_400), pytest.mark.filterwarnings("ignore")]
 
 COMPARED = ("Static", "Restore", "Reset", "MemStrata", "MemTX", "readmit-lexical", "trace-paper", "readmit")
+LOWERED = (
+    "memora.departures=0.5",
+    "memora.answer_tokens=32",
+    "stale.retrieved_per_query=1",
+    "stale.retrieved_union=1",
+    "stale.answer_tokens=32",
+    "manbench.active_tokens=48",
+)
+SLOTS = 4
+
+
+@dataclass(frozen=True)
+class Case:
+    """A benchmark, the methods it compares, and what they must have asked, whatever was answered."""
+
+    benchmark: str
+    methods: tuple[str, ...]
+    stages: frozenset[str]
+    seed: int = 0
+
+
+CASES = (
+    Case(
+        "stale",
+        (*COMPARED, *STUDIES["ablations"].methods(models=True)[1:], "CUPMem"),
+        frozenset({"plan", "extract", "scan", "verify", "implied", "premises", "answer", "judge"})
+        | {"cup-chunks", "cup-parse", "cup-ground"},
+        seed=1,
+    ),
+    Case(
+        "memora",
+        (*COMPARED, "ScopedMem/Static", "ScopedMem/readmit"),
+        frozenset({"plan", "extract", "scan", "verify", "implied", "premises", "answer", "judge"}),
+    ),
+    # The seed takes a question that this model answers right before it departs: only then is there an episode.
+    Case("manbench", COMPARED, frozenset({"baseline", "active"}), seed=5),
+)
 
 
 @pytest.fixture(scope="module")
 def local(local_model: Path) -> str:
-    return f"gguf:{local_model}?context=4096"
+    # Threads that wait by spinning need a core of their own.
+    threads = f"&threads={os.cpu_count()}" if os.environ.get("OMP_WAIT_POLICY") == "passive" else ""
+    return f"gguf:{local_model}?context=2048&concurrency={SLOTS}{threads}&text_chars=16&list_items=1&compact=true"
 
 
-def test_one_episode_of_each_benchmark_per_method(local: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.benchmark)
+def test_one_episode_per_method(case: Case, local: str, tmp_path: Path) -> None:
+    from readmit.bench.driving import Driving
+
     order = Order(
-        study="smoke", methods=COMPARED, models={"actor": local, "judge": local}, embedder="lexical", limit=1,
-        max_tokens=32,
+        study=case.benchmark, data=SMOKE / case.benchmark, methods=case.methods,
+        models={"actor": local, "judge": local}, embedder="lexical", limit=1, seed=case.seed, settings=LOWERED,
+        max_tokens=192, driving=Driving(max_connections=SLOTS),
     )  # fmt: skip
     told = run(order, tmp_path)
     assert told.complete
+    assert told.asked == told.answers > 0
     results = read_results(tmp_path)
-    assert {(result.benchmark, result.method) for result in results} == {
-        (benchmark, method) for benchmark in ("memora", "stale", "manbench") for method in COMPARED
-    }
-    asked = {stage.stage for result in results for stage in result.usage if stage.input > 0}
-    assert {"baseline", "plan", "extract", "implied", "premises", "scan", "answer", "judge"} <= asked
+    assert sorted(result.method for result in results) == sorted(case.methods)
+    used = [stage for result in results for stage in result.usage]
+    print(f"{told.asked} answers;", {result.method: result.failure for result in results if result.failure})
+    assert case.stages <= {stage.stage for stage in used}
+    assert [stage for stage in used if not (stage.input and stage.output)] == []
+    failed = [result for result in results if result.failure]
+    assert told.failed == len(failed)
+    assert [result.method for result in failed if any(passes(result)) or not passes(result)] == []
+    if case.benchmark == "memora":
+        assert len(failed) == len(results), "one list entry is no answer to four questions"
     again = run(order, tmp_path)
-    assert (again.answers, again.done) == (told.answers, told.done)
+    assert (again.asked, again.answers, again.done) == (0, told.answers, told.done)
 
 
-def test_one_stale_episode_per_ablation_and_cupmem(local: str, tmp_path: Path) -> None:
-    methods = ("CUPMem", *STUDIES["ablations"].methods(models=True))
-    order = Order(
-        study="stale", data=SMOKE / "stale", methods=methods, models={"actor": local, "judge": local},
-        embedder="lexical", limit=1, max_tokens=32,
-    )  # fmt: skip
-    assert run(order, tmp_path).complete
-    assert {result.method for result in read_results(tmp_path)} == set(methods)
+def passes(result: Result) -> tuple[bool | None, ...]:
+    """Every judgment of a line."""
+    if result.stale is not None:
+        return (result.stale.sr, result.stale.pr, result.stale.ipa)
+    if result.memora is not None:
+        return (*result.memora.presence, *result.memora.forgetting)
+    return () if result.manbench is None else (result.manbench.correct,)

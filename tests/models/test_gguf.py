@@ -13,9 +13,9 @@ import pytest
 from readmit.models.gguf import Gguf
 from readmit.models.open import open_model
 from readmit.models.recorded import Recorded, Recorder
-from readmit.models.structured import answer
+from readmit.models.structured import answer, schema_of
 from readmit.models.usage import Ledger, Metered
-from readmit.ports.models import Ask, Failure, Fault
+from readmit.ports.models import Ask, Failure, Fault, Reply
 from readmit.records.errors import ModelError
 from readmit.records.verdicts import Answer
 
@@ -67,6 +67,37 @@ def test_the_name_follows_the_content(model: Gguf, local_model: Path) -> None:
     same = open_model(f"gguf:{local_model}?context=512&threads=1")
     assert same.name == model.name
     same.close()
+
+
+class Open(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Texts, lists and numbers without bounds: a small model fills them until it is cut off."""
+
+    reason: str
+    queries: Annotated[list[str], msgspec.Meta(min_length=2, max_length=8)]
+    notes: list[str]
+    few: Annotated[list[int], msgspec.Meta(max_length=2)]
+    share: float
+
+
+def test_short_answers_in_form(local_model: Path) -> None:
+    with Gguf(local_model, context=1_024, threads=1, text_chars=12, list_items=3, compact=True) as small:
+        results = answer(small, [ask(number) for number in range(2)], Open, repair=False)
+        assert small.name == "smollm2-135m.gguf@b179c9523d0e6a0f"
+        (reply,) = small.ask([msgspec.structs.replace(ask(), schema=schema_of(Open))])
+    for result in results:
+        assert isinstance(result, Open)
+        assert max(map(len, (result.reason, *result.queries, *result.notes))) <= 12
+        assert (len(result.queries), len(result.notes), len(result.few)) == (3, 3, 2)
+        assert result.share == round(result.share, 2)
+    assert isinstance(reply, Reply)
+    assert reply.text.startswith('{"reason":"')
+    assert '","queries":["' in reply.text
+
+
+@pytest.mark.parametrize("option", ["concurrency", "text_chars", "list_items"])
+def test_a_bound_of_nothing_is_refused(option: str, local_model: Path) -> None:
+    with pytest.raises(ModelError, match=f"{option}: 0 is too small"):
+        open_model(f"gguf:{local_model}?{option}=0")
 
 
 def test_the_deadline_stops_generation(local_model: Path) -> None:

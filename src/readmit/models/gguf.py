@@ -3,7 +3,8 @@
 The server listens on a free port of the loopback interface, behind a key made for it. Asking it over
 HTTP rather than by a direct call gives the same deadline as any endpoint: a call that runs too long is
 dropped, and llama.cpp stops generating. Answers with a schema are constrained by a grammar, so also a
-small model writes the requested form.
+small model writes the requested form; how long its texts and lists get may be set as well, because a small
+model does not know when to stop.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from readmit.models.endpoint import Endpoint
+import msgspec
+
+from readmit.models.endpoint import CallError, Endpoint
 from readmit.models.extras import need
 from readmit.models.openai_compatible import OpenAICompatible
 from readmit.records.errors import ModelError
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
     from typing import Self
 
     from readmit.ports.models import Ask, Failure, Reply
+
+# How llama.cpp's own compiler of schemas is told to leave white space out; others pass over it.
+_COMPACT = {"x-guidance": {"whitespace_flexible": False}}
 
 
 class Gguf:
@@ -39,17 +45,33 @@ class Gguf:
         threads: int | None = None,
         deadline: float = 300.0,
         overall: float = 7_200.0,
+        text_chars: int | None = None,
+        list_items: int | None = None,
+        compact: bool = False,
     ) -> None:
-        """Check the file and name the model by its content, so that replaced weights are another model."""
+        """Check the file and name the model by its content, so that replaced weights are another model.
+
+        For answers that have a schema: ``text_chars`` is the most of every text, ``list_items`` the number of
+        entries of every list, as far as the schema allows it; ``compact`` leaves out white space, which is a third
+        of what a model writes, and all but two decimals. A larger model answers better when it is left to itself.
+        """
         need("xllamacpp", "gguf")
+        bounds = {"concurrency": concurrency, "text_chars": text_chars, "list_items": list_items}
+        for field, value in bounds.items():
+            if value is not None and value < 1:
+                raise ModelError(f"{field}: {value} is too small; the least is 1")
         self._path = Path(path)
         self._context = context
         self._concurrency = concurrency
         # llama.cpp's threads spin while they wait for each other: with as many as there are cores, any other
-        # work on the machine makes generation ten times slower. So one core is left for it.
+        # work on the machine makes generation ten times slower. So one core is left for it. With
+        # OMP_WAIT_POLICY=passive in the environment they sleep instead, and may be as many as there are cores.
         self._threads = threads or max(1, (os.cpu_count() or 1) - 1)
         self._deadline = deadline
         self._overall = overall
+        self._text_chars = text_chars
+        self._list_items = list_items
+        self._compact = compact
         self.name = f"{self._path.name}@{_fingerprint(self._path)[:16]}"
         self._loading = threading.Lock()
         self._server: Any = None
@@ -61,7 +83,7 @@ class Gguf:
             return []
         with self._loading:
             model = self._model = self._model or self._served()
-        return model.ask(asks)
+        return model.ask([self._bounded(ask) for ask in asks])
 
     def close(self) -> None:
         """Stop the server and free the weights."""
@@ -76,6 +98,30 @@ class Gguf:
     def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
+
+    def _bounded(self, ask: Ask) -> Ask:
+        if not ask.schema or (self._text_chars is None and self._list_items is None and not self._compact):
+            return ask
+        schema = self._narrowed(msgspec.json.decode(ask.schema))
+        return msgspec.structs.replace(ask, schema=msgspec.json.encode(schema))
+
+    def _narrowed(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """The schema with its texts and lists bounded: whatever meets it meets the schema as well."""
+        kept = dict(schema)
+        if self._text_chars is not None and kept.get("type") == "string" and "enum" not in kept:
+            kept["maxLength"] = min(self._text_chars, kept.get("maxLength", self._text_chars))
+        if self._compact and kept.get("type") == "number":
+            kept.setdefault("multipleOf", 0.01)
+        if "items" in kept:
+            kept["items"] = self._narrowed(kept["items"])
+            if self._list_items is not None:
+                many = max(self._list_items, kept.get("minItems", 0))
+                kept["minItems"] = kept["maxItems"] = min(many, kept.get("maxItems", many))
+        if "anyOf" in kept:
+            kept["anyOf"] = [self._narrowed(option) for option in kept["anyOf"]]
+        if "properties" in kept:
+            kept["properties"] = {name: self._narrowed(inner) for name, inner in kept["properties"].items()}
+        return kept
 
     def _served(self) -> OpenAICompatible:
         import xllamacpp  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -101,7 +147,7 @@ class Gguf:
             self._server = xllamacpp.Server(parameters)
         except (RuntimeError, ValueError, OSError) as error:
             raise ModelError(f"{self._path}: llama.cpp cannot load this file: {error}") from None
-        endpoint = Endpoint(
+        endpoint = (_Compact if self._compact else Endpoint)(
             f"{self._server.listening_address}/v1",
             api_key=key,
             deadline=self._deadline,
@@ -110,6 +156,25 @@ class Gguf:
             concurrency=self._concurrency,
         )
         return OpenAICompatible(self.name, endpoint)
+
+
+class _Compact(Endpoint):
+    """Sends the grammar of a schema instead of the schema, which the server would compile with white space."""
+
+    def post(
+        self, path: str, bodies: Sequence[dict[str, Any]], *, until: float | None = None
+    ) -> list[tuple[bytes | CallError, int]]:
+        return super().post(path, [_with_grammar(body) for body in bodies], until=until)
+
+
+def _with_grammar(body: dict[str, Any]) -> dict[str, Any]:
+    import xllamacpp
+
+    match body:
+        case {"response_format": {"json_schema": {"schema": schema}}}:
+            kept = {name: value for name, value in body.items() if name != "response_format"}
+            return kept | {"grammar": xllamacpp.json_schema_to_grammar(msgspec.json.encode(schema | _COMPACT).decode())}
+    return body
 
 
 def _fingerprint(path: Path) -> str:

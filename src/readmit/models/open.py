@@ -41,6 +41,9 @@ class _Gguf(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     threads: int | None = None
     deadline: float = 300.0
     overall: float = 7_200.0
+    text_chars: int | None = None
+    list_items: int | None = None
+    compact: bool = False
 
 
 class _Batch(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
