@@ -21,6 +21,8 @@ def busy() -> Scene:
     scene.fact("again", slot="hotel", roles=["planner", "buyer"], supports=["d"])
     for name in ("late", "wrong", "contested", "doubtful"):
         scene.fact(name, task="trip")
+    open_, narrow = [f"open {n}" for n in range(120)], [{"text": f"narrow {n}", "roles": ["buyer"]} for n in range(3)]
+    team.observe_many([*open_, *narrow, {"text": "twice", "principals": ["ann", "ann"]}], by="cy", task="trip")
     scene.ann().remember("a habit", bound_to="h")
     scene.depart()
     team.supersede("h", "again", by="bob")

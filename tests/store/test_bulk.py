@@ -42,7 +42,7 @@ def fresh() -> SqlLog:
 
 def stored(log: SqlLog) -> dict[str, list[tuple[object, ...]]]:
     sql = log.connection.sql
-    return {table: sorted(sql.execute(f"SELECT * FROM {table}")) for table in TABLES}  # noqa: S608 - our tables
+    return {table: sorted(sql.execute(f"SELECT * FROM {table}")) for table in TABLES}
 
 
 observations = st.builds(
@@ -50,7 +50,7 @@ observations = st.builds(
     st.sampled_from("abcdefgh"),
     name=st.sampled_from((None, "n1", "n2")),
     task=st.sampled_from((None, "trip")),
-    roles=st.sampled_from(((), ("planner", "buyer"))),
+    roles=st.sampled_from(((), ("planner", "buyer"), ("planner", "planner"))),
 )
 entries = st.lists(st.one_of(observations, observations, observations, st.builds(item, st.sampled_from("xyz"))))
 

@@ -37,7 +37,10 @@ class Record(
     forbid_unknown_fields=True,
     omit_defaults=True,
 ):
-    """An immutable value with strict decoding."""
+    """An immutable value with strict decoding.
+
+    Values cannot form a cycle, so those that there are many of tell the garbage collector to pass over them (``gc``).
+    """
 
 
 def utc(moment: datetime, *, field: str = "time") -> datetime:

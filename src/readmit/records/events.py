@@ -222,7 +222,7 @@ INVALIDATING = frozenset(
 )
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
+class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An event before the log has given it an epoch. ``id`` makes the write idempotent.
 
     Made by ``draft``, so that the payload is checked and ``body`` and ``digest`` are its own.
@@ -239,7 +239,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """Items whose standing this touches: the event reaches whoever could see one of them."""
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A committed event."""
 
     epoch: int

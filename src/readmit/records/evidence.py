@@ -8,7 +8,7 @@ from readmit.records.base import Id, Name, Record, Text, Time
 from readmit.records.items import Scope
 
 
-class Evidence(Record, kw_only=True):
+class Evidence(Record, kw_only=True, gc=False):
     """A message, tool result or document, exactly as observed. Addressed by the digest of its canonical bytes."""
 
     text: Text

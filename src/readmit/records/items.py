@@ -27,7 +27,7 @@ class Interval(Record, kw_only=True, gc=False):
             raise RecordError("end must be later than start")
 
 
-class Scope(Record, kw_only=True):
+class Scope(Record, kw_only=True, gc=False):
     """Who may see an item. An empty list or no task means: everyone, every task."""
 
     workspace: Name
@@ -41,7 +41,7 @@ class Scope(Record, kw_only=True):
             raise RecordError("a private scope names at least one principal")
 
 
-class Receipt(Record, kw_only=True):
+class Receipt(Record, kw_only=True, gc=False):
     """Binds an item, or references it makes, to one piece of evidence.
 
     ``binds`` holds ``"item"`` for the statement itself, and the ids of the premises and dependencies that

@@ -5,14 +5,15 @@ They answer who can see it, what it is about, what it rests on, and where the wo
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from readmit.records.decisions import Returned
 from readmit.records.events import INVALIDATING, Checkpoint, Rebase
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Item
-from readmit.store.bulk import insert
 from readmit.store.reach import ANY, OBSERVATION, STATE, rows_of
+from readmit.store.schema import SHIFT
 from readmit.store.sql import PAGE
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ INDEXES = {
 }
 """Every index, with its columns besides the workspace's number."""
 _REACH = "INSERT INTO audience VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_REACH_ALL = """
+    INSERT INTO audience SELECT ?, ?, ?, ?, ?, pos - ? FROM event WHERE pos >= ? AND pos <= ? ON CONFLICT DO NOTHING
+"""
 
 
 def stored_rows(sql: Sql, ws: int, index: str) -> Iterator[tuple[Any, ...]]:
@@ -85,15 +89,14 @@ class Indexes:
                 self._milestone(draft.kind, ANY, epoch)
 
     def add_observations(self, first: int, drafts: Iterable[Draft]) -> None:
-        """Index observations at epochs in a row."""
-        ws = self._ws
-        rows = [
-            (ws, OBSERVATION, *row, epoch)
-            for epoch, draft in enumerate(drafts, first)
-            if isinstance(draft.payload, Evidence)
-            for row in rows_of(draft.payload.scope)
-        ]
-        insert(self._sql, "audience", rows)
+        """Index observations at epochs in a row, those that reach the same readers together."""
+        ws, base = self._ws, self._ws << SHIFT
+        scopes = [draft.payload.scope for draft in drafts if isinstance(draft.payload, Evidence)]
+        for scope, run in groupby(scopes):
+            last = first + len(list(run)) - 1
+            for row in rows_of(scope):
+                self._sql.execute(_REACH_ALL, (ws, OBSERVATION, *row, base, base + first, base + last))
+            first = last + 1
 
     def _bind(self, epoch: int, item: Item) -> None:
         for digest in {receipt.evidence for receipt in item.receipts}:

@@ -6,12 +6,9 @@ principal and role replaced by "any", so a scope with several principals and rol
 
 from __future__ import annotations
 
-from itertools import product
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from readmit.records.identity import Identity
     from readmit.records.items import Scope
 
@@ -23,11 +20,10 @@ Row = tuple[str, str, str]
 """Task, principal, role."""
 
 
-def rows_of(scope: Scope) -> Iterator[Row]:
+def rows_of(scope: Scope) -> list[Row]:
     """The audience of a scope."""
     task = scope.task or ANY
-    for principal, role in product(scope.principals or (ANY,), scope.roles or (ANY,)):
-        yield task, principal, role
+    return [(task, principal, role) for principal in scope.principals or (ANY,) for role in scope.roles or (ANY,)]
 
 
 def keys_of(identity: Identity) -> tuple[str, ...]:
