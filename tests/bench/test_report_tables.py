@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from tests.bench.data import SMOKE
 from tests.bench.reported import manbench, memora, plan, stale
@@ -102,6 +103,16 @@ def test_an_actor_of_a_published_family_is_read_beside_that_family() -> None:
     results = [stale("Static", block, 0, YES) for block in ("early", "middle")]
     (table,) = tables(plan("stale", "Static", models={"actor": "openai/google-Gemini-3"}), results)
     assert {row["Source"] for row in shown(table, published=True)} == {"published, tab:gemini-stale"}
+
+
+def test_nothing_is_set_beside_the_score_of_a_view() -> None:
+    """The paper's figures are of judged answers, not of what stands in a view."""
+    judged = [memora("Static", "25%", n, (True,), (True,)) for n in range(2)]
+    seen = [msgspec.structs.replace(line, memora=None, seen=line.memora) for line in judged]
+    (table,) = tables(plan("memora", "Static"), seen)
+    assert shown(table, published=True) == []
+    (table,) = tables(plan("memora", "Static"), judged)
+    assert len(shown(table, published=True)) == 3
 
 
 @pytest.mark.parametrize(
