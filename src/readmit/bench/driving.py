@@ -11,7 +11,7 @@ from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_s
 from inspect_ai.model import GenerateConfig, Model, get_model
 
 from readmit.bench import provider
-from readmit.bench.provider import Readmit, connections, inspect_name
+from readmit.bench.provider import Readmit, connections, inspect_name, samples
 from readmit.records.errors import ModelError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def drive(tasks: Sequence[Task], models: Mapping[str, str], logs: Path, how: Dri
         for task in tasks:
             if fuse.blown:
                 return
-            _driven(task, roles, logs, how)
+            _driven(task, roles, logs, how.display, samples(models.values()))
     finally:
         for model in roles.values():
             if isinstance(model.api, Readmit):
@@ -81,14 +81,15 @@ def _fused(model: Model, fuse: Fuse) -> Model:
     return model
 
 
-def _driven(task: Task, roles: Mapping[str, Model], logs: Path, how: Driving) -> None:
+def _driven(task: Task, roles: Mapping[str, Model], logs: Path, display: str, at_once: int | None) -> None:
     done = eval(
         task,
         model=next(iter(roles.values())),
         model_roles=dict(roles),
         log_dir=str(logs),
-        display=how.display,  # type: ignore[arg-type]  # one of inspect's own names
+        display=display,  # type: ignore[arg-type]  # one of inspect's own names
         fail_on_error=False,
+        max_samples=at_once,
         log_model_api=False,
         log_header_only=True,
         score_display=False,

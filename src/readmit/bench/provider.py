@@ -20,6 +20,8 @@ from readmit.ports.models import Ask, Failure, Fault
 from readmit.records.errors import ModelError, PendingAnswers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from inspect_ai.model import ChatMessage
     from inspect_ai.tool import ToolChoice, ToolInfo
 
@@ -28,8 +30,10 @@ if TYPE_CHECKING:
 PENDING, TROUBLE = "readmit_pending", "readmit_trouble"
 KINDS = ("openai", "gguf", "batch", "recorded")
 MAX_TOKENS = 1_024
-# Files answer at once or not at all: every request of a round is put before any is waited for.
-FILE_CONNECTIONS = 256
+FILES = ("batch", "recorded")
+# Files answer at once or not at all: every request of a round is put before any is waited for, and nothing is gained by
+# many episodes at once, which would all be held in memory.
+FILE_CONNECTIONS, FILE_SAMPLES = 256, 16
 
 
 def inspect_name(spec: str) -> str:
@@ -40,9 +44,14 @@ def inspect_name(spec: str) -> str:
 def connections(spec: str, asked: int | None) -> int | None:
     """How many calls at once: as asked for, all that there are for files, one for a model in this process."""
     kind = spec.partition(":")[0]
-    if kind in ("batch", "recorded"):
+    if kind in FILES:
         return FILE_CONNECTIONS
     return asked if asked is not None else 1 if kind == "gguf" else None
+
+
+def samples(specs: Iterable[str]) -> int | None:
+    """How many samples at once: as inspect thinks fit, unless all answers come by file."""
+    return FILE_SAMPLES if all(spec.partition(":")[0] in FILES for spec in specs) else None
 
 
 class Readmit(ModelAPI):
