@@ -15,12 +15,14 @@ TORCH := 2.13.0
 STORES := --extra prov --extra models --extra embed --extra mem0 --extra langgraph --extra memobase --extra amem
 PYTEST_ARGS ?=
 ROOMS ?=
+# The tests marked slow that ask a real model on this machine. They skip where its file cannot be fetched.
+MODELS := tests/bench/test_local_model.py tests/foresight/test_real_model.py tests/models/stages/test_local_model.py
 # What the tests run against. The memory stores are heavy and have a target of their own.
 EXTRAS := --extra bench --extra embed --extra gguf --extra langgraph --extra models --extra postgres --extra prov
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow test-backends test-memobase example check format docs bench bench-implicit bench-backends mutation lock clean
+.PHONY: help setup demo test test-slow test-models test-backends test-memobase example check format docs bench bench-implicit bench-backends mutation lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,7 +46,11 @@ test: setup ## Run every ordinary test
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-slow: setup ## Run the tests marked slow: longer searches, larger crash campaigns
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -m slow --timeout 3600 $(PYTEST_ARGS)
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -m slow --timeout 3600 $(MODELS:%=--ignore %) $(PYTEST_ARGS)
+
+# Threads that wait by spinning would need the cores for themselves.
+test-models: setup ## Run the benchmark and the stages with a real small model on this machine: plumbing, not quality
+	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -m slow --durations 5 $(MODELS) $(PYTEST_ARGS)
 
 test-backends: $(BACKENDS)/.ready ## Run the conformance suite on real memory stores, in an environment of its own
 	$(BACKENDS)/bin/python -m pytest tests/backends -m "not slow" $(PYTEST_ARGS)

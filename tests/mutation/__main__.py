@@ -4,7 +4,8 @@
 
 Works on a copy, since the mutator edits files in place. Sessions are kept in ``.mutation/``: a run that is
 interrupted goes on where it stopped; ``make clean`` starts anew. Survivors, as diffs, go to
-``.mutation/<room>.survivors``.
+``.mutation/<room>.survivors``. A mutant may take a few times as long as the unchanged code; one that does not end
+by then is noticed.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from functools import cache
 from pathlib import Path
 
@@ -36,7 +40,8 @@ ROOMS = {
     "trust": ("src/readmit/seal/trust.py", "tests/seal/test_trust.py"),
     "view": ("src/readmit/seal/view.py", "tests/seal/test_view.py"),
 }
-SECONDS_PER_MUTANT = 120.0
+TIMES_AS_LONG = 4
+LEAST_SECONDS = 10.0
 
 
 def main(rooms: list[str]) -> int:
@@ -44,6 +49,8 @@ def main(rooms: list[str]) -> int:
     if unknown := set(rooms) - set(ROOMS):
         print(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(ROOMS)}", file=sys.stderr)
         return 2
+    # Whatever ends this ends the mutator, and so its tests.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     _copy_tree()
     survivors = sum(_run_room(room) for room in rooms or ROOMS)
     return 1 if survivors else 0
@@ -61,17 +68,20 @@ def _run_room(room: str) -> int:
     source, tests = ROOMS[room]
     session = WORK / f"{room}.sqlite"
     config = WORK / f"{room}.toml"
-    test_command = f"{sys.executable} -m pytest -x -q -p no:cacheprovider {tests}"
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+    command += ["-p", "pytest_timeout", "-p", "tests.mutation.parented", tests]
+    begun = time.monotonic()
+    _run(command)
+    clean = time.monotonic() - begun
     config.write_text(
         "[cosmic-ray]\n"
         f"module-path = {json.dumps(source)}\n"
-        f"timeout = {SECONDS_PER_MUTANT}\n"
+        f"timeout = {max(LEAST_SECONDS, TIMES_AS_LONG * clean):.1f}\n"
         'excluded-modules = ["**/__init__.py"]\n'
-        f"test-command = {json.dumps(test_command)}\n"
+        f"test-command = {json.dumps(shlex.join(command))}\n"
         '[cosmic-ray.distributor]\nname = "local"\n',
         encoding="utf-8",
     )
-    _tool("cosmic-ray", "baseline", str(config))
     if not session.exists():
         _tool("cosmic-ray", "init", str(config), str(session))
         _skip_annotations(session)
@@ -116,14 +126,24 @@ def _report(room: str, session: Path) -> int:
     judged = [result for result in results if result["worker_outcome"] == "normal"]
     alive = [result for result in judged if result["test_outcome"] == "survived"]
     (WORK / f"{room}.survivors").write_text("\n".join(result["diff"] for result in alive), encoding="utf-8")
-    print(f"{room}: {len(judged)} mutants, {len(judged) - len(alive)} noticed, {len(alive)} survived")
+    endless = sum(result["output"] == "timeout" for result in judged)
+    noticed = f"{len(judged) - len(alive)} noticed ({endless} by the time limit)"
+    print(f"{room}: {len(judged)} mutants, {noticed}, {len(alive)} survived", flush=True)
     return len(alive)
 
 
 def _tool(name: str, *arguments: str, capture: bool = False) -> str:
-    # The copy's source comes first, before the installed project; the search for examples is repeatable.
-    environment = os.environ | {"PYTHONPATH": str(TREE / "src"), "HYPOTHESIS_PROFILE": "mutation"}
-    command = [str(Path(sys.executable).with_name(name)), *arguments]
+    return _run([str(Path(sys.executable).with_name(name)), *arguments], capture=capture)
+
+
+def _run(command: list[str], *, capture: bool = False) -> str:
+    # The copy's source comes first, before the installed project; the search for examples is repeatable; and of
+    # what other packages bring to pytest, which takes longer to load than the tests take, only the limit is used.
+    environment = os.environ | {
+        "PYTHONPATH": str(TREE / "src"),
+        "HYPOTHESIS_PROFILE": "mutation",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
     stdout = subprocess.PIPE if capture else None
     done = subprocess.run(command, cwd=TREE, env=environment, check=True, text=True, stdout=stdout)
     return done.stdout or ""
