@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
-from tests.bench.data import SMOKE
+from tests.bench.data import SMOKE, shared
 from tests.bench.endpoint import AnsweringEndpoint, digest, stage_of
 from tests.models.stand_in import cuts, fails, hangs, resets, says, sends
 
@@ -187,3 +187,19 @@ def test_a_missing_key_is_told_before_anything_runs(tmp_path: Path, monkeypatch:
     assert ran.exit_code == Status.ERROR
     assert "NOWHERE" in ran.output
     assert len(ran.output.strip().splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_more_episodes_at_once_than_there_are_threads_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    """Every episode holds a thread while its requests need one, too."""
+    from readmit.bench.driving import Driving
+
+    with AnsweringEndpoint(delay=0.2) as server:
+        models = {"actor": f"openai:m?base_url={server.url}"}
+        driving = Driving(max_connections=64)
+        many = Order(
+            study="manbench", data=shared("manbench"), methods=("Reset",), models=models, limit=60, driving=driving
+        )
+        told = run(many, tmp_path)
+    assert told.complete
+    assert server.most_busy > 40, "this test has to be about more than the 40 threads that are lent by default"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 from tests.bench.answers_by_file import answer_all
-from tests.bench.data import SMOKE, shared
+from tests.bench.data import SMOKE
 
 from readmit.bench.results import read_results
 from readmit.cli.app import main
@@ -165,14 +165,3 @@ def test_duplicate_foreign_and_torn_lines_change_nothing(at_answers: Rounds) -> 
     assert result.failure == ""
     assert "A different answer." not in result.answers, "the first answer counts"
     assert {problem.kind for problem in check(rounds.batch).problems} == {"conflict", "unknown", "incomplete"}
-
-
-@pytest.mark.slow
-def test_more_episodes_at_once_than_there_are_threads_do_not_wait_for_each_other(tmp_path: Path) -> None:
-    """Every episode holds a thread while its requests need one, too."""
-    model = f"batch:{tmp_path / 'batch'}?model=by-file"
-    data = ["--data", str(shared("stale")), "--fillers", str(shared("memora"))]
-    line = ["bench", "run", "stale", *data, "--out", str(tmp_path / "out"), "--limit", "60", "--methods", "Reset"]
-    ran = CliRunner().invoke(main, [*line, "--actor", model, "--judge", model])
-    assert ran.exit_code == Status.WAITING, ran.output
-    assert "60 episodes wait" in ran.output
