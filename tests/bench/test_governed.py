@@ -12,6 +12,7 @@ from tests.bench.answers_by_file import sections
 from readmit.bench.episodes import Budget, Checkpoint, Row
 from readmit.bench.methods import admitted
 from readmit.bench.methods.governed import ABLATIONS, READMIT, TRACE_PAPER, Governance, Governed, Tuning
+from readmit.bench.notes import text
 from readmit.models.embedders import Lexical
 from readmit.models.stages.plan import Dependency, Duty, Plan
 from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
@@ -255,6 +256,16 @@ def test_a_later_value_of_the_slot_replaces_the_old_without_any_verdict() -> Non
     assert set(view.rows) == {"new.e00", "other"}
 
 
+def test_two_values_of_a_slot_stand_side_by_side_with_us_unless_one_is_an_update() -> None:
+    old, new = drawn(ROWS[0], OLD, slot="route.mill"), drawn(ROWS[2], NEW, slot="route.mill")
+    compatible = method(READMIT, verify=verdict("compatible"))
+    assert {"old.e00", "new.e00"} <= set(admitted(compatible, drawn_from(old, new)).rows)
+    said_so = drawn(ROWS[2], NEW, slot="route.mill", operation="update")
+    view = admitted(compatible, drawn_from(old, ROWS[1], said_so))
+    assert view.left_out == {"old.e00": ("superseded",)}
+    assert set(view.rows) == {"new.e00", "other"}
+
+
 def test_a_withdrawal_of_the_slot_revokes_the_old() -> None:
     old = drawn(ROWS[0], OLD, slot="route.mill")
     gone = drawn(ROWS[2], "in plaster", slot="route.mill", operation="delete")
@@ -282,7 +293,7 @@ def test_a_pair_is_judged_on_what_was_said_and_not_on_what_was_taken_down(govern
     assert any(OLD in shown.values() and shown["later observation"] == NEW for shown in seen)
     assert view.rows[0] == "new"
     assert "old.e00" in view.left_out
-    assert NEW in view.text(drawn_from(*rows))
+    assert NEW in text(view, drawn_from(*rows))
 
 
 def test_premises_that_extraction_wrote_are_not_asked_for_again() -> None:

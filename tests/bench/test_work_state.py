@@ -116,13 +116,21 @@ def test_a_session_that_could_not_be_read_keeps_its_turns() -> None:
     assert [row.id for row in made.rows] == ["s0.t1", "s0.t3", "s1.t1", "s2.t1.e00", "s2.t1.e01"]
 
 
-def test_a_row_is_found_by_its_statement_and_handed_over_in_its_own_words() -> None:
+def test_a_row_is_found_by_its_statement() -> None:
     reader = Reader(
         lambda shown: [claim("I sing bass", statement="a song part", turn=2)] if "bass" in str(shown) else []
     )
     made = work_state(EPISODE, Settings(), reader)
     assert made.relevance[2][0] == "s0.t3.e00", "the probe asks for a song"
-    assert "song" not in admitted(MODEL_FREE["Static"], made).text(made)
+
+
+def test_the_end_of_what_nobody_had_stated_is_a_statement() -> None:
+    def taken(shown: dict[str, str]) -> list[dict[str, Any]]:
+        words = next((one for one in ("offee at six", "tea") if one in shown["observation 1"]), "")
+        return [claim(words, "drink", "delete")] if words else []
+
+    made = work_state(EPISODE, Settings(), Reader(taken))
+    assert [(row.text, row.operation) for row in made.rows if row.turn] == [("tea", "add"), ("offee at six", "delete")]
 
 
 def test_ledgers_and_transactions_work_on_the_extracted_slots() -> None:

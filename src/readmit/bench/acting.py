@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.bench.notes import notes
 from readmit.bench.prompting import request
 from readmit.ports.models import Failure, Reply
 from readmit.records.errors import RecordError
@@ -24,17 +25,17 @@ _CHOICE = re.compile(r"^\(([A-Z])\) (.*)$", re.MULTILINE)
 
 def respond(actor: Model, checkpoint: Checkpoint, view: View, *, max_tokens: int) -> tuple[str, ...]:
     """One answer per task, all asked at once."""
-    notes = view.text(checkpoint) or NOTHING
+    given = notes(view, checkpoint) or NOTHING
     asks = [
-        request("respond@1", "answer", [("notes", notes), ("message", task)], max_tokens=max_tokens)
+        request("respond@1", "answer", [("notes", given), ("message", task)], max_tokens=max_tokens)
         for task in checkpoint.tasks
     ]
     return tuple(texts(actor, asks))
 
 
-def choose(actor: Model, question: str, notes: str, *, max_tokens: int, stage: str = "answer") -> str:
+def choose(actor: Model, question: str, given: str, *, max_tokens: int, stage: str = "answer") -> str:
     """The choice the actor takes, as it is printed; what it wrote, if that is none of them."""
-    sections = [("question", question), *([("notes", notes)] if notes else [])]
+    sections = [("question", question), *([("notes", given)] if given else [])]
     (said,) = texts(actor, [request("choose@1", stage, sections, max_tokens=max_tokens)])
     return chosen(said, choices_in(question))
 

@@ -24,6 +24,7 @@ from readmit.bench.methods.governed import Governed, Tuning
 from readmit.bench.methods.observed import Looking
 from readmit.bench.methods.stores import stores_of
 from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
+from readmit.bench.notes import notes
 from readmit.bench.results import Result
 from readmit.bench.studies import BACKED, GOVERNANCE, block_of, unit_of
 from readmit.bench.work_state import work_state
@@ -126,8 +127,8 @@ def _answers(
     if roles.actor is None:
         return ()
     if episode.benchmark == "manbench":
-        notes = view.text(checkpoint)
-        return (choose(roles.actor, episode.tasks[0], notes, max_tokens=settings.manbench.final_tokens),)
+        given = notes(view, checkpoint)
+        return (choose(roles.actor, episode.tasks[0], given, max_tokens=settings.manbench.final_tokens),)
     if isinstance(method, CUPMem):
         return method.respond(roles.actor, checkpoint, view, max_tokens=settings.stale.answer_tokens)
     tokens = settings.memora.answer_tokens if episode.benchmark == "memora" else settings.stale.answer_tokens

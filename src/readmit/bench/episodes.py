@@ -76,7 +76,7 @@ class Row(Record, frozen=True, kw_only=True):
     """The bare answer, where the text says more."""
     turn: str | None = None
     statement: str = ""
-    """What the words say, in the extractor's own sentence: to find the row by, never to hand over."""
+    """What the words say, in the extractor's own sentence: to find the row by, and to tell it beside its words."""
     premises: tuple[str, ...] = ()
     """What has to hold for the statement to stay true, as the extractor wrote it."""
 
@@ -163,11 +163,6 @@ class View(Record, frozen=True, kw_only=True):
     missing: tuple[str, ...] = ()
     """What the role lacks, where the return was refused for that."""
     findings: tuple[Finding, ...] = ()
-
-    def text(self, checkpoint: Checkpoint) -> str:
-        """The statements as the agent would read them, one a line."""
-        texts = {row.id: row.text for row in (*checkpoint.observations, *checkpoint.rows)} | self.excerpts
-        return "\n".join((*(texts[row] for row in self.rows), *self.memories))
 
 
 class Episode(Record, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from readmit.bench.datasets.stale import StaleLabels
 from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome
+from readmit.bench.notes import text
 from readmit.bench.wording import fold_typeset
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def statements(labels: MemoraLabels | StaleLabels) -> tuple[tuple[str, ...], tup
 
 def score_view(case: Case[MemoraLabels] | Case[StaleLabels], view: View, checkpoint: Checkpoint) -> MemoraOutcome:
     """Presence of each valid statement and absence of each stale one."""
-    return _score(case, view.text(checkpoint))
+    return _score(case, text(view, checkpoint))
 
 
 def ceiling(case: Case[MemoraLabels] | Case[StaleLabels]) -> MemoraOutcome:

@@ -11,6 +11,7 @@ import msgspec
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 
 from readmit.bench.acting import NOTHING
+from readmit.bench.notes import handed, notes
 
 if TYPE_CHECKING:
     from readmit.bench.attempts import Attempt
@@ -22,8 +23,8 @@ def as_messages(episode: Episode, made: Attempt) -> list[ChatMessage]:
     """The view, then each task with its answer. The requests as they were really put are in the transcript."""
     messages: list[ChatMessage] = []
     if made.view is not None and made.checkpoint is not None:
-        handed = "nothing, the return was blocked" if made.view.blocked else made.view.text(made.checkpoint)
-        messages.append(ChatMessageSystem(content=f"Handed over by {made.view.method}:\n\n{handed or NOTHING}"))
+        said = "nothing, the return was blocked" if made.view.blocked else notes(made.view, made.checkpoint)
+        messages.append(ChatMessageSystem(content=f"Handed over by {made.view.method}:\n\n{said or NOTHING}"))
     for place, task in enumerate(episode.tasks):
         messages.append(ChatMessageUser(content=task))
         if place < len(made.answers):
@@ -45,9 +46,8 @@ def as_metadata(result: Result, made: Attempt | None) -> dict[str, Any]:
     }
     view = result.view
     if view is not None and made is not None and made.checkpoint is not None:
-        texts = {row.id: row.text for row in made.checkpoint.rows} | view.excerpts
         said |= {
-            "view": {row: texts[row] for row in view.rows},
+            "view": handed(view, made.checkpoint),
             "memories": list(view.memories),
             "left out": {row: list(reasons) for row, reasons in view.left_out.items()},
             "missing": list(view.missing),

@@ -37,7 +37,7 @@ from readmit.models.stages.plan import Duty, Plan, Task, plan
 from readmit.ports.models import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from readmit.bench.episodes import Checkpoint, Episode, Row, Session
     from readmit.bench.settings import MemoraSettings, Settings, StaleSettings
@@ -122,6 +122,7 @@ def drawn(model: Model, turns: Checkpoint, how: Extracting, queries: Sequence[st
         for session, result in zip(sessions, results, strict=True)
         for row in _rows(own[session.index], () if isinstance(result, Failure) else result.items)
     ]
+    rows = list(_founded(rows))
     with closing(Ranker(rows)) as ranker:
         relevance = tuple(ranker.ranking(query) for query in (*turns.tasks, *queries))
     return msgspec.structs.replace(turns, rows=tuple(rows), relevance=relevance, observations=turns.rows)
@@ -149,6 +150,18 @@ def _rows(turns: dict[int, Row], items: Iterable[Extracted]) -> list[Row]:
         if not said:
             rows.append(turn)
     return rows
+
+
+def _founded(rows: Iterable[Row]) -> Iterator[Row]:
+    """A withdrawal of what nobody had stated is a statement itself: that something is no more."""
+    slots: set[str | None] = set()
+    for row in rows:
+        yield (
+            msgspec.structs.replace(row, operation="add")
+            if row.operation == "delete" and row.slot not in slots
+            else row
+        )
+        slots.add(row.slot)
 
 
 def _row(turn: Row, place: int, item: Extracted, words: str) -> Row:

@@ -1,12 +1,15 @@
 """TRACE with its models: the paper's pipeline (``trace-paper``), ours (``readmit``), and the four ablations.
 
 From the tasks alone: obligations, their dependencies, and queries (where the shared checkpoint does not hold them).
-From the checkpoint: statements with slots. Explicit lifecycle by slot. Implicit invalidation by proposed and verified
-pairs: the paper's over all observations before the departure (``observed``), ours over what retrieval would hand over
-of them (``proposing``), where a pair that no verdict settled is withheld. Then the library decides. A dependency is
-supported by the statements that rank best for it; what a confirmed invalidation or a later value of its slot took out
-passes its place, and what it supported, to the latest words that did. The view is the chosen cover, filled up by
-retrieval within the shared budget. A turn that states nothing is no item.
+From the checkpoint: statements with slots. Explicit lifecycle: in the paper's pipeline a later value of a slot
+replaces an earlier one; in ours only a row that was taken down as an update does, because an extractor that reads one
+session at a time cannot know whether two values of its slot exclude each other. The verifier can: an equal slot is one
+of the signals that propose a pair. Implicit invalidation by proposed and verified pairs: the paper's over all
+observations before the departure (``observed``), ours over what retrieval would hand over of them (``proposing``),
+where a pair that no verdict settled is withheld. Then the library decides. A dependency is supported by the statements
+that rank best for it; what a confirmed invalidation or a later value of its slot took out passes its place, and what
+it supported, to the latest words that did. The view is the chosen cover, filled up by retrieval within the shared
+budget. A turn that states nothing is no item.
 
 An answer that another source replaced is contested. A verifier that answers the task by itself settles that, and only
 at confidence ≥ 0.65; otherwise the return is blocked. Whatever it says, an answer to another version of the task is
@@ -43,6 +46,7 @@ from readmit.bench.methods.support import (
     obligations_of,
     private_bank,
     reach,
+    updated,
     with_heirs,
 )
 from readmit.bench.reading import excerpt
@@ -79,6 +83,8 @@ class Governance:
     name: str
     proposing: Proposing
     selection: str
+    by_slot: bool = True
+    """Whether a later value of a slot replaces an earlier one. Otherwise only what says that it does."""
     implicit: bool = True
     obligation_aware: bool = True
     complete_view: bool = True
@@ -86,7 +92,7 @@ class Governance:
 
 
 TRACE_PAPER = Governance("trace-paper", "scan", "greedy")
-READMIT = Governance("readmit", "implied", "greedy_then_exact")
+READMIT = Governance("readmit", "implied", "greedy_then_exact", by_slot=False)
 ABLATIONS = (
     replace(TRACE_PAPER, name="trace-without-ii", implicit=False),
     replace(TRACE_PAPER, name="trace-without-oas", obligation_aware=False),
@@ -161,7 +167,7 @@ class Governed:
             queries = [query for one in plans if one is not None for query in one.queries]
             within = reach(checkpoint, ranker, queries)
         stated = [
-            Statement(row.id, row, row.text, row.slot, depends_on=row.depends_on)
+            Statement(row.id, row, row.text, row.slot if rules.by_slot else None, depends_on=row.depends_on)
             for row in checkpoint.rows
             if (one := reading_of(row)).parts and one.own
         ]
@@ -177,14 +183,15 @@ class Governed:
             verdicts = observed.superseded(stated, looked)
             findings = observed.findings(checkpoint, looked)
         stated += found_by(checkpoint, stated, verdicts)
-        heirs = heirs_of(stated, verdicts)
+        endings = [*declared(checkpoint), *(() if rules.by_slot else updated(checkpoint.rows))]
+        heirs = heirs_of(stated, verdicts, endings)
         supported = inherited(stated, supports, heirs)
         statements = tuple(replace(one, supports=supported[one.id]) for one in stated)
         order = with_heirs(checkpoint, statements, heirs)
         bank = private_bank(checkpoint, statements, self._tuning.private)
         work = Work(
             statements,
-            tuple(declared(checkpoint)),
+            endings,
             (),
             duties,
             [(one.pair.evidence, one.verdict) for one in verdicts if isinstance(one.verdict, Verdict)],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.bench.methods.state import Duty, Statement, session_of
+from readmit.bench.methods.state import Duty, Ending, Statement, session_of
 from readmit.records.items import Obligation, Scope
 from readmit.records.quotes import quoted
 from readmit.records.verdicts import Answer, Verdict
@@ -14,7 +14,7 @@ from readmit.records.verdicts import Answer, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from readmit.bench.episodes import Checkpoint
+    from readmit.bench.episodes import Checkpoint, Row
     from readmit.bench.methods.proposing import Judged
     from readmit.bench.retrieval import Ranker
     from readmit.models.stages.plan import Plan
@@ -89,10 +89,21 @@ def found_by(checkpoint: Checkpoint, statements: Sequence[Statement], verdicts: 
     return [one for name, one in found.items() if all(name != other.id for other in statements)]
 
 
-def heirs_of(statements: Sequence[Statement], verdicts: Sequence[Judged]) -> dict[str, str]:
+def updated(rows: Sequence[Row]) -> Iterator[Ending]:
+    """What rows that were taken down as updates of their slot replace."""
+    for row in rows:
+        if row.operation == "update" and row.slot is not None:
+            for other in rows:
+                if other.slot == row.slot and other.at < row.at:
+                    yield Ending(other.id, row.at, f"updated by {row.id}", row.id)
+
+
+def heirs_of(
+    statements: Sequence[Statement], verdicts: Sequence[Judged], endings: Sequence[Ending] = ()
+) -> dict[str, str]:
     """For each statement that something took the place of, the row that did, and of several the latest.
 
-    That is a later value of its slot, or the words of a confirmed invalidation.
+    That is a later value of its slot, its named successor, or the words of a confirmed invalidation.
     """
     by_session = _by_session(statements)
     newest = {one.slot: one for one in sorted(statements, key=lambda one: one.row.at) if one.slot is not None}
@@ -101,6 +112,11 @@ def heirs_of(statements: Sequence[Statement], verdicts: Sequence[Judged]) -> dic
         for one in statements
         if one.slot is not None and newest[one.slot].id != one.id
     }
+    known = {one.id: one for one in statements}
+    for ending in endings:
+        if ending.target in known and ending.successor in known:
+            heir = known[ending.successor].row
+            heirs[ending.target] = max(heirs.get(ending.target, (-1, "")), (heir.at, heir.id))
     for item, session, words in confirmed(verdicts):
         for later in by_session.get(session, ()):
             if quoted(words, later.row.text):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from readmit.ports.models import Ask, Model
 
-PROMPT = "extract@1"
+PROMPT = "extract@2"
 MAX_ITEMS = 16
 """The paper's limit for one observation."""
 MIN_CONFIDENCE = Decimal("0.45")

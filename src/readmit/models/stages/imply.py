@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from readmit.ports.models import Model
 
-PREMISES = "premises@1"
+PREMISES = "premises@2"
 IMPLIED = "implied@1"
 MAX_LINES = 8
 """Most lines kept per text, or per piece of a text that is too long for one request."""
