@@ -112,12 +112,15 @@ def test_rows_whose_key_is_taken_are_left_out_and_counted() -> None:
 
 def test_many_observations_are_those_of_one_verb_each() -> None:
     with Workspace.open(clock=lambda: START) as team, Workspace.open(clock=lambda: START) as other:
-        given_as = ["The hotel is full.", {"text": "The train runs.", "by": "A2", "id": "t", "source": "document"}]
-        digests = team.observe_many(given_as, by="A1", task="trip")
-        one = other.observe("The hotel is full.", by="A1", task="trip")
-        two = other.observe("The train runs.", by="A2", id="t", source="document", task="trip")
-        assert digests == [one, two]
-        assert team.observe_many(given_as, by="A1", task="trip") == digests
+        train = {"text": "The train runs.", "by": "A2", "id": "t", "source": "document"}
+        given_as = ["The hotel is full.", train, "The bus runs – ünless it snows."]
+        digests = team.observe_many(given_as, by="A1", task="trip", roles=["planner"])
+        one = other.observe("The hotel is full.", by="A1", task="trip", roles=["planner"])
+        two = other.observe("The train runs.", by="A2", id="t", source="document", task="trip", roles=["planner"])
+        three = other.observe("The bus runs – ünless it snows.", by="A1", task="trip", roles=["planner"])
+        assert digests == [one, two, three]
+        assert [event.payload for event in team.log.tail()][1:] == [event.payload for event in other.log.tail()][1:]
+        assert team.observe_many(given_as, by="A1", task="trip", roles=["planner"]) == digests
         assert team.epoch == other.epoch
         assert [event.id for event in team.log.tail()][1:] == [event.id for event in other.log.tail()][1:]
 
@@ -131,6 +134,7 @@ def test_many_observations_are_those_of_one_verb_each() -> None:
         (["fine", 7], {"by": "A1"}, r"observations\[1\]"),
         (["fine"], {"by": "A1", "id": "x"}, "id: each observation has its own"),
         ("fine", {"by": "A1"}, "give a list"),
+        (["fine", "x" * 200_001], {"by": "A1"}, r"observations\[1\].*text"),
         (["fine", "a lone \ud800"], {"by": "A1"}, r"observations\[1\]"),
         (["fine"], {"by": "A1", "roles": "planner"}, r"observations\[0\].*roles"),
     ],

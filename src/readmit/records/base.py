@@ -19,7 +19,8 @@ _ID = r"^[!-~]{1,128}$(?!\n)"
 Id = Annotated[str, msgspec.Meta(pattern=_ID)]
 LONGEST_NAME = 256
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_NAME)]
-Text = Annotated[str, msgspec.Meta(min_length=1, max_length=200_000)]
+LONGEST_TEXT = 200_000
+Text = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_TEXT)]
 Note = Annotated[str, msgspec.Meta(max_length=2_000)]
 Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]

@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
-from readmit.records.base import Count, Digest, Id, Name, Note, Record, Text, Time, require_id, require_name, utc
+from readmit.records.base import (
+    LONGEST_TEXT,
+    Count,
+    Digest,
+    Id,
+    Name,
+    Note,
+    Record,
+    Text,
+    Time,
+    require_id,
+    require_name,
+    utc,
+)
 from readmit.records.canonical import canonical, decoded, digest_of
 from readmit.records.decisions import Returned
 from readmit.records.errors import RecordError
@@ -280,6 +293,26 @@ def draft(
         body=settled,
         digest=digest,
         about=targets_of(checked) if about is None else about,
+    )
+
+
+def draft_alike(first: Draft, text: str) -> Draft:
+    """An observation that differs from a checked one in its text alone: only that is checked."""
+    if not isinstance(first.payload, Evidence) or not 1 <= len(text) <= LONGEST_TEXT:
+        raise RecordError(f"text: give an observation of 1 to {LONGEST_TEXT} characters")
+    evidence = msgspec.structs.replace(first.payload, text=text)
+    body = canonical(evidence)
+    digest = digest_of(body)
+    name = f"{first.kind}:{digest[:32]}"
+    return Draft(
+        id=name,
+        kind=first.kind,
+        by=first.by,
+        at=first.at,
+        payload=evidence,
+        body=body,
+        digest=digest,
+        about=first.about,
     )
 
 

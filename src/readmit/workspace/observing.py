@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
-
 from readmit.records.base import Id, Name, Record, Text, Time, utc
 from readmit.records.canonical import convert
 from readmit.records.errors import RecordError
-from readmit.records.events import EventKind, draft
+from readmit.records.events import EventKind, draft, draft_alike
 from readmit.records.evidence import Evidence
 from readmit.records.items import Scope
 
@@ -43,27 +41,24 @@ def drafts(
             raise RecordError(f"{field}: each observation has its own; give it as {{'text': …, 'id': …}}")
     if isinstance(observations, str | Mapping):
         raise RecordError("observations: give a list; for a single one there is observe")
-    alike: Evidence | None = None
+    first: Draft | None = None
     for number, given in enumerate(observations):
         try:
-            if isinstance(given, str):
-                # What texts have in common is checked with the first; each text with the event that carries it.
-                if alike is None:
-                    alike = _evidence(workspace, _observed({**shared, "text": given}), now)
-                evidence, name = msgspec.structs.replace(alike, text=given), None
+            if not isinstance(given, str):
+                yield _draft(workspace, {**shared, **given} if isinstance(given, Mapping) else given, now)
+            elif first is None:
+                # What texts have in common is checked with the first of them.
+                first = _draft(workspace, {**shared, "text": str(given)}, now)
+                yield first
             else:
-                observed = _observed({**shared, **given} if isinstance(given, Mapping) else given)
-                evidence, name = _evidence(workspace, observed, now), observed.id
-            yield draft(EventKind.OBSERVE, evidence, id=name, by=evidence.by, at=evidence.at)
+                yield draft_alike(first, str(given))
         except RecordError as error:
             raise RecordError(f"observations[{number}]: {error}") from None
 
 
-def _observed(given: object) -> Observed:
-    return convert(given, Observed, what="observe")
-
-
-def _evidence(workspace: str, observed: Observed, now: datetime) -> Evidence:
+def _draft(workspace: str, given: object, now: datetime) -> Draft:
+    observed = convert(given, Observed, what="observe")
     scope = Scope(workspace=workspace, task=observed.task, roles=observed.roles, principals=observed.principals)
     moment = now if observed.at is None else utc(observed.at, field="at")
-    return Evidence(text=observed.text, by=observed.by, at=moment, source=observed.source, scope=scope)
+    evidence = Evidence(text=observed.text, by=observed.by, at=moment, source=observed.source, scope=scope)
+    return draft(EventKind.OBSERVE, evidence, id=observed.id, by=observed.by, at=moment)
