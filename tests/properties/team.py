@@ -15,6 +15,7 @@ from readmit.records.decisions import Request
 from readmit.records.errors import ConflictError, ExposureError
 from readmit.records.identity import Identity
 from readmit.records.items import Receipt
+from readmit.records.policy import AUTHOR
 from readmit.records.snapshot import WorkState
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.store.retold import Retold
@@ -129,14 +130,14 @@ class Team:
         self.workspace.resolve(dispute, keep=keep, by=by, at=at)
         self.sim.mark("resolve", by, at=at, of=dispute, keep=keep)
 
-    def suspect(self, item: str, evidence: str, by: str = "worker") -> None:
+    def suspect(self, item: str, evidence: str, by: str = AUTHOR) -> None:
         self.workspace.suspect(item, evidence, by=by)
         self.sim.mark("suspect", by, item, evidence=evidence)
 
     def judge(self, item: str, evidence: str, **said: Any) -> None:
         verdict = Verdict(pair=Pair(item=item, evidence=evidence), **said | {"answer": Answer(said["answer"])})
-        self.workspace.judge(verdict, by="worker")
-        self.sim.mark("judge", "worker", item, evidence=evidence, **{"use": "", **said})
+        self.workspace.judge(verdict, by=AUTHOR)
+        self.sim.mark("judge", AUTHOR, item, evidence=evidence, **{"use": "", **said})
 
     def overrule(self, target: str, grant: Any, by: str, lasts: timedelta) -> None:
         self.workspace.overrule(target, grant=grant, by=by, reason="looked at it", expires=lasts)
