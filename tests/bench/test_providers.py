@@ -14,7 +14,7 @@ from tests.bench.endpoint import AnsweringEndpoint, digest, stage_of
 from tests.models.stand_in import cuts, fails, hangs, resets, says, sends
 
 from readmit.bench.results import read_results
-from readmit.bench.running import Order, run
+from readmit.bench.running import Driving, Order, run
 from readmit.cli.app import main
 from readmit.cli.status import Status
 
@@ -49,8 +49,6 @@ def model(kind: str, server: AnsweringEndpoint, monkeypatch: pytest.MonkeyPatch)
 
 
 def order(named: str, *, retries: int = 1, timeout: int = 30, **fields: Any) -> Order:
-    from readmit.bench.driving import Driving
-
     models = {"actor": named, "judge": named}
     driving = Driving(max_connections=4, max_retries=retries, timeout=timeout)
     data = SMOKE / "stale"
@@ -192,8 +190,6 @@ def test_a_missing_key_is_told_before_anything_runs(tmp_path: Path, monkeypatch:
 @pytest.mark.slow
 def test_more_episodes_at_once_than_there_are_threads_do_not_wait_for_each_other(tmp_path: Path) -> None:
     """Every episode holds a thread while its requests need one, too."""
-    from readmit.bench.driving import Driving
-
     with AnsweringEndpoint(delay=0.2) as server:
         models = {"actor": f"openai:m?base_url={server.url}"}
         driving = Driving(max_connections=64)

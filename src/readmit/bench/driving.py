@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from inspect_ai import Task, eval  # noqa: A004  # inspect's own name
@@ -21,21 +20,7 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
 
     from readmit.bench.outages import Fuse
-
-MAX_RETRIES = 5
-"""inspect's own default is to try forever; with its backoff, five take about two minutes."""
-TIMEOUT = 600
-
-
-@dataclass(frozen=True)
-class Driving:
-    """How providers are called. Nothing of it changes a result, so a run may go on with other values."""
-
-    max_connections: int | None = None
-    max_retries: int = MAX_RETRIES
-    timeout: int = TIMEOUT
-    """Seconds for one attempt at a request."""
-    display: str = "none"
+    from readmit.bench.running import Driving
 
 
 def drive(tasks: Sequence[Task], models: Mapping[str, str], logs: Path, how: Driving, fuse: Fuse) -> None:

@@ -38,13 +38,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from readmit.bench.driving import Driving
     from readmit.bench.episodes import Case
     from readmit.bench.roles import Exchange
     from readmit.bench.studies import Cases, Study
     from readmit.ports.models import Embedder
 
 LOGS = "logs"
+
+
+@dataclass(frozen=True)
+class Driving:
+    """How providers are called. Nothing of it changes a result, so a run may go on with other values."""
+
+    max_connections: int | None = None
+    max_retries: int = 5
+    """inspect's own default is to try forever; with its backoff, five take about two minutes."""
+    timeout: int = 600
+    """Seconds for one attempt at a request."""
+    display: str = "none"
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,7 @@ class Order:
     max_tokens: int | None = None
     token_limit: int | None = None
     time_limit: int | None = None
-    driving: Driving | None = None
+    driving: Driving = field(default_factory=Driving)
 
 
 @dataclass(frozen=True)
@@ -278,7 +289,7 @@ def _with_models(
     from readmit.models.extras import need
 
     need("inspect_ai", "bench")
-    from readmit.bench.driving import Driving, drive
+    from readmit.bench.driving import drive
     from readmit.bench.inspecting import Setting, task_of
     from readmit.bench.roles import Exchange
 
@@ -296,7 +307,7 @@ def _with_models(
                 if (left := cases.left(name, agents))
             ]
             if tasks:
-                drive(tasks, models, out / LOGS, order.driving or Driving(), exchange.fuse)
+                drive(tasks, models, out / LOGS, order.driving, exchange.fuse)
             tally.waiting += len(setting.waiting)
             tally.interrupted += len(setting.interrupted)
     finally:

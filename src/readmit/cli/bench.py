@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,9 +91,6 @@ def run(
     *,
     study: str,
     out: Path,
-    max_connections: int | None,
-    max_retries: int,
-    timeout: int,
     display: str | None,
     **asked: Any,
 ) -> Status:
@@ -103,21 +99,15 @@ def run(
     `readmit bench list` names the studies and the methods. A MODEL is an inspect name, as openai/NAME, or one of
     readmit's own: openai:NAME?base_url=…, gguf:PATH, batch:DIR?model=NAME, recorded:PATH.
     """
-    from readmit.bench.running import Order
+    from readmit.bench.running import Driving, Order
     from readmit.bench.running import run as carry_out
     from readmit.bench.running import status as look
     from readmit.cli.output import progress, show
 
     models = {role: asked.pop(role) for role in ("actor", "extractor", "verifier", "judge")}
-    order = Order(study=study, models=models, **asked)
-    if any(models.values()):
-        from readmit.models.extras import need
-
-        need("inspect_ai", "bench")
-        from readmit.bench.driving import Driving
-
-        shown_by = display or ("rich" if sys.stdout.isatty() and not invocation.json else "none")
-        order = replace(order, driving=Driving(max_connections, max_retries, timeout, shown_by))
+    calls = {name: asked.pop(name) for name in ("max_connections", "max_retries", "timeout")}
+    shown_by = display or ("rich" if sys.stdout.isatty() and not invocation.json else "none")
+    order = Order(study=study, models=models, driving=Driving(**calls, display=shown_by), **asked)
     try:
         with progress(f"Running {study}") as advance:
             told = carry_out(order, out, lambda done, planned: advance())  # noqa: ARG005  # a bar counts by itself

@@ -21,6 +21,7 @@ from readmit.bench.reporting.provenance import in_short, remarks, what_was_run
 from readmit.bench.reporting.scoring import score_run
 from readmit.bench.reporting.tables import Column, Table, published_tables, row_of, score_tables
 from readmit.bench.results import read_plan, read_results
+from readmit.bench.settings import Settings, overridden
 from readmit.bench.studies import planned_cases, study_named
 from readmit.models.fence import visible_text
 from readmit.records.canonical import canonical, digest_of
@@ -157,6 +158,7 @@ def _episodes(plan: Plan) -> tuple[dict[str, Episode], tuple[str, ...]]:
             stratified=plan.stratified,
             seed=plan.seed,
             fillers=fillers,
+            settings=overridden(Settings(), plan.settings),
         )
     except (RecordError, OSError):
         return {}, (GONE,)
