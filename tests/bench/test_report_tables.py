@@ -121,6 +121,8 @@ def test_nothing_is_set_beside_the_score_of_a_view() -> None:
         ("stale-cost", ("Static", "CUPMem"), {("Static", SUBSET), ("CUPMem", SUBSET)}),
         ("ablations", ("trace-without-ii",), {("TRACE without II", "tab:stale-core-ablation")}),
         ("ablations", ("readmit",), {("TRACE", "tab:stale-core-ablation")}),
+        ("stale-type1", ("Static", "readmit"), set()),
+        ("smoke", ("Static", "readmit"), set()),
     ],
 )  # fmt: skip
 def test_each_study_has_its_own_table(study: str, methods: tuple[str, ...], expected: set[tuple[str, str]]) -> None:

@@ -159,6 +159,16 @@ def test_pairs_without_session_text_need_fillers(tmp_path: Path) -> None:
         run(Order(study="stale", data=shared("stale")), tmp_path)
 
 
+def test_type_one_is_a_study_of_its_own(tmp_path: Path) -> None:
+    shutil.copytree(SMOKE / "stale", tmp_path / "stale")
+    file = tmp_path / "stale" / "smoke.json"
+    records = json.loads(file.read_text())
+    records[0]["type"] = "T1"
+    file.write_text(json.dumps(records))
+    for study, count in (("stale-type1", 1), ("stale", len(records) - 1)):
+        assert run(Order(study=study, data=tmp_path / "stale", methods=("Reset",)), tmp_path / study).planned == count
+
+
 def test_a_substitute_haystack_is_told(tmp_path: Path) -> None:
     order = Order(study="stale", data=shared("stale"), fillers=shared("memora"), methods=("Reset",), limit=2)
     run(order, tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from readmit.bench.datasets.manbench import read_manbench
 from readmit.bench.datasets.memora import read_memora
@@ -47,6 +47,7 @@ class Study:
     per_block: int | None = None
     agents: tuple[int, ...] = (4,)
     fraction: float | None = None
+    stale: Literal["T1", "T2"] = "T2"
 
     def methods(self, *, models: bool) -> tuple[str, ...]:
         """What runs unless --methods says otherwise."""
@@ -59,6 +60,12 @@ STUDIES = {
         Study("smoke", ("memora", "stale", "manbench"), "A few cases that come with the package: does everything run?"),
         Study("memora", ("memora",), "Retention and forgetting at 25, 50 and 75 % departure."),
         Study("stale", ("stale",), "Implicit invalidation, Type II, by early, middle and late departure."),
+        Study(
+            "stale-type1",
+            ("stale",),
+            "STALE Type I: a later value of the same attribute. Not among the paper's experiments.",
+            stale="T1",
+        ),
         Study(
             "stale-cost",
             ("stale",),
@@ -164,12 +171,12 @@ def planned_cases(
     """Read the data and take what was asked for, the same for the same seed."""
     settings = settings or Settings()
     if study.name == "smoke":
-        sets = [_read(one, SMOKE / one, None, seed, settings) for one in study.benchmarks]
+        sets = [_read(one, SMOKE / one, study, seed=seed, settings=settings) for one in study.benchmarks]
         notes: tuple[str, ...] = (SMOKE_NOTE,)
     else:
         if data is None:
             raise RecordError(f"data: {study.name} needs --data, the folder of the {study.benchmarks[0]} release")
-        sets = [_read(one, data, fillers, seed, settings) for one in study.benchmarks]
+        sets = [_read(one, data, study, fillers=fillers, seed=seed, settings=settings) for one in study.benchmarks]
         notes = ()
     cases: list[AnyCase] = []
     for dataset in sets:
@@ -193,24 +200,26 @@ def unit_of(case: AnyCase) -> str:
     return case.labels.case.rpartition("@")[0] if case.episode.benchmark == "memora" else str(case.labels.case)
 
 
-def _read(benchmark: Benchmark, root: Path, fillers: Path | None, seed: int, settings: Settings) -> Dataset[Any]:
+def _read(
+    benchmark: Benchmark, root: Path, study: Study, *, fillers: Path | None = None, seed: int, settings: Settings
+) -> Dataset[Any]:
     if benchmark == "memora":
         return read_memora(root, settings.memora)
     if benchmark == "manbench":
         return read_manbench(root)
     if (root / PAIRS_FILE).exists() and fillers is not None:
-        return read_stale(root, fillers=read_fillers(fillers), settings=settings.stale, seed=seed)
-    if (root / PAIRS_FILE).exists() and not _has_type_two(root):
+        return read_stale(root, kind=study.stale, fillers=read_fillers(fillers), settings=settings.stale, seed=seed)
+    if (root / PAIRS_FILE).exists() and not _has_records(root, study.stale):
         raise RecordError(
             f"{root}: holds {PAIRS_FILE} without session text; give --fillers, a Memora folder, for a substitute "
             "haystack"
         )
-    return read_stale(root, settings=settings.stale, seed=seed)
+    return read_stale(root, kind=study.stale, settings=settings.stale, seed=seed)
 
 
-def _has_type_two(root: Path) -> bool:
+def _has_records(root: Path, kind: Literal["T1", "T2"]) -> bool:
     try:
-        read_stale(root)
+        read_stale(root, kind=kind)
     except RecordError:
         return False
     return True

@@ -25,6 +25,8 @@ OURS = {
     "TRACE without CVG": ("trace-without-cvg",),
     "TRACE without SBPR": ("trace-without-sbpr",),
 }
+# No experiments of the paper: nothing published stands beside them.
+NOT_THE_PAPERS = ("smoke", "stale-type1")
 FAMILIES = ("qwen", "gemini", "deepseek")
 FIRST = "qwen"
 _BY_STUDY = {
@@ -65,7 +67,7 @@ def family(plan: Plan) -> str | None:
 
 def printed_rows(plan: Plan, scored: Scored) -> list[Printed]:
     """The published rows of the methods and blocks in ``scored``, of the run's actor family where that is one."""
-    if not scored.kind.judged:
+    if not scored.kind.judged or plan.study in NOT_THE_PAPERS:
         return []
     ours = {line.method for line in scored.lines}
     if plan.study == "backends":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from readmit.bench.published import published
 from readmit.bench.reporting.backend_pairs import draw_pairs
-from readmit.bench.reporting.beside import FIRST, OURS, Printed, family, printed_rows
+from readmit.bench.reporting.beside import FIRST, NOT_THE_PAPERS, OURS, Printed, family, printed_rows
 from readmit.bench.reporting.canvas import (
     APART,
     BLACK,
@@ -124,7 +124,7 @@ def _costs(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn
         if scored.agents is not None or scored.kind is SEEN or not lines:
             continue
         rows = [row for row in published().table("tab:stale-subset-buckets").rows if row.block == "Aggregate"]
-        rows = rows if scored.benchmark == "stale" else []
+        rows = rows if scored.benchmark == "stale" and plan.study not in NOT_THE_PAPERS else []
         figure, (axes,) = canvas(6.6, 4.6)
         points = [(line.tokens, line.get(metric) or 0.0) for line in lines]
         points += [(float(row.values["tokens"]), float(row.values["ls"])) for row in rows]

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from readmit.bench.datasets.stale import SUBSTITUTE_NOTE
+from readmit.bench.reporting.beside import NOT_THE_PAPERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,6 +85,8 @@ def remarks(plan: Plan, results: Sequence[Result]) -> list[str]:
 
 
 def _fewer(plan: Plan) -> Iterator[str]:
+    if plan.study in NOT_THE_PAPERS:
+        return
     per_block = dict.fromkeys(PAPER_CASES, SUBSET_CASES) if plan.study == "stale-cost" else PAPER_CASES
     other = {name: count for name, count in plan.cases.items() if name in per_block and count != per_block[name]}
     if other:
