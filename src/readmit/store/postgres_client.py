@@ -84,7 +84,10 @@ class Address:
 
 def _settings(schema: str) -> str:
     # Never less durable than asked for: a commit that returned is on disk, or further if the server is set so.
+    # Rows are read in the order of an index, also while the planner has no figures of a new table.
     return f"""
+    SET enable_bitmapscan TO off;
+    SET work_mem TO '32MB';
     SET search_path TO {schema}, pg_temp;
     SET lock_timeout TO '{LOCK_SECONDS}s';
     SET statement_timeout TO '{STATEMENT_SECONDS}s';
