@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 TOO_LONG = {"error": {"message": "the context is 8192 tokens", "code": "context_length_exceeded", "type": "x"}}
 NO_CHOICE = b'{"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": []}'
 FOREVER = 1_000
+# Both ways are tried in full by `make test-slow`.
+KINDS = pytest.mark.parametrize("kind", ["inspect", pytest.param("readmit", marks=pytest.mark.slow)])
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +75,7 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["inspect", "readmit"])
+@KINDS
 @pytest.mark.parametrize("name", REFUSALS)
 def test_a_refused_request_is_a_failure_that_keeps_its_line(
     name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -109,7 +111,7 @@ PASSING = {
 }
 
 
-@pytest.mark.parametrize("kind", ["inspect", "readmit"])
+@KINDS
 @pytest.mark.parametrize("name", PASSING)
 def test_what_may_pass_leaves_episodes_open_and_the_same_command_goes_on(
     name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -134,7 +136,7 @@ def test_what_may_pass_leaves_episodes_open_and_the_same_command_goes_on(
         assert all(server.asked[name] == 1 for name in paid), "what was paid for before the outage is not asked again"
 
 
-@pytest.mark.parametrize("kind", ["inspect", "readmit"])
+@KINDS
 @pytest.mark.parametrize("fault", [fails(429, Retry_After="1"), fails(500), resets], ids=["429", "500", "reset"])
 def test_what_passes_within_the_retries_is_counted_with_its_episode(
     fault: Play, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 import time
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -296,3 +297,21 @@ def test_a_base_url_needs_a_scheme() -> None:
 
 def test_the_cap_leaves_room_for_every_allowed_answer() -> None:
     assert len(completion("\u2603" * 200_000)) < MAX_RESPONSE_BYTES
+
+
+def test_closing_ends_what_is_under_way() -> None:
+    """A thread that waits for a server that never answers must not keep the program from ending."""
+    with StandIn(hangs(30)) as server:
+        model = OpenAICompatible("m", Endpoint(server.url, retries=0))
+        ended = threading.Event()
+
+        def wait() -> None:
+            with pytest.raises(CancelledError):
+                model.ask([ask()])
+            ended.set()
+
+        threading.Thread(target=wait, daemon=True).start()
+        while not server.bodies:
+            time.sleep(0.01)
+        model.close()
+        assert ended.wait(5)
