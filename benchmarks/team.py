@@ -22,7 +22,7 @@ DEPENDENCIES = 40
 DEPARTURE = "bench"
 
 
-def build(path: Path, step: Callable[[int], None]) -> None:
+def build(path: Path | str, step: Callable[[int], None]) -> None:
     """A task with 10,000 visible items, a departure, and 1,000 events since: items, replacements, revocations."""
     with Workspace.open(path, policy=Policy(max_items=64)) as team, team.batch():
         for number in range(VISIBLE - EVENTS_SINCE // 2 - 5):
@@ -48,7 +48,7 @@ def _record(team: Workspace, name: str, slot: str, number: int) -> None:
     team.record(text, id=name, slot=slot, supports=supports, sources=[source], task=TASK)
 
 
-def fill(path: Path, start: int, upto: int, step: Callable[[int], None]) -> None:
+def fill(path: Path | str, start: int, upto: int, step: Callable[[int], None]) -> None:
     """Items of other tasks: a workspace of ``start`` items grows to ``upto``."""
     now = datetime.now(UTC)
     with Workspace.open(path) as team:

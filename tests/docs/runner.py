@@ -20,16 +20,19 @@ import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.docs.blocks import Block, DocumentationError, blocks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SHOWN_ONLY = frozenset({"text", "mermaid", "markdown"})
 SECONDS = 120
 
 
-def run(path: Path, folder: Path) -> int:
-    """Run a file's blocks in ``folder``; how many ran or were parsed."""
+def run(path: Path, folder: Path, settings: Mapping[str, str] | None = None) -> int:
+    """Run a file's blocks in ``folder``, with ``settings`` in the environment; how many ran or were parsed."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     printed: str | None = None
     count = 0
@@ -40,16 +43,16 @@ def run(path: Path, folder: Path) -> int:
             expect(block.place, block.text, printed)
         elif not block.not_run:
             printed = run_python(block, namespace, folder) if block.language == "python" else None
-            count += _run_other(block, folder) if block.language != "python" else 1
+            count += _run_other(block, folder, settings or {}) if block.language != "python" else 1
         else:
             printed = None
     return count
 
 
-def _run_other(block: Block, folder: Path) -> int:
+def _run_other(block: Block, folder: Path, settings: Mapping[str, str]) -> int:
     match block.language:
         case "console":
-            run_console(block, folder)
+            run_console(block, folder, settings)
         case "json" | "jsonl" | "toml":
             parse(block)
         case language if language in SHOWN_ONLY:
@@ -113,7 +116,7 @@ def commands_of(block: Block) -> list[Command]:
     return commands
 
 
-def run_console(block: Block, folder: Path) -> None:
+def run_console(block: Block, folder: Path, settings: Mapping[str, str]) -> None:
     """Run a console block in one shell and compare each command's output with the page."""
     commands = commands_of(block)
     mark = f"--{secrets.token_hex(8)}--"
@@ -124,7 +127,7 @@ def run_console(block: Block, folder: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", "\n".join(script)],
         cwd=folder,
-        env=_environment(folder),
+        env={**_environment(folder), **settings},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

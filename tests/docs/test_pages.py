@@ -16,5 +16,10 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
-def test_page(page: Path, tmp_path: Path) -> None:
-    run(page, tmp_path)
+def test_page(page: Path, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings: dict[str, str] = {}
+    if "<!-- needs: postgres -->" in page.read_text(encoding="utf-8"):
+        settings = {"READMIT_DB": request.getfixturevalue("server").url("docs"), "READMIT_KEYS": str(tmp_path / "keys")}
+        for name, value in settings.items():
+            monkeypatch.setenv(name, value)
+    run(page, tmp_path, settings)

@@ -276,6 +276,42 @@ def test_the_password_is_in_nothing_that_is_said(url: str, caplog: pytest.LogCap
     assert PASSWORD not in "\n".join([*said, str(lost.value), caplog.text])
 
 
+def test_the_command_line_works_on_a_server_and_shows_it_without_password(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.cli.run import WHO, run, said
+
+    monkeypatch.setenv("READMIT_DB", url)
+    outputs = [run("status", status=1).output]
+    assert "has no workspace 'default'; run `readmit init --db postgresql://readmit:***@" in outputs[0]
+    outputs.append(run("init").output)
+    assert "Started workspace default in postgresql://readmit:***@" in outputs[-1]
+    assert said("init")["created"] is False
+    duty = ("Book it", "--kind", "obligation", "--requires", "d", "--source", "Do.", "--by", "b")
+    outputs.append(run("record", *duty).output)
+    outputs.append(run("record", "It is booked", "--supports", "d", "--source", "Done.", "--by", "b").output)
+    outputs.append(run("depart", *WHO).output)
+    outputs.append(run("return", *WHO).output)
+    assert "--db 'postgresql://readmit:***@" in outputs[-1]
+    returned = said("return", *WHO)
+    outputs.append(run("expose", returned["return"], "--instance", returned["instance"], *WHO).output)
+    assert "It is booked" in outputs[-1]
+    looking = (["status"], ["audit", "verify"], ["audit", "list"], ["keys", "list"])
+    outputs += [run(*command).output for command in looking]
+    assert PASSWORD not in "".join(outputs) + str(returned)
+
+
+def test_keys_lie_in_the_folder_that_was_named(url: str, tmp_path: Path) -> None:
+    with Workspace.open(url, keys=tmp_path / "elsewhere") as team:
+        key = team.signer().keyid
+    [ring] = (tmp_path / "elsewhere").iterdir()
+    assert (ring / f"{key}.pem").is_file()
+    assert ring.stat().st_mode & 0o077 == 0
+    scene = Scene(url)
+    scene.covered()
+    assert scene.away().reasons == (Reason.SIGNER_FAILED,), "a machine without the keys blocks"
+
+
 # Connections that are lost.
 
 
