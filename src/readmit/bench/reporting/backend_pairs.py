@@ -89,8 +89,10 @@ def draw_pairs(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[D
     panels.append((printed(), True, "published, judged answers"))
     figure, axes = canvas(3.6 * len(panels) + 0.6, 4.2, 1, len(panels))
     for one, (halves, theirs, title) in zip(axes, panels, strict=True):
-        for store in dict.fromkeys(half.store for half in halves):
-            _arrow(one, [half for half in halves if half.store == store], Mark(*_MARKS[store], hollow=theirs))
+        for place, store in enumerate(dict.fromkeys(half.store for half in halves)):
+            pair = [half for half in halves if half.store == store]
+            # Each smaller than the one before, so that pairs that coincide can all be seen.
+            _arrow(one, pair, Mark(*_MARKS[store], hollow=theirs).style(10 - 2 * place))
         one.set_title(title, fontsize=9)
         one.set_xlabel("VIA: valid state available, %", fontsize=8)
         one.set_ylabel("IIR: invalid state rejected, %", fontsize=8)
@@ -111,9 +113,9 @@ def draw_pairs(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[D
     )
 
 
-def _arrow(axes: Any, halves: Sequence[Half], mark: Mark) -> None:
+def _arrow(axes: Any, halves: Sequence[Half], style: dict[str, Any]) -> None:
     points = [(half.values["via"], half.values["iir"]) for half in halves]
-    axes.plot(*zip(*points, strict=True), linewidth=1.0, **mark.style())
+    axes.plot(*zip(*points, strict=True), linewidth=1.0, **style)
     # The end of the line is where admission leads.
     axes.annotate(halves[-1].method, points[-1], fontsize=7, xytext=(5, 4), textcoords="offset points")
 
