@@ -11,7 +11,7 @@ import re
 import threading
 import weakref
 from contextlib import contextmanager, nullcontext
-from functools import cache
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -338,7 +338,7 @@ class Transaction:
 _SUBQUERY = " IN (SELECT"
 
 
-@cache
+@lru_cache(1_000)
 def _translated(query: str) -> str:
     """A statement as PostgreSQL takes it.
 
@@ -356,12 +356,12 @@ def _translated(query: str) -> str:
     return text
 
 
-@cache
+@lru_cache(1_000)
 def _only_reads(query: str) -> bool:
     return query.lstrip().startswith("SELECT")
 
 
-@cache
+@lru_cache(1_000)
 def _answers(query: str) -> bool:
     return not query.lstrip().startswith(("INSERT", "UPDATE", "DELETE")) or "RETURNING" in query
 

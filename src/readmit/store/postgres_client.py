@@ -44,8 +44,7 @@ class Address:
         self.schema = ours[-1] if ours else DEFAULT_SCHEMA
         if not _SCHEMA.fullmatch(self.schema):
             raise StoreError(
-                f"cannot open {self.shown}: schema: {self.schema!r} is not a name for one; "
-                "use lower-case letters, digits and _"
+                f"cannot open {self.shown}: schema: this is not a name for one; use lower-case letters, digits and _"
             )
         theirs = "&".join(one for one in parameters if not one.startswith("schema="))
         try:
