@@ -236,6 +236,26 @@ def test_the_cover_comes_before_relevance_and_without_oas_relevance_decides() ->
     assert admitted(method(lenient, **compatible), wide).rows == ("old", "mill")
 
 
+def test_what_only_a_need_reaches_is_judged_too() -> None:
+    rows = (ROWS[0], ROWS[1], said("mill", "The mill is by the river, the mill.", 1503), ROWS[2])
+    wide = Checkpoint(
+        tasks=("mill?",), rows=rows, relevance=(("mill", "old", "new", "other"),),
+        budget=Budget(per_query=2, union=2), now=9000,
+    )  # fmt: skip
+    asked: list[str] = []
+
+    def judge(shown: dict[str, str]) -> Any:
+        asked.append(shown["earlier statement"])
+        return verdict("compatible")(shown)
+
+    def elsewhere(shown: dict[str, str]) -> Any:
+        return {**covering(shown), "queries": ["mill", "river", "cycle"]}
+
+    view = admitted(method(READMIT, verify=judge, plan=elsewhere), wide)
+    assert "other" in view.rows, "the need for bees"
+    assert OTHER in asked
+
+
 def drawn_from(*rows: Row) -> Checkpoint:
     """The same turns, with these rows drawn from them."""
     fields = {name: getattr(CHECKPOINT, name) for name in CHECKPOINT.__struct_fields__}

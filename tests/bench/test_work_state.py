@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 from tests.bench.answers_by_file import plain, sections
 from tests.bench.data import SMOKE
 
@@ -124,6 +125,14 @@ def test_a_row_is_found_by_its_statement() -> None:
     assert made.relevance[2][0] == "s0.t3.e00", "the probe asks for a song"
 
 
+def test_conversations_are_read_with_their_date_where_it_is_known() -> None:
+    reader = Reader()
+    dated = replace(EPISODE, sessions=(replace(HISTORY[0], at="2025-03-01 18:15"), replace(HISTORY[1], at="in May")))
+    work_state(dated, Settings(), reader)
+    assert ["2025-03-01T18:15:00" in ask.user for ask in reader.asked] == [True, False]
+    assert "in May" not in reader.asked[1].user
+
+
 def test_the_end_of_what_nobody_had_stated_is_a_statement() -> None:
     def taken(shown: dict[str, str]) -> list[dict[str, Any]]:
         words = next((one for one in ("offee at six", "tea") if one in shown["observation 1"]), "")
@@ -198,6 +207,19 @@ def test_memora_goes_on_with_the_question_alone_when_no_plan_came() -> None:
     assert made.plans == (None,)
     assert len(made.relevance) == 1
     assert not any("walrus" in row.text for row in made.observations[:10])
+
+
+def test_memora_selects_facts_and_keeps_the_turns_of_what_could_not_be_read() -> None:
+    def taken(shown: dict[str, str]) -> list[dict[str, Any]] | None:
+        first = shown["observation 1"]
+        return [claim("The cargo is", turn=0)] if "cargo" in first else None if "walrus" in first else []
+
+    made = work_state(MEMORA, Settings(memora=MemoraSettings(batch_sessions=1)), Reader(taken, PLAN))
+    drawn = {row.at // 1000 % 2: row.turn is not None for row in made.rows}
+    assert drawn == {1: True, 0: False}
+    none = work_state(MEMORA, Settings(), Reader(plan=PLAN))
+    assert none.rows == ()
+    assert len(none.observations) == 30
 
 
 def test_memora_confidence_is_the_selectors() -> None:

@@ -3,12 +3,14 @@
 Paper, "Experimental configuration" and "Memora": methods share a post-absence checkpoint, and "work state is inferred
 from conversation text". Every conversation is read whole, the assistant's turns with it, because a short reply is only
 understood beside what it replies to; what is taken down is what the user states. An extracted row has a slot, an
-operation, the words themselves as its text, and its premises. A turn from which nothing was taken down stays a row of
-its own, so that a lost or lazy answer of the extractor costs precision and hides nothing.
+operation, the words themselves as its text, and its premises. The turns of a session that could not be read are its
+rows, so that a lost answer of the extractor costs precision and hides nothing.
 
-* STALE: every session, one a request. The probes rank the rows.
+* STALE: every session, one a request. The probes rank the rows. Observations are items too: a turn from which nothing
+  was taken down stays a row.
 * Memora: from the question alone one obligation and three to eight queries; question and queries retrieve sessions on
-  each side of the departure and rank the rows drawn from them; sessions are read in batches.
+  each side of the departure and rank the rows drawn from them; sessions are read in batches. Facts are what is selected
+  from: a turn that states none is no row.
 * ManBench: the candidates are the work state; nothing is extracted.
 
 The *source* of a row is whoever's word it is, and that is the user in every session. The agents that processed a
@@ -25,6 +27,7 @@ from __future__ import annotations
 import re
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -57,6 +60,8 @@ class Extracting:
     min_confidence: Decimal = reading.MIN_CONFIDENCE
     max_tokens: int = reading.MAX_TOKENS
     max_chars: int = MAX_CHARS
+    turns: bool = True
+    """Whether a turn that gave nothing stays a row. One whose session could not be read always does."""
 
     @classmethod
     def for_memora(cls, settings: MemoraSettings) -> Extracting:
@@ -65,6 +70,7 @@ class Extracting:
             min_confidence=Decimal(str(settings.selector_confidence)),
             max_tokens=settings.state_prediction_tokens,
             max_chars=BATCH_CHARS,
+            turns=False,
         )
 
     @classmethod
@@ -120,7 +126,11 @@ def drawn(model: Model, turns: Checkpoint, how: Extracting, queries: Sequence[st
     rows = [
         row
         for session, result in zip(sessions, results, strict=True)
-        for row in _rows(own[session.index], () if isinstance(result, Failure) else result.items)
+        for row in (
+            own[session.index].values()
+            if isinstance(result, Failure)
+            else _rows(own[session.index], result.items, turns=how.turns)
+        )
     ]
     rows = list(_founded(rows))
     with closing(Ranker(rows)) as ranker:
@@ -130,24 +140,34 @@ def drawn(model: Model, turns: Checkpoint, how: Extracting, queries: Sequence[st
 
 def _observation(session: Session) -> reading.Observation:
     said = tuple(reading.Turn(turn.speaker, turn.text) for turn in session.turns)
-    return reading.Observation(key=str(session.index), turns=said)
+    return reading.Observation(key=str(session.index), turns=said, at=_moment(session.at))
 
 
-def _rows(turns: dict[int, Row], items: Iterable[Extracted]) -> list[Row]:
+def _moment(text: str) -> datetime | None:
+    """When it was said, where the data tell it in a form that is known."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    # Benchmarks tell no zone; what matters is the order and the distance.
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _rows(said_at: dict[int, Row], items: Iterable[Extracted], *, turns: bool) -> list[Row]:
     """What one session states, in time order."""
-    by_turn: dict[int, list[tuple[Extracted, str]]] = {number: [] for number in turns}
+    by_turn: dict[int, list[tuple[Extracted, str]]] = {number: [] for number in said_at}
     for item in items:
         # Words that only the assistant said are not the user's statement; words that both said are.
-        for number in dict.fromkeys((item.turn, *turns)):
-            if number in turns and (words := verbatim(item.quote, turns[number].text)):
+        for number in dict.fromkeys((item.turn, *said_at)):
+            if number in said_at and (words := verbatim(item.quote, said_at[number].text)):
                 by_turn[number].append((item, words))
                 break
     rows: list[Row] = []
-    for number, turn in sorted(turns.items()):
+    for number, turn in sorted(said_at.items()):
         # What a turn withdraws was there before it: what the same turn states of that slot comes after.
         said = sorted(by_turn[number], key=lambda pair: pair[0].operation != "delete")
         rows += [_row(turn, place, item, words) for place, (item, words) in enumerate(said)]
-        if not said:
+        if turns and not said:
             rows.append(turn)
     return rows
 

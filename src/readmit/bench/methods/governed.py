@@ -165,7 +165,8 @@ class Governed:
         with closing(Ranker(checkpoint.rows)) as ranker:
             duties, supports = duties_of(checkpoint, plans, ranker)
             queries = [query for one in plans if one is not None for query in one.queries]
-            within = reach(checkpoint, ranker, queries)
+            # Whatever may be handed over is worth a verdict: what retrieval finds, and what may cover a need.
+            within = reach(checkpoint, ranker, queries).union(supports)
         stated = [
             Statement(row.id, row, row.text, row.slot if rules.by_slot else None, depends_on=row.depends_on)
             for row in checkpoint.rows

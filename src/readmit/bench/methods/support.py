@@ -64,7 +64,7 @@ def obligations_of(duties: Sequence[Duty]) -> list[Obligation]:
 
 
 def reach(checkpoint: Checkpoint, ranker: Ranker, queries: Sequence[str]) -> frozenset[str]:
-    """The rows that retrieval could hand over: only their premises are worth a verdict."""
+    """The rows that retrieval could hand over."""
     budget = checkpoint.budget
     ranked = [*checkpoint.relevance, *(ranker.best(query, budget.per_query) for query in queries)]
     best = [row for place in range(budget.per_query) for ranking in ranked for row in ranking[place : place + 1]]
