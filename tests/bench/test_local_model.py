@@ -17,7 +17,7 @@ import pytest
 from tests.bench.data import SMOKE
 
 from readmit.bench.results import read_results
-from readmit.bench.running import Order, run
+from readmit.bench.running import Driving, Order, run
 from readmit.bench.studies import STUDIES
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(5_400), pytest.mark.filterwa
 COMPARED = ("Static", "Restore", "Reset", "MemStrata", "MemTX", "readmit-lexical", "trace-paper", "readmit")
 LOWERED = (
     "memora.departures=0.5",
+    "memora.facts_initial=2",
+    "memora.facts_at_most=2",
     "memora.answer_tokens=32",
     "stale.retrieved_per_query=1",
     "stale.retrieved_union=1",
@@ -100,8 +102,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.benchmark)
 def test_one_episode_per_method(case: Case, local: str, data: Path, tmp_path: Path) -> None:
-    from readmit.bench.driving import Driving
-
     order = Order(
         study=case.benchmark, data=data / case.benchmark, methods=case.methods,
         models={"actor": local, "judge": local}, embedder="lexical", limit=1, seed=case.seed, settings=LOWERED,
