@@ -89,7 +89,7 @@ def test_changed_settings_hold_are_told_and_belong_to_the_run(tmp_path: Path) ->
             run(order(server), tmp_path)
     assert told.settings == read_plan(tmp_path).settings == ("stale.answer_tokens=77", "stale.retrieved_union=12")
     shown = CliRunner().invoke(main, ["bench", "status", str(tmp_path)]).output
-    assert "Not the paper's settings: stale.answer_tokens=77, stale.retrieved_union=12." in shown
+    assert "Settings changed: stale.answer_tokens=77, stale.retrieved_union=12." in shown
 
 
 @pytest.mark.parametrize("change", ["stale.nonsense=3", "stale.answer_tokens=many", "answer_tokens=3", "stale.seed"])

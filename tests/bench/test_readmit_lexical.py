@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from tests.bench.data import shared
+from tests.bench.viewing import make_views, score_manbench_views
 
 from readmit.bench.datasets.manbench import CHALLENGER, DEPARTURE, read_manbench
 from readmit.bench.episodes import Budget, Checkpoint, Row, View
 from readmit.bench.methods import MODEL_FREE, ReadmitLexical, admitted
-from readmit.bench.view_study import make_views, score_manbench_views
 from readmit.records.errors import RecordError
 from readmit.records.reasons import Reason
 

@@ -31,6 +31,9 @@ def test_smoke_needs_neither_download_nor_model(tmp_path: Path) -> None:
     told = run(Order(study="smoke"), tmp_path)
     assert told.complete
     assert (told.planned, told.failed) == (18 * 6, 0)
+    assert told.episodes == 18
+    assert 0 < told.seconds < 60
+    assert [note for note in read_plan(tmp_path).notes if "would score VIA 100.00 and IIR 0.00 on stale" in note]
     counts = Counter((result.benchmark, result.method) for result in read_results(tmp_path))
     assert set(counts.values()) == {6, 3, 9}
 

@@ -1,24 +1,27 @@
 """Scoring a view itself, without any model: which valid and which stale statements are in it.
 
 Memora's rubric values and STALE's statements are literal strings, so availability and rejection follow from
-their presence in the view, case-folded and with white space collapsed. Paraphrase goes unseen: ``ceiling``
-says what a view holding the whole history would score, so that a figure can be read against it. ManBench
+their presence in the view, case-folded and with white space collapsed. Paraphrase goes unseen: ``ceilings``
+says what a view of the whole history would score, so that a figure can be read against it. ManBench
 candidates are scored by their ids.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
 from readmit.bench.datasets.stale import StaleLabels
-from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome
+from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, percent, score_memora
 from readmit.bench.notes import text
 from readmit.bench.wording import fold_typeset
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from readmit.bench.datasets.manbench import ManBenchLabels
     from readmit.bench.datasets.memora import MemoraLabels
-    from readmit.bench.episodes import Case, Checkpoint, View
+    from readmit.bench.episodes import Case, Checkpoint, Episode, View
 
 
 def statements(labels: MemoraLabels | StaleLabels) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -30,13 +33,30 @@ def statements(labels: MemoraLabels | StaleLabels) -> tuple[tuple[str, ...], tup
 
 def score_view(case: Case[MemoraLabels] | Case[StaleLabels], view: View, checkpoint: Checkpoint) -> MemoraOutcome:
     """Presence of each valid statement and absence of each stale one."""
-    return _score(case, text(view, checkpoint))
+    return _score(case, fold_typeset(text(view, checkpoint)))
 
 
 def ceiling(case: Case[MemoraLabels] | Case[StaleLabels]) -> MemoraOutcome:
-    """The score of the user's whole history: what literal matching can see at all."""
-    turns = (turn.text for s in case.episode.sessions for turn in s.turns if turn.speaker == "user")
-    return _score(case, "\n".join(turns))
+    """The score of everything that the user said: what literal matching can see at all."""
+    return _score(case, _whole(case.episode))
+
+
+def ceilings(cases: Sequence[Case[Any]]) -> tuple[str, ...]:
+    """For each benchmark with histories, that score over all its cases, as a note."""
+    found: dict[str, list[MemoraOutcome]] = {}
+    histories = [case for case in cases if case.episode.benchmark != "manbench"]
+    for _, shared in groupby(histories, key=lambda case: id(case.episode.sessions)):
+        same = list(shared)
+        whole = _whole(same[0].episode)
+        found.setdefault(same[0].episode.benchmark, []).extend(_score(case, whole) for case in same)
+    notes = []
+    for benchmark, outcomes in found.items():
+        most = score_memora(outcomes)
+        notes.append(
+            f"Literal matching sees no paraphrase: a view of everything that the user said would score VIA "
+            f"{percent(most.via):.2f} and IIR {percent(most.iir):.2f} on {benchmark}."
+        )
+    return tuple(notes)
 
 
 def score_candidates(case: Case[ManBenchLabels], view: View) -> ManBenchOutcome:
@@ -49,8 +69,11 @@ def score_candidates(case: Case[ManBenchLabels], view: View) -> ManBenchOutcome:
     )
 
 
-def _score(case: Case[MemoraLabels] | Case[StaleLabels], text: str) -> MemoraOutcome:
-    folded = fold_typeset(text)
+def _whole(episode: Episode) -> str:
+    return fold_typeset("\n".join(turn.text for s in episode.sessions for turn in s.turns if turn.speaker == "user"))
+
+
+def _score(case: Case[MemoraLabels] | Case[StaleLabels], folded: str) -> MemoraOutcome:
     valid, stale = statements(case.labels)
     return MemoraOutcome(
         episode=case.episode.id,

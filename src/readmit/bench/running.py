@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.bench.attempts import Attempt, Roles, at_scale, method_named, scored
+from readmit.bench.judge_free import ceilings
 from readmit.bench.methods import admitted
 from readmit.bench.methods.formed import Stores
 from readmit.bench.methods.stores import check_stores
@@ -104,6 +105,10 @@ class Status:
     """What providers said instead of an answer, and how often."""
     stopped: str = ""
     """Why nothing more was asked, if so."""
+    episodes: int = 0
+    """Episodes that were carried out this time without any model."""
+    seconds: float = 0.0
+    """How long that took, retrieval and scores included."""
 
     @property
     def complete(self) -> bool:
@@ -119,6 +124,8 @@ class _Tally:
     interrupted: int = 0
     outages: Counter[str] = field(default_factory=Counter)
     stopped: str = ""
+    episodes: int = 0
+    seconds: float = 0.0
 
 
 def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None) -> Status:
@@ -152,7 +159,11 @@ def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None
             cases = _Cases(study, methods, found.cases, done)
             _with_models(order, cases, out, models=models, roles=roles, settings=settings, tally=tally)
         else:
-            _model_free(methods, found.cases, out, roles=roles, settings=settings, done=done, watch=watch)
+            started = time.monotonic()
+            tally.episodes = _model_free(
+                methods, found.cases, out, roles=roles, settings=settings, done=done, watch=watch
+            )
+            tally.seconds = time.monotonic() - started
     return _told(out, tally)
 
 
@@ -205,7 +216,11 @@ def _plan(
         methods=methods,
         models=dict(models),
         embedder=order.embedder if {*MODEL_BASED, *BACKED}.intersection(methods) else "",
-        notes=(*found.notes, *absent_stores(study, methods, models=bool(models))),
+        notes=(
+            *found.notes,
+            *(() if "actor" in models else ceilings(cases)),
+            *absent_stores(study, methods, models=bool(models)),
+        ),
         cases=many,
         digest=digest_of(b"\n".join(canonical(case.episode) for case in cases)),
         limit=order.limit,
@@ -229,7 +244,8 @@ def _model_free(
     settings: Settings,
     done: set[tuple[str, str, int | None]],
     watch: Callable[[int, int], None] | None,
-) -> None:
+) -> int:
+    """Everything that is left, right here; how many episodes that were."""
     results = Results(out)
     planned = len(cases) * len(methods)
     finished = sum((name, case.episode.id, None) in done for name in methods for case in cases)
@@ -252,6 +268,7 @@ def _model_free(
         finished += len(lines)
         if watch is not None:
             watch(finished, planned)
+    return len(open_cases)
 
 
 @dataclass(frozen=True)
@@ -351,6 +368,8 @@ def _told(out: Path, tally: _Tally) -> Status:
         interrupted=tally.interrupted,
         outages=dict(tally.outages),
         stopped=tally.stopped,
+        episodes=tally.episodes,
+        seconds=tally.seconds,
     )
 
 

@@ -184,8 +184,11 @@ def _tell(invocation: Invocation, told: RunStatus, out: Path) -> None:
         emit({**as_json(told), "failures": failures})
         return
     show(f"{told.study}: {told.done} of {told.planned} lines, {told.failed} failed, {told.ineligible} not eligible.")
+    if told.episodes:
+        pace = told.episodes / max(told.seconds, 1e-9)
+        show(f"{told.episodes:,} episodes in {told.seconds:.1f} s: {pace:.1f} a second.")
     if told.settings:
-        show(f"Not the paper's settings: {shown(', '.join(told.settings))}.")
+        show(f"Settings changed: {shown(', '.join(told.settings))}.")
     if told.answers:
         now = f", {told.asked:,} of them asked for now" if told.asked else ""
         show(f"{told.answers:,} model answers are kept in {shown(str(out))}{now}; they took {told.tokens:,} tokens.")

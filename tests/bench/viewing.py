@@ -1,16 +1,12 @@
-"""The judge-free study: every method's view of every episode, scored without a model.
-
-Views are made from the episodes alone; the cases come into play when all of an episode's views exist.
-"""
+"""Every method's view of every episode, scored without a model: what the command does, for tests to look into."""
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from readmit.bench.judge_free import ceiling, score_candidates, score_view
+from readmit.bench.judge_free import score_candidates, score_view
 from readmit.bench.methods import MODEL_FREE, admitted
 from readmit.bench.metrics import average, score_manbench, score_memora
 from readmit.bench.retrieval import checkpoints
@@ -43,32 +39,15 @@ class CandidateScores:
 
 
 @dataclass(frozen=True)
-class Pace:
-    """How fast the views came: CPU seconds for retrieval and all methods together."""
-
-    episodes: int
-    views: int
-    seconds: float
-
-    @property
-    def episodes_per_second(self) -> float:
-        return self.episodes / self.seconds if self.seconds else float("inf")
-
-
-@dataclass(frozen=True)
 class Views:
     """All views of some episodes, in their order."""
 
     made: tuple[tuple[Checkpoint, Mapping[str, View]], ...]
-    pace: Pace
 
 
 def make_views(episodes: Iterable[Episode], methods: Mapping[str, Method] = MODEL_FREE) -> Views:
     """Run every method on every episode."""
-    started = time.process_time()
-    made = tuple(_each(episodes, methods))
-    pace = Pace(len(made), len(made) * len(methods), time.process_time() - started)
-    return Views(made, pace)
+    return Views(tuple(_each(episodes, methods)))
 
 
 def _each(
@@ -97,8 +76,3 @@ def score_manbench_views(data: Dataset[ManBenchLabels], views: Views) -> dict[st
             outcomes[name][case.labels.condition].append(score_candidates(case, view))
     scored = {name: {b: score_manbench(found) for b, found in blocks.items()} for name, blocks in outcomes.items()}
     return {name: CandidateScores(blocks, average(blocks)) for name, blocks in scored.items()}
-
-
-def ceiling_scores(data: Dataset[MemoraLabels] | Dataset[StaleLabels]) -> MemoraScores:
-    """What literal matching could see at most: the score of the whole history as a view."""
-    return score_memora([ceiling(case) for case in data.cases])
