@@ -8,6 +8,7 @@ record must have are silent.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from readmit.bench.running import Driving, Order, run
 from readmit.bench.studies import STUDIES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from readmit.bench.results import Result
@@ -73,6 +75,13 @@ CASES = (
     # The seed takes a question that this model answers right before it departs: only then is there an episode.
     Case("manbench", COMPARED, frozenset({"baseline", "active"}), seed=5),
 )
+
+
+@pytest.fixture(autouse=True)
+def _swept() -> Iterator[None]:
+    """What inspect leaves to the garbage collector is collected here, not where warnings are heeded."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="module")
