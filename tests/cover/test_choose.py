@@ -74,6 +74,7 @@ class Refusal:
     outcome: str = "infeasible"
     solver: str = "greedy"
     missing: str = ""
+    timed_out: bool = False
 
 
 REFUSALS = {
@@ -96,7 +97,14 @@ REFUSALS = {
     ),
     "greedy alone gives up": Refusal(trap(Policy(max_items=1, selection="greedy")), Reason.BUDGET_SHORT, missing="b"),
     "a past timeout is repeated": Refusal(
-        trap(timed_out=True), Reason.COVER_UNDECIDED, "undecided", "exact", missing="b"
+        trap(timed_out=True), Reason.COVER_UNDECIDED, "undecided", "exact", missing="b", timed_out=True
+    ),
+    "a past timeout of the cheapest, where there is no set at all": Refusal(
+        pick(TRAP[::2], OWED, (), (), Policy(selection="cheapest", max_items=1), timed_out=True),
+        Reason.BUDGET_SHORT,
+        solver="exact",
+        missing="b",
+        timed_out=True,
     ),
     "a past timeout does not touch greedy": Refusal(
         trap(Policy(max_items=1, selection="greedy"), timed_out=True), Reason.BUDGET_SHORT, missing="b"
@@ -109,6 +117,7 @@ def test_refusal(case: Refusal) -> None:
     selection = case.selection
     assert (selection.outcome, selection.reasons, selection.solver) == (case.outcome, (case.reason,), case.solver)
     assert selection.report.missing == tuple(case.missing.split())
+    assert selection.timed_out == case.timed_out
     assert (selection.items, selection.mandatory, selection.fill, selection.chars) == ((), (), (), 0)
 
 
@@ -129,6 +138,7 @@ def test_cheapest_beats_greedy() -> None:
     assert pick(evidence, owed, ()).items == ("a", "bc")
     cheapest = pick(evidence, owed, (), policy=Policy(selection="cheapest"))
     assert (cheapest.items, cheapest.cost, cheapest.solver) == (("abc",), 31, "exact")
+    assert not cheapest.timed_out
 
 
 def test_an_unproven_set_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,6 +190,7 @@ def test_solver_out_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "exact", lambda *_, **__: Cover("undecided"))
     selection = trap()
     assert (selection.outcome, selection.reasons) == ("undecided", (Reason.COVER_UNDECIDED,))
+    assert selection.timed_out
 
 
 def test_solver_exceptions_propagate(monkeypatch: pytest.MonkeyPatch) -> None:

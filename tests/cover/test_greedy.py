@@ -43,6 +43,15 @@ CASES = {
     "critical weighs two": Case(
         (fact("plain", "a", 10), fact("vital", "k", 19)), (obligation("o", "a k", "k"),), "vital plain"
     ),
+    "and no more than two": Case(
+        (fact("plain", "a", 10), fact("vital", "k", 25)), (obligation("o", "a k", "k"),), "plain vital"
+    ),
+    "a gain that shrank may still be the best": Case(
+        # Beside 'ab', 'bc' gains 1/21, which is more than the 1/30 of 'c'.
+        (fact("ab", "a b", 20), fact("bc", "b c", 21), fact("c", "c", 30)),
+        (obligation("o", "a b c"),),
+        "ab bc",
+    ),
     "equal gain, lower cost first": Case(
         (fact("m1", "a b", 20), fact("m2", "c", 10)), (obligation("o", "a b c"),), "m2 m1"
     ),
@@ -76,6 +85,29 @@ CASES = {
     ),
     "an obligation that requires nothing is covered": Case(
         (fact("a", "a"),), (obligation("o1"), obligation("o2", "a")), "", policy=Policy(gamma=Decimal("0.5"))
+    ),
+    "and counts as one of those to cover": Case(
+        (fact("a", "a", 10), fact("b", "b", 20)),
+        (obligation("o1"), obligation("o2", "a"), obligation("o3", "b")),
+        "a",
+        policy=Policy(gamma=Decimal("0.66")),
+    ),
+    "and as no more than one": Case(
+        (fact("a", "a", 10), fact("b", "b", 20), fact("c", "c", 30)),
+        (obligation("o1"), obligation("o2", "a"), obligation("o3", "b"), obligation("o4", "c")),
+        "a b c",
+    ),
+    "one item may cover more obligations than are asked for": Case(
+        (fact("a", "a", 10), fact("b", "b", 20)),
+        (obligation("o1", "a"), obligation("o2", "a"), obligation("o3", "b")),
+        "a",
+        policy=Policy(gamma=Decimal("0.33")),
+    ),
+    "and more critical dependencies": Case(
+        (fact("both", "k l", 10), fact("b", "b", 20)),
+        (obligation("o1", "k l", "k l"), obligation("o2", "b")),
+        "both",
+        policy=Policy(gamma=Decimal("0.5"), rho=Decimal("0.5")),
     ),
     "empty text costs one": Case((fact("empty", "a", 0), fact("one", "a", 1)), (obligation("o", "a"),), "empty"),
 }
