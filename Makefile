@@ -22,7 +22,7 @@ EXTRAS := --extra bench --extra embed --extra gguf --extra langgraph --extra mod
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow test-models test-backends test-memobase example check format docs bench bench-implicit bench-backends mutation lock clean
+.PHONY: help setup demo test test-slow test-models test-backends test-memobase example check format docs bench bench-implicit bench-backends bench-postgres mutation lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,6 +90,9 @@ bench-implicit: setup ## Measure implicit invalidation on ../shared/data; adds t
 
 bench-backends: $(BACKENDS)/.ready ## Measure search through a view on real memory stores
 	$(BACKENDS)/bin/python -m benchmarks backends
+
+bench-postgres: setup ## Measure a store on a PostgreSQL server beside one in a file; needs the server's programs
+	$(BIN)/python -m benchmarks postgres
 
 mutation: setup ## Mutation testing of gates, cover, seal and recheck (hours); ends with the survivors
 	$(PIP) --require-hashes -r requirements/mutation.txt

@@ -89,7 +89,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     of_a_scene = getattr(metafunc.module, "Scene", None) is scene.Scene and room in ROOMS_ON_BOTH
     own = is_hypothesis_test(metafunc.function) or {"place", "tmp_path"} & set(metafunc.fixturenames)
     if of_a_scene and not own:
-        metafunc.parametrize("kind_of_store", ["sqlite", "postgres"])
+        slow = [pytest.mark.slow] if metafunc.definition.get_closest_marker("many_events") else []
+        metafunc.parametrize("kind_of_store", ["sqlite", pytest.param("postgres", marks=slow)])
 
 
 @pytest.fixture

@@ -253,6 +253,7 @@ def test_evidence_older_than_what_the_item_rests_on_invalidates_nothing() -> Non
 # Invalidation flood.
 
 
+@pytest.mark.many_events
 def test_one_writer_cannot_retire_everything() -> None:
     scene = Scene(invalidations_per_writer=50)
     with scene.team.batch():
