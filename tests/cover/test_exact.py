@@ -11,7 +11,7 @@ import pytest
 
 from readmit.cover import exact as module
 from readmit.cover.coverage import report, sufficient, supported
-from readmit.cover.exact import exact, undominated
+from readmit.cover.exact import Cover, exact, undominated
 from readmit.cover.greedy import greedy
 from readmit.cover.room import Room
 from readmit.records.errors import ReadmitError
@@ -59,9 +59,44 @@ def test_gamma_chooses_the_cheaper_obligation_and_rho_the_critical_dependencies(
     assert ids(exact(evidence, owed, Policy(gamma=Decimal("0.33")), ROOMY).items) == "a k"
 
 
+def test_every_obligation_and_every_critical_dependency_counts_once() -> None:
+    evidence = [fact("a", "a", 10), fact("b", "b", 40), fact("k", "k", 20), fact("l", "l", 90)]
+    owed = [obligation("o1", "a"), obligation("o2", "b k l", "k l")]
+    assert ids(exact(evidence, owed, Policy(), ROOMY).items) == "a b k l"
+    assert ids(exact(evidence, owed, Policy(gamma=Decimal("0.5")), ROOMY).items) == "a k l"
+
+
+def test_only_items_cost_anything() -> None:
+    half = Policy(gamma=Decimal("0.5"))
+    wide = [fact("a", "a", 10), fact("bcd", "b c d", 9)]
+    assert ids(exact(wide, [obligation("o1", "a"), obligation("o2", "b c d")], half, ROOMY).items) == "bcd"
+    # Nor is anything gained by covering more than is asked for, however little it costs.
+    cheap = [fact("a", "a", 1), fact("b", "b", 1)]
+    assert len(exact(cheap, [obligation("o1", "a"), obligation("o2", "b")], half, ROOMY).items) == 1
+
+
 def test_nothing_owed_needs_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(highspy, "Highs")
-    assert exact([fact("a", "a")], (), Policy(), ROOMY).outcome == "found"
+    assert exact([fact("a", "a")], (), Policy(), ROOMY) == Cover("found", cheapest=True)
+
+
+@pytest.mark.parametrize(("asked", "improvements"), [({}, highspy.kHighsIInf), ({"first": True}, 1)])
+def test_the_solver_is_silent_repeatable_and_exact(
+    monkeypatch: pytest.MonkeyPatch, asked: dict[str, bool], improvements: int
+) -> None:
+    models: list[highspy.Highs] = []
+
+    def solved(model: highspy.Highs, _: object) -> tuple[str, tuple[()]]:
+        models.append(model)
+        return "infeasible", ()
+
+    monkeypatch.setattr(module, "_solve", solved)
+    exact([fact("a", "a"), fact("b", "b")], A_B, Policy(solver_milliseconds=1_500), ROOMY, **asked)
+    wanted = {
+        "output_flag": False, "threads": 1, "random_seed": 0, "time_limit": 1.5,
+        "mip_rel_gap": 0.0, "mip_abs_gap": 0.5, "mip_max_improving_sols": improvements,
+    }  # fmt: skip
+    assert {option: models[0].getOptionValue(option)[1] for option in wanted} == wanted
 
 
 def test_undominated_keeps_the_shortest_of_equal_relevant_support() -> None:
@@ -69,6 +104,7 @@ def test_undominated_keeps_the_shortest_of_equal_relevant_support() -> None:
         fact("long", "a", 30),
         fact("m2", "a x", 10),
         fact("m1", "y a", 10),
+        fact("late", "a", 20),
         fact("ab", "a b", 50),
         fact("huge", "b", 101),
         fact("idle", "x", 1),
@@ -129,9 +165,16 @@ def test_first_set_holds_nothing_that_it_does_not_need() -> None:
     evidence, owed, _ = hard(2)
     cover = exact(evidence, owed, Policy(solver_milliseconds=20_000), Room(100, 10**6), first=True)
     assert not cover.cheapest
+    assert sufficient(report(owed, supported(cover.items)), Policy())
     for item in cover.items:
         rest = [other for other in cover.items if other is not item]
         assert not sufficient(report(owed, supported(rest)), Policy())
+
+
+def test_the_costliest_that_is_not_needed_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence = (fact("a", "a", 10), fact("ab", "a b", 15), fact("b", "b", 10))
+    monkeypatch.setattr(module, "_solve", lambda *_: ("stopped", evidence))
+    assert ids(exact(evidence, A_B, Policy(), ROOMY).items) == "a b"
 
 
 def test_a_solver_that_refuses_to_run_raises(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]
 pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: pip install 'readmit[gguf]'", exc_type=ImportError)
 
 KINDS: dict[str, type] = {
@@ -37,7 +37,8 @@ KINDS: dict[str, type] = {
 
 @pytest.fixture(scope="module")
 def model(local_model: Path) -> Iterator[Gguf]:
-    with Gguf(local_model, context=4_096, deadline=25) as opened:
+    # Left to itself, it writes each text until it is cut off.
+    with Gguf(local_model, context=4_096, deadline=600, text_chars=40, list_items=2, compact=True) as opened:
         yield opened
 
 
