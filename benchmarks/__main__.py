@@ -99,9 +99,9 @@ def _page(found: dict[str, list[Result]]) -> str:
         "# Performance",
         "",
         (
-            "Written by `make bench` (the core), `make bench-implicit`, `make bench-backends` and `make bench-postgres`. "
-            "Figures are ratios within one run where they can be: the machine cancels out. Times are the best of "
-            "several rounds."
+            "Written by `make bench` (the core), `make bench-implicit`, `make bench-backends` and "
+            "`make bench-postgres`. Figures are ratios within one run where they can be: the machine cancels out. "
+            "Times are the best of several rounds."
         ),
         "",
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import sqlite3
 import time
@@ -437,6 +438,45 @@ def test_another_writer_is_waited_for_but_not_forever(url: str, monkeypatch: pyt
             apart.observe("Another workspace need not wait.", by="cy")
             assert other.epoch < team.epoch, "nor need a reader"
         assert other.observe("Now.", by="cy")
+
+
+def test_a_statement_may_take_its_time_but_not_forever(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("readmit.store.postgres_client.STATEMENT_SECONDS", 1)
+    with Workspace.open(url) as team:
+        sql = team.log.connection.sql  # type: ignore[attr-defined]
+        with pytest.raises(StoreError, match="a statement took longer than 1 seconds; call again"):
+            sql.execute("SELECT pg_sleep(5)")
+        assert team.observe("It goes on.", by="bob")
+
+
+def test_a_writer_that_stopped_does_not_keep_the_others_from_writing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("readmit.store.postgres_client.IDLE_SECONDS", 1)
+        stopped = Workspace.open(url)
+    with stopped, Workspace.open(url) as other:
+
+        def stop() -> None:
+            with stopped.batch():
+                stopped.observe("Then the machine was put to sleep.", by="bob")
+                assert other.observe("Waited a second for it.", by="cy")
+
+        with pytest.raises(StoreError, match="the connection was lost"):
+            stop()
+        assert stopped.observe("Awake again.", by="bob")
+    with verify(url) as team:
+        assert [event.by for event in team.log.tail()][1:] == ["cy", "bob"]
+
+
+def test_names_that_no_index_holds_are_refused_with_the_way_out(url: str) -> None:
+    chance = random.Random(1)
+    names = ["".join(chr(chance.randrange(0x20000, 0x2A000)) for _ in range(256)) for _ in range(3)]
+    with Workspace.open(url, clock=lambda: START) as team:
+        epoch = team.epoch
+        with pytest.raises(StoreError, match="use shorter names: the parts of a key take at most 2,704 bytes together"):
+            team.observe("text", by="bob", task=names[0], roles=[names[1]], principals=[names[2]])
+        assert team.epoch == epoch
+        assert team.observe("text", by="bob", task=names[0], roles=[names[1]])
+    verify(url).close()
 
 
 @pytest.mark.parametrize(("asked", "kept"), [("off", "on"), ("remote_apply", "remote_apply"), ("on", "on")])

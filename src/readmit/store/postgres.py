@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _WAITING = 256
 _INSERT = re.compile(r"(\s*INSERT INTO \w+ VALUES) (\([?, ]+\))(.*)", re.DOTALL)
 _ROWS = 100
+_COMMIT = "COMMIT"
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
@@ -79,7 +80,7 @@ class PostgresConnection:
                 if row is None:
                     self._run(_translated(ENROLL), (name, start, start))
                     row = self._run(_translated(FIND), (name,)).fetchone()
-                self._run("COMMIT")
+                self._run(_COMMIT)
             except BaseException:
                 self._give_up()
                 raise
@@ -169,7 +170,7 @@ class PostgresConnection:
             raise StoreError("storage failed: a statement of this transaction failed, so nothing of it was written")
         if self.end_of_log is not None:
             self._queue.append(_Later(self, _translated(MOVE), (*self.end_of_log, self._ws)))
-        waiting, self._queue = [*self._queue, _Later(self, "COMMIT")], []
+        waiting, self._queue = [*self._queue, _Later(self, _COMMIT)], []
         connected = not self._client.closed
         try:
             self._send(waiting)
@@ -276,12 +277,18 @@ class PostgresConnection:
             raise failure(error, self._address) from error
 
     def _send(self, waiting: Sequence[_Later]) -> None:
-        if len(waiting) == 1:
-            waiting[0].send(self._client)
-            return
-        with self._client.pipeline():
-            for one in waiting:
-                one.send(self._client)
+        # The last goes by itself: the library ends a pipeline in a way that stops the server's clock, and a client that
+        # goes to sleep now would keep its lock for good. After a commit there is none to keep.
+        apart = 0 if waiting[-1].statement == _COMMIT else 1
+        together, alone = waiting[: len(waiting) - apart], waiting[len(waiting) - apart :]
+        if len(together) > 1:
+            with self._client.pipeline():
+                for one in together:
+                    one.send(self._client)
+        else:
+            alone = waiting
+        for one in alone:
+            one.send(self._client)
 
 
 class _Later:
