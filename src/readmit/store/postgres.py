@@ -7,12 +7,9 @@ transaction ends, and then travel together: what a writer pays for is the way to
 
 from __future__ import annotations
 
-import re
 import threading
 import weakref
 from contextlib import contextmanager, nullcontext
-from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -20,6 +17,7 @@ from psycopg.pq import TransactionStatus
 
 from readmit.records.errors import StoreError
 from readmit.store.postgres_client import Address, Client, Unanswered, failure, in_doubt, outgoing
+from readmit.store.postgres_dialect import answers, for_rows, only_reads, translated
 from readmit.store.postgres_schema import DIRECTORY, migrate, recognize_outside
 from readmit.store.sql import ENROLL, FIND, MOVE, Level, genesis
 
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
 
 # Statements that wait. More would gain nothing, and their values stay in memory.
 _WAITING = 256
-_INSERT = re.compile(r"(\s*INSERT INTO \w+ VALUES) (\([?, ]+\))(.*)", re.DOTALL)
-_ROWS = 100
 _COMMIT = "COMMIT"
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
@@ -76,10 +72,10 @@ class PostgresConnection:
             self._start(f"BEGIN; {DIRECTORY}")
             try:
                 name, start = outgoing(workspace), genesis(workspace)
-                row = self._run(_translated(FIND), (name,)).fetchone()
+                row = self._run(translated(FIND), (name,)).fetchone()
                 if row is None:
-                    self._run(_translated(ENROLL), (name, start, start))
-                    row = self._run(_translated(FIND), (name,)).fetchone()
+                    self._run(translated(ENROLL), (name, start, start))
+                    row = self._run(translated(FIND), (name,)).fetchone()
                 self._run(_COMMIT)
             except BaseException:
                 self._give_up()
@@ -169,7 +165,7 @@ class PostgresConnection:
             # The server would end the transaction without an error, and keep nothing.
             raise StoreError("storage failed: a statement of this transaction failed, so nothing of it was written")
         if self.end_of_log is not None:
-            self._queue.append(_Later(self, _translated(MOVE), (*self.end_of_log, self._ws)))
+            self._queue.append(_Later(self, translated(MOVE), (*self.end_of_log, self._ws)))
         waiting, self._queue = [*self._queue, _Later(self, _COMMIT)], []
         connected = not self._client.closed
         try:
@@ -230,13 +226,13 @@ class PostgresConnection:
 
     def execute(self, query: str, values: Sequence[Any] = (), /) -> Rows:
         """Run one statement, at once if its answer may be wanted."""
-        statement = _translated(query)
+        statement = translated(query)
         given = [outgoing(value) for value in values]
         with self._lock:
             if not self._depth and not self._reads:
-                with self.reading() if _only_reads(query) else self.atomic():
+                with self.reading() if only_reads(query) else self.atomic():
                     return self._run(statement, given)
-            if _answers(query):
+            if answers(query):
                 return self._run(statement, given)
             later = _Later(self, statement, given)
             self._queue.append(later)
@@ -247,16 +243,8 @@ class PostgresConnection:
     def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> None:
         """Run one statement for each row; inserts, for many rows at a time."""
         with self._lock, nullcontext() if self._depth else self.atomic():
-            found = _INSERT.fullmatch(query)
-            if found is None:
-                for row in rows:
-                    self.execute(query, row)
-                return
-            verb, marks, rest = found.groups()
-            listed = list(rows)
-            for start in range(0, len(listed), _ROWS):
-                part = listed[start : start + _ROWS]
-                self.execute(f"{verb} {', '.join([marks] * len(part))}{rest}", list(chain.from_iterable(part)))
+            for statement, values in for_rows(query, rows):
+                self.execute(statement, values)
 
     def flush(self) -> None:
         """Send what waits."""
@@ -340,37 +328,6 @@ class Transaction:
 
     def __exit__(self, kind: type[BaseException] | None, _: object, __: object) -> None:
         self._connection.end(self._level, undo=kind is not None)
-
-
-_SUBQUERY = " IN (SELECT"
-
-
-@lru_cache(1_000)
-def _translated(query: str) -> str:
-    """A statement as PostgreSQL takes it.
-
-    What a subquery finds is looked up in the index, value by value. As a join, it would be planned from figures that a
-    new table does not have, and the cost of a return would follow the size of the log, not what it returns.
-    """
-    text = query.replace("?", "%s")
-    while (start := text.rfind(_SUBQUERY)) >= 0:
-        opened = start + len(" IN (")
-        end, depth = opened, 1
-        while depth:
-            depth += {"(": 1, ")": -1}.get(text[end], 0)
-            end += 1
-        text = f"{text[:start]} = ANY (ARRAY({text[opened:end]}){text[end:]}"
-    return text
-
-
-@lru_cache(1_000)
-def _only_reads(query: str) -> bool:
-    return query.lstrip().startswith("SELECT")
-
-
-@lru_cache(1_000)
-def _answers(query: str) -> bool:
-    return not query.lstrip().startswith(("INSERT", "UPDATE", "DELETE")) or "RETURNING" in query
 
 
 def workspaces(url: str) -> tuple[str, ...]:

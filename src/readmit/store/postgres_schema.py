@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from psycopg import errors
 
 from readmit.records.errors import StoreError
+from readmit.store.postgres_client import grant
 from readmit.store.schema import APPEND_ONLY_TABLES, APPLICATION_ID, MIGRATIONS, SHIFT, newer
 
 if TYPE_CHECKING:
@@ -93,8 +94,6 @@ def recognize(client: Client, address: Address) -> Version | None:
     except errors.UndefinedColumn:
         raise _foreign(address) from None
     except errors.InsufficientPrivilege:
-        from readmit.store.postgres_client import grant
-
         raise StoreError(f"cannot open {address.shown}: the role may not read the store; {grant(address)}") from None
     if row is None:
         raise _foreign(address)
