@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from tests.bench.data import SMOKE, shared
 from tests.bench.viewing import Views, ViewScores, make_views, score_manbench_views, score_views
 
@@ -93,6 +94,18 @@ def test_presence_and_absence_are_literal_but_blind_to_layout() -> None:
     dropped = rows["The harbor office sent us a set, so take this off my task list: Order new signal flags."]
     # A deletion quotes what it deletes: handing it over verbatim puts the stale words before the agent.
     assert score_view(case, View(method="x", rows=(dropped,)), checkpoint).forgetting == (False,)
+
+
+def test_a_drawn_part_of_a_statement_counts_as_it_and_the_same_words_elsewhere_do_not() -> None:
+    case = read_stale(SMOKE / "stale").cases[0]
+    (_, plain), *_ = checkpoints([case.episode])
+    turn = next(row for row in plain.rows if fold_typeset(case.labels.old) in fold_typeset(row.text))
+    other = next(row for row in plain.rows if row.departure and row.id != turn.id)
+    words = case.labels.old.split(" ", 1)[0]
+    drawn = [replace(one, id=f"{one.id}.e00", text=words, turn=one.id) for one in (turn, other)]
+    made = replace(plain, rows=tuple(drawn), observations=plain.rows)
+    here, elsewhere = (score_view(case, View(method="x", rows=(one.id,)), made) for one in drawn)
+    assert (here.forgetting, elsewhere.forgetting) == ((False,), (True,))
 
 
 def test_the_whole_history_is_the_ceiling_of_availability() -> None:

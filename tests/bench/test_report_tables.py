@@ -256,10 +256,11 @@ def test_refusals_for_want_of_coverage_are_told_apart() -> None:
 
 
 def test_precision_of_the_verifier_is_a_lower_bound_and_a_failure_is_a_miss() -> None:
-    def finding(answer: str) -> Finding:
-        return Finding(row="s1.t1", observation="2/user/after", answer=answer)
+    def finding(answer: str, row: str = "s1.t1", *, sure: bool = False) -> Finding:
+        return Finding(row=row, observation="2/user/after", answer=answer, confirmed=sure)
 
-    confirming = View(method="m", rows=(), findings=(finding("invalidates"), finding("invalidates"), finding("")))
+    confirmed = [finding("invalidates", row, sure=True) for row in ("s1.t1.e00", "s1.t1.e01", "s3.t1")]
+    confirming = View(method="m", rows=(), findings=(*confirmed, finding("invalidates"), finding("")))
     rejecting = View(method="m", rows=(), findings=(finding("compatible"),))
     results = [
         stale("m", "early", 0, YES, view=confirming, true_pair="confirmed"),
@@ -268,7 +269,7 @@ def test_precision_of_the_verifier_is_a_lower_bound_and_a_failure_is_a_miss() ->
         stale("m", "early", 3, NO, failure="lost"),
     ]
     (row,) = costs(plan("stale", "m"), results, "Proposals and verdicts")
-    assert (row["proposed"], row["judged"], row["confirmed"]) == ("5", "4", "2 of 5 (40.0 %)")
+    assert (row["proposed"], row["judged"], row["confirmed"]) == ("7", "6", "3 of 7 (42.9 %)")
     assert row["proposal recall"] == "2 of 4 (50.0 %)"
     assert row["true pair confirmed"] == "1 of 4 (25.0 %)"
     assert row["verifier precision, at least"] == "1 of 2 (50.0 %)"

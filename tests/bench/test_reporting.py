@@ -221,11 +221,11 @@ def test_an_episode_page_tells_the_whole_story(tmp_path: Path) -> None:
     first, *rest = read_results(tmp_path / "out")
     finding = Finding(
         row="s1.t1", observation="9/user/after", signals=("embedding", "same_slot"), answer="invalidates",
-        confidence="0.9", row_quote="an old quote", observation_quote="a new quote", note="a premise",
+        confidence="0.9", confirmed=True, row_quote="an old quote", observation_quote="a new quote", note="a premise",
     )  # fmt: skip
     view = View(
         method="Static", rows=(), blocked=True, missing=("t0.place",), left_out={"s1.t1": ("premise_changed",)},
-        findings=(finding, msgspec.structs.replace(finding, answer="", row="s2.t1")),
+        findings=(finding, msgspec.structs.replace(finding, answer="", confirmed=False, row="s2.t1")),
     )  # fmt: skip
     judged = msgspec.structs.replace(first, view=view, answers=("The harbor.",), judgment="It says so.")
     lines = [judged, *rest]

@@ -29,7 +29,6 @@ from readmit.bench.results import Result
 from readmit.bench.studies import BACKED, GOVERNANCE, block_of, unit_of
 from readmit.bench.work_state import work_state
 from readmit.records.errors import BackendError, ModelError, PendingAnswers, ReadmitError, UnknownError
-from readmit.records.verdicts import Answer
 
 if TYPE_CHECKING:
     from readmit.bench.datasets.stale import StaleLabels
@@ -187,7 +186,7 @@ def _true_pair(labels: StaleLabels, view: View) -> Literal["missed", "proposed",
         if finding.row.startswith(f"s{labels.old_session}.")
         and finding.observation.startswith(f"{labels.new_session}/")
     ]
-    if any(finding.answer == Answer.INVALIDATES for finding in found):
+    if any(finding.confirmed for finding in found):
         return "confirmed"
     return "proposed" if found else "missed"
 

@@ -140,6 +140,8 @@ class Finding(Record, frozen=True, kw_only=True):
     answer: str = ""
     """Empty: proposed, and not judged."""
     confidence: str = ""
+    confirmed: bool = False
+    """Whether it counts: judged as invalidating, and surely enough for the policy."""
     row_quote: str = ""
     observation_quote: str = ""
     note: str = ""

@@ -1,9 +1,10 @@
 """Scoring a view itself, without any model: which valid and which stale statements are in it.
 
-Memora's rubric values and STALE's statements are literal strings, so availability and rejection follow from
-their presence in the view, case-folded and with white space collapsed. Paraphrase goes unseen: ``ceilings``
-says what a view of the whole history would score, so that a figure can be read against it. ManBench
-candidates are scored by their ids.
+Memora's rubric values and STALE's statements are literal strings, so availability and rejection follow from their
+presence in the view, case-folded and with white space collapsed. A part of a statement that an extractor drew from the
+very turn that says it counts as the statement, where it holds and where it ended. Paraphrase goes unseen: ``ceilings``
+says what a view of the whole history would score, so that a figure can be read against it. ManBench candidates are
+scored by their ids.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from readmit.bench.datasets.stale import StaleLabels
 from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, percent, score_memora
-from readmit.bench.notes import text
+from readmit.bench.notes import handed, text
 from readmit.bench.wording import fold_typeset
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def statements(labels: MemoraLabels | StaleLabels) -> tuple[tuple[str, ...], tup
 
 def score_view(case: Case[MemoraLabels] | Case[StaleLabels], view: View, checkpoint: Checkpoint) -> MemoraOutcome:
     """Presence of each valid statement and absence of each stale one."""
-    return _score(case, fold_typeset(text(view, checkpoint)))
+    return _score(case, fold_typeset(text(view, checkpoint)), _parts(view, checkpoint))
 
 
 def ceiling(case: Case[MemoraLabels] | Case[StaleLabels]) -> MemoraOutcome:
@@ -73,10 +74,27 @@ def _whole(episode: Episode) -> str:
     return fold_typeset("\n".join(turn.text for s in episode.sessions for turn in s.turns if turn.speaker == "user"))
 
 
-def _score(case: Case[MemoraLabels] | Case[StaleLabels], folded: str) -> MemoraOutcome:
+def _parts(view: View, checkpoint: Checkpoint) -> list[tuple[str, str]]:
+    """What is handed over of turns that statements were drawn from: the words, and the whole turn."""
+    turns = {row.id: row.text for row in checkpoint.observations}
+    rows = {row.id: row.turn for row in checkpoint.rows if row.turn is not None}
+    return [
+        (fold_typeset(words), fold_typeset(turns[rows[name]]))
+        for name, words in handed(view, checkpoint).items()
+        if name in rows
+    ]
+
+
+def _score(
+    case: Case[MemoraLabels] | Case[StaleLabels], folded: str, parts: Sequence[tuple[str, str]] = ()
+) -> MemoraOutcome:
+    def shown(statement: str) -> bool:
+        wanted = fold_typeset(statement)
+        return wanted in folded or any(wanted in turn and words in wanted for words, turn in parts)
+
     valid, stale = statements(case.labels)
     return MemoraOutcome(
         episode=case.episode.id,
-        presence=tuple(fold_typeset(statement) in folded for statement in valid),
-        forgetting=tuple(fold_typeset(statement) not in folded for statement in stale),
+        presence=tuple(shown(statement) for statement in valid),
+        forgetting=tuple(not shown(statement) for statement in stale),
     )

@@ -190,8 +190,8 @@ def _tell(invocation: Invocation, told: RunStatus, out: Path) -> None:
     if told.settings:
         show(f"Settings changed: {shown(', '.join(told.settings))}.")
     if told.answers:
-        now = f", {told.asked:,} of them asked for now" if told.asked else ""
-        show(f"{told.answers:,} model answers are kept in {shown(str(out))}{now}; they took {told.tokens:,} tokens.")
+        now = f"; {told.asked:,} were asked for now" if told.asked else ""
+        show(f"{told.answers:,} model answers, {told.tokens:,} tokens in all, are kept in {shown(str(out))}{now}.")
     for method, count in told.left.items():
         show(f"  {method}: {count} to go")
     if told.waiting:

@@ -15,6 +15,8 @@ from readmit.bench.methods.state import sessions
 from readmit.models.stages import imply
 from readmit.models.stages.verify import Case, Verifier
 from readmit.ports.models import Failure
+from readmit.records.policy import Policy
+from readmit.records.verdicts import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 Proposing = Literal["scan", "implied"]
 
+# Below this the library takes a verdict as unsure.
+SURE = Policy().min_confidence
 # What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes.
 PAIRS_PER_RETURN = 28
 
@@ -51,6 +55,7 @@ class Judged:
             signals=signals,
             answer=str(self.verdict.answer),
             confidence=str(self.verdict.confidence),
+            confirmed=self.verdict.answer is Answer.INVALIDATES and self.verdict.confidence >= SURE,
             row_quote=self.verdict.item_quote,
             observation_quote=self.verdict.evidence_quote,
             note=self.verdict.note or self.verdict.premise,

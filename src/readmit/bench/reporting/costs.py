@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 NONE = "–"
 MOST_MISSING = 3
-INVALIDATES = "invalidates"
 
 TIME_NOTE = (
     "Milliseconds per episode, of eligible lines as in all tables here. The clock is that of the run that wrote the "
@@ -153,8 +152,15 @@ def _refusals(own: Sequence[Result]) -> tuple[str, ...]:
 def _pairs(own: Sequence[Result]) -> tuple[str, ...]:
     findings = [finding for result in own if result.view is not None for finding in result.view.findings]
     labelled = [result for result in own if result.benchmark == "stale"] if any(r.true_pair for r in own) else []
-    confirmed = sum(finding.answer == INVALIDATES for finding in findings)
-    on_stale = sum(f.answer == INVALIDATES for r in labelled if r.view is not None for f in r.view.findings)
+    confirmed = sum(finding.confirmed for finding in findings)
+    # Labels name two sessions: several statements of the one against the other are one pair.
+    on_stale = {
+        (result.episode, finding.row.partition(".")[0], finding.observation)
+        for result in labelled
+        if result.view is not None
+        for finding in result.view.findings
+        if finding.confirmed
+    }
     proposed = sum(result.true_pair in ("proposed", "confirmed") for result in labelled)
     known = sum(result.true_pair == "confirmed" for result in labelled)
     return (
@@ -164,7 +170,7 @@ def _pairs(own: Sequence[Result]) -> tuple[str, ...]:
         _share(confirmed, len(findings)),
         _share(proposed, len(labelled)),
         _share(known, len(labelled)),
-        _share(known, on_stale),
+        _share(known, len(on_stale)),
     )
 
 

@@ -144,8 +144,8 @@ def _attempted(result: Result, texts: Mapping[str, str]) -> Attempted:
             Told(name, _words(known, name), tuple((code, _KNOWN_REASONS.get(code, "")) for code in reasons))
             for name, reasons in (view.left_out.items() if view is not None else ())
         ),
-        confirmed=tuple(one for one in told if one[0].answer == "invalidates"),
-        other=tuple(one for one in told if one[0].answer != "invalidates"),
+        confirmed=tuple(one for one in told if one[0].confirmed),
+        other=tuple(one for one in told if not one[0].confirmed),
         scores=tuple(_scores(result)),
         took=_took(result),
     )
