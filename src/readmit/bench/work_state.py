@@ -27,13 +27,13 @@ from __future__ import annotations
 import re
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from readmit.bench.retrieval import CLOCK, History, Ranker, checkpoint, memora_checkpoint, stale_checkpoint
+from readmit.evaluation.verifying import moment_of
 from readmit.models.fence import MAX_CHARS
 from readmit.models.stages import extract as reading
 from readmit.models.stages.plan import Duty, Plan, Task, plan
@@ -140,17 +140,7 @@ def drawn(model: Model, turns: Checkpoint, how: Extracting, queries: Sequence[st
 
 def _observation(session: Session) -> reading.Observation:
     said = tuple(reading.Turn(turn.speaker, turn.text) for turn in session.turns)
-    return reading.Observation(key=str(session.index), turns=said, at=_moment(session.at))
-
-
-def _moment(text: str) -> datetime | None:
-    """When it was said, where the data tell it in a form that is known."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    # Benchmarks tell no zone; what matters is the order and the distance.
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return reading.Observation(key=str(session.index), turns=said, at=moment_of(session.at))
 
 
 def _rows(said_at: dict[int, Row], items: Iterable[Extracted], *, turns: bool) -> list[Row]:

@@ -45,14 +45,14 @@ def _case(case: Case, *, critical: bool) -> verify.Case:
         pair=Pair(item=digest(case.id), evidence=digest(case.new)),
         item_text=case.old,
         evidence_text=case.new,
-        item_at=_moment(case.old_at),
-        evidence_at=_moment(case.new_at),
+        item_at=moment_of(case.old_at),
+        evidence_at=moment_of(case.new_at),
         use=case.use,
         critical=critical,
     )
 
 
-def _moment(text: str) -> datetime | None:
+def moment_of(text: str) -> datetime | None:
     """A time, if the text is one; UTC where it names no zone."""
     try:
         moment = datetime.fromisoformat(text)
