@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import tempfile
 import threading
 from collections import Counter
@@ -30,7 +29,7 @@ from readmit.ports.backend import Hit
 from readmit.records.errors import BackendError, ModelError, PendingAnswers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from readmit.bench.episodes import Checkpoint
@@ -258,16 +257,9 @@ def test_the_union_goes_round_the_tasks_within_the_budget(half_way: list[Checkpo
     assert [hit.id for hit in union([hits("a", "b")], msgspec.structs.replace(budget, characters=15))] == ["a"]
 
 
-@pytest.fixture
-def _swept() -> Iterator[None]:
-    """What inspect leaves to the garbage collector is collected here, not in a later test that heeds warnings."""
-    yield
-    gc.collect()
-
-
 # inspect and its dependencies leave streams to the garbage collector; that is not ours to mend.
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.usefixtures("_swept")
+@pytest.mark.usefixtures("swept")
 def test_the_pair_runs_side_by_side_through_inspect(tmp_path: Path, written: Counter[str]) -> None:
     pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
     pytest.importorskip("filelock", reason="batch files need readmit[models]")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +19,10 @@ from readmit.records.errors import RecordError
 pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
 pytest.importorskip("openai", reason="endpoints need readmit[models]")
 # inspect and its dependencies leave streams to the garbage collector; that is not ours to mend.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.usefixtures("swept"), pytest.mark.filterwarnings("ignore")]
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-
-@pytest.fixture(autouse=True)
-def _swept() -> Iterator[None]:
-    """What inspect leaves to the garbage collector is collected here, not in a later test that heeds warnings."""
-    yield
-    gc.collect()
 
 
 def order(server: AnsweringEndpoint, *methods: str, **fields: Any) -> Order:

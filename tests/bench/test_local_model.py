@@ -8,7 +8,6 @@ record must have are silent.
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ from readmit.bench.running import Driving, Order, run
 from readmit.bench.studies import STUDIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from readmit.bench.results import Result
@@ -30,7 +28,12 @@ if TYPE_CHECKING:
 pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
 pytest.importorskip("xllamacpp", reason="a local model file needs readmit[gguf]", exc_type=ImportError)
 # inspect and its dependencies leave streams to the garbage collector; that is not ours to mend.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(5_400), pytest.mark.filterwarnings("ignore")]
+pytestmark = [
+    pytest.mark.usefixtures("swept"),
+    pytest.mark.slow,
+    pytest.mark.timeout(5_400),
+    pytest.mark.filterwarnings("ignore"),
+]
 
 COMPARED = ("Static", "Restore", "Reset", "MemStrata", "MemTX", "readmit-lexical", "trace-paper", "readmit")
 LOWERED = (
@@ -75,13 +78,6 @@ CASES = (
     # The seed takes a question that this model answers right before it departs: only then is there an episode.
     Case("manbench", COMPARED, frozenset({"baseline", "active"}), seed=5),
 )
-
-
-@pytest.fixture(autouse=True)
-def _swept() -> Iterator[None]:
-    """What inspect leaves to the garbage collector is collected here, not where warnings are heeded."""
-    yield
-    gc.collect()
 
 
 @pytest.fixture(scope="module")

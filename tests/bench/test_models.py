@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import shutil
 from collections import Counter
@@ -26,20 +25,13 @@ from readmit.ports.models import Ask, Failure, Reply, Usage
 pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
 pytest.importorskip("filelock", reason="batch files need readmit[models]")
 # inspect and its dependencies leave streams to the garbage collector; that is not ours to mend.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.usefixtures("swept"), pytest.mark.filterwarnings("ignore")]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 ROUNDS = 8
-
-
-@pytest.fixture(autouse=True)
-def _swept() -> Iterator[None]:
-    """What inspect leaves to the garbage collector is collected here, not in a later test that heeds warnings."""
-    yield
-    gc.collect()
 
 
 def in_rounds(

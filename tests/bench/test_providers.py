@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,10 +20,9 @@ from readmit.cli.status import Status
 pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
 pytest.importorskip("openai", reason="endpoints need readmit[models]")
 # inspect and its dependencies leave streams to the garbage collector; that is not ours to mend.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.usefixtures("swept"), pytest.mark.filterwarnings("ignore")]
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.models.stand_in import Play
@@ -34,13 +32,6 @@ NO_CHOICE = b'{"id": "c", "object": "chat.completion", "created": 0, "model": "m
 FOREVER = 1_000
 # Both ways are tried in full by `make test-slow`.
 KINDS = pytest.mark.parametrize("kind", ["inspect", pytest.param("readmit", marks=pytest.mark.slow)])
-
-
-@pytest.fixture(autouse=True)
-def _swept() -> Iterator[None]:
-    """What inspect leaves to the garbage collector is collected here, not in a later test that heeds warnings."""
-    yield
-    gc.collect()
 
 
 def model(kind: str, server: AnsweringEndpoint, monkeypatch: pytest.MonkeyPatch) -> str:

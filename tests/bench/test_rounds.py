@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,20 +20,13 @@ from readmit.models.batch import status as batch_status
 pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
 pytest.importorskip("filelock", reason="batch files need readmit[models]")
 # inspect and its dependencies leave streams to the garbage collector; that is not ours to mend.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.usefixtures("swept"), pytest.mark.filterwarnings("ignore")]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     Lines = list[dict[str, Any]]
-
-
-@pytest.fixture(autouse=True)
-def _swept() -> Iterator[None]:
-    """What inspect leaves to the garbage collector is collected here, not in a later test that heeds warnings."""
-    yield
-    gc.collect()
 
 
 class Rounds:
