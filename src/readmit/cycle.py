@@ -17,8 +17,8 @@ from readmit.gate.duties import Duties, duties
 from readmit.gate.judge import Gated, judge
 from readmit.invalidate.resolve import Findings, resolve
 from readmit.readmission.match import match
-from readmit.records.canonical import canonical, digest_of
-from readmit.records.decisions import Decision, Disposition
+from readmit.records.canonical import canonical, digest, digest_of
+from readmit.records.decisions import Decision, Disposition, Outcome
 from readmit.records.evidence import Experience
 from readmit.records.items import Fact, Frontier, Obligation
 from readmit.records.reasons import Reason, State
@@ -31,14 +31,6 @@ if TYPE_CHECKING:
     from readmit.records.items import Item
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Snapshot
-
-
-class Outcome(msgspec.Struct, frozen=True):
-    """A decision, and what became of each candidate, in log order and as the bytes the audit keeps."""
-
-    decision: Decision
-    dispositions: tuple[Disposition, ...] = ()
-    rows: tuple[bytes, ...] = ()
 
 
 class Examined(msgspec.Struct, frozen=True):
@@ -68,7 +60,14 @@ def decide(request: Request, snapshot: Snapshot, *, timed_out: bool = False) -> 
     admitted = selection.outcome == "found"
     view = None
     if admitted:
-        view = issue(request, selection, examined.gated.eligible, readmitted, snapshot.checkpoint.digest)
+        view = issue(
+            request,
+            selection,
+            examined.gated.eligible,
+            readmitted,
+            checkpoint=snapshot.checkpoint.digest,
+            policy=digest(request.policy),
+        )
     dispositions = tuple(_dispositions(snapshot, examined, selection))
     rows = tuple(map(canonical, dispositions))
     decision = Decision(

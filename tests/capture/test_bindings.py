@@ -15,12 +15,13 @@ from readmit.records.items import Fact, Receipt, Scope
 from readmit.records.policy import Policy
 from readmit.records.snapshot import Held, Sighting, WorkState
 from tests.gate.test_judge import snapshot
+from tests.scene import START
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
 EVIDENCE = {
-    A: Sighting(1, "bob", True, b"{}"),
-    B: Sighting(2, "eve", True, b"{}"),
-    C: Sighting(3, "bob", False, b"{}"),
+    A: Sighting(1, "bob", True, b"{}", START),
+    B: Sighting(2, "eve", True, b"{}", START),
+    C: Sighting(3, "bob", False, b"{}", START),
 }
 
 

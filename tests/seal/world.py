@@ -70,7 +70,7 @@ def view_of(
     policy: Policy = POLICY,
 ) -> ReturnView:
     banked = [(one, digest(one)) for one in experiences]
-    return issue(request(policy), selection(items), held(items), banked, CHECKPOINT)
+    return issue(request(policy), selection(items), held(items), banked, checkpoint=CHECKPOINT, policy=digest(policy))
 
 
 def logged(*changes: KeyChange) -> list[Event]:

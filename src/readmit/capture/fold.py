@@ -26,7 +26,7 @@ def fold(state: WorkState, events: Iterable[Event]) -> WorkState:
         if isinstance(payload, Item):
             held[payload.id] = Held(payload, event.digest, epoch)
         elif isinstance(payload, Resolve):
-            resolutions[payload.dispute] = event
+            resolutions[payload.dispute] = (*resolutions.get(payload.dispute, ()), event)
         elif event.kind is EventKind.REBASE:
             rebases.append(event)
         elif event.kind is EventKind.REMEMBER:

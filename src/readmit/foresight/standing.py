@@ -75,7 +75,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
     def observations(self) -> tuple[Observation, ...]:
         sightings = {
-            digest: Sighting(event.epoch, event.by, intact=True, body=b"") for digest, event in self.observed.items()
+            digest: Sighting(event.epoch, event.by, intact=True, body=b"", said=min(event.at, event.learnt))
+            for digest, event in self.observed.items()
         }
         return observations_of(sightings, self.known.values())
 

@@ -36,10 +36,10 @@ def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: 
 
     known = {held.item.id: held for held in everything}
     resolutions = {
-        name: event
-        for name, event in {**hidden.resolutions, **state.resolutions}.items()
+        name: events[-1]
+        for name, events in {**hidden.resolutions, **state.resolutions}.items()
         # Nobody settles a dispute for their own return.
-        if event.by != snapshot.identity.principal
+        if events[-1].by != snapshot.identity.principal
     }
     critical = implicit.critical_dependencies(snapshot)
     against: dict[str, tuple[Cause, ...]] = {}

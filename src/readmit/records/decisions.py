@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Self
+
+import msgspec
 
 from readmit.records.base import Count, Digest, Id, Name, Note, Record, Time
 from readmit.records.identity import Identity
 from readmit.records.items import Kind
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason, State
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 class Cause(Record, kw_only=True):
@@ -34,6 +40,8 @@ class Disposition(Record, kw_only=True):
     causes: tuple[Cause, ...] = ()
     overruled: tuple[Cause, ...] = ()
     """Rejections that an overseer's event set aside."""
+    recovered: tuple[Cause, ...] = ()
+    """Premises that fell and were re-established, each with the item that now stands for it."""
 
     @property
     def admitted(self) -> bool:
@@ -60,12 +68,62 @@ class CoverageReport(Record, kw_only=True):
         return Fraction(self.critical_covered, self.critical) if self.critical else Fraction(1)
 
 
+class DutyState(StrEnum):
+    """What a duty is to this return. The first four are owed."""
+
+    doc: str
+    owed: bool
+
+    def __new__(cls, code: str, doc: str, owed: bool = False) -> Self:  # noqa: FBT001, FBT002 - a table of constants
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.doc = doc
+        member.owed = owed
+        return member
+
+    OWED = "owed", "The returning agent owes it.", True
+    OVERDUE = "overdue", "Its time has passed, and it is still owed.", True
+    OBSTRUCTED = "obstructed", "Owed, but it or its frontier cannot be handed over.", True
+    UNPROVEN = "unproven", "Owed at departure, but its author is no longer among the policy's writers.", True
+    NOT_BEGUN = "not_begun", "Its time has not come yet."
+    SETTLED = "settled", "It was settled."
+    REVOKED = "revoked", "It was withdrawn."
+    SUPERSEDED = "superseded", "Another duty took its place."
+    OTHERS = "others", "It is owed by others: its scope does not name the returning agent."
+    OTHER_TASK = "other_task", "It applies to other tasks only."
+    OTHER_PURPOSE = "other_purpose", "It serves other purposes than the one the agent returned for."
+    NOT_IMPOSED = "not_imposed", "Its author is not among the policy's writers, so nobody owes it."
+
+
+class DutyNote(Record, kw_only=True):
+    """One duty that a return considered, and what became of it."""
+
+    obligation: Id
+    state: DutyState
+    handed_over: bool = False
+    """Whether the view holds it, with everything it requires."""
+    lacks: tuple[Id, ...] = ()
+    """Required dependencies that nothing eligible supports."""
+
+
+class Examination(Record, kw_only=True):
+    """Who looked for implicit changes before a return, and how far."""
+
+    verifier: Name
+    until: Count
+    """The last epoch whose observations were looked at."""
+    unexamined: Count = 0
+    """Observations since then that the agent can see."""
+
+
 class Selection(Record, kw_only=True):
     """The set that a selector chose, or why it chose none."""
 
     outcome: Literal["found", "infeasible", "undecided"]
     items: tuple[Id, ...] = ()
     mandatory: tuple[Id, ...] = ()
+    constraints: tuple[Id, ...] = ()
+    """Constraints that are in because the policy hands them over always."""
     fill: tuple[Id, ...] = ()
     cost: Count = 0
     chars: Count = 0
@@ -73,6 +131,10 @@ class Selection(Record, kw_only=True):
     timed_out: bool = False
     reasons: tuple[Reason, ...] = ()
     report: CoverageReport
+    absent: tuple[Id, ...] = ()
+    """What had to be in and cannot be: duties or frontiers that are not eligible, or constraints without room."""
+    withheld: tuple[Id, ...] = ()
+    """Duties left out of a partial view."""
 
 
 class ViewItem(Record, kw_only=True):
@@ -109,6 +171,16 @@ class ReturnView(Record, kw_only=True):
     coverage: CoverageReport
     policy: Digest
     checkpoint: Digest
+    withheld: tuple[Id, ...] = ()
+    """Duties that are owed and not in this view: it is partial."""
+    examination: Examination | None = None
+    """Who looked for implicit changes; none if nobody did."""
+    open_pairs: Count = 0
+    """Suspected changes that no verdict has settled."""
+
+    @property
+    def partial(self) -> bool:
+        return bool(self.withheld)
 
 
 class Envelope(Record, kw_only=True):
@@ -139,6 +211,16 @@ class Request(Record, kw_only=True):
     checkpoint: Id
     epoch: Count
     """The log position whose state is judged."""
+    rules: Literal[1, 2] = 1
+    """Which rules decide. Those of a past return replay it."""
+    learnt: Time | None = None
+    """The last moment that the log had learnt."""
+    examination: Examination | None = None
+
+    @property
+    def moment(self) -> datetime:
+        """The moment that is judged: never earlier than what the log has learnt."""
+        return self.now if self.learnt is None else max(self.now, self.learnt)
 
 
 class ExperienceNote(Record, kw_only=True):
@@ -165,7 +247,13 @@ class Decision(Record, kw_only=True):
     view: ReturnView | None = None
     solver: Literal["greedy", "exact"] = "greedy"
     timed_out: bool = False
-    """The solver met its deadline. The clock is no input, so a replay is told."""
+    """The solver met its deadline. Recorded, because a replay cannot rediscover it."""
+    duties: tuple[DutyNote, ...] = ()
+    """Every duty that was considered, in log order."""
+    absent: tuple[Id, ...] = ()
+    """What had to be handed over and could not be, by id."""
+    examination: Examination | None = None
+    open_pairs: Count = 0
 
     @property
     def admitted(self) -> bool:
@@ -182,7 +270,23 @@ class Decision(Record, kw_only=True):
 
 
 # The cycle could not be trusted or did not come to its end.
-FAULTS = frozenset({Reason.CHECKPOINT_ALTERED, Reason.INFERENCE_FAILED, Reason.INTERNAL_ERROR, Reason.SIGNER_FAILED})
+FAULTS = frozenset(
+    {
+        Reason.CHECKPOINT_ALTERED,
+        Reason.CLOCK_SKEW,
+        Reason.INFERENCE_FAILED,
+        Reason.INTERNAL_ERROR,
+        Reason.SIGNER_FAILED,
+    }
+)
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """A decision, and what became of each candidate, in log order and as the bytes the audit keeps."""
+
+    decision: Decision
+    dispositions: tuple[Disposition, ...] = ()
+    rows: tuple[bytes, ...] = ()
 
 
 class Returned(Record, kw_only=True):

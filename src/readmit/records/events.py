@@ -31,10 +31,11 @@ from readmit.records.errors import RecordError
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.identity import Identity
 from readmit.records.items import AnyItem, Frontier, Item, Obligation
-from readmit.records.policy import Policy
+from readmit.records.policy import Policy, with_old_defaults
 from readmit.records.verdicts import Pair, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
 
@@ -59,6 +60,8 @@ class EventKind(StrEnum):
     DEPART = "depart"
     RETURN = "return"
     EXPOSE = "expose"
+    ACKNOWLEDGE = "acknowledge"
+    EXAMINE = "examine"
     GOVERN = "govern"
     KEY = "key"
 
@@ -69,6 +72,8 @@ class Supersede(Record, kw_only=True):
     target: Id
     successor: Id
     reason: Note = ""
+    role: Name | None = None
+    """The role that the writer acts in, where the right to do this rests on it."""
 
 
 class Revoke(Record, kw_only=True):
@@ -76,6 +81,7 @@ class Revoke(Record, kw_only=True):
 
     target: Id
     reason: Note = ""
+    role: Name | None = None
 
 
 class Close(Record, kw_only=True):
@@ -99,6 +105,7 @@ class Settle(Record, kw_only=True):
 
     target: Id
     reason: Note = ""
+    role: Name | None = None
 
 
 class Dispute(Record, kw_only=True):
@@ -161,6 +168,24 @@ class Exposed(Record, kw_only=True):
     return_id: Id
     instance: Id
     refused: tuple[str, ...] = ()
+    again: bool = False
+    """The same workload had been handed the same view before, and asked again."""
+
+
+class Acknowledge(Record, kw_only=True):
+    """The workload that a view was handed to has received it. From here on it is not handed over again."""
+
+    return_id: Id
+    instance: Id
+
+
+class Examine(Record, kw_only=True):
+    """A verifier looked for implicit changes on behalf of one departure, up to an epoch."""
+
+    checkpoint: Id
+    identity: Identity
+    verifier: Name
+    until: Count
 
 
 class KeyChange(Record, kw_only=True):
@@ -190,6 +215,8 @@ Payload: TypeAlias = (
     | Checkpoint
     | Returned
     | Exposed
+    | Acknowledge
+    | Examine
     | Policy
     | KeyChange
 )
@@ -213,11 +240,31 @@ PAYLOADS: dict[EventKind, Any] = {
     EventKind.DEPART: Checkpoint,
     EventKind.RETURN: Returned,
     EventKind.EXPOSE: Exposed,
+    EventKind.ACKNOWLEDGE: Acknowledge,
+    EventKind.EXAMINE: Examine,
     EventKind.GOVERN: Policy,
     EventKind.KEY: KeyChange,
 }
 
-DECODERS = {kind: msgspec.json.Decoder(payload).decode for kind, payload in PAYLOADS.items()}
+DECODERS: dict[EventKind, Callable[[bytes | str], Any]] = {
+    kind: msgspec.json.Decoder(payload).decode for kind, payload in PAYLOADS.items()
+}
+
+
+def _decode_policy(body: bytes | str) -> Policy:
+    return msgspec.convert(with_old_defaults(msgspec.json.decode(body, type=dict)), Policy)
+
+
+def _decode_returned(body: bytes | str) -> Returned:
+    stored = msgspec.json.decode(body, type=dict)
+    if isinstance(asked := stored.get("request"), dict) and isinstance(asked.get("policy"), dict):
+        asked["policy"] = with_old_defaults(asked["policy"])
+    return msgspec.convert(stored, Returned)
+
+
+# A policy that was stored before a rule existed does not take on today's default for it.
+DECODERS[EventKind.GOVERN] = _decode_policy
+DECODERS[EventKind.RETURN] = _decode_returned
 
 # Events that take something out of use. They count against a writer's rate and need an allowed writer.
 INVALIDATING = frozenset(

@@ -82,6 +82,16 @@ class Item(Record, kw_only=True, tag_field="kind"):
         return KINDS[type(self)]
 
     @property
+    def covers(self) -> tuple[str, ...]:
+        """``D(m)``: the dependencies that this item meets. Its slot is one of them: what stands in it is what is meant.
+
+        An obligation is what needs support, and a frontier describes missing work: neither is evidence.
+        """
+        if isinstance(self, Obligation | Frontier):
+            return ()
+        return self.supports if self.slot is None else (*self.supports, self.slot)
+
+    @property
     def length(self) -> int:
         """``ℓ(m)``: what the item takes of the character budget."""
         return len(self.text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -17,8 +17,9 @@ AUTHOR = "readmit"
 """The name under which readmit itself writes verdicts and suspicions that a model, not a person, came up with."""
 
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
-# A century: a moment that far from now is still a date.
-Seconds = Annotated[int, msgspec.Meta(ge=1, le=3_155_760_000)]
+# A moment that far from now is still a date.
+CENTURY = 3_155_760_000
+Seconds = Annotated[int, msgspec.Meta(ge=1, le=CENTURY)]
 
 
 class Policy(Record, kw_only=True, omit_defaults=False):
@@ -34,18 +35,26 @@ class Policy(Record, kw_only=True, omit_defaults=False):
     """``B_c``: most characters in a view."""
     max_item_chars: Count = 2_000
     """Most characters in a single item."""
-    on_incomplete: Literal["block", "reset"] = "block"
-    """What an incomplete admission ends in."""
+    on_incomplete: Literal["block", "reset", "partial"] = "block"
+    """What an incomplete admission ends in: nothing and a second try, nothing and a fresh start, or the duties that
+    are covered whole."""
     selection: Literal["greedy_then_exact", "greedy", "cheapest"] = "greedy_then_exact"
     """Which selector runs; ``cheapest`` asks the exact solver for the least total cost."""
     solver_milliseconds: Positive = 2_000
     """Deadline of the exact solver."""
     fill: bool = False
     """Whether eligible items beyond what coverage needs fill the remaining budget, newest first."""
+    nothing_owed: Literal["fill", "empty", "block"] = "fill"
+    """What a return gets to which no duty applies: what stands, newest first; an empty view; or nothing at all."""
+    constraints: Literal["always", "as_needed"] = "always"
+    """Whether every constraint that applies to the role is in the view, or only those that cover a dependency, as in
+    the paper."""
+    examination: Literal["optional", "required"] = "optional"
+    """Whether a return is blocked unless a verifier looked for implicit changes up to the newest observation."""
     require_frontier: bool = False
     """Whether an open obligation without a current frontier leaves the mandatory structure incomplete."""
     kinds: tuple[Kind, ...] = tuple(Kind)
-    """Item kinds that may be admitted."""
+    """Item kinds that may be admitted. Duties are owed whatever this says."""
     writers: tuple[Name, ...] = ()
     """Principals whose evidence, items, lifecycle events, suspicions and verdicts count. Empty: everyone's."""
     overseers: tuple[Name, ...] = ()
@@ -58,8 +67,12 @@ class Policy(Record, kw_only=True, omit_defaults=False):
     dependency."""
     invalidations_per_writer: Count = 1_000
     """Most lifecycle events, suspicions and verdicts together that one principal may write within the window."""
+    duties_per_writer: Count = 100
+    """Most duties that one principal may open for others within the window."""
     invalidation_window_seconds: Seconds = 3_600
-    """The window that limit counts in."""
+    """The window that both limits count in."""
+    max_clock_skew: Seconds = 3_600
+    """Most seconds that the clock may lag behind the last moment the log has learnt."""
     view_seconds: Seconds = 900
     """How long a view may wait for exposure."""
     max_experiences: Count = 8
@@ -71,3 +84,17 @@ class Policy(Record, kw_only=True, omit_defaults=False):
         require_share("gamma", self.gamma)
         require_share("rho", self.rho)
         require_share("min_confidence", self.min_confidence)
+
+
+def with_old_defaults(stored: dict[str, Any]) -> dict[str, Any]:
+    """A policy as it was stored; one from before the second rules keeps deciding as it did then."""
+    if "nothing_owed" in stored:
+        return stored
+    return {
+        "nothing_owed": "fill" if stored.get("fill") else "empty",
+        "constraints": "as_needed",
+        "examination": "optional",
+        "duties_per_writer": 2**53 - 1,
+        "max_clock_skew": CENTURY,
+        **stored,
+    }

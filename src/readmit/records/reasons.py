@@ -25,6 +25,7 @@ class State(StrEnum):
     NOT_APPLICABLE = "not_applicable"
     UNPROVEN = "unproven"
     TOO_LARGE = "too_large"
+    WITHHELD = "withheld"
     NOT_NEEDED = "not_needed"
 
 
@@ -44,6 +45,11 @@ class Reason(StrEnum):
     # An item is in.
     MANDATORY = "mandatory", "An open obligation of the role, or its current frontier.", State.ADMITTED
     COVERS = "covers", "Supplies a dependency that an open obligation requires.", State.ADMITTED
+    CONSTRAINS = (
+        "constrains",
+        "A constraint that applies to the role, and the policy always hands it over.",
+        State.ADMITTED,
+    )
     FILLS = "fills", "Eligible, and the policy fills the remaining budget.", State.ADMITTED
 
     # Gate A: authorization.
@@ -62,8 +68,13 @@ class Reason(StrEnum):
     SUPERSEDED = "superseded", "An explicit event names its replacement.", State.SUPERSEDED
     SLOT_UPDATED = (
         "slot_updated",
-        "A later, sourced item of the same task says something new about the same slot.",
+        "A sourced item that begins later says something new about the same slot.",
         State.SUPERSEDED,
+    )
+    SLOT_CONTESTED = (
+        "slot_contested",
+        "A newer statement about the same slot is disputed or suspected: until that is settled neither stands.",
+        State.DISPUTED,
     )
     FRONTIER_MOVED = "frontier_moved", "A later frontier of the same obligation replaced it.", State.SUPERSEDED
     SETTLED = "settled", "The obligation was settled, so it and its frontier no longer bind.", State.SUPERSEDED
@@ -85,6 +96,10 @@ class Reason(StrEnum):
         State.SUSPECTED,
     )
     DISPUTED = "disputed", "An open dispute names it.", State.DISPUTED
+    PREMISE_RESTORED = (
+        "premise_restored",
+        "A premise it depends on fell, and the same statement was made again from later evidence.",
+    )
 
     # Gate U: applicability.
     KIND_NOT_ADMITTED = "kind_not_admitted", "The policy admits no item of its kind.", State.NOT_APPLICABLE
@@ -108,11 +123,16 @@ class Reason(StrEnum):
 
     # Size and selection.
     TOO_LARGE = "too_large", "Its text exceeds the size of a single item.", State.TOO_LARGE
-    NOT_NEEDED = "not_needed", "Eligible, but the chosen set covers every obligation without it.", State.NOT_NEEDED
+    NOT_NEEDED = "not_needed", "Eligible, but no duty needs it beside what covers them.", State.NOT_NEEDED
     VIEW_WITHHELD = (
         "view_withheld",
-        "Eligible, but the return was not admitted, so nothing is handed over.",
-        State.NOT_NEEDED,
+        "Eligible and needed, but the return was not admitted, so nothing is handed over.",
+        State.WITHHELD,
+    )
+    DUTY_WITHHELD = (
+        "duty_withheld",
+        "Eligible, but it belongs to a duty that cannot be covered whole, and the view is partial.",
+        State.WITHHELD,
     )
 
     # Why a return was not admitted.
@@ -120,6 +140,16 @@ class Reason(StrEnum):
     BUDGET_SHORT = "budget_short", "No sufficient set fits the item and character budgets."
     COVER_UNDECIDED = "cover_undecided", "The solver could not decide within its deadline."
     MANDATORY_MISSING = "mandatory_missing", "An open obligation or its frontier is itself not eligible."
+    CONSTRAINTS_SHORT = "constraints_short", "The constraints that apply do not fit beside what covers the duties."
+    NOTHING_OWED = "nothing_owed", "No duty applies to this return, and the policy hands over nothing then."
+    NOT_EXAMINED = (
+        "not_examined",
+        "The policy requires that implicit changes were looked for up to the newest observation, and they were not.",
+    )
+    CLOCK_SKEW = (
+        "clock_skew",
+        "The clock lags behind the last moment the log has learnt by more than the policy's max_clock_skew.",
+    )
     CHECKPOINT_ALTERED = "checkpoint_altered", "What was visible at departure no longer matches its checkpoint."
     INFERENCE_FAILED = (
         "inference_failed",
@@ -132,8 +162,9 @@ class Reason(StrEnum):
     SIGNATURE_INVALID = "signature_invalid", "The envelope does not verify under a trusted key."
     BINDING_MISMATCH = "binding_mismatch", "The view was issued for another agent, task, return or workload."
     VIEW_EXPIRED = "view_expired", "The view is past its expiry."
-    VIEW_CONSUMED = "view_consumed", "The view was exposed before."
+    VIEW_CONSUMED = "view_consumed", "The view was delivered, and its workload acknowledged it or went on to write."
     VIEW_REPLACED = "view_replaced", "A newer return of the same agent replaced the view."
+    DEPARTED_AGAIN = "departed_again", "The agent departed again after the view was issued."
     EPOCH_AHEAD = "epoch_ahead", "The view is newer than the store: the store was rolled back."
     ITEM_NO_LONGER_ELIGIBLE = "item_no_longer_eligible", "An item of the view no longer passes the gates."
     COVERAGE_LOST = "coverage_lost", "The view no longer covers the obligations, or no longer fits the budgets."
@@ -170,6 +201,7 @@ PRECEDENCE: tuple[State, ...] = (
     State.NOT_APPLICABLE,
     State.UNPROVEN,
     State.TOO_LARGE,
+    State.WITHHELD,
     State.NOT_NEEDED,
     State.ADMITTED,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 
 import msgspec
 
@@ -29,6 +30,8 @@ class Sighting(msgspec.Struct, frozen=True):
     by: str
     intact: bool
     body: bytes
+    said: datetime
+    """When it was true, but never later than the log learnt it: nobody gains by dating ahead."""
 
     @property
     def text(self) -> str:
@@ -51,8 +54,8 @@ class WorkState(msgspec.Struct, frozen=True):
     held: Mapping[str, Held] = {}
     """Items by id, in log order."""
     rebases: tuple[Event, ...] = ()
-    resolutions: Mapping[str, Event] = {}
-    """The resolving event of each resolved dispute."""
+    resolutions: Mapping[str, tuple[Event, ...]] = {}
+    """The resolving events of each dispute, in order."""
     bank: tuple[Event, ...] = ()
     """Private experiences. Quarantined: nothing reads them before readmission."""
 
@@ -69,4 +72,6 @@ class Snapshot(msgspec.Struct, frozen=True):
     state: WorkState
     evidence: Mapping[str, Sighting]
     background: WorkState = WorkState()
-    """Premises that the identity cannot see, and what befell them. They are judged, never shown."""
+    """Premises and rivals for a slot that the identity cannot see, and what befell them. Judged, never shown."""
+    writers_then: tuple[str, ...] = ()
+    """The policy's writers at departure: a duty that they could impose then is not dropped in silence now."""

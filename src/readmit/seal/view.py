@@ -28,9 +28,11 @@ def issue(
     selection: Selection,
     held: Mapping[str, Held],
     experiences: Sequence[tuple[Experience, str]],
+    *,
     checkpoint: str,
+    policy: str,
 ) -> ReturnView:
-    """The view of a found selection. ``checkpoint`` is the digest of ``D_a``; experiences come with their digests."""
+    """The view of a found selection. ``checkpoint`` and ``policy`` are digests; experiences come with theirs."""
     if selection.outcome != "found":
         raise SealError(f"selection.outcome is {selection.outcome!r}: only a found selection becomes a view")
     chosen = [_held(item, held) for item in selection.items]
@@ -51,7 +53,7 @@ def issue(
             ViewExperience(id=experience.id, digest=of, bound_to=experience.bound_to) for experience, of in experiences
         ),
         coverage=selection.report,
-        policy=digest(request.policy),
+        policy=policy,
         checkpoint=checkpoint,
     )
 

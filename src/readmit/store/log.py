@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest"
 _EVENT = _COLUMNS + " FROM event "
-_SIGHTING = "SELECT pos, by, body, digest FROM event "
+_SIGHTING = "SELECT pos, by, at, learnt, body, digest FROM event "
 _REACHED = """
     FROM audience
     WHERE ws = ? AND class = ? AND task IN (?, ?) AND principal IN (?, ?) AND role IN (?, ?)
@@ -206,7 +206,14 @@ class SqlLog:
     def _sightings(self, rows: Iterable[Any]) -> dict[str, Sighting]:
         base, sha = self._base, hashlib.sha256
         return {
-            digest: Sighting(pos - base, by, sha(body).hexdigest() == digest, body) for pos, by, body, digest in rows
+            digest: Sighting(
+                pos - base,
+                by,
+                sha(body).hexdigest() == digest,
+                body,
+                datetime.fromisoformat(min(at, learnt)),
+            )
+            for pos, by, at, learnt, body, digest in rows
         }
 
     def about(self, items: Iterable[str], *, until: int) -> list[Event]:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.cycle import decide
+from readmit import cycle
 from readmit.gate.gates import authorized
 from readmit.gate.judge import distinct
 from readmit.records.canonical import canonical, decode, digest
 from readmit.records.decisions import Decision, Disposition, Envelope, Returned
 from readmit.records.errors import UnknownError
 from readmit.records.reasons import state_of
+from readmit.rules_1 import decide as rules_1
 from readmit.seal.render import escaped
 from readmit.seal.statement import encode_view
 from readmit.workspace.exposing import checkpoint_named
@@ -126,6 +127,10 @@ class Replay(msgspec.Struct, frozen=True):
         return not self.differences and not self.skipped
 
 
+# Which rules a past return was decided by is in its request.
+RULES = {1: rules_1.decide, 2: cycle.decide}
+
+
 def replay(log: Log, return_id: str) -> Replay:
     """Recompute a past decision from the log and the stored verdicts, and compare bytes."""
     returned, decision = recorded(log, return_id)
@@ -135,7 +140,7 @@ def replay(log: Log, return_id: str) -> Replay:
     request = returned.request
     departed = checkpoint_named(log, request.checkpoint)
     state = snapshot(log, departed, request.identity, epoch=request.epoch, purpose=request.purpose, now=request.now)
-    outcome = decide(request, state, timed_out=returned.timed_out)
+    outcome = RULES[request.rules](request, state, timed_out=returned.timed_out)
     differences = []
     if canonical(outcome.decision) != stored.body:
         differences.append("decision")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from readmit.cycle import Outcome, decide, refuse, withhold
+from readmit.cycle import decide, refuse, withhold
 from readmit.ports.store import StoredDecision
 from readmit.records.canonical import canonical, digest_of
-from readmit.records.decisions import Returned
+from readmit.records.decisions import Outcome, Returned
 from readmit.records.errors import ConflictError
 from readmit.records.events import EventKind, draft
 from readmit.records.reasons import Reason

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from tests.scene import START
+
 from readmit.invalidate.propose import DeclaredPremises, SameSlot, observations_of, open_pairs, propose, targets_of
 from readmit.records.items import Fact, Item, Obligation, Receipt, Scope
 from readmit.records.snapshot import Held, Sighting
@@ -47,10 +49,10 @@ def test_observations_know_what_receipts_bind_to_them() -> None:
         held(fact("x", slot="hotel", receipts=(Receipt(evidence="e1"), Receipt(evidence="e2", binds=("p",)))), 1)
     ]
     sightings = {
-        "e1": Sighting(epoch=1, by="A", intact=True, body=b""),
-        "e2": Sighting(epoch=2, by="A", intact=True, body=b""),
-        "e3": Sighting(epoch=3, by="A", intact=True, body=b""),
-        "altered": Sighting(epoch=4, by="A", intact=False, body=b""),
+        "e1": Sighting(epoch=1, by="A", intact=True, body=b"", said=START),
+        "e2": Sighting(epoch=2, by="A", intact=True, body=b"", said=START),
+        "e3": Sighting(epoch=3, by="A", intact=True, body=b"", said=START),
+        "altered": Sighting(epoch=4, by="A", intact=False, body=b"", said=START),
     }
     found = {seen.evidence: (seen.epoch, seen.slots, seen.about) for seen in observations_of(sightings, entries)}
     assert found == {"e1": (1, {"hotel"}, {"x"}), "e2": (2, set(), {"p"}), "e3": (3, set(), set())}
@@ -61,7 +63,7 @@ def test_a_changed_flight_is_proposed_against_the_transfer_that_rests_on_it() ->
     transfer = held(fact("transfer", slot="transfer", on=("flight",), seen="ordered"), 2)
     moved = held(fact("flight2", slot="flight.date", seen="moved"), 5)
     sightings = {
-        name: Sighting(epoch=epoch, by="A", intact=True, body=b"")
+        name: Sighting(epoch=epoch, by="A", intact=True, body=b"", said=START)
         for name, epoch in {"booked": 1, "ordered": 2, "moved": 4, "weather": 6}.items()
     }
     entries = [flight, transfer, moved]

@@ -1,0 +1,60 @@
+"""``A``, ``T``, ``U``, ``P`` and size (paper, equation "E", section "Validate eligible items").
+
+Each gate answers one question and knows nothing of the others, so a recent record cannot pass for an
+authorized one, nor an authentic one for a current one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.records.decisions import Cause
+from readmit.records.items import KINDS
+from readmit.records.reasons import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from readmit.records.identity import Identity
+    from readmit.records.items import Item
+    from readmit.records.policy import Policy
+    from readmit.rules_1.resolve import Findings
+
+
+def authorized(item: Item, identity: Identity) -> Iterator[Cause]:
+    """``A``: may this principal, in this role, on this task, see the item?"""
+    scope = item.scope
+    if scope.workspace != identity.workspace:
+        yield Cause(reason=Reason.OTHER_WORKSPACE)
+    if scope.principals and identity.principal not in scope.principals:
+        yield Cause(reason=Reason.PRINCIPAL_OUT_OF_SCOPE)
+    if scope.roles and identity.role not in scope.roles:
+        yield Cause(reason=Reason.ROLE_OUT_OF_SCOPE)
+    if scope.task is not None and scope.task != identity.task:
+        yield Cause(reason=Reason.TASK_OUT_OF_SCOPE)
+
+
+def current(item: Item, findings: Findings) -> tuple[Cause, ...]:
+    """``T``: does nothing that happened since take it out of use?"""
+    return findings.against.get(item.id, ())
+
+
+def applicable(item: Item, task: str, purpose: str | None, policy: Policy) -> Iterator[Cause]:
+    """``U``: does it serve this task and purpose, and is its kind admitted at all?"""
+    if KINDS[type(item)] not in policy.kinds:
+        yield Cause(reason=Reason.KIND_NOT_ADMITTED)
+    if item.tasks and task not in item.tasks:
+        yield Cause(reason=Reason.OTHER_TASK)
+    if item.purposes and purpose not in item.purposes:
+        yield Cause(reason=Reason.OTHER_PURPOSE)
+
+
+def proven(item: Item, flaws: Mapping[str, tuple[Cause, ...]]) -> tuple[Cause, ...]:
+    """``P``: is it, and every reference it makes, bound to stored evidence from an allowed writer?"""
+    return flaws.get(item.id, ())
+
+
+def fitting(item: Item, policy: Policy) -> Iterator[Cause]:
+    """The size budget of a single item."""
+    if item.length > policy.max_item_chars:
+        yield Cause(reason=Reason.TOO_LARGE, note=f"{item.length} characters, {policy.max_item_chars} allowed")

@@ -1,0 +1,76 @@
+"""The recovery path: an overseer's reasoned, expiring event sets automated rejections aside.
+
+It reaches back only: what happens to the item after it counts again. It never touches authorization,
+applicability or provenance, and nobody overrules a rejection on their own return.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.records.events import Overrule
+from readmit.records.reasons import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from readmit.records.decisions import Cause
+    from readmit.records.events import Event
+    from readmit.records.policy import Policy
+    from readmit.records.snapshot import Held, Snapshot
+
+_RESTORABLE = frozenset(
+    {
+        Reason.REVOKED,
+        Reason.SUPERSEDED,
+        Reason.SLOT_UPDATED,
+        Reason.EPOCH_INCOMPATIBLE,
+        Reason.EXPIRED,
+        Reason.SUSPECTED,
+        Reason.PREMISE_CHANGED,
+    }
+)
+LONGEST_NOTE = 2_000
+_SETTLED = frozenset({Reason.DISPUTED, Reason.DISPUTE_LOST})
+
+
+def honoured(held: Held, snapshot: Snapshot, policy: Policy) -> list[Event]:
+    """The overruling events on an item that count in this return."""
+    return [
+        event
+        for event in held.marks
+        if isinstance(event.payload, Overrule)
+        and event.at <= snapshot.now < event.payload.expires
+        and event.by in policy.overseers
+        and event.by != snapshot.identity.principal
+    ]
+
+
+def split(causes: Iterable[Cause], overrules: Iterable[Event]) -> tuple[list[Cause], list[Cause]]:
+    """Causes that stand, and causes set aside, each of those with a note of who did that and why."""
+    stand: list[Cause] = []
+    aside: list[Cause] = []
+    granted = [(event, event.payload) for event in overrules if isinstance(event.payload, Overrule)]
+    for cause in causes:
+        reaching = next((event for event, overrule in granted if _reaches(overrule, event.epoch, cause)), None)
+        if reaching is None:
+            stand.append(cause)
+        else:
+            aside.append(msgspec.structs.replace(cause, note=_who_and_why(reaching)))
+    return stand, aside
+
+
+def _who_and_why(event: Event) -> str:
+    why = event.payload.reason if isinstance(event.payload, Overrule) else ""
+    return f"set aside by {event.by} at epoch {event.epoch}: {why}"[:LONGEST_NOTE]
+
+
+def _reaches(overrule: Overrule, epoch: int, cause: Cause) -> bool:
+    if overrule.grant == "rejustify":
+        # A premise that ran out by the clock alone has no epoch.
+        return bool(cause.chain) and (cause.epoch is None or cause.epoch <= epoch)
+    if cause.epoch is None or cause.epoch > epoch or cause.chain:
+        return False
+    return cause.reason in (_SETTLED if overrule.grant == "settle" else _RESTORABLE)
