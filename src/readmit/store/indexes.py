@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from readmit.records.decisions import Returned
-from readmit.records.events import INVALIDATING, Checkpoint, Rebase
+from readmit.records.events import INVALIDATING, Checkpoint, Examine, Rebase
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Item
 from readmit.store.reach import ANY, OBSERVATION, STATE, rows_of
@@ -83,6 +83,10 @@ class Indexes:
                 self._milestone(draft.kind, checkpoint.identity.bank, epoch)
             case Returned() as returned:
                 self._milestone(draft.kind, returned.request.identity.agent, epoch)
+                if returned.starts_anew:
+                    self._milestone(draft.kind, returned.request.identity.resets, epoch)
+            case Examine() as examined:
+                self._milestone(draft.kind, examined.identity.agent, epoch)
             case _ if draft.about:
                 self._reach(epoch, STATE, {row for touched in draft.about for row in self._reach_of(touched)})
             case _:

@@ -16,7 +16,7 @@ from readmit.records.base import utc
 from readmit.records.canonical import digest_of
 from readmit.records.errors import ConflictError, StoreError, UnknownError
 from readmit.records.events import DECODERS, Draft, Event, EventKind
-from readmit.records.items import Item, decode_item
+from readmit.records.items import Item, Obligation, decode_item
 from readmit.records.snapshot import Sighting
 from readmit.store.audit import AuditTrail
 from readmit.store.bulk import insert
@@ -56,6 +56,9 @@ _NAME = "INSERT INTO name VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _FILE = "INSERT INTO filed VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _AT = _EVENT + "WHERE pos IN (SELECT ? + epoch FROM "
 _MASK = (1 << SHIFT) - 1
+_NO_WORK = frozenset(
+    {EventKind.DEPART, EventKind.RETURN, EventKind.EXPOSE, EventKind.ACKNOWLEDGE, EventKind.EXAMINE}
+)
 
 
 class SqlLog:
@@ -285,6 +288,41 @@ class SqlLog:
             (self._ws, by, utc(since).isoformat()),
         ).fetchone()
         return int(count)
+
+    # Stand-ins until the store's own: correct, and slow on a long log.
+
+    @property
+    def learnt(self) -> datetime | None:
+        """The last moment that the log has taken in; none if it is empty."""
+        query = "SELECT max(learnt) FROM event WHERE pos > ? AND pos <= ?"
+        (last,) = self._sql.execute(query, (self._base, self._base + _MASK)).fetchone()
+        return None if last is None else datetime.fromisoformat(last)
+
+    def wrote(self, by: str, *, since: int) -> bool:
+        """Whether a principal wrote anything of its own after an epoch."""
+        return any(event.by == by and event.kind not in _NO_WORK for event in self.tail(since=since))
+
+    def duties_opened(self, by: str, *, since: datetime) -> int:
+        """How many obligations a principal opened since a moment, except those of its own alone."""
+        return sum(
+            event.by == by
+            and event.learnt > since
+            and isinstance(event.payload, Obligation)
+            and set(event.payload.scope.principals) != {by}
+            for event in self.tail()
+        )
+
+    def is_slot(self, name: str) -> bool:
+        """Whether some item that is not private is about this slot."""
+        return any(item.slot == name for item in self._public())
+
+    def is_dependency(self, name: str) -> bool:
+        """Whether some item that is not private supports this dependency."""
+        return any(name in item.supports for item in self._public())
+
+    def _public(self) -> Iterable[Item]:
+        items = (event.payload for event in self.tail())
+        return (item for item in items if isinstance(item, Item) and item.scope.visibility != "private")
 
     def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
         """The log itself, one event at a time, with its chain checked."""
