@@ -34,6 +34,7 @@ def recheck(
     head: int,
     consumed: bool,
     newest_return: str,
+    departed_again: bool = False,
     eligible: Mapping[str, str],
     owed: Sequence[Item],
     items: Sequence[Item],
@@ -43,8 +44,9 @@ def recheck(
     """Every check that fails now, in the order of the reason codes; empty means: expose.
 
     ``identity`` and ``instance`` are those of the workload that asks; ``return_id`` is the return it asks for, if
-    it names one rather than presenting the view. ``head`` is the log's last epoch, ``newest_return`` the id of
-    that identity's newest return. ``eligible`` maps the items that pass every
+    it names one rather than presenting the view. ``head`` is the log's last epoch, ``consumed`` says that the view has
+    arrived, ``newest_return`` is the id of that identity's newest return, and ``departed_again`` says that it left
+    after the view was issued. ``eligible`` maps the items that pass every
     gate now to their digests. ``owed`` holds the obligations open now and may hold their current frontiers.
     ``items`` and ``experiences`` are the contents that would be handed over.
     """
@@ -57,6 +59,7 @@ def recheck(
         Reason.VIEW_EXPIRED: not view.issued <= now < view.expires,
         Reason.VIEW_CONSUMED: consumed,
         Reason.VIEW_REPLACED: newest_return != view.return_id,
+        Reason.DEPARTED_AGAIN: departed_again,
         Reason.EPOCH_AHEAD: view.epoch > head,
         Reason.ITEM_NO_LONGER_ELIGIBLE: not (
             all(eligible.get(named.id) == named.digest and named.id in present for named in view.items)

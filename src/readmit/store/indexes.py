@@ -52,6 +52,17 @@ def stored_rows(sql: Sql, ws: int, index: str) -> Iterator[tuple[Any, ...]]:
         rows = sql.execute(after, (ws, *rows[-1])).fetchall()
 
 
+def agents_of(payload: Checkpoint | Returned | Examine) -> tuple[str, ...]:
+    """The keys under which an agent's departures, returns and examinations are found."""
+    match payload:
+        case Checkpoint(identity=identity):
+            return identity.agent, identity.bank
+        case Examine(identity=identity):
+            return (identity.agent,)
+    identity = payload.request.identity
+    return (identity.agent, identity.resets) if payload.starts_anew else (identity.agent,)
+
+
 class Indexes:
     """The indexes of one workspace."""
 
@@ -78,15 +89,9 @@ class Indexes:
             case Rebase() as rebase:
                 self._reach(epoch, STATE, [(rebase.task, ANY, ANY)])
                 self._milestone(draft.kind, rebase.task, epoch)
-            case Checkpoint() as checkpoint:
-                self._milestone(draft.kind, checkpoint.identity.agent, epoch)
-                self._milestone(draft.kind, checkpoint.identity.bank, epoch)
-            case Returned() as returned:
-                self._milestone(draft.kind, returned.request.identity.agent, epoch)
-                if returned.starts_anew:
-                    self._milestone(draft.kind, returned.request.identity.resets, epoch)
-            case Examine() as examined:
-                self._milestone(draft.kind, examined.identity.agent, epoch)
+            case Checkpoint() | Returned() | Examine():
+                for key in agents_of(draft.payload):
+                    self._milestone(draft.kind, key, epoch)
             case _ if draft.about:
                 self._reach(epoch, STATE, {row for touched in draft.about for row in self._reach_of(touched)})
             case _:

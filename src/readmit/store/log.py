@@ -56,9 +56,7 @@ _NAME = "INSERT INTO name VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _FILE = "INSERT INTO filed VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _AT = _EVENT + "WHERE pos IN (SELECT ? + epoch FROM "
 _MASK = (1 << SHIFT) - 1
-_NO_WORK = frozenset(
-    {EventKind.DEPART, EventKind.RETURN, EventKind.EXPOSE, EventKind.ACKNOWLEDGE, EventKind.EXAMINE}
-)
+_NO_WORK = frozenset({EventKind.DEPART, EventKind.RETURN, EventKind.EXPOSE, EventKind.ACKNOWLEDGE, EventKind.EXAMINE})
 
 
 class SqlLog:
