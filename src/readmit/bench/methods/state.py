@@ -127,8 +127,9 @@ def policy_for(checkpoint: Checkpoint, *, duties: int = 1, selection: str = "gre
         max_chars=10_000_000 if characters is None else characters + duties * LONGEST_DUTY,
         # What bounds a row is the view's budget; an obligation's own words must never be what does not fit.
         max_item_chars=max(longest, LONGEST_DUTY),
-        # A history replayed at once is not a flood of invalidations.
+        # A history replayed at once is neither a flood of invalidations nor one of duties.
         invalidations_per_writer=1_000_000,
+        duties_per_writer=1_000_000,
     )
 
 
