@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def supported(items: Iterable[Item]) -> frozenset[str]:
     """``D(S)``: every dependency that some item of the set supports."""
-    return frozenset(dependency for item in items for dependency in item.covers)
+    return frozenset([dependency for item in items for dependency in item.covers])
 
 
 def required(obligations: Iterable[Obligation]) -> frozenset[str]:
