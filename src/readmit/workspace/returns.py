@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from readmit.records.errors import UnknownError
 from readmit.workspace.history import explain
+from readmit.workspace.missing import lacking
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from readmit.records.reasons import Reason
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation
+    from readmit.workspace.missing import Lack
     from readmit.workspace.workspace import Workspace
 
 
@@ -77,3 +79,7 @@ class Return:
     def explain(self, item: str) -> Explanation:
         """Why this was in, or why it was out."""
         return explain(self._workspace.log, self.id, item)
+
+    def lacking(self) -> tuple[Lack, ...]:
+        """What is missing, which items last met it, why they are out, and the call that would meet it."""
+        return lacking(self._workspace.log, self.id)
