@@ -149,7 +149,7 @@ CASES = {
     "the duty lost a dispute": Case(lost_duty, "o", "duty", ("o",), "resolved against it"),
     "the duty is suspected": Case(suspected_duty, "o", "duty", ("o",), "no verdict settles that"),
     "a premise of the duty fell": Case(unfounded_duty, "o", "duty", ("o",), "Chain: o ← p."),
-    "the author of the duty left": Case(unproven_duty, "theirs", "duty", ("theirs",), "written by eve"),
+    "the author of the duty left": Case(unproven_duty, "theirs", "duty", ("theirs",), "Written by eve"),
     "the duty is too large": Case(large_duty, "o", "duty", ("o",), "300 characters", policy=(("max_item_chars", 200),)),
     "its frontier is disputed": Case(disputed_frontier, "f", "frontier", ("f",), "open dispute"),
     "it has no frontier": Case(no_frontier, "o", "frontier", ("o",), policy=(("require_frontier", True),)),

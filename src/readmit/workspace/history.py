@@ -12,7 +12,7 @@ from readmit.cycle import decide
 from readmit.gate.gates import authorized
 from readmit.gate.judge import distinct
 from readmit.records.canonical import canonical, decode, digest
-from readmit.records.decisions import Decision, Disposition, DutyNote, Envelope, Returned
+from readmit.records.decisions import Cause, Decision, Disposition, DutyNote, Envelope, Returned
 from readmit.records.errors import UnknownError
 from readmit.records.reasons import Reason, state_of
 from readmit.rules_1 import decide as rules_1
@@ -61,22 +61,23 @@ def _sentences(one: Disposition) -> Iterator[str]:
     if not one.causes:
         yield from (reason.doc for reason in one.reasons)
     for cause in one.causes:
-        words = cause.reason.doc
-        if cause.chain:
-            words += f" Chain: {' ← '.join((one.item, *cause.chain))}."
-        details = (
-            ("by", cause.ref),
-            ("at epoch", cause.epoch),
-            ("written by", cause.by),
-            ("because", cause.note),
-        )
-        words += "".join(f" {label} {value}," for label, value in details if value).rstrip(",")
-        yield words
+        chain = f" Chain: {' ← '.join((one.item, *cause.chain))}." if cause.chain else ""
+        yield f"{cause.reason.doc}{chain}{_details(cause)}"
     for cause in one.recovered:
         fell = cause.chain[0] if cause.chain else "a premise"
         yield f"It stands again through {cause.ref}, which says from later evidence what {fell} said."
     for cause in one.overruled:
         yield f"{cause.reason.doc} But {cause.note}"
+
+
+def _details(cause: Cause) -> str:
+    """What a cause rests on, as a sentence of its own."""
+    labels = (("by", cause.ref), ("at epoch", cause.epoch), ("written by", cause.by))
+    parts = [f"{label} {value}" for label, value in labels if value]
+    if cause.note:
+        parts.append(f"because {cause.note}" if parts else cause.note)
+    words = ", ".join(parts)
+    return f" {words[0].upper()}{words[1:].removesuffix('.')}." if words else ""
 
 
 def _duty(note: DutyNote) -> Iterator[str]:

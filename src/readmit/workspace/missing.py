@@ -97,7 +97,7 @@ class _Case(msgspec.Struct, frozen=True):
         """Missing dependencies."""
         for name in self.decision.missing:
             duties = [duty for duty in self._owed() if name in duty.required]
-            bearing = [one for one in reversed(self.items.values()) if name in one.covers]
+            bearing = [one for one in reversed(tuple(self.items.values())) if name in one.covers]
             fit = any(self.judged[one.id].state in _FIT for one in bearing)
             yield Lack(
                 name=name,
