@@ -32,7 +32,7 @@ from readmit.records.items import Interval, Receipt, Scope
 from readmit.records.policy import OWNER, Policy
 from readmit.records.verdicts import Pair, Verdict
 from readmit.store.places import MEMORY, open_store
-from readmit.workspace import history
+from readmit.workspace import history, missing
 from readmit.workspace.agent import Agent
 from readmit.workspace.exposing import Asker, acknowledge, expose, instance_of
 from readmit.workspace.keeping import Keys
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from readmit.records.decisions import Decision, Disposition
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation, Replay
+    from readmit.workspace.missing import Lack
 
 DEFAULT_NAME = "default"
 
@@ -358,6 +359,10 @@ class Workspace:
     def explain(self, return_id: str, item: str) -> Explanation:
         """Why an item was in or out of a past return."""
         return history.explain(self.log, return_id, item)
+
+    def lacking(self, return_id: str) -> tuple[Lack, ...]:
+        """What a past return lacked, which items last met it, why they are out, and the call that would meet it."""
+        return missing.lacking(self.log, return_id)
 
     def replay(self, return_id: str) -> Replay:
         """Recompute a past decision from the log and compare bytes."""
