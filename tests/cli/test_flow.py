@@ -157,7 +157,7 @@ def test_frontier_and_constraints(team: str) -> None:
     run("record", "Hotel is open", "--kind", "frontier", "--id", "f", "--obligation", "o", *both)
     run("record", "Be quiet", "--kind", "role_constraint", "--id", "c", "--role", "planner", *both)
     view = said("return", *WHO, "--db", team)
-    assert view["view_items"] == ["o", "f", "h0"]
+    assert view["view_items"] == ["o", "f", "h0", "c"]
     wrong = run("record", "x", "--kind", "frontier", "--requires", "d", "--obligation", "o", *both, status=1)
     assert wrong.stderr.startswith("error: progress.required: no such field")
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from readmit.cli.command import Invocation
     from readmit.foresight import Prepared
+    from readmit.workspace.missing import Lack
     from readmit.workspace.returns import Return
 
 WHO = "--principal A1 --role planner --task trip"
@@ -77,8 +78,9 @@ def come_back(
 ) -> Status:  # fmt: skip
     """Decide what a returning agent may still act on.
 
-    Prints the decision with coverage, what is missing and what became of every candidate. An admitted return is
-    handed over by `readmit expose`, which needs the return's id and the secret printed here: only its hash is stored.
+    Prints the decision with coverage, what became of every duty and every candidate, and what is missing: which items
+    last met it, why they are out, and the call that would meet it. An admitted return is handed over by
+    `readmit expose`, which needs the return's id and the secret printed here: only its hash is stored.
 
     With --prepare, models look first at what has changed without anybody saying so, as `readmit prepare` does. A pair
     that gets no answer leaves a suspicion, and the return is decided on what is known. If preparing itself fails, the
@@ -99,14 +101,15 @@ def come_back(
         else:
             returned = agent.come_back(**asked)
         stored = workspace.log.audit.decision(returned.id)
+        lacks = () if agent_facing else returned.lacking()
     if envelope is not None and stored is not None and stored.envelope is not None:
         Path(envelope).write_bytes(stored.envelope + b"\n")
     # What was looked at, and what failed, is for whoever runs readmit, never for the returning agent.
     told = () if agent_facing else prepared
     if invocation.json:
-        emit(_shape(returned, agent_facing=agent_facing) | ({"prepared": to_builtins(told[-1])} if told else {}))
+        emit(_shape(returned, lacks, agent_facing=agent_facing) | ({"prepared": to_builtins(told[-1])} if told else {}))
     else:
-        _print(invocation, returned, told, agent_facing=agent_facing)
+        _print(invocation, returned, lacks, told, agent_facing=agent_facing)
     return OF_DECISION[returned.kind]
 
 
@@ -120,7 +123,7 @@ def _require(team: dict[str, Any], *, prepare: bool) -> None:
         raise click.UsageError("--prepare needs --verifier: who judges what may have changed")
 
 
-def _shape(returned: Return, *, agent_facing: bool) -> dict[str, Any]:
+def _shape(returned: Return, lacks: Sequence[Lack], *, agent_facing: bool) -> dict[str, Any]:
     from readmit.cli import shapes
 
     decision = returned.decision
@@ -134,13 +137,22 @@ def _shape(returned: Return, *, agent_facing: bool) -> dict[str, Any]:
     if agent_facing:
         return said | {"experiences": {"readmitted": shapes.experiences(decision)["readmitted"]}}
     return said | {
+        **shapes.account(decision),
+        "lacking": shapes.lacking(lacks),
         "uncovered": list(decision.report.uncovered),
         "experiences": shapes.experiences(decision),
         "dispositions": [shapes.disposition(one) for one in returned.dispositions],
     }
 
 
-def _print(invocation: Invocation, returned: Return, prepared: Sequence[Prepared], *, agent_facing: bool) -> None:
+def _print(
+    invocation: Invocation,
+    returned: Return,
+    lacks: Sequence[Lack],
+    prepared: Sequence[Prepared],
+    *,
+    agent_facing: bool,
+) -> None:
     from readmit.cli import reports
     from readmit.cli.output import show, shown
 
@@ -150,6 +162,7 @@ def _print(invocation: Invocation, returned: Return, prepared: Sequence[Prepared
     show(reports.verdict(decision), *reports.details(decision, private=not agent_facing))
     show(f"Return {returned.id} at epoch {decision.epoch}, secret {returned.secret}")
     if not agent_facing:
+        show(*reports.duties(decision), *reports.lacking(lacks))
         show("", reports.dispositions(returned.dispositions))
     if decision.view is not None:
         words = ["readmit", "expose", returned.id, "--secret", returned.secret]

@@ -6,6 +6,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from readmit.capture.checkpoint import checkpoint
+from readmit.cycle import RULES
 from readmit.ports.presence import last_absence, received
 from readmit.records.base import nfc
 from readmit.records.canonical import checked
@@ -82,7 +83,7 @@ class Agent:
                 policy=self._workspace.policy,
                 checkpoint=departed.id,
                 epoch=epoch,
-                rules=2,
+                rules=RULES,
                 learnt=self._log.learnt,
             )
             return checked(request, what="return")

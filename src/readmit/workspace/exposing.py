@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from readmit.capture.moment import lag, later
 from readmit.cycle import examine
 from readmit.ports.presence import received
 from readmit.records.base import Time
@@ -30,7 +31,6 @@ from readmit.seal.statement import open_view
 from readmit.seal.trust import trusted
 from readmit.seal.view import contents
 from readmit.workspace.loading import snapshot
-from readmit.workspace.moments import lag, later
 from readmit.workspace.returning import logger, sign_head
 
 if TYPE_CHECKING:
@@ -204,14 +204,12 @@ def _judge(
         consumed=before is not None and received(log, before),
         newest_return="" if latest is None else latest.id.removeprefix("return:"),
         departed_again=departure is not None and departure.epoch > event.epoch,
-        eligible={name: entry.digest for name, entry in examined.gated.eligible.items()},
-        owed=(*examined.owed.obligations, *examined.owed.mandatory),
+        eligible=examined.gated.eligible,
+        duties=examined.duties,
         items=items,
         experiences=bank,
         policy=asker.policy,
     )
-    if examined.owed.absent and Reason.COVERAGE_LOST not in failed:
-        failed = (*failed, Reason.COVERAGE_LOST)
     return failed, items, bank
 
 

@@ -18,6 +18,7 @@ import msgspec
 from readmit.backends.admission import Ground, Standing, items_of, standing
 from readmit.backends.binding import BoundBackend, bindings, conservative
 from readmit.backends.handle import Gate, ReturnedMemory
+from readmit.capture.moment import lag, later
 from readmit.cycle import examine
 from readmit.ports.backend import TEAM
 from readmit.records.base import Count, Digest, Id, Name, Record, nfc
@@ -28,7 +29,6 @@ from readmit.seal.view import contents
 from readmit.workspace.exposing import checkpoint_named
 from readmit.workspace.history import dispositions, explain, recorded
 from readmit.workspace.loading import snapshot
-from readmit.workspace.moments import lag, later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,8 +9,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from readmit.cycle import decide, refuse, withhold
 from readmit.ports.store import StoredDecision
 from readmit.records.canonical import canonical, digest_of
@@ -20,7 +18,6 @@ from readmit.records.events import EventKind, draft
 from readmit.records.reasons import Reason
 from readmit.seal.statement import AuditHead, seal_head, seal_view
 from readmit.workspace.loading import snapshot
-from readmit.workspace.moments import lag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,8 +56,6 @@ def carry_out(
 def _decide(log: Log, departed: Checkpoint, request: Request, unprepared: str) -> Outcome:
     if unprepared:
         return refuse(request, Reason.INFERENCE_FAILED, unprepared)
-    if behind := lag(request.now, request.learnt, request.policy):
-        return refuse(request, Reason.CLOCK_SKEW, behind)
     try:
         state = snapshot(
             log, departed, request.identity, epoch=request.epoch, purpose=request.purpose, now=request.moment
@@ -81,10 +76,6 @@ def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], S
         except Exception as error:  # noqa: BLE001 - a signer may live elsewhere and fail in its own ways
             logger.warning("return %s could not be signed: %s", request.return_id, error)
             outcome = withhold(request, outcome, Reason.SIGNER_FAILED)
-    if outcome.decision.faults:
-        # A fault is no decision about the agent: it waits, whatever the policy says of an incomplete return.
-        blocked = msgspec.structs.replace(outcome.decision, kind="blocked")
-        outcome = msgspec.structs.replace(outcome, decision=blocked)
     decision = outcome.decision
     body = canonical(decision)
     first = log.audit.head.seq + 1
@@ -93,8 +84,8 @@ def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], S
     head = log.audit.append(request.return_id, [*rows, ("decision", "", body)])
     sealed = None if envelope is None else canonical(envelope)
     log.audit.decide(request.return_id, StoredDecision(body, sealed, first, head.seq))
-    # Of the faults, an altered checkpoint is in the log itself, and a replay finds it there.
-    fault = set(decision.faults) - {Reason.CHECKPOINT_ALTERED}
+    # An altered checkpoint is in the log itself, and the clock in the request: a replay finds both.
+    fault = set(decision.faults) - {Reason.CHECKPOINT_ALTERED, Reason.CLOCK_SKEW}
     returned = Returned(
         request=request,
         kind=decision.kind,

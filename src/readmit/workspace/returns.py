@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.workspace.history import explain
+from readmit.workspace.missing import lacking
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from readmit.records.reasons import Reason
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation
+    from readmit.workspace.missing import Lack
     from readmit.workspace.workspace import Workspace
 
 
@@ -97,3 +99,7 @@ class Return:
     def explain(self, item: str) -> Explanation:
         """Why this was in, or why it was out."""
         return explain(self._workspace.log, self.id, item)
+
+    def lacking(self) -> tuple[Lack, ...]:
+        """What is missing, which items last met it, why they are out, and the call that would meet it."""
+        return lacking(self._workspace.log, self.id)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from readmit.capture.moment import later
 from readmit.records.base import listed, nfc, require_name, utc
 from readmit.records.canonical import convert, digest
 from readmit.records.errors import QuarantineError
@@ -30,11 +31,10 @@ from readmit.records.identity import Identity
 from readmit.records.policy import OWNER, Policy
 from readmit.records.verdicts import Pair, Verdict
 from readmit.store.places import MEMORY, names, open_store
-from readmit.workspace import history
+from readmit.workspace import history, missing
 from readmit.workspace.agent import Agent
 from readmit.workspace.exposing import Asker, acknowledge, expose, instance_of
 from readmit.workspace.keeping import Keys
-from readmit.workspace.moments import later
 from readmit.workspace.naming import normal
 from readmit.workspace.observing import drafts
 from readmit.workspace.recording import author_of, content_of, id_of, inherited, open_again, scope_of
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from readmit.records.decisions import Decision, Disposition
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation, Replay
+    from readmit.workspace.missing import Lack
 
 DEFAULT_NAME = "default"
 
@@ -343,6 +344,10 @@ class Workspace:
     def explain(self, return_id: str, item: str) -> Explanation:
         """Why an item was in or out of a past return."""
         return history.explain(self.log, return_id, item)
+
+    def lacking(self, return_id: str) -> tuple[Lack, ...]:
+        """What a past return lacked, which items last met it, why they are out, and the call that would meet it."""
+        return missing.lacking(self.log, return_id)
 
     def replay(self, return_id: str) -> Replay:
         """Recompute a past decision from the log and compare bytes."""

@@ -1,0 +1,90 @@
+"""What a return is judged against without being shown: premises, successors and rivals out of the reader's sight.
+
+They are read from the log by item and by slot, not through the reader's audience: an item recorded today may outdate
+one that was visible at departure, and an index row added for that would alter what the checkpoint covers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.capture.fold import fold
+from readmit.records.events import EventKind, Supersede
+from readmit.records.items import Obligation
+from readmit.records.snapshot import WorkState
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from readmit.ports.store import Log
+    from readmit.records.events import Event
+    from readmit.records.identity import Identity
+    from readmit.records.snapshot import Held
+
+
+def concerned(log: Log, identity: Identity, state: WorkState, epoch: int) -> WorkState:
+    """Items out of sight that decide whether one in sight stands, however far down, with what befell them."""
+    events: dict[int, Event] = {}
+    known = set(state.held)
+    epochs = {held.epoch for held in state.held.values()}
+    searched: dict[str, set[str]] = {}
+    fresh: Collection[Held] = state.held.values()
+    while fresh:
+        named, slots = _leads(fresh, identity.task)
+        wanted = named - known
+        found = log.about(wanted, until=epoch) if wanted else []
+        for task, new in slots.items():
+            before = searched.setdefault(task, set())
+            rivals = log.rivals((None, task), new - before, until=epoch, known=epochs)
+            before |= new
+            if rivals:
+                found += log.about([rival.id.removeprefix("item:") for rival in rivals], until=epoch)
+        events |= {event.epoch: event for event in found}
+        fresh = [held for held in fold(WorkState(), _in_order(found)).held.values() if held.item.id not in known]
+        known.update(held.item.id for held in fresh)
+        epochs.update(held.epoch for held in fresh)
+        for of in {held.item.scope.task for held in fresh if held.item.slot is not None}:
+            if of is not None:
+                events |= {event.epoch: event for event in log.milestones(EventKind.REBASE, of, until=epoch)}
+    return fold(WorkState(), _in_order(events.values()))
+
+
+def _leads(fresh: Collection[Held], task: str) -> tuple[set[str], dict[str, set[str]]]:
+    """Premises and successors that some items name, and the slots that they are in, by task."""
+    named: set[str] = set()
+    slots: dict[str, set[str]] = {}
+    for held in fresh:
+        item = held.item
+        if item.depends_on:
+            named.update(item.depends_on)
+        if held.marks:
+            named.update(mark.payload.successor for mark in held.marks if isinstance(mark.payload, Supersede))
+        if item.slot is not None and type(item) is not Obligation:
+            slots.setdefault(item.scope.task or task, set()).add(item.slot)
+    return named, slots
+
+
+def _in_order(events: Iterable[Event]) -> list[Event]:
+    distinct = {event.epoch: event for event in events}
+    return [distinct[epoch] for epoch in sorted(distinct)]
+
+
+def premises(log: Log, state: WorkState, epoch: int) -> WorkState:
+    """What the first rules looked at: premises, and the later statements of their slots."""
+    events: dict[int, Event] = {}
+    known: set[str] = set(state.held)
+    wanted = {premise for entry in state.held.values() for premise in entry.item.depends_on} - known
+    while wanted:
+        known |= wanted
+        found = log.about(wanted, until=epoch)
+        events |= {event.epoch: event for event in found}
+        items = fold(WorkState(), found).held.values()
+        for entry in items:
+            if entry.item.slot is not None:
+                later = log.in_slot(entry.item.scope.task, entry.item.slot, until=epoch)
+                events |= {event.epoch: event for event in later}
+            if entry.item.scope.task is not None:
+                starts = log.milestones(EventKind.REBASE, entry.item.scope.task, until=epoch)
+                events |= {event.epoch: event for event in starts}
+        wanted = {premise for entry in items for premise in entry.item.depends_on} - known
+    return fold(WorkState(), (events[number] for number in sorted(events)))
