@@ -471,6 +471,7 @@ def _() -> tuple[Reason, ...]:
     scene = issued()
     assert scene.outcome is not None
     scene.outcome.expose()
+    scene.outcome.acknowledge()
     return refused(scene)
 
 
