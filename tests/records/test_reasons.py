@@ -5,19 +5,26 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from readmit import Reason, State
 from readmit.cover.exact import Cover
+from readmit.cycle import decide, examine
 from readmit.records.errors import ExposureError, SealError
 from readmit.records.items import Receipt
 from readmit.records.reasons import PRECEDENCE, state_of
-from readmit.workspace.exposing import Asker, expose
+from readmit.seal.recheck import recheck
+from readmit.workspace.exposing import Asker, checkpoint_named, expose
+from readmit.workspace.loading import snapshot
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
+
+    from readmit.records.decisions import Request
+    from readmit.records.snapshot import Snapshot
 
 STORIES: dict[Reason, Callable[[], Reason | tuple[Reason, ...]]] = {}
 # Codes of later rooms, told by the tests of those rooms.
@@ -45,6 +52,13 @@ def of_item(scene: Scene, item: str = "h", role: str = "planner", **fields: str)
     return scene.reasons(item)
 
 
+def judged_against(scene: Scene, request: Request) -> Snapshot:
+    """The state that a return is decided from."""
+    log = scene.team.log
+    departed = checkpoint_named(log, request.checkpoint)
+    return snapshot(log, departed, request.identity, epoch=request.epoch, purpose=request.purpose, now=request.moment)
+
+
 @story(Reason.MANDATORY)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
@@ -62,7 +76,16 @@ def _() -> tuple[Reason, ...]:
 @story(Reason.FILLS)
 def _() -> tuple[Reason, ...]:
     scene = Scene(fill=True)
+    scene.duty(required=())
     scene.fact("h")
+    return of_item(scene)
+
+
+@story(Reason.CONSTRAINS)
+def _() -> tuple[Reason, ...]:
+    scene = Scene()
+    scene.duty(required=())
+    scene.fact("h", kind="role_constraint")
     return of_item(scene)
 
 
@@ -130,6 +153,14 @@ def _() -> tuple[Reason, ...]:
     return of_item(scene)
 
 
+@story(Reason.SLOT_CONTESTED)
+def _() -> tuple[Reason, ...]:
+    scene = Scene()
+    scene.fact("h", slot="s")
+    scene.team.dispute([scene.fact("h1", slot="s")], by="bob")
+    return of_item(scene)
+
+
 @story(Reason.FRONTIER_MOVED)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
@@ -177,6 +208,17 @@ def _() -> tuple[Reason, ...]:
     scene.fact("h", depends_on=["p"])
     scene.team.revoke("p", by="bob")
     return of_item(scene)
+
+
+@story(Reason.PREMISE_RESTORED)
+def _() -> tuple[Reason, ...]:
+    scene = Scene()
+    scene.fact("p", text="The pass is open.")
+    scene.fact("h", depends_on=["p"])
+    scene.team.revoke("p", by="bob")
+    scene.fact("again", text="The pass is open.", sources=[scene.news("They cleared the pass.")])
+    assert of_item(scene) == (Reason.NOT_NEEDED,)
+    return tuple(cause.reason for cause in scene.disposition("h").recovered)
 
 
 @story(Reason.SUSPECTED)
@@ -273,6 +315,15 @@ def _() -> tuple[Reason, ...]:
     return of_item(scene)
 
 
+@story(Reason.DUTY_WITHHELD)
+def _() -> tuple[Reason, ...]:
+    scene = Scene(on_incomplete="partial")
+    scene.duty("whole", required=())
+    scene.duty(required=("d", "unknown"))
+    scene.fact("h", supports=["d"])
+    return of_item(scene)
+
+
 @story(Reason.COVERAGE_SHORT)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
@@ -297,7 +348,7 @@ def _() -> tuple[Reason, ...]:
     scene.fact("y", supports=["b", "d"], text="a longer text")
     scene.depart()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("readmit.cover.choose.exact", lambda *_, **__: Cover("undecided"))
+        patch.setattr("readmit.cover.find.exact", lambda *_, **__: Cover("undecided"))
         return scene.come_back().reasons
 
 
@@ -307,6 +358,37 @@ def _() -> tuple[Reason, ...]:
     scene.covered()
     scene.team.dispute(["o"], by="bob")
     return scene.away().reasons
+
+
+@story(Reason.CONSTRAINTS_SHORT)
+def _() -> tuple[Reason, ...]:
+    scene = Scene(max_items=2)
+    scene.covered()
+    scene.fact("k", kind="interface_constraint")
+    return scene.away().reasons
+
+
+@story(Reason.NOTHING_OWED)
+def _() -> tuple[Reason, ...]:
+    scene = Scene(nothing_owed="block")
+    scene.fact("h")
+    return scene.away().reasons
+
+
+@story(Reason.NOT_EXAMINED)
+def _() -> tuple[Reason, ...]:
+    scene = Scene(examination="required")
+    scene.covered()
+    return scene.away().reasons
+
+
+@story(Reason.CLOCK_SKEW)
+def _() -> tuple[Reason, ...]:
+    scene = Scene(max_clock_skew=60)
+    scene.covered()
+    request = scene.away().request
+    lagging = msgspec.structs.replace(request, learnt=request.now + HOUR)
+    return decide(lagging, judged_against(scene, lagging)).decision.reasons
 
 
 @story(Reason.CHECKPOINT_ALTERED)
@@ -397,6 +479,20 @@ def _() -> tuple[Reason, ...]:
     scene = issued()
     scene.ann().come_back()
     return refused(scene)
+
+
+@story(Reason.DEPARTED_AGAIN)
+def _() -> tuple[Reason, ...]:
+    scene = issued()
+    assert scene.outcome is not None
+    view, request = scene.outcome.view, scene.outcome.request
+    assert view is not None
+    examined = examine(judged_against(scene, request), request.policy)
+    return recheck(
+        view, identity=request.identity, instance=request.instance, now=request.now, head=request.epoch,
+        consumed=False, departed_again=True, newest_return=request.return_id, eligible=examined.gated.eligible,
+        duties=examined.duties, items=[held.item for held in examined.gated.eligible.values()], policy=request.policy,
+    )  # fmt: skip
 
 
 @story(Reason.EPOCH_AHEAD)

@@ -87,7 +87,7 @@ def played(one: PlayedReturn) -> dict[str, Any]:
         "as": one.label,
         "step": one.step,
         "return": one.outcome.id,
-        "instance": one.outcome.request.instance,
+        "secret": one.outcome.secret,
         "epoch": one.outcome.request.epoch,
         "reasons": list(one.outcome.reasons),
         **summary(one.outcome.decision, one.dispositions),

@@ -246,7 +246,7 @@ PAYLOADS: dict[EventKind, Any] = {
     EventKind.KEY: KeyChange,
 }
 
-DECODERS: dict[EventKind, Callable[[bytes | str], Any]] = {
+_WRITTEN: dict[EventKind, Callable[[bytes | str], Any]] = {
     kind: msgspec.json.Decoder(payload).decode for kind, payload in PAYLOADS.items()
 }
 
@@ -262,9 +262,9 @@ def _decode_returned(body: bytes | str) -> Returned:
     return msgspec.convert(stored, Returned)
 
 
-# A policy that was stored before a rule existed does not take on today's default for it.
-DECODERS[EventKind.GOVERN] = _decode_policy
-DECODERS[EventKind.RETURN] = _decode_returned
+# Decoders of what is stored. A policy that was stored before a rule existed does not take on today's default for it;
+# one that is written today does.
+DECODERS = {**_WRITTEN, EventKind.GOVERN: _decode_policy, EventKind.RETURN: _decode_returned}
 
 # Events that take something out of use. They count against a writer's rate and need an allowed writer.
 INVALIDATING = frozenset(
@@ -328,7 +328,7 @@ def draft(
     Its digest is that of its stored bytes: for an item or evidence, the digest it is known by. Without an ``id``
     the event is named by it.
     """
-    checked: Payload = decoded(canonical(payload), DECODERS[kind], what=kind)
+    checked: Payload = decoded(canonical(payload), _WRITTEN[kind], what=kind)
     settled = canonical(checked)
     digest = digest_of(settled)
     return Draft(

@@ -165,6 +165,8 @@ def _concerned(payload: Payload) -> tuple[str, ...]:
     match payload:
         case Checkpoint(identity=who):
             return who.agent, who.bank
+        case Returned(starts_anew=True, request=Request(identity=who)):
+            return who.agent, who.resets
         case Examine(identity=who) | Returned(request=Request(identity=who)):
             return (who.agent,)
         case _:
