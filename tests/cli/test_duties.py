@@ -193,3 +193,27 @@ def test_play_tells_duties_and_what_is_lacking() -> None:
     assert all(one["handed_over"] for one in after["duties"])
     text = run("play", ROOT / "examples" / "travel.json").stdout
     assert "Lacking d_p, critical: needed by o_t" in text
+
+
+def test_who_is_away_and_what_was_handed_over(team: str) -> None:
+    assert said("status", "--db", team)["away"] == ["A1 (planner, trip)"]
+    issued = said("return", *WHO, "--db", team)
+    asked = (issued["return"], "--secret", issued["secret"], *WHO, "--db", team)
+    run("expose", *asked)
+    run("expose", *asked)
+    assert said("status", "--db", team)["away"] == []
+    assert [one["acknowledged"] for one in said("audit", "list", "--db", team)["returns"]] == [False]
+    run("acknowledge", *asked)
+    run("expose", *asked, status=3)
+    [listed] = said("audit", "list", "--db", team)["returns"]
+    assert (listed["exposed"], listed["acknowledged"]) == (True, True)
+    shown = run("audit", "show", issued["return"], "--db", team).stdout
+    lines = [line.partition(":")[0] for line in shown.splitlines() if ": row " in line]
+    assert lines == ["exposure", "exposure once more", "acknowledgement", "refusal"]
+
+
+def test_a_reset_ends_the_absence(team: str) -> None:
+    govern(team, on_incomplete="reset")
+    write(team, TRANSFER)
+    assert said("return", *WHO, "--db", team, status=4)["view_items"] == []
+    assert said("status", "--db", team)["away"] == []

@@ -36,7 +36,9 @@ def verdict(decision: Decision) -> Text:
     report = decision.report
     if not report.obligations:
         return line.append("  nothing is owed")
-    line.append(f"  coverage {ratio(report.coverage)} ({report.covered} of {counted(report.obligations, 'obligation')})")
+    line.append(
+        f"  coverage {ratio(report.coverage)} ({report.covered} of {counted(report.obligations, 'obligation')})"
+    )
     if report.critical:
         noun = "dependency" if report.critical == 1 else "dependencies"
         share = f"{report.critical_covered} of {report.critical} {noun}"
