@@ -217,3 +217,15 @@ def test_a_reset_ends_the_absence(team: str) -> None:
     write(team, TRANSFER)
     assert said("return", *WHO, "--db", team, status=4)["view_items"] == []
     assert said("status", "--db", team)["away"] == []
+
+
+def test_a_decision_says_whether_implicit_changes_were_looked_for(team: str) -> None:
+    """I10: what nobody looked at, and what is suspected and not settled."""
+    seen = said("observe", "Sunrise may close.", "--by", "A2", "--task", "trip", "--db", team)["evidence"]
+    write(team, [{"do": "suspect", "item": "h0", "evidence": seen, "by": "A2"}])
+    returned = said("return", *WHO, "--db", team, status=3)
+    assert returned["examination"] == {"examined": False, "open_pairs": 1}
+    text = "Implicit changes: no examination is on record; 1 open pair"
+    assert text in run("return", *WHO, "--db", team, status=3).stdout
+    assert text in run("explain", returned["return"], "--db", team).stdout
+    assert said("audit", "show", returned["return"], "--db", team)["examination"] == returned["examination"]
