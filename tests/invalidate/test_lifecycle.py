@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.scene import HOUR, START, Scene
 
 from readmit import Reason
 from readmit.records.errors import ConflictError
+from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,7 @@ STORIES = {
     "the same slot, sourced": Story(lambda s: s.fact("new", slot="hotel.room", task="trip"), OUT["slot"]),
     "the same slot, unproven": Story(lambda s: s.fact("new", slot="hotel.room", task="trip", sources=[])),
     "the same slot of another task": Story(lambda s: s.fact("new", slot="hotel.room", task="other")),
-    "the same slot of every task": Story(lambda s: s.fact("new", slot="hotel.room")),
+    "the same slot of every task": Story(lambda s: s.fact("new", slot="hotel.room"), OUT["slot"]),
     "another slot": Story(lambda s: s.fact("new", slot="hotel", task="trip")),
     "the same slot, from later on": Story(
         lambda s: s.fact("new", slot="hotel.room", task="trip", valid_from=s.now + HOUR)
@@ -89,8 +89,9 @@ STORIES = {
     "the same slot, then that revoked": Story(
         lambda s: s.team.revoke(s.fact("new", slot="hotel.room", task="trip"), by="bob"), OUT["slot"]
     ),
-    "the same slot, for others only": Story(
-        lambda s: s.fact("new", slot="hotel.room", task="trip", principals=["cy"]), OUT["slot"]
+    "the same slot, for others only": Story(lambda s: s.fact("new", slot="hotel.room", task="trip", principals=["cy"])),
+    "the same slot, for another role only": Story(
+        lambda s: s.fact("new", slot="hotel.room", task="trip", roles=["booker"]), OUT["slot"]
     ),
     "the same slot, a constraint": Story(
         lambda s: s.fact("new", slot="hotel.room", task="trip", kind="role_constraint"), OUT["slot"]
@@ -238,4 +239,4 @@ def test_an_unproven_frontier_moves_nothing() -> None:
     scene.frontier("f2", sources=[])
     scene.away()
     assert scene.reasons("f1") == (Reason.MANDATORY,)
-    assert scene.reasons("f2") == (Reason.UNPROVEN,)
+    assert scene.reasons("f2") == (Reason.FRONTIER_MOVED, Reason.UNPROVEN), "without evidence it has no start"
