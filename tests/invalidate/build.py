@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -147,8 +148,8 @@ class Board:
 
     def judge(self, item: str, evidence: str, answer: str = "invalidates", **when: Any) -> str:
         pair = Pair(item=item, evidence=evidence)
-        quotes = {"item_quote": "the text", "evidence_quote": "It is so"}
-        return self.mark(Verdict(pair=pair, answer=Answer(answer), confidence=1, **quotes), **when)  # type: ignore[arg-type]
+        said = {"item_quote": "the text", "evidence_quote": "It is so", "confidence": Decimal(1)}
+        return self.mark(Verdict(pair=pair, answer=Answer(answer), **said), **when)  # type: ignore[arg-type]
 
     def overrule(self, target: str, grant: Any = "restore", *, expires: float = 1_000, **when: Any) -> str:
         payload = Overrule(target=target, grant=grant, reason="asked them", expires=hour(expires))
