@@ -249,8 +249,9 @@ def test_a_second_play_goes_on_where_the_first_ended(tmp_path: Path) -> None:
     file = tmp_path / "team.db"
     with played(read(*START), file):
         pass
-    with played(read(*START, {**KNOWN, "id": "k2"}, RETURN, policy={"fill": True}), file) as done:
-        # The first four steps say the same under the same ids, so they change nothing.
+    steps = [step for step in START if step["do"] != "depart"]
+    with played(read(*steps, {**KNOWN, "id": "k2"}, RETURN, policy={"fill": True}), file) as done:
+        # The first steps say the same under the same ids, so they change nothing.
         assert [one.item for one in done.returns[0].dispositions] == ["o", "k", "k2"]
 
 

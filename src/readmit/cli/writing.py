@@ -178,7 +178,7 @@ def overrule(invocation: Invocation, /, *, item: str, name: str | None, **fields
 
 
 def _write_file(invocation: Invocation, file: BinaryIO) -> None:
-    from readmit.cli.output import emit, progress, show
+    from readmit.cli.output import counted, emit, progress, show
     from readmit.scenario.document import read_steps
     from readmit.scenario.play import write
 
@@ -189,7 +189,7 @@ def _write_file(invocation: Invocation, file: BinaryIO) -> None:
     if invocation.json:
         emit({"ids": ids, "epoch": epoch})
     else:
-        show(f"Wrote {len(ids)} steps; the log is at epoch {epoch}")
+        show(f"Wrote {counted(len(ids), 'step')}; the log is at epoch {epoch}")
 
 
 def _written(

@@ -18,6 +18,7 @@ import msgspec
 from readmit.backends.admission import Ground, Standing, items_of, standing
 from readmit.backends.binding import BoundBackend, bindings, conservative
 from readmit.backends.handle import Gate, ReturnedMemory
+from readmit.capture.moment import lag, later
 from readmit.cycle import examine
 from readmit.ports.backend import TEAM
 from readmit.records.base import Count, Digest, Id, Name, Record
@@ -234,12 +235,16 @@ class StandingView:
 
     def __call__(self) -> Ground:
         """The ground to judge records on; the same object as long as nothing changed."""
-        log, now = self._workspace.log, self._workspace.now()
+        log = self._workspace.log
         with log.reading():
-            moved = log.head != self._epoch or (self._until is not None and now >= self._until)
-            if self._ground is None or moved or now < self._judged:
+            now, learnt = self._workspace.now(), log.learnt
+            if behind := lag(now, learnt, self._workspace.policy):
+                raise QuarantineError(f"nothing is read while the clock cannot be right: {behind}")
+            moment = later(now, learnt)
+            moved = log.head != self._epoch or (self._until is not None and moment >= self._until)
+            if self._ground is None or moved or moment < self._judged:
                 self._refuse_departed()
-                self._judge(now)
+                self._judge(moment)
         assert self._ground is not None  # noqa: S101 - set by _judge, for the type checker
         return self._ground
 
@@ -254,19 +259,19 @@ class StandingView:
                 f"{self._view.identity.principal!r} has departed or returned since: use the memory of its last return"
             )
 
-    def _judge(self, now: datetime) -> None:
+    def _judge(self, moment: datetime) -> None:
         log, policy = self._workspace.log, self._workspace.policy
         returned, _ = recorded(log, self._view.return_id)
         departed = checkpoint_named(log, returned.request.checkpoint)
         head = log.head
-        state = snapshot(log, departed, self._view.identity, epoch=head, purpose=self._view.purpose, now=now)
+        state = snapshot(log, departed, self._view.identity, epoch=head, purpose=self._view.purpose, now=moment)
         eligible = examine(state, policy).gated.eligible if state.intact else {}
         still = frozenset(
             one.id for one in self._view.items if one.id in eligible and eligible[one.id].digest == one.digest
         )
         # Another object each time: also an event about other matters may change what evidence stands for.
         self._ground = Ground(admitted=still, reader=self._view.identity.principal, writers=frozenset(policy.writers))
-        self._epoch, self._judged, self._until = head, now, _next_turn(state, now)
+        self._epoch, self._judged, self._until = head, moment, _next_turn(state, moment)
 
 
 def _next_turn(state: Snapshot, now: datetime) -> datetime | None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from readmit.capture.moment import later
 from readmit.records.base import listed, require_name, utc
 from readmit.records.canonical import convert, digest
 from readmit.records.errors import QuarantineError, RecordError
@@ -31,9 +32,9 @@ from readmit.records.items import Interval, Receipt, Scope
 from readmit.records.policy import OWNER, Policy
 from readmit.records.verdicts import Pair, Verdict
 from readmit.store.places import MEMORY, open_store
-from readmit.workspace import history
+from readmit.workspace import history, missing
 from readmit.workspace.agent import Agent
-from readmit.workspace.exposing import Asker, expose
+from readmit.workspace.exposing import Asker, acknowledge, expose, instance_of
 from readmit.workspace.keeping import Keys
 from readmit.workspace.observing import drafts
 from readmit.workspace.writing import check, disputed, policy_in_force
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from readmit.records.decisions import Decision, Disposition
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation, Replay
+    from readmit.workspace.missing import Lack
 
 DEFAULT_NAME = "default"
 
@@ -114,6 +116,10 @@ class Workspace:
 
     def now(self) -> datetime:
         return utc(self._clock(), field="clock")
+
+    def moment(self) -> datetime:
+        """What counts as now: the later of the clock and the last moment that the log has learnt."""
+        return later(self.now(), self.log.learnt)
 
     def signer(self) -> Signer:
         return self.keys.signer()
@@ -328,23 +334,35 @@ class Workspace:
 
     # What is handed over.
 
-    def expose(self, return_id: str, *, identity: Identity, instance: str, within_batch: bool = False) -> Bundle:
-        """Check a view again at this moment and hand it over, once, to the workload it was issued to."""
+    def expose(self, return_id: str, *, identity: Identity, secret: str, within_batch: bool = False) -> Bundle:
+        """Check a view again at this moment and hand it over to the workload it was issued to.
+
+        That workload, which ``secret`` proves it to be, gets the same bundle again until it acknowledges, writes or
+        departs.
+        """
         if self.log.pending and not within_batch:
             raise QuarantineError("nothing is handed over before it is committed: expose after the batch")
-
-        def ask() -> Asker:
-            return Asker(identity, instance, self.policy, self.now(), self.keys.handed_over.read())
-
-        bundle = expose(self.log, return_id, ask, self.signer)
+        bundle = expose(self.log, return_id, self._asker(identity, secret), self.signer)
         self.keys.handed_over.raise_to(self.log.head)
         return bundle
+
+    def acknowledge(self, return_id: str, *, identity: Identity, secret: str) -> None:
+        """The bundle has arrived: from here on it is not handed over again. Saying so twice changes nothing."""
+        acknowledge(self.log, return_id, self._asker(identity, secret), self.signer)
+
+    def _asker(self, identity: Identity, secret: str) -> Callable[[], Asker]:
+        instance = instance_of(secret)
+        return lambda: Asker(identity, instance, self.policy, self.now(), self.keys.handed_over.read)
 
     # Looking back.
 
     def explain(self, return_id: str, item: str) -> Explanation:
         """Why an item was in or out of a past return."""
         return history.explain(self.log, return_id, item)
+
+    def lacking(self, return_id: str) -> tuple[Lack, ...]:
+        """What a past return lacked, which items last met it, why they are out, and the call that would meet it."""
+        return missing.lacking(self.log, return_id)
 
     def replay(self, return_id: str) -> Replay:
         """Recompute a past decision from the log and compare bytes."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from readmit.records.items import Scope
 
 
-_OWN = frozenset({EventKind.RETURN, EventKind.EXPOSE, EventKind.KEY})
+_OWN = frozenset({EventKind.RETURN, EventKind.EXPOSE, EventKind.ACKNOWLEDGE, EventKind.KEY})
 
 
 def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -> None:
