@@ -103,7 +103,7 @@ REPLAYS = {
     ),
     "a policy of other writers": Replayed(
         lambda scene: scene.team.govern(msgspec.structs.replace(scene.team.policy, writers=("cy",)), by="owner"),
-        (Reason.ITEM_NO_LONGER_ELIGIBLE,),
+        (Reason.ITEM_NO_LONGER_ELIGIBLE, Reason.COVERAGE_LOST),
     ),
     "an unrelated event": Replayed(lambda scene: scene.fact("aside"), ()),
 }

@@ -108,7 +108,7 @@ def test_an_undecided_solver_admits_nothing_and_the_replay_knows(monkeypatch: py
     scene = tight()
     scene.depart()
     with monkeypatch.context() as patch:
-        patch.setattr("readmit.cover.choose.exact", lambda *_, **__: Cover("undecided"))
+        patch.setattr("readmit.cover.find.exact", lambda *_, **__: Cover("undecided"))
         outcome = scene.come_back()
     assert (outcome.kind, outcome.reasons) == ("blocked", (Reason.COVER_UNDECIDED,))
     assert outcome.decision.timed_out
@@ -117,7 +117,7 @@ def test_an_undecided_solver_admits_nothing_and_the_replay_knows(monkeypatch: py
 
 
 def test_an_exception_anywhere_blocks_with_an_audit_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in ("cycle.flaws", "cycle.resolve", "cycle.judge", "cycle.choose", "cycle.match", "cycle.issue"):
+    for place in ("cycle.flaws", "cycle.resolve", "cycle.judge", "cycle.select", "cycle.match", "cycle.issue"):
         scene = Scene()
         scene.covered()
         scene.depart()
@@ -184,5 +184,6 @@ def test_a_refusal_hands_over_nothing() -> None:
     request = scene.away().request
     refused = refuse(request, Reason.SIGNER_FAILED).decision
     assert (refused.kind, refused.view, refused.candidates) == ("blocked", None, 0)
-    reset = msgspec.structs.replace(request, policy=Policy(on_incomplete="reset"))
-    assert refuse(reset, Reason.SIGNER_FAILED).decision.kind == "reset"
+    for rule in ("reset", "partial"):
+        asked = msgspec.structs.replace(request, policy=Policy(on_incomplete=rule))  # type: ignore[arg-type]
+        assert refuse(asked, Reason.SIGNER_FAILED).decision.kind == "blocked", "a fault blocks under every policy"

@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.scene import Scene
 
 from readmit import Reason
+from tests.scene import Scene
 
 IN: tuple[Reason, ...] = (Reason.COVERS,)
 SUSPECTED = (Reason.SUSPECTED,)

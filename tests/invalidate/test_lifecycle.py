@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.scene import HOUR, START, Scene
 
 from readmit import Reason
 from readmit.records.errors import ConflictError
+from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,7 @@ STORIES = {
     "the same slot, sourced": Story(lambda s: s.fact("new", slot="hotel.room", task="trip"), OUT["slot"]),
     "the same slot, unproven": Story(lambda s: s.fact("new", slot="hotel.room", task="trip", sources=[])),
     "the same slot of another task": Story(lambda s: s.fact("new", slot="hotel.room", task="other")),
-    "the same slot of every task": Story(lambda s: s.fact("new", slot="hotel.room")),
+    "the same slot of every task": Story(lambda s: s.fact("new", slot="hotel.room"), OUT["slot"]),
     "another slot": Story(lambda s: s.fact("new", slot="hotel", task="trip")),
     "the same slot, from later on": Story(
         lambda s: s.fact("new", slot="hotel.room", task="trip", valid_from=s.now + HOUR)
@@ -89,8 +89,9 @@ STORIES = {
     "the same slot, then that revoked": Story(
         lambda s: s.team.revoke(s.fact("new", slot="hotel.room", task="trip"), by="bob"), OUT["slot"]
     ),
-    "the same slot, for others only": Story(
-        lambda s: s.fact("new", slot="hotel.room", task="trip", principals=["cy"]), OUT["slot"]
+    "the same slot, for others only": Story(lambda s: s.fact("new", slot="hotel.room", task="trip", principals=["cy"])),
+    "the same slot, for another role only": Story(
+        lambda s: s.fact("new", slot="hotel.room", task="trip", roles=["booker"]), OUT["slot"]
     ),
     "the same slot, a constraint": Story(
         lambda s: s.fact("new", slot="hotel.room", task="trip", kind="role_constraint"), OUT["slot"]
@@ -188,11 +189,11 @@ def test_a_circle_through_a_fork_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("minutes", "reasons"),
-    [(-1, (Reason.NOT_YET_VALID,)), (0, IN), (59, IN), (60, (Reason.EXPIRED,)), (600, (Reason.EXPIRED,))],
+    [(0, (Reason.NOT_YET_VALID,)), (59, (Reason.NOT_YET_VALID,)), (60, IN), (119, IN), (120, (Reason.EXPIRED,))],
 )
 def test_an_interval_includes_its_start_and_excludes_its_end(minutes: int, reasons: tuple[Reason, ...]) -> None:
     scene = Scene()
-    scene.fact("h", valid_from=START, valid_until=START + HOUR)
+    scene.fact("h", valid_from=START + HOUR, valid_until=START + 2 * HOUR)
     scene.now = START + timedelta(minutes=minutes)
     scene.away()
     assert scene.reasons("h") == reasons
@@ -238,4 +239,4 @@ def test_an_unproven_frontier_moves_nothing() -> None:
     scene.frontier("f2", sources=[])
     scene.away()
     assert scene.reasons("f1") == (Reason.MANDATORY,)
-    assert scene.reasons("f2") == (Reason.UNPROVEN,)
+    assert scene.reasons("f2") == (Reason.FRONTIER_MOVED, Reason.UNPROVEN), "without evidence it has no start"

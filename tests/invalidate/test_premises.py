@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.scene import HOUR, Scene
 
 from readmit import Reason
 from readmit.records.errors import NotAllowedError, RecordError
+from tests.scene import HOUR, Scene
 
 IN: tuple[Reason, ...] = (Reason.NOT_NEEDED,)
 FALLEN = (Reason.PREMISE_CHANGED,)

@@ -41,7 +41,7 @@ class Statements:
                 groups.setdefault(key, []).append(held)
         for members in groups.values():
             if len(members) > 1:
-                self._same |= {held.item.id: tuple(members) for held in members}
+                self._same |= dict.fromkeys((held.item.id for held in members), tuple(members))
 
     @property
     def repeated(self) -> Mapping[str, tuple[Held, ...]]:

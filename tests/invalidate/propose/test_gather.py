@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from tests.scene import START
-
 from readmit.invalidate.propose import DeclaredPremises, SameSlot, observations_of, open_pairs, propose, targets_of
 from readmit.records.items import Fact, Item, Obligation, Receipt, Scope
 from readmit.records.snapshot import Held, Sighting
+from tests.scene import START
 
 SCOPE = Scope(workspace="w")
 
