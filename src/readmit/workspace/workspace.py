@@ -25,7 +25,6 @@ from readmit.records.events import (
     draft,
     targets_of,
 )
-from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Interval, Receipt, Scope
 from readmit.records.policy import OWNER, Policy
@@ -35,7 +34,7 @@ from readmit.workspace import history
 from readmit.workspace.agent import Agent
 from readmit.workspace.exposing import Asker, expose
 from readmit.workspace.keeping import Keys
-from readmit.workspace.observing import drafts
+from readmit.workspace.observing import Observer, drafts
 from readmit.workspace.writing import check, disputed, policy_in_force
 
 if TYPE_CHECKING:
@@ -62,6 +61,7 @@ class Workspace:
         self.log = log
         self.keys = keys
         self._clock = clock
+        self._observer = Observer(log.workspace)
 
     @classmethod
     def open(
@@ -145,11 +145,10 @@ class Workspace:
     ) -> str:
         """Keep a raw observation and return its digest, to be named as a source."""
         now = self.now()
-        moment = utc(at or now, field="at")
-        evidence = Evidence(
-            text=text, by=by, at=moment, source=source, scope=self._scope(task, roles, principals, private=False)
-        )
-        entry = draft(EventKind.OBSERVE, evidence, by=by, at=moment, id=id)
+        entry = self._observer.draft(
+            text, utc(at or now, field="at"), by=by, id=id, source=source, task=task,
+            roles=listed("roles", roles), principals=listed("principals", principals),
+        )  # fmt: skip
         self._commit([entry], now)
         return entry.digest
 
