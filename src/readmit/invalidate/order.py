@@ -7,6 +7,7 @@ from its own moment, but never from one later than the log learnt it, so nobody 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -77,10 +78,18 @@ class Order:
         return Key(said if start is None else max(said, start), position, held.epoch)
 
 
-def ranks(members: Iterable[Held], order: Order, after: Mapping[str, Sequence[str]]) -> dict[str, Rank]:
-    """The rank of each item. ``after`` maps an item to those that it was named outright to replace."""
+def ranks(
+    members: Iterable[Held],
+    order: Order,
+    after: Mapping[str, Sequence[str]],
+    raised: Mapping[str, Rank] = MappingProxyType({}),
+) -> dict[str, Rank]:
+    """The rank of each item. ``after`` maps an item to those that it was named outright to replace.
+
+    ``raised`` holds ranks that some items have at least.
+    """
     keys = {held.item.id: order.key(held) for held in members}
-    if after.keys().isdisjoint(keys):
+    if not raised and after.keys().isdisjoint(keys):
         return {name: Rank(key, 0, key) for name, key in keys.items()}
     ranked: dict[str, Rank] = {}
     met: set[str] = set()
@@ -98,5 +107,6 @@ def ranks(members: Iterable[Held], order: Order, after: Mapping[str, Sequence[st
             if name not in ranked:
                 behind = [ranked[target] for target in targets if target in ranked]
                 own = keys[name]
-                ranked[name] = max([Rank(own, 0, own), *(Rank(one.base, one.depth + 1, own) for one in behind)])
+                least = raised.get(name, Rank(own, 0, own))
+                ranked[name] = max([least, *(Rank(one.base, one.depth + 1, own) for one in behind)])
     return ranked

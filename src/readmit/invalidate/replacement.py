@@ -95,14 +95,16 @@ def _outranked(judged: Sequence[Held], rivals: Sequence[Held], field: Field, rea
     members = {held.item.id: held for held in (*judged, *rivals)}
     ranked = ranks(members.values(), field.order, field.after)
     restored = [held for held in judged if held.item.id in field.restored] if reason is Reason.SLOT_UPDATED else []
-    for held in restored:
+    raised: dict[str, Rank] = {}
+    for held in sorted(restored, key=lambda held: field.restored[held.item.id].epoch):
         # What an overseer restores ranks directly after everything that had replaced it by then.
         known = _known_at(field.restored[held.item.id], rivals, field)
         best = sorted(known, key=lambda rival: ranked[rival.item.id], reverse=True)
         if cause := _replacing(held, best, ranked, field, reason):
             yield held.item.id, cause, True
             top = ranked[best[0].item.id]
-            ranked[held.item.id] = Rank(top.base, top.depth + 1, ranked[held.item.id].own)
+            raised[held.item.id] = Rank(top.base, top.depth + 1, ranked[held.item.id].own)
+            ranked = ranks(members.values(), field.order, field.after, raised)
     best = sorted(rivals, key=lambda held: ranked[held.item.id], reverse=True)
     for held in judged:
         if cause := _replacing(held, best, ranked, field, reason):

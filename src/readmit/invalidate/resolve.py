@@ -119,9 +119,12 @@ class _Case:
     def replaced(self, causes: Causes) -> list[replacement.Found]:
         """Items that another statement about the same thing has replaced, or that a rebase has passed by."""
         standing = {name: {cause.reason for cause in self._split(name, found)[0]} for name, found in causes.items()}
+        restored = {name: event for name, events in self.overrules.items() if (event := _restoring(events))}
         after: dict[str, list[str]] = {}
         for one in self.named:
-            after.setdefault(one.successor, []).append(one.target)
+            # One that an overseer set aside since gives its successor no rank.
+            if one.target not in restored or restored[one.target].epoch < one.event.epoch:
+                after.setdefault(one.successor, []).append(one.target)
         field = replacement.Field(
             reader=self.snapshot.identity,
             purpose=self.snapshot.purpose,
@@ -134,7 +137,7 @@ class _Case:
                 name for name, found in standing.items() if {Reason.DISPUTED, Reason.SUSPECTED} & found
             ),
             after=after,
-            restored={name: event for name, events in self.overrules.items() if (event := _restoring(events))},
+            restored=restored,
         )
         return [
             *replacement.slots(self.everything, field),
