@@ -208,9 +208,10 @@ REFUSED = {
         (
             *START,
             {**KNOWN, "id": "k2", "supersedes": "k"},
-            {"do": "supersede", "target": "k2", "successor": "k", "by": "A"},
+            {**KNOWN, "id": "k3", "supersedes": "k2"},
+            {"do": "supersede", "target": "k3", "successor": "k", "by": "A"},
         ),
-        "$.steps[5]: superseding",
+        "$.steps[6]: superseding",
     ),
     "not an overseer": Refused(
         (*START, {"do": "overrule", "target": "k", "grant": "restore", "by": "A", "reason": "r", "lasting": "1h"}),

@@ -106,8 +106,10 @@ def _outranked(judged: Sequence[Held], rivals: Sequence[Held], field: Field, rea
             raised[held.item.id] = Rank(top.base, top.depth + 1, ranked[held.item.id].own)
             ranked = ranks(members.values(), field.order, field.after, raised)
     best = sorted(rivals, key=lambda held: ranked[held.item.id], reverse=True)
+    # What names others replaces nothing that is for everybody: however much of it there is, it is not looked at twice.
+    shared = [rival for rival in best if _reaches(rival.item, field.reader)]
     for held in judged:
-        if cause := _replacing(held, best, ranked, field, reason):
+        if cause := _replacing(held, best if held.item.scope.principals else shared, ranked, field, reason):
             yield held.item.id, cause, held.item.id not in field.restored
 
 
@@ -176,10 +178,12 @@ def _was_in_force(held: Held, field: Field) -> bool:
 
 def _concerns(rival: Item, item: Item, reader: Identity) -> bool:
     """Whether a rival replaces the item for this reader. One that names principals replaces only for those."""
-    named = rival.scope.principals
-    if not named or reader.principal in named:
-        return True
-    return bool(item.scope.principals) and set(item.scope.principals) <= set(named)
+    named = item.scope.principals
+    return _reaches(rival, reader) or (bool(named) and set(named) <= set(rival.scope.principals))
+
+
+def _reaches(rival: Item, reader: Identity) -> bool:
+    return not rival.scope.principals or reader.principal in rival.scope.principals
 
 
 def rebases(everything: Iterable[Held], snapshot: Snapshot, order: Order) -> Iterator[Found]:

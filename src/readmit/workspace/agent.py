@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from readmit.capture.checkpoint import checkpoint
 from readmit.cycle import RULES
 from readmit.ports.presence import last_absence, received
+from readmit.records.base import nfc
 from readmit.records.canonical import checked
 from readmit.records.decisions import Request
 from readmit.records.errors import ConflictError, PendingAnswers, QuarantineError, RecordError, UnknownError
@@ -45,11 +46,11 @@ class Agent:
             if not 0 <= at <= head:
                 raise RecordError(f"epoch: {at} is not between 0 and {head}, the end of the log")
             name = id or secrets.token_hex(8)
-            departed = checkpoint(self.identity, self._log.seen(self.identity, until=at), id=name, epoch=at, at=now)
             if self._log.named(f"depart:{name}") is not None:
-                # Also for what looks like the same departure told twice: if the agent came back in between, this is
-                # another one, and passing over it would leave the agent at work.
+                # Unlike other writes, not even the same one again is passed over: the agent may have come back in
+                # between, and would then be at work although it said that it leaves.
                 raise ConflictError(f"id {name!r} is already used for an earlier departure; choose another id")
+            departed = checkpoint(self.identity, self._log.seen(self.identity, until=at), id=name, epoch=at, at=now)
             self._workspace.append(EventKind.DEPART, departed, by=self.identity.principal, id=name)
         return departed
 
@@ -67,6 +68,7 @@ class Agent:
         decided. If it fails, the return is refused; if answers are still awaited, nothing is decided yet.
         """
         departed = self.departed(checkpoint)
+        purpose = None if purpose is None else nfc(purpose)
         return_id, secret, nonce = id or secrets.token_hex(8), secrets.token_hex(16), secrets.token_hex(16)
         unprepared = "" if prepare is None else _fault(prepare, departed, return_id)
 
@@ -106,6 +108,10 @@ class Agent:
                 "is exposed"
             )
         return readable(self._log, self.identity)
+
+    def settle(self, obligation: str, *, reason: str = "") -> int:
+        """Something that this agent owes in its role is done."""
+        return self._workspace.settle(obligation, by=self.identity.principal, role=self.identity.role, reason=reason)
 
     def departed(self, name: str | None = None) -> Checkpoint:
         """The departure that a return now would be from, or the one that is named."""

@@ -21,7 +21,7 @@ from readmit.backends.handle import Gate, ReturnedMemory
 from readmit.capture.moment import lag, later
 from readmit.cycle import examine
 from readmit.ports.backend import TEAM
-from readmit.records.base import Count, Digest, Id, Name, Record
+from readmit.records.base import Count, Digest, Id, Name, Record, nfc
 from readmit.records.canonical import canonical, digest
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, UnknownError
 from readmit.records.events import Close, EventKind, Exposed, Overrule
@@ -93,20 +93,20 @@ class Memory:
 
         Exact binding needs one source per call. Returns the ids of the records.
         """
-        self._allowed(by)
+        by, owner = self._allowed(by), nfc(owner)
         return self._bound.form(text, bindings(sources, evidence), by=by, owner=owner, verbatim=verbatim)
 
     def observe(self, evidence: str, *, owner: str = TEAM, verbatim: bool = False) -> tuple[str, ...]:
         """Form memories from an observation of the log, bound to it."""
         event = self._workspace.log.evidence(evidence)
         text = event.payload.text  # type: ignore[union-attr]  # filed under its digest: it is evidence
-        return self._bound.form(text, bindings(evidence=[evidence]), by=event.by, owner=owner, verbatim=verbatim)
+        return self._bound.form(text, bindings(evidence=[evidence]), by=event.by, owner=nfc(owner), verbatim=verbatim)
 
     def update(
         self, record: str, text: str, *, by: str, sources: Sequence[str] = (), evidence: Sequence[str] = ()
     ) -> tuple[str, ...]:
         """Give a record another text. Name every source that the new text still tells of."""
-        self._allowed(by)
+        by = self._allowed(by)
         return self._bound.update(record, text, bindings(sources, evidence), by=by)
 
     def delete(self, record: str) -> None:
@@ -119,7 +119,7 @@ class Memory:
         A claim is not proof, so the binding is conservative; it holds for the text that the record has now. Records
         without a claim, and claims without a record, are told.
         """
-        self._allowed(by)
+        by = self._allowed(by)
         held = {record.id: record for record in self.backend.records()}
         strangers = sorted(set(claims) - set(held))
         if strangers:
@@ -204,12 +204,14 @@ class Memory:
     def close(self) -> None:
         self.backend.close()
 
-    def _allowed(self, by: str) -> None:
-        writers = self._workspace.policy.writers
+    def _allowed(self, by: str) -> str:
+        """The writer's name as the policy spells it, if it is one."""
+        by, writers = nfc(by), self._workspace.policy.writers
         if writers and by not in writers:
             raise NotAllowedError(
                 f"by: {by!r} is not among the policy's writers, so nothing it forms could be admitted"
             )
+        return by
 
 
 class StandingView:

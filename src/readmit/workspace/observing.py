@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from readmit.records.base import Id, Name, Record, Text, Time, utc
+from readmit.records.base import Id, Name, Record, Text, Time, nfc, utc
 from readmit.records.canonical import convert
 from readmit.records.errors import RecordError
 from readmit.records.events import EventKind, draft, draft_alike
 from readmit.records.evidence import Evidence
-from readmit.records.items import Scope
+from readmit.workspace.recording import scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,7 +58,7 @@ def drafts(
 
 def _draft(workspace: str, given: object, now: datetime) -> Draft:
     observed = convert(given, Observed, what="observe")
-    scope = Scope(workspace=workspace, task=observed.task, roles=observed.roles, principals=observed.principals)
-    moment = now if observed.at is None else utc(observed.at, field="at")
-    evidence = Evidence(text=observed.text, by=observed.by, at=moment, source=observed.source, scope=scope)
-    return draft(EventKind.OBSERVE, evidence, id=observed.id, by=observed.by, at=moment)
+    scope = scope_of(workspace, observed.task, observed.roles, observed.principals)
+    moment, by = now if observed.at is None else utc(observed.at, field="at"), nfc(observed.by)
+    evidence = Evidence(text=observed.text, by=by, at=moment, source=observed.source, scope=scope)
+    return draft(EventKind.OBSERVE, evidence, id=observed.id, by=by, at=moment)

@@ -130,7 +130,7 @@ def policy_for(checkpoint: Checkpoint, *, duties: int = 1, selection: str = "gre
         # As the paper hands over what covers an obligation, and nothing else.
         constraints="as_needed",
         nothing_owed="empty",
-        # A history replayed at once is not a flood of invalidations.
+        # A history replayed at once is neither a flood of invalidations nor one of duties.
         invalidations_per_writer=1_000_000,
         duties_per_writer=1_000_000,
     )
