@@ -162,6 +162,14 @@ def test_an_item_with_altered_evidence_is_judged_by_its_own_text_and_the_others_
     assert scene.reasons("other") == (Reason.NOT_NEEDED,)
 
 
+def test_a_receipt_from_outside_does_not_make_an_item_later_than_an_observation() -> None:
+    board = Board(writers=("bob",))
+    own, news, outside = board.said(1), board.said(10), board.said(20, by="eve")
+    board.fact("h", own, outside)
+    board.judge("h", news)
+    assert board.out() == {"h": f"premise_changed {news}"}
+
+
 # Her own word.
 
 

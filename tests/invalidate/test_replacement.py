@@ -419,6 +419,20 @@ def test_a_successor_named_before_does_not(at: float) -> None:
     assert board.out() == {"c": "slot_updated a"}
 
 
+@pytest.mark.parametrize("private", [False, True])
+def test_a_private_item_of_another_makes_no_difference_to_what_is_restored(private: bool) -> None:
+    board = Board()
+    board.fact("a", at=1)
+    board.fact("b", at=2)
+    if private:
+        board.fact("x", at=50, principals=("cy",), visibility="private", hidden=True)
+    board.overrule("a", at=60)
+    board.fact("c", at=30)
+    out = board.out()
+    out.pop("x", None)
+    assert out == {"a": "slot_updated c", "b": "slot_updated c"}
+
+
 # Frontiers.
 
 FRONTIERS: dict[str, tuple[Callable[[Board], object], dict[str, str]]] = {
