@@ -193,3 +193,39 @@ def test_play_tells_duties_and_what_is_lacking() -> None:
     assert all(one["handed_over"] for one in after["duties"])
     text = run("play", ROOT / "examples" / "travel.json").stdout
     assert "Lacking d_p, critical: needed by o_t" in text
+
+
+def test_who_is_away_and_what_was_handed_over(team: str) -> None:
+    assert said("status", "--db", team)["away"] == ["A1 (planner, trip)"]
+    issued = said("return", *WHO, "--db", team)
+    asked = (issued["return"], "--secret", issued["secret"], *WHO, "--db", team)
+    run("expose", *asked)
+    run("expose", *asked)
+    assert said("status", "--db", team)["away"] == []
+    assert [one["acknowledged"] for one in said("audit", "list", "--db", team)["returns"]] == [False]
+    run("acknowledge", *asked)
+    run("expose", *asked, status=3)
+    [listed] = said("audit", "list", "--db", team)["returns"]
+    assert (listed["exposed"], listed["acknowledged"]) == (True, True)
+    shown = run("audit", "show", issued["return"], "--db", team).stdout
+    lines = [line.partition(":")[0] for line in shown.splitlines() if ": row " in line]
+    assert lines == ["exposure", "exposure once more", "acknowledgement", "refusal"]
+
+
+def test_a_reset_ends_the_absence(team: str) -> None:
+    govern(team, on_incomplete="reset")
+    write(team, TRANSFER)
+    assert said("return", *WHO, "--db", team, status=4)["view_items"] == []
+    assert said("status", "--db", team)["away"] == []
+
+
+def test_a_decision_says_whether_implicit_changes_were_looked_for(team: str) -> None:
+    """I10: what nobody looked at, and what is suspected and not settled."""
+    seen = said("observe", "Sunrise may close.", "--by", "A2", "--task", "trip", "--db", team)["evidence"]
+    write(team, [{"do": "suspect", "item": "h0", "evidence": seen, "by": "A2"}])
+    returned = said("return", *WHO, "--db", team, status=3)
+    assert returned["examination"] == {"examined": False, "open_pairs": 1}
+    text = "Implicit changes: no examination is on record; 1 open pair"
+    assert text in run("return", *WHO, "--db", team, status=3).stdout
+    assert text in run("explain", returned["return"], "--db", team).stdout
+    assert said("audit", "show", returned["return"], "--db", team)["examination"] == returned["examination"]

@@ -115,6 +115,12 @@ def test_what_lacks_is_told_of_what_is_owed() -> None:
     assert [one.lacks for one in found] == [("a",), ("a",), ()]
 
 
+def test_what_is_eligible_and_left_out_does_not_lack() -> None:
+    view = Selection(outcome="found", items=("m",), report=NOTHING)
+    (found,) = noted(view, fact("m", "a"), fact("n", "b"), o1=DutyState.OWED)
+    assert found.lacks == ()
+
+
 def test_what_stands_in_a_slot_lacks_nowhere() -> None:
     assert noted(REFUSED, fact("m", "b", slot="a"), o1=DutyState.OWED) == [note("o1", DutyState.OWED)]
 
@@ -123,9 +129,10 @@ def test_only_a_duty_in_the_view_with_all_it_requires_is_handed_over() -> None:
     shares = CoverageReport(obligations=2, covered=1, critical=0, critical_covered=0, uncovered=("o2",))
     view = Selection(outcome="found", items=("o1", "o2"), mandatory=("o1", "o2"), report=shares)
     states = {"o1": DutyState.OVERDUE, "o2": DutyState.OWED, "o3": DutyState.OBSTRUCTED}
-    assert [one.handed_over for one in noted(view, **states)] == [True, False, False]
+    eligible = (obligation("o1", "a b"), obligation("o2", "a b"))
+    assert [one.handed_over for one in noted(view, *eligible, **states)] == [True, False, False]
     refused = Selection(outcome="infeasible", mandatory=("o1",), report=shares)
-    assert not any(one.handed_over for one in noted(refused, **states))
+    assert not any(one.handed_over for one in noted(refused, *eligible, **states))
 
 
 def test_a_requirement_named_twice_lacks_once() -> None:

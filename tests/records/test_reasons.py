@@ -5,26 +5,19 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 
 from readmit import Reason, State
 from readmit.cover.exact import Cover
-from readmit.cycle import decide, examine
 from readmit.records.errors import ExposureError, SealError
 from readmit.records.items import Receipt
 from readmit.records.reasons import PRECEDENCE, state_of
-from readmit.seal.recheck import recheck
-from readmit.workspace.exposing import Asker, checkpoint_named, expose
-from readmit.workspace.loading import snapshot
+from readmit.workspace.exposing import Asker, expose
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
-
-    from readmit.records.decisions import Request
-    from readmit.records.snapshot import Snapshot
 
 STORIES: dict[Reason, Callable[[], Reason | tuple[Reason, ...]]] = {}
 # Codes of later rooms, told by the tests of those rooms.
@@ -50,13 +43,6 @@ def story(reason: Reason) -> Callable[[Callable[[], tuple[Reason, ...]]], Callab
 def of_item(scene: Scene, item: str = "h", role: str = "planner", **fields: str) -> tuple[Reason, ...]:
     scene.away(role, **fields)
     return scene.reasons(item)
-
-
-def judged_against(scene: Scene, request: Request) -> Snapshot:
-    """The state that a return is decided from."""
-    log = scene.team.log
-    departed = checkpoint_named(log, request.checkpoint)
-    return snapshot(log, departed, request.identity, epoch=request.epoch, purpose=request.purpose, now=request.moment)
 
 
 @story(Reason.MANDATORY)
@@ -386,9 +372,9 @@ def _() -> tuple[Reason, ...]:
 def _() -> tuple[Reason, ...]:
     scene = Scene(max_clock_skew=60)
     scene.covered()
-    request = scene.away().request
-    lagging = msgspec.structs.replace(request, learnt=request.now + HOUR)
-    return decide(lagging, judged_against(scene, lagging)).decision.reasons
+    scene.depart()
+    scene.wait(-HOUR)
+    return scene.come_back().reasons
 
 
 @story(Reason.CHECKPOINT_ALTERED)
@@ -485,15 +471,8 @@ def _() -> tuple[Reason, ...]:
 @story(Reason.DEPARTED_AGAIN)
 def _() -> tuple[Reason, ...]:
     scene = issued()
-    assert scene.outcome is not None
-    view, request = scene.outcome.view, scene.outcome.request
-    assert view is not None
-    examined = examine(judged_against(scene, request), request.policy)
-    return recheck(
-        view, identity=request.identity, instance=request.instance, now=request.now, head=request.epoch,
-        consumed=False, departed_again=True, newest_return=request.return_id, eligible=examined.gated.eligible,
-        duties=examined.duties, items=[held.item for held in examined.gated.eligible.values()], policy=request.policy,
-    )  # fmt: skip
+    scene.depart()
+    return refused(scene)
 
 
 @story(Reason.EPOCH_AHEAD)

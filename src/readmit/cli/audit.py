@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -66,6 +66,7 @@ def list_returns(invocation: Invocation, /) -> None:
                 "decision": one.kind,
                 "partial": one.kind == "admitted" and _is_partial(workspace, one.request.return_id),
                 "exposed": workspace.log.named(f"expose:{one.request.return_id}") is not None,
+                "acknowledged": workspace.log.named(f"acknowledge:{one.request.return_id}") is not None,
             }
             for event, one in returns_of(workspace)
         ]
@@ -76,7 +77,7 @@ def list_returns(invocation: Invocation, /) -> None:
         show("Nobody has returned yet.")
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    columns = [name for name in found[0] if name != "partial"]
+    columns = [name for name in found[0] if name not in {"partial", "acknowledged"}]
     for name in columns:
         table.add_column(name, overflow="fold")
     for one in found:
@@ -129,10 +130,16 @@ def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) ->
             *reports.details(decision),
             *reports.duties(decision),
             *reports.lacking(lacks),
-            *(f"{one['kind']}: row {one['seq']} {', '.join(one.get('refused', ()))}".rstrip() for one in handed),
+            *map(_handed, handed),
             "",
             reports.dispositions(entries),
         )
+
+
+def _handed(row: dict[str, Any]) -> str:
+    """One delivery, refusal or acknowledgement of a view."""
+    words = f"{row['kind']}{' once more' if row.get('again') else ''}: row {row['seq']}"
+    return f"{words} {', '.join(row.get('refused', ()))}".rstrip()
 
 
 @click.option("--head", "kept", type=click.File("rb"), metavar="FILE", help="A signed head that was kept elsewhere.")

@@ -13,7 +13,7 @@ from readmit.cli.status import Status
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
     from readmit.records.decisions import ReturnView
-    from readmit.workspace.workspace import Workspace
+    from readmit.records.identity import Identity
 
 
 def add_to(group: click.Group) -> None:
@@ -181,21 +181,29 @@ def status(invocation: Invocation, /) -> None:
     import msgspec
 
     from readmit.cli.output import counted, emit, progress, show, shown
+    from readmit.ports.presence import last_absence
+    from readmit.records.events import Checkpoint
 
     with invocation.open() as workspace, progress("Reading the log", workspace.epoch) as watch:
         kinds: Counter[str] = Counter()
-        away: dict[str, str] = {}
+        departed: dict[str, Identity] = {}
         for event in workspace.log.tail():
             kinds[str(event.kind)] += 1
-            _follow(event.payload, away, workspace)
+            if isinstance(event.payload, Checkpoint):
+                departed[event.payload.identity.agent] = event.payload.identity
             watch()
+        away = sorted(
+            f"{who.principal} ({who.role}, {who.task})"
+            for who in departed.values()
+            if (absence := last_absence(workspace.log, who)) is not None and absence.end is None
+        )
         said = {
             "db": invocation.store,
             "workspace": workspace.name,
             "epoch": workspace.epoch,
             "events": dict(kinds),
             "audit_rows": workspace.log.audit.head.seq,
-            "away": sorted(away.values()),
+            "away": away,
             "policy": msgspec.to_builtins(workspace.policy),
         }
     if invocation.json:
@@ -203,18 +211,5 @@ def status(invocation: Invocation, /) -> None:
         return
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
     show(f"Workspace {shown(workspace.name)} in {invocation.store}, epoch {said['epoch']}: {counts}")
-    show(f"Audit: {counted(said['audit_rows'], 'row')}", f"Away: {shown(', '.join(sorted(away.values()))) or 'nobody'}")
+    show(f"Audit: {counted(said['audit_rows'], 'row')}", f"Away: {shown(', '.join(away)) or 'nobody'}")
     show("Policy:", *(f"  {name} = {shown(str(value))}" for name, value in said["policy"].items()))
-
-
-def _follow(payload: object, away: dict[str, str], workspace: Workspace) -> None:
-    """Keep track of who has departed and has not been handed a view since."""
-    from readmit.records.events import Checkpoint, Exposed
-    from readmit.workspace.history import recorded
-
-    match payload:
-        case Checkpoint(identity=who):
-            away[who.agent] = f"{who.principal} ({who.role}, {who.task})"
-        case Exposed(return_id=name):
-            returned, _ = recorded(workspace.log, name)
-            away.pop(returned.request.identity.agent, None)

@@ -36,11 +36,13 @@ def verdict(decision: Decision) -> Text:
     report = decision.report
     if not report.obligations:
         return line.append("  nothing is owed")
-    critical = f"{report.critical} {'dependency' if report.critical == 1 else 'dependencies'}"
     line.append(
-        f"  coverage {ratio(report.coverage)} ({report.covered} of {counted(report.obligations, 'obligation')}), "
-        f"critical {ratio(report.critical_coverage)} ({report.critical_covered} of {critical})"
+        f"  coverage {ratio(report.coverage)} ({report.covered} of {counted(report.obligations, 'obligation')})"
     )
+    if report.critical:
+        noun = "dependency" if report.critical == 1 else "dependencies"
+        share = f"{report.critical_covered} of {report.critical} {noun}"
+        line.append(f", critical {ratio(report.critical_coverage)} ({share})")
     return line
 
 
