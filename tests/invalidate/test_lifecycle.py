@@ -11,6 +11,8 @@ import pytest
 
 from readmit import Reason
 from readmit.records.errors import ConflictError
+from readmit.records.events import Close, Resolve
+from tests.invalidate.build import Board, hour
 from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
@@ -160,8 +162,17 @@ def test_a_fork_leaves_both_branches() -> None:
     assert [cause.ref for cause in scene.disposition("h").causes] == ["left", "right"]
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 7])
-def test_a_circle_of_replacements_is_refused(length: int) -> None:
+def test_saying_it_the_other_way_round_is_an_undo() -> None:
+    scene = Scene()
+    scene.fact("h0")
+    scene.fact("h1", supersedes="h0")
+    scene.team.supersede("h1", "h0", by="bob")
+    scene.away()
+    assert (scene.reasons("h0"), scene.reasons("h1")) == (IN, (Reason.SUPERSEDED,))
+
+
+@pytest.mark.parametrize("length", [1, 3, 7])
+def test_a_longer_circle_of_replacements_is_refused(length: int) -> None:
     scene = Scene()
     names = [scene.fact(f"h{number}") for number in range(length)]
     for one, two in pairwise(names):
@@ -240,3 +251,72 @@ def test_an_unproven_frontier_moves_nothing() -> None:
     scene.away()
     assert scene.reasons("f1") == (Reason.MANDATORY,)
     assert scene.reasons("f2") == (Reason.FRONTIER_MOVED, Reason.UNPROVEN), "without evidence it has no start"
+
+
+def test_a_duty_does_not_end_with_its_time() -> None:
+    board = Board()
+    board.duty("o", valid_until=50)
+    board.duty("p")
+    board.mark(Close(target="p", end=hour(50)))
+    board.duty("q", valid_from=101)
+    assert board.out() == {"q": "not_yet_valid"}
+
+
+# Disputes: which resolution decides.
+
+
+@dataclass(frozen=True)
+class Told:
+    """One resolution: whether it is for ``h``, by whom, and when it is said to be true and was learnt."""
+
+    keep: bool
+    by: str = "bob"
+    at: float = 60
+    learnt: float = 60
+
+
+NOBODY: tuple[Told, ...] = ()
+DECIDING: dict[str, tuple[tuple[Told, ...], str | None]] = {
+    "none": (NOBODY, "disputed"),
+    "won": ((Told(True),), None),
+    "lost": ((Told(False),), "dispute_lost"),
+    "the same again": ((Told(True), Told(True)), None),
+    "lost, then won": ((Told(False), Told(True)), None),
+    "won, then lost": ((Told(True), Told(False)), "dispute_lost"),
+    "the latest in the log, whatever its date": ((Told(True, at=60), Told(False, at=55)), "dispute_lost"),
+    "her own alone": ((Told(True, by="ann"),), "disputed"),
+    "her own after another's": ((Told(False), Told(True, by="ann")), "dispute_lost"),
+    "another's after her own": ((Told(True, by="ann"), Told(False)), "dispute_lost"),
+    "dated ahead": ((Told(True, at=101),), "disputed"),
+    "dated ahead, after one that counts": ((Told(False), Told(True, at=101)), "dispute_lost"),
+    "dated for this moment": ((Told(True, at=100),), None),
+}
+
+
+@pytest.mark.parametrize("case", DECIDING)
+def test_the_latest_resolution_that_counts_decides(case: str) -> None:
+    resolutions, expected = DECIDING[case]
+    board = Board()
+    board.fact("h")
+    name = board.dispute("h", at=50)
+    for told in resolutions:
+        resolution = Resolve(dispute=name, keep=("h",) if told.keep else ())
+        board.mark(resolution, by=told.by, at=told.at, learnt=told.learnt)
+    assert board.out() == ({} if expected is None else {"h": f"{expected} {name}"})
+
+
+def test_each_dispute_has_its_own_resolution() -> None:
+    board = Board()
+    board.fact("h")
+    first, second = board.dispute("h"), board.dispute("h")
+    board.mark(Resolve(dispute=second, keep=("h",)))
+    assert board.out() == {"h": f"disputed {first}"}
+
+
+def test_a_lost_dispute_names_who_resolved_it() -> None:
+    board = Board()
+    board.fact("h")
+    name = board.dispute("h")
+    board.mark(Resolve(dispute=name, reason="asked them"), by="cy")
+    (cause,) = board.findings().against["h"]
+    assert (cause.by, cause.note, cause.ref, cause.epoch) == ("cy", "asked them", name, board.epoch)

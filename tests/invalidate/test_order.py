@@ -83,6 +83,19 @@ def test_without_evidence_an_item_starts_at_the_beginning() -> None:
     assert board.order().key(held) == (NEVER, 0, 1)
 
 
+def test_one_piece_of_evidence_that_is_later_confirms() -> None:
+    board = Board()
+    held = board.held[board.fact("a", board.said(10), board.said(1, learnt=20))]
+    order = board.order()
+    assert order.source(held) == Point(2, hour(10))
+    confirmed = {
+        raised: order.confirms(held, raised)
+        for raised in (Point(0, hour(10)), Point(1, hour(1)), Point(1, hour(2)), Point(2, hour(0)))
+    }
+    assert list(confirmed.values()) == [True, True, False, False]
+    assert not order.confirms(board.held[board.duty("o")], Point(0, hour(0)))
+
+
 # Which of two came later.
 
 

@@ -63,6 +63,16 @@ def test_another_statement(case: str) -> None:
     assert statements(board).repeated == {}
 
 
+def test_the_order_of_names_makes_no_other_statement() -> None:
+    board = Board()
+    board.fact("p")
+    board.fact("q", slot="q")
+    names: dict[str, Any] = {"principals": ("ann", "bob"), "roles": ("planner", "booker"), "depends_on": ("p", "q")}
+    board.fact("a", text=TEXT, **names)
+    board.fact("b", text=TEXT, **{field: values[::-1] for field, values in names.items()})
+    assert statements(board).same("a", "b")
+
+
 def test_groups_are_told_apart() -> None:
     board = Board()
     for name, text, slot in (("a", "x", "s"), ("b", "x", "t"), ("c", "x", "s"), ("d", "x", "t"), ("e", "y", "s")):
@@ -174,6 +184,51 @@ def test_a_statement_superseded_by_its_own_repetition_is_confirmed() -> None:
     board.fact("third", board.said(1), text=TEXT, slot=None)
     board.supersede("a", "again")
     assert board.out() == {"a": "superseded again"}
+
+
+def test_what_is_held_against_both_is_told_once() -> None:
+    board = Board()
+    early = board.said(1)
+    board.fact("a", text=TEXT, slot=None)
+    board.fact("again", early, text=TEXT, slot=None)
+    name = board.dispute("a", "again")
+    assert board.out() == {"a": f"disputed {name}", "again": f"disputed {name}"}
+
+
+def test_two_pieces_of_evidence_that_are_not_later_are_not_later_together() -> None:
+    """One came early but is dated late, the other came late but is dated early."""
+    board = Board()
+    first = board.said(10)
+    board.fact("a", first, text=TEXT, slot=None)
+    board.revoke("a", at=9, learnt=11)
+    board.fact("again", first, board.said(1, learnt=20), text=TEXT, slot=None)
+    assert board.out() == {"a": "revoked", "again": "revoked"}
+
+
+def test_a_repetition_of_what_was_superseded_does_not_replace_the_successor() -> None:
+    board = Board()
+    early = board.said(6)
+    board.fact("a", text=TEXT, at=5)
+    board.fact("b", at=1)
+    board.supersede("a", "b")
+    board.fact("again", early, text=TEXT)
+    assert board.out() == {"a": "superseded b, slot_updated b", "again": "superseded b, slot_updated b"}
+
+
+@pytest.mark.parametrize("through", [None, "c"], ids=["directly", "through another"])
+def test_a_repetition_that_was_named_to_replace_the_successor_does(through: str | None) -> None:
+    board = Board()
+    early = board.said(1)
+    board.fact("a", text=TEXT, at=1)
+    board.fact("b", at=2)
+    board.fact("c", at=3, slot=None if through is None else "s")
+    board.fact("again", early, text=TEXT)
+    board.supersede("a", "b")
+    if through is not None:
+        board.supersede("b", through)
+    board.supersede(through or "b", "again")
+    assert "again" not in board.out()
+    assert {"a", "b"} <= board.out().keys()
 
 
 def test_what_an_overseer_set_aside_is_not_held_against_a_repetition() -> None:

@@ -43,6 +43,11 @@ def test_critical_items_support_a_critical_dependency() -> None:
     assert targets_of(entries[2:], critical={"d"})[0].critical
 
 
+def test_what_stands_in_a_slot_supports_its_name() -> None:
+    entries = [held(fact("vital", slot="hotel"), 1), held(fact("plain", slot="train"), 2)]
+    assert [target.critical for target in targets_of(entries, critical={"hotel"})] == [True, False]
+
+
 def test_observations_know_what_receipts_bind_to_them() -> None:
     entries = [
         held(fact("x", slot="hotel", receipts=(Receipt(evidence="e1"), Receipt(evidence="e2", binds=("p",)))), 1)
