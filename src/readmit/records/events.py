@@ -186,6 +186,9 @@ class Examine(Record, kw_only=True):
     identity: Identity
     verifier: Name
     until: Count
+    """Every observation up to here was looked at, for everything that the agent could see when this was written."""
+    purpose: Name | None = None
+    """What the agent was expected to return for."""
 
 
 class KeyChange(Record, kw_only=True):
