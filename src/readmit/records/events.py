@@ -138,7 +138,7 @@ class Overrule(Record, kw_only=True):
     """An overseer overrules automated rejections of ``target`` that rest on events up to this one.
 
     ``restore`` undoes supersession, revocation, closing, suspicion and verdicts; ``rejustify`` lets the item
-    stand although a declared premise is out; ``settle`` ends disputes in its favour. It lapses at ``expires``.
+    stand although a declared premise is out; ``settle`` ends disputes in its favor. It lapses at ``expires``.
     """
 
     target: Id

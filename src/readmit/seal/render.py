@@ -163,11 +163,12 @@ def _head(view: ReturnView) -> Iterator[str]:
 def _looked(view: ReturnView) -> str:
     looked = view.examination
     if looked is None:
-        words = "nobody looked for them"
+        words = "no examination is on record"
     else:
         words = f"looked for by {_inline(looked.verifier)} up to epoch {looked.until}"
         if looked.unexamined:
-            words += f", not in {looked.unexamined} newer observations"
+            newer = "observation" if looked.unexamined == 1 else "observations"
+            words += f", not in {looked.unexamined} newer {newer}"
     return f"{words}; suspected and not settled: {view.open_pairs}" if view.open_pairs else words
 
 
