@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from readmit import Workspace
 from readmit.backends.scopedmem import ScopedMem
 from readmit.ports.backend import Binding, Entry, Material
+from readmit.records.base import nfc
 from readmit.store.places import names
 from tests.crash.team import verify
 from tests.scene import START
@@ -61,7 +62,8 @@ def test_what_is_written_is_read(place: Path | str, texts: list[str]) -> None:
         for text in texts:
             team.observe(text, by=text)
         found = {event.payload.text: event.by for event in team.log.tail() if event.kind == "observe"}  # type: ignore[union-attr]
-        assert {text: found[text] for text in texts} == {text: text for text in texts}
+        # Texts are kept as they are, names in one spelling.
+        assert {text: found[text] for text in texts} == {text: nfc(text) for text in texts}
 
 
 @pytest.mark.parametrize("write", ["observe", "by", "task", "look up", "memory", "name"])
