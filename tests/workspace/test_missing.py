@@ -55,6 +55,12 @@ def empty_slot(scene: Scene) -> None:
     scene.team.revoke("h", by="bob", reason="they called")
 
 
+def slot_elsewhere(scene: Scene) -> None:
+    scene.duty(required=("hotel",))
+    scene.fact("h", slot="hotel", task="another")
+    scene.depart()
+
+
 def several(scene: Scene) -> None:
     scene.duty()
     for number in range(5):
@@ -137,6 +143,7 @@ CASES = {
     "nothing ever met it": Case(never, "d", "dependency"),
     "what met it was withdrawn": Case(withdrawn, "d", "dependency", ("h",), "because they called"),
     "what stood in its slot was withdrawn": Case(empty_slot, "hotel", "dependency", ("h",), "withdrew it"),
+    "its slot is taken elsewhere only": Case(slot_elsewhere, "hotel", "dependency"),
     "the last three of many": Case(several, "d", "dependency", ("h4", "h3", "h2"), "withdrew it"),
     "only constraints are admitted": Case(
         constraint_only, "d", "dependency", ("c",), policy=(("kinds", ("role_constraint", "obligation")),)

@@ -186,6 +186,9 @@ class Examine(Record, kw_only=True):
     identity: Identity
     verifier: Name
     until: Count
+    """Every observation up to here was looked at, for everything that the agent could see when this was written."""
+    purpose: Name | None = None
+    """What the agent was expected to return for."""
 
 
 class KeyChange(Record, kw_only=True):
@@ -298,6 +301,11 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     about: tuple[str, ...] = ()
     """Items whose standing this touches: the event reaches whoever could see one of them."""
 
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether it is named by its digest."""
+        return self.id.partition(":")[2] == self.digest[:32]
+
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A committed event."""
@@ -343,19 +351,20 @@ def draft(
     )
 
 
-def draft_alike(first: Draft, text: str) -> Draft:
-    """An observation that differs from a checked one in its text alone: only that is checked."""
-    if not isinstance(first.payload, Evidence) or not 1 <= len(text) <= LONGEST_TEXT:
+def draft_alike(first: Draft, text: str, at: datetime) -> Draft:
+    """An observation that differs from a checked one in its text and its moment, in UTC: only the text is checked."""
+    like = first.payload
+    if not isinstance(like, Evidence) or not 1 <= len(text) <= LONGEST_TEXT:
         raise RecordError(f"text: give an observation of 1 to {LONGEST_TEXT} characters")
-    evidence = msgspec.structs.replace(first.payload, text=text)
+    evidence = Evidence(text=text, by=like.by, at=at, scope=like.scope, source=like.source)
     body = canonical(evidence)
     digest = digest_of(body)
-    name = f"{first.kind}:{digest[:32]}"
+    name = f"{first.kind!s}:{digest[:32]}"
     return Draft(
         id=name,
         kind=first.kind,
         by=first.by,
-        at=first.at,
+        at=at,
         payload=evidence,
         body=body,
         digest=digest,

@@ -15,6 +15,7 @@ from readmit.records.errors import ConflictError, PendingAnswers, QuarantineErro
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.evidence import Experience
 from readmit.workspace.banks import readable
+from readmit.workspace.examining import examination
 from readmit.workspace.exposing import checkpoint_named, instance_of
 from readmit.workspace.returning import carry_out, logger
 from readmit.workspace.returns import Return
@@ -73,6 +74,7 @@ class Agent:
         unprepared = "" if prepare is None else _fault(prepare, departed, return_id)
 
         def ask(epoch: int) -> Request:
+            policy = self._workspace.policy
             request = Request(
                 return_id=return_id,
                 identity=self.identity,
@@ -80,11 +82,14 @@ class Agent:
                 nonce=nonce,
                 purpose=purpose,
                 now=self._workspace.now(),
-                policy=self._workspace.policy,
+                policy=policy,
                 checkpoint=departed.id,
                 epoch=epoch,
                 rules=RULES,
                 learnt=self._log.learnt,
+                examination=examination(
+                    self._log, departed, self.identity, purpose=purpose, epoch=epoch, policy=policy
+                ),
             )
             return checked(request, what="return")
 

@@ -74,7 +74,8 @@ def lacking(log: Log, return_id: str) -> tuple[Lack, ...]:
     if not (decision.missing or decision.absent or withheld):
         return ()
     judged = {one.item: one for one in dispositions(log, return_id)}
-    case = _Case(returned.request, decision, judged, _items(log, returned.request, judged))
+    slots = frozenset(name for name in decision.missing if log.is_slot(name))
+    case = _Case(returned.request, decision, judged, _items(log, returned.request, judged), slots)
     return (*case.dependencies(), *case.records(), *case.without_room())
 
 
@@ -92,6 +93,8 @@ class _Case(msgspec.Struct, frozen=True):
     decision: Decision
     judged: Mapping[str, Disposition]
     items: Mapping[str, Item]
+    slots: frozenset[str] = frozenset()
+    """Those of the missing dependencies that are slots, of whichever items."""
 
     def dependencies(self) -> Iterator[Lack]:
         """Missing dependencies."""
@@ -162,9 +165,9 @@ class _Case(msgspec.Struct, frozen=True):
         return Former(name, self.items[name].text, one.state, one.reasons, tuple(in_words(one)))
 
     def _recording(self, name: str, bearing: Sequence[Item], duties: Sequence[Obligation]) -> Iterator[Remedy]:
-        """A new item in the place of the last one. A dependency that nothing ever met may be named outright."""
+        """A new item in the place of the last one, or in the slot that is meant."""
         last = bearing[0] if bearing else None
-        slot = None if last is None else last.slot
+        slot = last.slot if last is not None else name if name in self.slots else None
         kinds = [kind for kind in _EVIDENCE if kind in self.request.policy.kinds]
         if not kinds:
             kinds = [Kind.FACT]

@@ -26,7 +26,6 @@ from readmit.records.events import (
     draft,
     targets_of,
 )
-from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.policy import OWNER, Policy
 from readmit.records.verdicts import Pair, Verdict
@@ -35,9 +34,9 @@ from readmit.workspace import history, missing
 from readmit.workspace.agent import Agent
 from readmit.workspace.exposing import Asker, acknowledge, expose, instance_of
 from readmit.workspace.keeping import Keys
-from readmit.workspace.naming import normal
-from readmit.workspace.observing import drafts
-from readmit.workspace.recording import author_of, content_of, id_of, inherited, open_again, scope_of
+from readmit.workspace.naming import normal, who
+from readmit.workspace.observing import Observer, drafts
+from readmit.workspace.recording import author_of, content_of, id_of, inherited, open_again
 from readmit.workspace.writing import check, disputed, policy_in_force
 
 if TYPE_CHECKING:
@@ -65,6 +64,7 @@ class Workspace:
         self.log = log
         self.keys = keys
         self._clock = clock
+        self._observer = Observer(log.workspace)
 
     @classmethod
     def open(
@@ -152,10 +152,10 @@ class Workspace:
     ) -> str:
         """Keep a raw observation and return its digest, to be named as a source."""
         now = self.now()
-        moment, author = utc(at or now, field="at"), nfc(by)
-        scope = scope_of(self.name, task, roles, principals)
-        evidence = Evidence(text=text, by=author, at=moment, source=source, scope=scope)
-        entry = draft(EventKind.OBSERVE, evidence, by=author, at=moment, id=id)
+        entry = self._observer.draft(
+            text, utc(at or now, field="at"), by=by, id=id, source=source, task=task,
+            roles=listed("roles", roles), principals=listed("principals", principals),
+        )  # fmt: skip
         self._commit([entry], now)
         return entry.digest
 
@@ -336,8 +336,8 @@ class Workspace:
         acknowledge(self.log, return_id, self._asker(identity, secret), self.signer)
 
     def _asker(self, identity: Identity, secret: str) -> Callable[[], Asker]:
-        who, instance = normal(identity), instance_of(secret)
-        return lambda: Asker(who, instance, self.policy, self.now(), self.keys.handed_over.read)
+        asker, instance = who(identity), instance_of(secret)
+        return lambda: Asker(asker, instance, self.policy, self.now(), self.keys.handed_over.read)
 
     # Looking back.
 
