@@ -154,6 +154,7 @@ def test_the_json_holds_the_same() -> None:
         "coverage": {"obligations": 1, "covered": 1, "critical": 1, "critical_covered": 1, "missing": []},
         "partial": False,
         "withheld": [],
+        "overdue": [],
         "examination": {"examined": False, "open_pairs": 0},
         "items": [
             {
