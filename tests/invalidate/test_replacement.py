@@ -64,6 +64,9 @@ ABOUT = {
     "names all whom the older names": Two(
         True, {"principals": ("cy",), "hidden": True}, {"principals": ("cy", "di"), "hidden": True}
     ),
+    "names whom the older names": Two(
+        True, {"principals": ("cy",), "hidden": True}, {"principals": ("cy",), "hidden": True}
+    ),
     "names some of whom the older names": Two(
         False, {"principals": ("cy", "di"), "hidden": True}, {"principals": ("cy",), "hidden": True}
     ),
@@ -202,6 +205,9 @@ FORCE = {
     "it was revoked as of before its start, but later": Force(True, befalls=revoking(at=19, learnt=30)),
     "it was revoked before its start, as of after it": Force(True, befalls=revoking(at=30, learnt=19)),
     "it will be revoked": Force(True, befalls=revoking(at=101, learnt=19)),
+    "it will be disputed, and was revoked before its start": Force(
+        False, befalls=lambda b: (b.dispute("b", at=101, learnt=18), b.revoke("b", at=19))
+    ),
     "it lost a dispute": Force(False, befalls=lambda b: b.mark(Resolve(dispute=b.dispute("b")), by="cy")),
     "it won a dispute": Force(True, befalls=lambda b: b.mark(Resolve(dispute=b.dispute("b"), keep=("b",)), by="cy")),
     "it was invalidated": Force(True, befalls=lambda b: b.judge("b", b.said(40))),
@@ -342,6 +348,7 @@ SINCE = {
     "recorded after, from later evidence": Since({"at": 11}, before=False, replaced=True),
     "recorded after, from evidence between the two": Since({"at": 1.5}, before=False, replaced=False),
     "recorded before, valid from after": Since({"at": 3, "valid_from": 50}, before=True, replaced=True),
+    "recorded before, valid from then on": Since({"at": 3, "valid_from": 10}, before=True, replaced=False),
     "recorded before, valid from before": Since({"at": 3, "valid_from": 9}, before=True, replaced=False),
 }
 
@@ -417,6 +424,28 @@ def test_a_successor_named_before_does_not(at: float) -> None:
     board.supersede("a", "c", at=5)
     board.overrule("a", at=10)
     assert board.out() == {"c": "slot_updated a"}
+
+
+@pytest.mark.parametrize(("at", "lower", "higher"), [(0.5, "c", "a"), (1.5, "a", "c")])
+def test_what_was_restored_and_what_was_named_to_follow_the_same_one_go_by_their_dates(
+    at: float, lower: str, higher: str
+) -> None:
+    board = Board()
+    board.fact("a", at=1)
+    board.fact("b", at=2)
+    board.overrule("a", at=10)
+    board.fact("c", at=at)
+    board.supersede("b", "c", at=20)
+    assert board.out() == {"b": f"superseded c, slot_updated {higher}", lower: f"slot_updated {higher}"}
+
+
+@pytest.mark.parametrize("grant", ["settle", "rejustify"])
+def test_no_other_grant_gives_a_place_back(grant: str) -> None:
+    board = Board()
+    board.fact("a", at=1)
+    board.fact("b", at=2)
+    board.overrule("a", grant, at=10)
+    assert board.out() == {"a": "slot_updated b"}
 
 
 @pytest.mark.parametrize("private", [False, True])
@@ -513,6 +542,7 @@ ANEW = {
     "dated back": Anew(False, early=False, when={"at": 1}),
     "a slot above": Anew(True, item={"slot": "s.t"}),
     "a slot below": Anew(False, slot="s.t"),
+    "a slot of the same letters": Anew(True, item={"slot": "seat"}, slot="".join("seat")),
     "a slot of the same beginning": Anew(False, item={"slot": "st"}),
     "of this task": Anew(True, item={"task": "trip"}),
     "of another task": Anew(False, task="other"),
@@ -531,11 +561,22 @@ def test_a_rebase_compares_evidence(case: str) -> None:
     assert board.out() == ({"a": f"epoch_incompatible {anew.slot}"} if anew.out else {})
 
 
-def test_a_rebase_leaves_duties_alone() -> None:
+def test_a_rebase_leaves_duties_alone_and_what_has_no_slot() -> None:
     board = Board()
     board.duty("o", slot="s")
+    board.fact("n", slot=None)
+    board.fact("a")
     board.mark(Rebase(slot="s", task="trip"))
+    assert board.out() == {"a": "epoch_incompatible s"}
+
+
+def test_an_overseer_restores_what_a_rebase_has_passed_by() -> None:
+    board = Board()
+    board.fact("a")
+    board.mark(Rebase(slot="s", task="trip"))
+    board.overrule("a")
     assert board.out() == {}
+    assert [cause.reason for cause in board.findings().overruled["a"]] == ["epoch_incompatible"]
 
 
 def test_without_evidence_the_record_itself_is_compared() -> None:
