@@ -36,6 +36,7 @@ ABOUT = {
     "a fact about a constraint's slot": Two(True, {"kind": InterfaceConstraint}),
     # Tasks overlap: no task overlaps with all.
     "one task": Two(True, {"task": "trip"}, {"task": "trip"}),
+    "a task of the same letters": Two(True, {"task": "trip"}, {"task": "".join("trip")}),
     "a task and none": Two(True, {"task": "trip"}),
     "none and a task": Two(True, newer={"task": "trip"}),
     "two tasks": Two(False, {"task": "trip"}, {"task": "other"}),
@@ -100,6 +101,8 @@ def test_a_duty_competes_with_nothing() -> None:
     board.fact("a", at=1)
     board.duty("p", slot="s")
     assert board.out() == {}
+    board.fact("b", at=2)
+    assert board.out() == {"a": "slot_updated b"}
 
 
 def test_a_cause_names_the_replacement_and_its_author() -> None:
@@ -470,6 +473,10 @@ FRONTIERS: dict[str, tuple[Callable[[Board], object], dict[str, str]]] = {
         lambda b: (b.frontier("g", at=2), b.frontier("f", at=1)), {"f": "frontier_moved g"},
     ),
     "one of another obligation": (lambda b: (b.frontier("f", at=1), b.frontier("g", at=2, obligation="p")), {}),
+    "a later one, after one of another obligation": (
+        lambda b: (b.frontier("e", obligation="p"), b.frontier("f", at=1), b.frontier("g", at=2)),
+        {"f": "frontier_moved g"},
+    ),
     "one that starts next week": (
         lambda b: (b.frontier("f", at=1), b.frontier("g", at=2, valid_from=200)), {"g": "not_yet_valid"},
     ),
@@ -545,7 +552,9 @@ ANEW = {
     "a slot of the same letters": Anew(True, item={"slot": "seat"}, slot="".join("seat")),
     "a slot of the same beginning": Anew(False, item={"slot": "st"}),
     "of this task": Anew(True, item={"task": "trip"}),
+    "of a task of the same letters": Anew(True, task="".join("trip")),
     "of another task": Anew(False, task="other"),
+    "of another task, later in the alphabet": Anew(False, task="walk"),
     "an item of another task, out of sight": Anew(True, item={"task": "other", "hidden": True}, task="other"),
     "as of later": Anew(False, when={"at": 101, "learnt": 50}),
 }
