@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit.bench.episodes import Budget, Checkpoint, Row, View
-from readmit.bench.methods import MODEL_FREE, admitted, retrieved
+from readmit.bench.methods import MODEL_FREE, SHORTCUTS, admitted, retrieved
 from readmit.bench.methods.memstrata import fingerprint, key, open_rows
 from readmit.bench.methods.memtx import Beliefs, State
 from readmit.records.errors import RecordError
@@ -41,6 +41,13 @@ def test_static_shows_the_last_version_of_everything() -> None:
 def test_restore_shows_the_departure_state_as_it_was() -> None:
     rows = (row("a", 1), row("a2", 2, supersedes=("a",)), row("b", 60, supersedes=("a2",)), row("c", 61))
     assert shown("Restore", *rows) == {"a2"}
+
+
+def test_dropping_the_last_session_before_the_departure_looks_at_places_alone() -> None:
+    rows = tuple(row(f"s{at}", at, departure=at < 3000) for at in (1001, 2001, 2002, 3001, 9001))
+    view = admitted(SHORTCUTS["drop-last-session"], checkpoint(*rows))
+    assert view.rows == ("s1001", "s3001", "s9001")
+    assert admitted(SHORTCUTS["drop-last-session"], checkpoint(rows[-1])).rows == ("s9001",)
 
 
 def test_reset_shows_nothing() -> None:

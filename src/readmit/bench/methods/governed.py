@@ -11,9 +11,9 @@ that rank best for it; what a confirmed invalidation or a later value of its slo
 it supported, to the latest words that did. The view is the chosen cover, filled up by retrieval within the shared
 budget. A turn that states nothing is no item.
 
-An answer that another source replaced is contested. A verifier that answers the task by itself settles that, and only
-at confidence ≥ 0.65; otherwise the return is blocked. Whatever it says, an answer to another version of the task is
-not applicable.
+An answer that another source replaced by another answer is contested; the same answer again is no dispute. A verifier
+that answers the task by itself settles it, and only at confidence ≥ 0.65; otherwise the return is blocked. Choices are
+compared as they are printed. Whatever the verifier says, an answer to another version of the task is not applicable.
 
 Each ablation takes away one mechanism (paper, "Component Ablations") and nothing else:
 
@@ -129,35 +129,41 @@ class Governed:
         self._tuning = tuning
 
     def view(self, checkpoint: Checkpoint) -> View:
-        # Who has a verifier takes no replacement of an answer on trust, not even of an answer to another question.
-        contests = tuple(contested(checkpoint, any_version=True))
-        if contests:
-            return self._contested(checkpoint, contests)
+        if checkpoint.task_version is not None:
+            return self._answered(checkpoint)
         return self._governed(checkpoint)
 
-    def _contested(self, checkpoint: Checkpoint, contests: Sequence[Contest]) -> View:
+    def _answered(self, checkpoint: Checkpoint) -> View:
+        """Answers to a version of the task."""
+        # Who has a verifier takes no replacement of an answer on trust, not even of an answer to another question.
+        contests = tuple(contested(checkpoint, any_version=True))
         statements = [
-            # No slot: a later answer does not replace an earlier one by being later. That is what is in dispute.
+            # No slot: a later answer does not replace an earlier one by being later.
             Statement(row.id, row, row.text, None, ("answer",))
             for row in checkpoint.rows
             if reading_of(row).parts
         ]
-        answers = {row.id: row.answer or row.text for row in checkpoint.rows}
-        task = checkpoint.tasks[0]
-        choices = tuple(text for _, text in choices_in(task))
-        asked = [Question(text=task, choices=choices)]
-        (opinion,) = opine(Staged(self._verifier, "settle"), asked, max_tokens=self._tuning.contest_tokens)
-        kept = [
-            replace(
-                one, keep=settled(opinion, {s: answers[s] for s in one.statements}, self._tuning.contest_confidence)
-            )
-            for one in contests
-        ]
-        duty = Duty(task, ("answer",), ("answer",))
-        work = Work(statements, (), kept, (duty,))
+        duty = Duty(checkpoint.tasks[0], ("answer",), ("answer",))
+        work = Work(statements, tuple(declared(checkpoint, contests)), self._settled(checkpoint, contests), (duty,))
         returned = come_back(checkpoint, work, policy_for(checkpoint, selection=self._rules.selection))
         rows = retrieved(checkpoint, returned.standing)
         return self._handed(checkpoint, returned, rows, {s.id: s for s in statements})
+
+    def _settled(self, checkpoint: Checkpoint, contests: Sequence[Contest]) -> list[Contest]:
+        """The contests, each with what an independent answer keeps. Where there are none, nothing is asked."""
+        if not contests:
+            return []
+        answers = {row.id: row.answer or row.text for row in checkpoint.rows}
+        task, tuning = checkpoint.tasks[0], self._tuning
+        choices = tuple(text for _, text in choices_in(task))
+        asked = [Question(text=task, choices=choices)]
+        (opinion,) = opine(Staged(self._verifier, "settle"), asked, max_tokens=tuning.contest_tokens)
+        kept = []
+        for one in contests:
+            positions = {name: answers[name] for name in one.statements}
+            keep = settled(opinion, positions, tuning.contest_confidence, exact=bool(choices))
+            kept.append(replace(one, keep=keep))
+        return kept
 
     def _governed(self, checkpoint: Checkpoint) -> View:
         rules = self._rules

@@ -68,7 +68,8 @@ STALE = Kind(
     score_stale,
     stale_values,
     ("overall", "sr", "pr", "via", "iir", "wsar", "ls", "hm"),
-    "SR, PR and IPA are the tables' Dim1 to Dim3; VIA is IPA.",
+    "SR, PR and IPA are the tables' Dim1 to Dim3; VIA is IPA. The departure is set at the end of the session that "
+    "holds the old statement: drop-last-session rejects it by that alone, without reading it.",
 )
 MANBENCH = Kind(
     "admission of the two candidates",
@@ -76,7 +77,8 @@ MANBENCH = Kind(
     score_manbench,
     manbench_values,
     ("overall", "via", "iir", "wsar", "rsr", "hm"),
-    "RSR is defined on Old-Valid alone; Overall and RSR need answers.",
+    "RSR is defined on Old-Valid alone; Overall and RSR need answers. The construction gives VIA and IIR away: "
+    "comparing the two task-version ids (same-version) scores 100 on both without a model.",
 )
 KINDS = (SEEN, MEMORA, STALE, MANBENCH)
 
