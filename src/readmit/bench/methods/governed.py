@@ -20,7 +20,8 @@ Each ablation takes away one mechanism (paper, "Component Ablations") and nothin
 * II: no pair is proposed or judged;
 * OAS: retrieval fills the view instead of the cover; the coverage check stays;
 * CVG: the agent proceeds although coverage is incomplete, with what selection covers of the rest;
-* SBPR: private memories come back by relevance, whatever became of the statement they are bound to.
+* SBPR: private memories come back by relevance, whatever became of the statement they are bound to. They stand beside
+  the view, which is unchanged, and so beyond its budget.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from readmit.bench.episodes import View
 from readmit.bench.methods import observed
 from readmit.bench.methods.observed import Looking, earlier_sessions
 from readmit.bench.methods.proposing import Later, implied_by, judged, later_sessions, matched
-from readmit.bench.methods.protocol import retrieved
+from readmit.bench.methods.protocol import PRIVATE, retrieved
 from readmit.bench.methods.readmit_lexical import contested, declared, reading_of
 from readmit.bench.methods.state import Contest, Duty, Statement, Work, come_back, policy_for, session_of, sessions
 from readmit.bench.methods.support import (
@@ -114,7 +115,7 @@ class Tuning:
     verification_tokens: int = verify.MAX_TOKENS
     contest_tokens: int = answer.MAX_TOKENS
     contest_confidence: Decimal = answer.THRESHOLD
-    private: int = 8
+    private: int = PRIVATE
 
 
 class Governed:

@@ -15,6 +15,9 @@ from readmit.records.errors import RecordError
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+PRIVATE = 8
+"""So many private memories come back beside a view, where nothing binds them to what stands."""
+
 
 class Method(Protocol):
     """One row of the comparison."""
