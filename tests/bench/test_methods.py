@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.bench.episodes import Budget, Checkpoint, Row, View
+from readmit.bench.episodes import Budget, Checkpoint, Row, Session, Turn, View
 from readmit.bench.methods import MODEL_FREE, SHORTCUTS, admitted, retrieved
 from readmit.bench.methods.memstrata import fingerprint, key, open_rows
 from readmit.bench.methods.memtx import Beliefs, State
@@ -237,6 +238,53 @@ class Rogue:
 def test_a_view_is_checked(answer: View, message: str) -> None:
     with pytest.raises(RecordError, match=message):
         admitted(Rogue(answer), checkpoint(row("a", 1)))
+
+
+TIGHT = Budget(per_query=5, union=2, at_most=3, characters=20)
+TURNS = (Session(index=0, at="", turns=(Turn(speaker="user", text="I keep herons here."),)),)
+BEYOND = {
+    "one row too many": (Rogue(View(method="Rogue", rows=("a", "b", "c"))), r"budget: Rogue hands over 3 rows.*for 2"),
+    "obligations have room, and an end": (
+        Rogue(View(method="readmit", rows=("a", "b", "c", "d")), "readmit"), r"budget: readmit .* 4 rows.*for 3",
+    ),
+    "private memories have room, and an end": (
+        Rogue(View(method="trace-without-sbpr", rows=tuple("abcdefghijkl")), "trace-without-sbpr"), r"12 rows.*for 11",
+    ),
+    "too many characters": (
+        Rogue(View(method="Rogue", rows=("long",))), r"budget: Rogue hands over 21 characters.*for 20",
+    ),
+    "memories count": (Rogue(View(method="Rogue", rows=("a", "b"), memories=("I keep",))), r"3 rows.*for 2"),
+    "a memory that nobody said": (
+        Rogue(View(method="Rogue", rows=(), memories=("I keep eagles",))), "memories: Rogue hands over 'I keep eagles'",
+    ),
+    "what is not of the departure state": (
+        Rogue(View(method="Restore", rows=("a", "later")), "Restore"), "rows: Restore .*'later' is of the absence",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BEYOND)
+def test_a_view_beyond_budget_or_words_is_an_error_that_names_the_method(case: str) -> None:
+    method, message = BEYOND[case]
+    rows = (*(row(name, 1) for name in "abcdefghijkl"), row("long", 2, "x" * 21), row("later", 60))
+    given_rows = msgspec.structs.replace(checkpoint(*rows, budget=TIGHT), history=TURNS)
+    with pytest.raises(RecordError, match=message):
+        admitted(method, given_rows)
+
+
+def test_what_is_within_budget_and_words_is_handed_over() -> None:
+    rows = (*(row(name, 1) for name in "abc"), row("long", 2, "x" * 21))
+    given_rows = msgspec.structs.replace(checkpoint(*rows, budget=TIGHT), history=TURNS)
+    for view in (
+        View(method="Rogue", rows=("a", "b")),
+        View(method="Rogue", rows=("long",), excerpts={"long": "x" * 20}),
+        View(method="Rogue", rows=(), memories=("I keep herons",)),
+    ):
+        assert admitted(Rogue(view), given_rows) == view
+    whole = View(method="Restore", rows=("a", "b", "c", "long"))
+    assert admitted(Rogue(whole, "Restore"), given_rows) == whole
+    own_words = View(method="Rogue", rows=(), memories=("keeps herons",))
+    assert admitted(Rogue(own_words), given_rows, rewords=True) == own_words
 
 
 names = st.sampled_from(["r0", "r1", "r2", "r3", "r4", "r5"])

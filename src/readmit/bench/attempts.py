@@ -111,7 +111,8 @@ def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) 
     extractor = None if isinstance(method, CUPMem | Backed) else roles.extractor
     try:
         checkpoint = work_state(episode, settings, extractor)
-        view = admitted(method, checkpoint)
+        # A store that a model forms memories for words them itself.
+        view = admitted(method, checkpoint, rewords=isinstance(method, Backed) and roles.extractor is not None)
         answers = _answers(episode, method, checkpoint, view, roles=roles, settings=settings)
     except (PendingAnswers, UnknownError):
         raise

@@ -29,6 +29,7 @@ BACKED = tuple(f"{store}/{half}" for store in STORES for half in HALVES)
 METHODS = (*MODEL_FREE, *SHORTCUTS, *MODEL_BASED, *BACKED)
 ONLY: dict[str, Benchmark] = {"CUPMem": "stale", "drop-last-session": "stale", "same-version": "manbench"}
 """Methods that are defined on one benchmark."""
+TITLES: dict[Benchmark, str] = {"memora": "Memora", "stale": "STALE", "manbench": "ManBench"}
 GOVERNANCE = {one.name: one for one in (TRACE_PAPER, READMIT, *ABLATIONS)}
 SUBSET = 20
 
@@ -148,7 +149,10 @@ def chosen_methods(study: Study, names: Sequence[str], *, models: bool) -> tuple
         )
     for name in methods:
         if name in ONLY and study.benchmarks != (ONLY[name],):
-            raise RecordError(f"methods: {name} is defined on {ONLY[name]} only; leave it out or run such a study")
+            benchmark = TITLES[ONLY[name]]
+            raise RecordError(
+                f"methods: {name} is defined on {benchmark} only; leave it out or run a {ONLY[name]} study"
+            )
     if not methods:
         raise RecordError(f"methods: {study.name} compares methods that ask models; name an --actor")
     return methods

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from readmit.bench.methods.drop_last_session import DropLastSession
 from readmit.bench.methods.memstrata import MemStrata
 from readmit.bench.methods.memtx import MemTX
-from readmit.bench.methods.protocol import Method, admitted, retrieved
+from readmit.bench.methods.protocol import Method, admitted, checked, retrieved
 from readmit.bench.methods.readmit_lexical import ReadmitLexical
 from readmit.bench.methods.reset import Reset
 from readmit.bench.methods.restore import Restore
@@ -31,6 +31,7 @@ __all__ = [
     "SameVersion",
     "Static",
     "admitted",
+    "checked",
     "retrieved",
 ]
 
