@@ -10,10 +10,11 @@ from tests.bench.data import SMOKE
 from tests.bench.reported import manbench, memora, plan, stale
 
 from readmit.bench.episodes import Finding, View
+from readmit.bench.metrics import MemoraOutcome
 from readmit.bench.published import published
 from readmit.bench.reporting.costs import cost_tables
 from readmit.bench.reporting.differences import difference_tables
-from readmit.bench.reporting.scoring import score_run
+from readmit.bench.reporting.scoring import CEILING, score_run
 from readmit.bench.reporting.tables import published_tables, score_tables
 from readmit.bench.results import Plan, Result, read_plan, read_results
 from readmit.bench.running import Order, run
@@ -80,6 +81,36 @@ def test_memora_shows_p_f_w_and_fama() -> None:
         "33.33",
         "58.33",
     ]
+
+
+def test_questions_about_one_history_are_drawn_together() -> None:
+    """Ten questions about each of two histories are two things, not twenty."""
+    held = [
+        msgspec.structs.replace(
+            memora("Static", "25%", number, (number < 10,), (True,)), history="one" if number < 10 else "other"
+        )
+        for number in range(20)
+    ]
+    (table,) = tables(plan("memora", "Static"), held)
+    assert shown(table)[0]["VIA (P)"] == "50.00 [0.0, 100.0]"
+    apart = [msgspec.structs.replace(line, history="") for line in held]
+    (table,) = tables(plan("memora", "Static"), apart)
+    assert shown(table)[0]["VIA (P)"] == "50.00 [30.0, 70.0]"
+
+
+def test_the_ceiling_of_the_checkpoint_stands_in_the_table_and_in_no_comparison() -> None:
+    most = MemoraOutcome(episode="0@25%", presence=(True, True, False), forgetting=(True,))
+    seen = MemoraOutcome(episode="0@25%", presence=(True, False, False), forgetting=(False,))
+    results = [
+        msgspec.structs.replace(memora(name, "25%", 0, (True,), (True,)), memora=None, seen=seen, reach=most)
+        for name in ("Static", "readmit-lexical")
+    ]
+    planned = plan("memora", "Static", "readmit-lexical")
+    (table,) = tables(planned, results)
+    *_, ceiling = shown(table)
+    assert (ceiling["Method"], ceiling["n"], ceiling["VIA"], ceiling["IIR"]) == (CEILING, "1", "66.67", "100.00")
+    (compared,) = difference_tables(planned, score_run(planned, results))
+    assert [row["Method"] for row in shown(compared)] == ["readmit-lexical"]
 
 
 def test_published_rows_stand_in_the_same_block_and_in_no_average() -> None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit.bench.episodes import Case
+    from readmit.bench.results import Result
     from readmit.bench.roles import Exchange
     from readmit.bench.studies import Cases, Study
     from readmit.ports.models import Embedder
@@ -253,7 +254,7 @@ def _model_free(
     made = checkpoints((case.episode for case in open_cases), settings)
     by_name = {name: method_named(name, cases[0].episode.benchmark, roles, settings) for name in methods}
     for case, (_, checkpoint) in zip(open_cases, made, strict=True):
-        lines = []
+        lines: list[Result] = []
         for name in methods:
             if (name, case.episode.id, None) in done:
                 continue
@@ -263,7 +264,8 @@ def _model_free(
             except ReadmitError as error:
                 made_of_it = Attempt(checkpoint=checkpoint, failure=f"{type(error).__name__}: {error}")
             milliseconds = round((time.monotonic() - started) * 1000)
-            lines.append(scored(case, name, replace(made_of_it, milliseconds=milliseconds), Roles(), settings))
+            done_so = replace(made_of_it, milliseconds=milliseconds, reach=lines[0].reach if lines else None)
+            lines.append(scored(case, name, done_so, Roles(), settings))
         results.append(lines)
         finished += len(lines)
         if watch is not None:

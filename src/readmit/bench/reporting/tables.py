@@ -95,6 +95,9 @@ def _score_table(plan: Plan, scored: Scored) -> Table:
         for place, line in enumerate(lines):
             cells = [_cell(line, metric, best[metric]) for metric in metrics]
             rows.append(row_of(block, line.method, THIS_RUN, str(line.n), *cells, starts=not place))
+        for line in (one for one in scored.ceiling if one.block == block):
+            cells = [_cell(line, metric, None) for metric in metrics]
+            rows.append(row_of(block, line.method, THIS_RUN, str(line.n), *cells))
         rows += [_printed_row(row, metrics) for row in printed if row.block == block]
     return Table(
         title=scored.title,
@@ -156,7 +159,7 @@ def _printed_row(row: Printed, metrics: Sequence[str]) -> TableRow:
 
 
 def _beside_note(scored: Scored, printed: Sequence[Printed]) -> str:
-    said = "HM is the harmonic mean of VIA and IIR. In brackets: 95 % bootstrap interval over whole units."
+    said = "HM is the harmonic mean of VIA and IIR. In brackets: 95 % bootstrap interval over whole histories."
     if printed:
         actors = dict.fromkeys(f"{row.label} {row.actor}" for row in printed)
         return f"{said} Rows marked as published are the paper's and enter no average: {', '.join(actors)}."
