@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit.bench.episodes import Case
+    from readmit.bench.planning.estimate import Estimate
     from readmit.bench.results import Result
     from readmit.bench.roles import Exchange
     from readmit.bench.studies import Cases, Study
@@ -131,23 +132,8 @@ class _Tally:
 
 def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None) -> Status:
     """Run what is left of a study. ``watch`` is told how many lines there are, of how many."""
-    study = study_named(order.study)
-    models = roles_named(order.models or {})
-    methods = chosen_methods(study, order.methods, models=bool(models))
-    check_roles(study, models, methods)
-    settings = overridden(Settings(), order.settings)
-    study = staffed(study, settings)
-    found = planned_cases(
-        study,
-        order.data,
-        limit=order.limit,
-        stratified=order.stratified,
-        seed=order.seed,
-        fillers=order.fillers,
-        settings=settings,
-    )
-    if not found.cases:
-        raise RecordError(f"limit: no case is left of {study.name}; give at least 1")
+    study, models, methods, settings = _checked(order)
+    found = _cases(order, study, settings)
     embedder = _embedder(order, methods)
     check_stores(methods, embedder)
     tally = _Tally()
@@ -168,9 +154,61 @@ def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None
     return _told(out, tally)
 
 
+def plan_of(
+    order: Order,
+    *,
+    recorded: Sequence[Path] = (),
+    per_block: int = 2,
+    chars_per_token: float | None = None,
+    watch: Callable[[], None] = lambda: None,
+) -> tuple[dict[str, str], Estimate]:
+    """What a run of the same order would ask and take, and the model of each role. Nothing is asked."""
+    from readmit.bench.planning.estimate import Asking, estimate
+    from readmit.bench.planning.recorded import Recorded
+
+    study, models, methods, settings = _checked(order)
+    found = _cases(order, study, settings)
+    asking = Asking(
+        methods=methods,
+        models=models,
+        settings=settings,
+        scales=study.agents,
+        cap=order.max_tokens,
+        per_block=per_block,
+        seed=order.seed,
+        chars_per_token=chars_per_token,
+    )
+    return models, estimate(found.cases, asking, Recorded(recorded), watch)
+
+
 def status(out: Path) -> Status:
     """How far a run is."""
     return _told(out, _Tally())
+
+
+def _checked(order: Order) -> tuple[Study, dict[str, str], tuple[str, ...], Settings]:
+    """What is asked for, refused if it could not be carried out."""
+    study = study_named(order.study)
+    models = roles_named(order.models or {})
+    methods = chosen_methods(study, order.methods, models=bool(models))
+    check_roles(study, models, methods)
+    settings = overridden(Settings(), order.settings)
+    return staffed(study, settings), models, methods, settings
+
+
+def _cases(order: Order, study: Study, settings: Settings) -> Cases:
+    found = planned_cases(
+        study,
+        order.data,
+        limit=order.limit,
+        stratified=order.stratified,
+        seed=order.seed,
+        fillers=order.fillers,
+        settings=settings,
+    )
+    if not found.cases:
+        raise RecordError(f"limit: no case is left of {study.name}; give at least 1")
+    return found
 
 
 def roles_named(models: Mapping[str, str]) -> dict[str, str]:
