@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.bench.attempts import Attempt, Roles, at_scale, method_named, scored
+from readmit.bench.episodes import digest_of_cases
 from readmit.bench.judge_free import ceilings
 from readmit.bench.methods import admitted
 from readmit.bench.methods.formed import Stores
@@ -32,7 +33,6 @@ from readmit.bench.studies import (
     staffed,
     study_named,
 )
-from readmit.records.canonical import canonical, digest_of
 from readmit.records.errors import ModelError, ReadmitError, RecordError
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def _plan(
             *absent_stores(study, methods, models=bool(models)),
         ),
         cases=many,
-        digest=digest_of(b"\n".join(canonical(case.episode) for case in cases)),
+        digest=digest_of_cases(cases),
         limit=order.limit,
         stratified=order.stratified,
         seed=order.seed,

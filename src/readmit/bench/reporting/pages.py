@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from readmit.bench.episodes import digest_of_cases
 from readmit.bench.published import discrepancies, published
 from readmit.bench.reporting.backend_pairs import pair_tables
 from readmit.bench.reporting.costs import cost_tables
@@ -24,7 +25,6 @@ from readmit.bench.results import read_plan, read_results
 from readmit.bench.settings import Settings, overridden
 from readmit.bench.studies import planned_cases, study_named
 from readmit.models.fence import visible_text
-from readmit.records.canonical import canonical, digest_of
 from readmit.records.errors import RecordError
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _episodes(plan: Plan) -> tuple[dict[str, Episode], tuple[str, ...]]:
         )
     except (RecordError, OSError):
         return {}, (GONE,)
-    if digest_of(b"\n".join(canonical(case.episode) for case in found.cases)) != plan.digest:
+    if digest_of_cases(found.cases) != plan.digest:
         return {}, (CHANGED,)
     return {case.episode.id: case.episode for case in found.cases}, ()
 
