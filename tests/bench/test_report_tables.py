@@ -189,6 +189,18 @@ def test_stores_are_read_beside_the_same_store() -> None:
     }  # fmt: skip
 
 
+def test_a_lead_is_marked_only_where_its_interval_leaves_out_zero() -> None:
+    results = [stale("Static", "early", n, NO) for n in range(10)]
+    results += [stale("MemTX", "early", n, YES if n == 0 else NO) for n in range(10)]
+    (table,) = tables(plan("stale", "Static", "MemTX"), results)
+    assert [row["Overall"][-1] for row in shown(table)] == ["]", "]"]
+    results += [stale("readmit", "early", n, YES) for n in range(10)]
+    (table,) = tables(plan("stale", "Static", "MemTX", "readmit"), results)
+    assert [row["Overall"].endswith("*") for row in shown(table)] == [False, False, True]
+    (table,) = tables(plan("stale", "Static", "MemTX", "readmit"), results[:-1])
+    assert not any(row["Overall"].endswith("*") for row in shown(table)), "not the same episodes"
+
+
 def test_the_best_of_a_block_is_marked_and_none_where_all_are_alike() -> None:
     results = [manbench("Static", "old-valid", n, valid=True, invalid=True) for n in range(2)]
     results += [manbench("Reset", "old-valid", n, valid=False, invalid=False) for n in range(2)]
@@ -208,7 +220,7 @@ def test_by_construction_the_simple_methods_score_fifty_fifty_on_manbench(tmp_pa
     for name in ("Static", "Restore"):
         assert [rows[name][metric].rstrip("*") for metric in ("VIA", "IIR")] == ["50.00 [50.0, 50.0]"] * 2
     assert rows["Reset"]["VIA"] == "0.00 [0.0, 0.0]"
-    assert rows["Reset"]["IIR"] == "100.00 [100.0, 100.0]*"
+    assert rows["Reset"]["IIR"] == "100.00 [100.0, 100.0]", "and readmit-lexical refuses as much: nobody leads"
 
 
 def test_paired_differences_are_over_the_episodes_both_have() -> None:

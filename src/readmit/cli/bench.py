@@ -138,7 +138,7 @@ def status(invocation: Invocation, /, *, out: Path) -> None:
 )
 @click.option("--episodes", default=50, show_default=True, help="How many episodes get a page of their own.")
 def report(invocation: Invocation, /, *, runs: tuple[Path, ...], to: Path, episodes: int) -> None:
-    """Write report.md and report.html with tables, figures and episode pages."""
+    """Write report.md and report.html with tables (also as CSV and LaTeX), figures and episode pages."""
     from readmit.bench.reporting.pages import write_report
     from readmit.cli.output import emit, show, shown
     from readmit.models.extras import need

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -105,10 +106,18 @@ class Line:
     n: int
     scores: Mapping[str, Score]
     tokens: float
+    episodes: frozenset[tuple[str, int | None]] = frozenset()
+    draws: Mapping[str, Floats] = field(default_factory=dict, compare=False, repr=False)
+    """Each metric in every bootstrap draw: of two lines over the same episodes, the draws are the same."""
 
     def get(self, metric: str) -> float | None:
         """A metric in percent."""
         return float(100 * self.scores[metric].value) if metric in self.scores else None
+
+    def bounds(self, metric: str) -> Interval | None:
+        """Its interval in percent."""
+        held = self.scores[metric].interval if metric in self.scores else None
+        return None if held is None else dataclasses.replace(held, low=100 * held.low, high=100 * held.high)
 
 
 @dataclass(frozen=True)
@@ -223,6 +232,8 @@ def aggregate(
             for metric, value in values.items()
         },
         tokens=sum(result.tokens for result in results) / len(results),
+        episodes=frozenset((result.episode, result.agents) for result in results),
+        draws=draws,
     )
 
 
