@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit.gate.duties import Duties
-from readmit.records.decisions import DutyState
+from readmit.records.decisions import DutyState, Examination
 from readmit.records.items import Fact, Frontier, InterfaceConstraint, Obligation, RoleConstraint
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
@@ -91,6 +91,12 @@ LOUD = RoleConstraint(id="c2", text="No sea view.", by="A3", scope=SCOPE)
 LIMIT = InterfaceConstraint(id="c3", text="Two nights at least.", by="A3", scope=SCOPE)
 ALTERED = msgspec.structs.replace(ELIGIBLE["c1"], digest="0" * 64)
 NEWS = Fact(id="n1", text="It rains.", by="A3", scope=SCOPE)
+REPORT = Fact(id="n2", text="It rains. " * 100, by="A3", scope=SCOPE)
+EXAMINED = Policy(examination="required")
+
+
+def looked(unexamined: int) -> Examination:
+    return Examination(verifier="v", until=7, unexamined=unexamined)
 
 
 def withholding(duty: Obligation, items: tuple[Item, ...] = ITEMS, experiences: Any = EXPERIENCES) -> ReturnView:
@@ -184,6 +190,20 @@ CASES = {
     "a constraint came since, and the policy hands over what is needed": Case(
         (), {"eligible": ELIGIBLE | held((LOUD, LIMIT)), "policy": Policy(constraints="as_needed")}
     ),
+    "nothing is owed, and the policy hands over what stands": Case(
+        (), {"duties": owing(), "policy": Policy(nothing_owed="fill")}
+    ),
+    "nothing is owed, and the policy hands over nothing": Case(
+        (Reason.NOTHING_OWED,), {"duties": owing(), "policy": Policy(nothing_owed="block")}
+    ),
+    "something is owed, where the policy would hand over nothing": Case((), {"policy": Policy(nothing_owed="block")}),
+    "nobody examined it": Case((Reason.NOT_EXAMINED,), {"policy": EXAMINED}),
+    "nobody examined it, and nobody has to": Case((), {"policy": Policy(examination="optional")}),
+    "somebody examined it": Case((), {"policy": EXAMINED, "examination": looked(0)}),
+    "somebody examined it, and something came since": Case(
+        (Reason.NOT_EXAMINED,), {"policy": EXAMINED, "examination": looked(1)}
+    ),
+    "something came since somebody examined it, and nobody has to": Case((), {"examination": looked(1)}),
     "a fact came since": Case((), {"eligible": ELIGIBLE | held((NEWS,))}),
     "partial": Case((), PARTIAL),
     "partial, and what is withheld is settled": Case((), PARTIAL | {"duties": owing(HOTEL, FRONTIER)}),
@@ -210,6 +230,14 @@ CASES = {
     ),
     "partial, and a constraint came since": Case(
         (Reason.COVERAGE_LOST,), PARTIAL | {"eligible": ELIGIBLE | held((LOUD,))}
+    ),
+    "a long text": Case(
+        (),
+        {
+            "view": view_of((*ITEMS, REPORT), EXPERIENCES),
+            "eligible": ELIGIBLE | held((REPORT,)),
+            "items": (*ITEMS, REPORT),
+        },
     ),
     "as many items as allowed": Case((), {"policy": Policy(max_items=5)}),
     "too many items": Case((Reason.COVERAGE_LOST,), {"policy": Policy(max_items=4)}),
@@ -242,6 +270,8 @@ def test_what_fails(case: Case) -> None:
 
 
 EXPOSURE = (
+    Reason.NOTHING_OWED,
+    Reason.NOT_EXAMINED,
     Reason.BINDING_MISMATCH,
     Reason.VIEW_EXPIRED,
     Reason.VIEW_CONSUMED,
@@ -263,6 +293,8 @@ def test_every_reason_is_kept() -> None:
         "newest_return": "r2",
         "eligible": {},
         "items": (),
+        "duties": owing(),
+        "policy": Policy(nothing_owed="block", examination="required"),
     }
     assert failing(**everything) == EXPOSURE
 
