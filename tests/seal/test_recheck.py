@@ -89,7 +89,6 @@ WITHOUT_FRONTIER = tuple(item for item in ITEMS if item is not FRONTIER)
 WITHOUT_PAID = tuple(item for item in ITEMS if item is not PAID)
 LOUD = RoleConstraint(id="c2", text="No sea view.", by="A3", scope=SCOPE)
 LIMIT = InterfaceConstraint(id="c3", text="Two nights at least.", by="A3", scope=SCOPE)
-ALTERED = msgspec.structs.replace(ELIGIBLE["c1"], digest="0" * 64)
 NEWS = Fact(id="n1", text="It rains.", by="A3", scope=SCOPE)
 REPORT = Fact(id="n2", text="It rains. " * 100, by="A3", scope=SCOPE)
 EXAMINED = Policy(examination="required")
@@ -137,7 +136,13 @@ CASES = {
     "an item fell": Case(
         (Reason.ITEM_NO_LONGER_ELIGIBLE,), {"eligible": {item: of for item, of in ELIGIBLE.items() if item != "c1"}}
     ),
-    "an item has another digest": Case((Reason.ITEM_NO_LONGER_ELIGIBLE,), {"eligible": ELIGIBLE | {"c1": ALTERED}}),
+    **{
+        f"an item has another digest, of {digit}": Case(
+            (Reason.ITEM_NO_LONGER_ELIGIBLE,),
+            {"eligible": ELIGIBLE | {"c1": msgspec.structs.replace(ELIGIBLE["c1"], digest=digit * 64)}},
+        )
+        for digit in "0f"
+    },
     "contents lack an item": Case((Reason.ITEM_NO_LONGER_ELIGIBLE, Reason.COVERAGE_LOST), {"items": WITHOUT_PAID}),
     "contents hold another text": Case(
         (Reason.ITEM_NO_LONGER_ELIGIBLE, Reason.COVERAGE_LOST), {"items": (*ITEMS[:2], FORGED, *ITEMS[3:])}
