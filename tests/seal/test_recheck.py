@@ -128,6 +128,7 @@ CASES = {
     "at expiry": Case((Reason.VIEW_EXPIRED,), {"now": NOW + 15 * MINUTE}),
     "long after expiry": Case((Reason.VIEW_EXPIRED,), {"now": NOW + 900 * MINUTE}),
     "exposed before": Case((Reason.VIEW_CONSUMED,), {"consumed": True}),
+    "a return of the same letters": Case((), {"newest_return": "".join("r1")}),
     "a newer return": Case((Reason.VIEW_REPLACED,), {"newest_return": "r2"}),
     "departed since": Case((Reason.DEPARTED_AGAIN,), {"departed_again": True}),
     "no return known": Case((Reason.VIEW_REPLACED,), {"newest_return": ""}),
@@ -256,6 +257,9 @@ CASES = {
     "experiences too long": Case((Reason.COVERAGE_LOST,), {"policy": Policy(max_experience_chars=MEMORY_CHARS - 1)}),
     "the view understates its size": Case(
         (Reason.COVERAGE_LOST,), {"view": msgspec.structs.replace(view_of(), chars=CHARS - 1)}
+    ),
+    "the view overstates its size": Case(
+        (Reason.COVERAGE_LOST,), {"view": msgspec.structs.replace(view_of(), chars=CHARS + 1)}
     ),
     "the view states another kind": Case(
         (Reason.ITEM_NO_LONGER_ELIGIBLE, Reason.COVERAGE_LOST),
