@@ -96,7 +96,8 @@ def sampled_of(case: Case[Any], setting: Setting) -> Sampled:
     """A sample that has asked nothing yet, with all its roles accounted together."""
     ledger, account = Ledger(), Account()
     metered = {
-        role: Metered(RoleModel(role, name, setting.exchange, account), ledger) for role, name in setting.models.items()
+        role: Metered(RoleModel(role, name, setting.exchange, account, setting.settings.role(role)), ledger)
+        for role, name in setting.models.items()
     }
     roles = Roles(**metered, embedder=setting.shared.embedder, stores=setting.shared.stores)
     return Sampled(ledger, account, roles, case)

@@ -146,6 +146,9 @@ def request_of(messages: list[ChatMessage], config: GenerateConfig) -> Ask:
         user=said[0].text,
         schema=schema,
         max_tokens=config.max_tokens or MAX_TOKENS,
+        # None and 0 are what a model's line says, so that answers from before are found.
+        temperature=f"{config.temperature:g}" if config.temperature else "",
+        effort=config.reasoning_effort or "",
     )
 
 

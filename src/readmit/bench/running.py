@@ -81,7 +81,13 @@ class Order:
     max_tokens: int | None = None
     token_limit: int | None = None
     time_limit: int | None = None
+    answers: Path | None = None
+    """Where answers are kept, if not with the run: several runs may share the place. It changes no result."""
     driving: Driving = field(default_factory=Driving)
+
+    def store(self, out: Path) -> Path:
+        """The file of the answers."""
+        return (self.answers or out) / ANSWERS
 
 
 @dataclass(frozen=True)
@@ -153,7 +159,7 @@ def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None
                 methods, found.cases, out, roles=roles, settings=settings, done=done, watch=watch
             )
             tally.seconds = time.monotonic() - started
-    return _told(out, tally)
+    return _told(out, tally, order.answers)
 
 
 def plan_of(
@@ -183,9 +189,9 @@ def plan_of(
     return models, estimate(found.cases, asking, Recorded(recorded), watch)
 
 
-def status(out: Path) -> Status:
-    """How far a run is."""
-    return _told(out, _Tally())
+def status(out: Path, answers: Path | None = None) -> Status:
+    """How far a run is. ``answers`` is where its answers are kept, if not with the run."""
+    return _told(out, _Tally(), answers)
 
 
 def _checked(order: Order) -> tuple[Study, dict[str, str], tuple[str, ...], Settings]:
@@ -369,7 +375,7 @@ def _with_models(
     from readmit.bench.roles import Exchange
 
     scales = cases.study.agents if models.get("actor") and "manbench" in cases.study.benchmarks else (None,)
-    store = AnswerStore(out / ANSWERS)
+    store = AnswerStore(order.store(out))
     exchange = Exchange(store, cap=order.max_tokens, token_limit=order.token_limit)
     results = Results(out)
     try:
@@ -402,11 +408,11 @@ def _embedder(order: Order, methods: Sequence[str]) -> Embedder | None:
     return open_embedder(order.embedder) if needing.intersection(methods) else None
 
 
-def _told(out: Path, tally: _Tally) -> Status:
+def _told(out: Path, tally: _Tally, kept_in: Path | None = None) -> Status:
     plan, results = read_plan(out), read_results(out)
     answers = tokens = 0
-    if (out / ANSWERS).exists():
-        store = AnswerStore(out / ANSWERS)
+    if ((kept_in or out) / ANSWERS).exists():
+        store = AnswerStore((kept_in or out) / ANSWERS)
         answers, tokens = len(store), store.tokens
         store.close()
     each = sum(plan.cases.values())

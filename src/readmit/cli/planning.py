@@ -35,7 +35,7 @@ def _methods(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ..
 @_what("--seed", default=0, show_default=True, help="Which cases --limit takes, and which are played.")
 @_what(
     "--set", "settings", multiple=True, metavar="NAME=VALUE",
-    help="Another value for a setting of the paper, as stale.retrieved_union=20. Repeatable.",
+    help="Another value for a setting, as stale.retrieved_union=20 or judge.answer_tokens=8000. Repeatable.",
 )  # fmt: skip
 @_what("--max-tokens", type=_POSITIVE, metavar="N", help="Cut every answer there.")
 @_models("--actor", default="", metavar="MODEL", help="Named only, for its price. Without any model: all four roles.")

@@ -67,9 +67,10 @@ class _Log:
 class StandIn:
     """A role that answers from records, or something of the right form."""
 
-    def __init__(self, method: str, role: str, name: str, log: _Log, cap: int | None) -> None:
+    def __init__(self, method: str, role: str, name: str, log: _Log, asking: Asking) -> None:
         self.name = name
-        self._method, self._role, self._log, self._cap = method, role, log, cap
+        self._method, self._role, self._log, self._cap = method, role, log, asking.cap
+        self._how = asking.settings.role(role)
 
     def ask(self, asks: Sequence[Ask]) -> list[Reply]:
         """One answer each, noted."""
@@ -79,7 +80,8 @@ class StandIn:
         log, request = self._log, ask.digest(self.name)
         known = log.recorded.answer(ask)
         chars = len(ask.system) + len(ask.user) + len(ask.schema)
-        most = min(ask.max_tokens, self._cap or ask.max_tokens)
+        most = self._how.answer_tokens or ask.max_tokens
+        most = min(most, self._cap or most)
         usage = None if known is None else known.usage
         log.requests.append(
             Request(self._method, self._role, ask.stage, chars, most, usage, first=request not in log.seen)
@@ -181,7 +183,7 @@ def estimate(
 
 def _play(case: Case[Any], method: str, asking: Asking, settings: Settings, log: _Log) -> str:
     """One episode with one method, up to the judge; what went wrong, if something did."""
-    named = {role: StandIn(method, role, name, log, asking.cap) for role, name in asking.models.items()}
+    named = {role: StandIn(method, role, name, log, asking) for role, name in asking.models.items()}
     roles = Roles(
         actor=named.get("actor"),
         extractor=named.get("extractor"),
