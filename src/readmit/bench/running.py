@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.bench import apart
-from readmit.bench.attempts import Attempt, Roles, at_scale, method_named, scored
+from readmit.bench.attempts import Roles, at_scale, attempted, method_named, scored
 from readmit.bench.judge_free import ceilings
-from readmit.bench.methods import admitted, checked
 from readmit.bench.methods.formed import Stores
 from readmit.bench.methods.stores import check_stores
 from readmit.bench.results import ANSWERS, AnswerStore, Plan, Results, alone, read_plan, read_results, start
@@ -34,14 +33,13 @@ from readmit.bench.studies import (
     study_named,
 )
 from readmit.records.canonical import canonical, digest_of
-from readmit.records.errors import ModelError, ReadmitError, RecordError
+from readmit.records.errors import ModelError, RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from readmit.bench.episodes import Case, Checkpoint
-    from readmit.bench.methods import Method
+    from readmit.bench.episodes import Case
     from readmit.bench.roles import Exchange
     from readmit.bench.studies import Cases, Study
     from readmit.ports.models import Embedder
@@ -260,7 +258,7 @@ def _model_free(
             names = [name for name in methods if (name, case.episode.id, None) not in done]
             views = elsewhere.views([name for name in names if name not in by_name], checkpoint)
             lines = [
-                scored(case, name, _attempted(name, views.get(name), by_name, checkpoint), Roles(), settings)
+                scored(case, name, attempted(name, views.get(name), by_name, checkpoint), Roles(), settings)
                 for name in names
             ]
             results.append(lines)
@@ -268,24 +266,6 @@ def _model_free(
             if watch is not None:
                 watch(finished, planned)
     return len(open_cases)
-
-
-def _attempted(
-    name: str, elsewhere: apart.Made | None, by_name: Mapping[str, Method], checkpoint: Checkpoint
-) -> Attempt:
-    """One method's view, made elsewhere or here, if it may be handed over."""
-    started = time.monotonic()
-    try:
-        if elsewhere is None:
-            view = admitted(by_name[name], checkpoint)
-        elif elsewhere.view is None:
-            return Attempt(checkpoint=checkpoint, milliseconds=elsewhere.milliseconds, failure=elsewhere.failure)
-        else:
-            view = checked(name, elsewhere.view, checkpoint)
-    except ReadmitError as error:
-        return Attempt(checkpoint=checkpoint, failure=f"{type(error).__name__}: {error}")
-    spent = round((time.monotonic() - started) * 1000) if elsewhere is None else elsewhere.milliseconds
-    return Attempt(view, checkpoint, milliseconds=spent)
 
 
 @dataclass(frozen=True)
