@@ -75,10 +75,14 @@ class Result(Record, frozen=True, kw_only=True):
     block: str
     unit: str
     """What was sampled: three departures of one Memora question are one unit."""
+    history: str = ""
+    """What is resampled for intervals: several Memora questions are asked of one history. Empty: the unit."""
     agents: int | None = None
     view: View | None = None
     seen: MemoraOutcome | None = None
     """The judge-free score of the view itself."""
+    reach: MemoraOutcome | None = None
+    """The most that any view drawn from the same checkpoint could score so, where the method draws from it."""
     memora: MemoraOutcome | None = None
     stale: StaleOutcome | None = None
     manbench: ManBenchOutcome | None = None
@@ -101,6 +105,11 @@ class Result(Record, frozen=True, kw_only=True):
     @property
     def key(self) -> tuple[str, str, int | None]:
         return (self.method, self.episode, self.agents)
+
+    @property
+    def cluster(self) -> str:
+        """What was drawn independently of everything else."""
+        return self.history or self.unit
 
     @property
     def tokens(self) -> int:

@@ -155,9 +155,7 @@ class RoleModel:
 
     async def _asked(self, ask: Ask) -> Reply | Failure:
         started = time.monotonic()
-        messages: list[ChatMessage] = [ChatMessageSystem(content=ask.system)] if ask.system else []
-        messages.append(ChatMessageUser(content=ask.user))
-        model, config = get_model(role=self.role), _config(ask)
+        messages, model, config = messages_of(ask), get_model(role=self.role), config_of(ask)
         try:
             output = await model.generate(messages, config=config)
         except (PendingAnswers, UnknownError, LimitExceededError):
@@ -217,7 +215,14 @@ def _result(ask: Ask, output: ModelOutput, milliseconds: int) -> Reply | Failure
     )
 
 
-def _config(ask: Ask) -> GenerateConfig:
+def messages_of(ask: Ask) -> list[ChatMessage]:
+    """What is said to a model."""
+    said = ChatMessageUser(content=ask.user)
+    return [ChatMessageSystem(content=ask.system), said] if ask.system else [said]
+
+
+def config_of(ask: Ask) -> GenerateConfig:
+    """How it is to answer."""
     schema = None
     if ask.schema:
         document = Form.model_validate(msgspec.json.decode(ask.schema))

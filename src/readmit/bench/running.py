@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.bench import apart
-from readmit.bench.attempts import Roles, at_scale, attempted, method_named, scored
+from readmit.bench.attempts import Roles, at_scale
+from readmit.bench.episodes import digest_of_cases
 from readmit.bench.judge_free import ceilings
 from readmit.bench.methods.formed import Stores
 from readmit.bench.methods.stores import check_stores
+from readmit.bench.model_free import model_free
 from readmit.bench.results import ANSWERS, AnswerStore, Plan, Results, alone, read_plan, read_results, start
-from readmit.bench.retrieval import checkpoints
 from readmit.bench.settings import Settings, overridden
 from readmit.bench.studies import (
     BACKED,
@@ -32,7 +32,6 @@ from readmit.bench.studies import (
     staffed,
     study_named,
 )
-from readmit.records.canonical import canonical, digest_of
 from readmit.records.errors import ModelError, RecordError
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit.bench.episodes import Case
+    from readmit.bench.planning.estimate import Estimate
     from readmit.bench.roles import Exchange
     from readmit.bench.studies import Cases, Study
     from readmit.ports.models import Embedder
@@ -130,23 +130,8 @@ class _Tally:
 
 def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None) -> Status:
     """Run what is left of a study. ``watch`` is told how many lines there are, of how many."""
-    study = study_named(order.study)
-    models = roles_named(order.models or {})
-    methods = chosen_methods(study, order.methods, models=bool(models))
-    check_roles(study, models, methods)
-    settings = overridden(Settings(), order.settings)
-    study = staffed(study, settings)
-    found = planned_cases(
-        study,
-        order.data,
-        limit=order.limit,
-        stratified=order.stratified,
-        seed=order.seed,
-        fillers=order.fillers,
-        settings=settings,
-    )
-    if not found.cases:
-        raise RecordError(f"limit: no case is left of {study.name}; give at least 1")
+    study, models, methods, settings = _checked(order)
+    found = _cases(order, study, settings)
     embedder = _embedder(order, methods)
     check_stores(methods, embedder)
     tally = _Tally()
@@ -160,16 +145,68 @@ def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None
             _with_models(order, cases, out, models=models, roles=roles, settings=settings, tally=tally)
         else:
             started = time.monotonic()
-            tally.episodes = _model_free(
+            tally.episodes = model_free(
                 methods, found.cases, out, roles=roles, settings=settings, done=done, watch=watch
             )
             tally.seconds = time.monotonic() - started
     return _told(out, tally)
 
 
+def plan_of(
+    order: Order,
+    *,
+    recorded: Sequence[Path] = (),
+    per_block: int = 2,
+    chars_per_token: float | None = None,
+    watch: Callable[[], None] = lambda: None,
+) -> tuple[dict[str, str], Estimate]:
+    """What a run of the same order would ask and take, and the model of each role. Nothing is asked."""
+    from readmit.bench.planning.estimate import Asking, estimate
+    from readmit.bench.planning.recorded import Recorded
+
+    study, models, methods, settings = _checked(order)
+    found = _cases(order, study, settings)
+    asking = Asking(
+        methods=methods,
+        models=models,
+        settings=settings,
+        scales=study.agents,
+        cap=order.max_tokens,
+        per_block=per_block,
+        seed=order.seed,
+        chars_per_token=chars_per_token,
+    )
+    return models, estimate(found.cases, asking, Recorded(recorded), watch)
+
+
 def status(out: Path) -> Status:
     """How far a run is."""
     return _told(out, _Tally())
+
+
+def _checked(order: Order) -> tuple[Study, dict[str, str], tuple[str, ...], Settings]:
+    """What is asked for, refused if it could not be carried out."""
+    study = study_named(order.study)
+    models = roles_named(order.models or {})
+    methods = chosen_methods(study, order.methods, models=bool(models))
+    check_roles(study, models, methods)
+    settings = overridden(Settings(), order.settings)
+    return staffed(study, settings), models, methods, settings
+
+
+def _cases(order: Order, study: Study, settings: Settings) -> Cases:
+    found = planned_cases(
+        study,
+        order.data,
+        limit=order.limit,
+        stratified=order.stratified,
+        seed=order.seed,
+        fillers=order.fillers,
+        settings=settings,
+    )
+    if not found.cases:
+        raise RecordError(f"limit: no case is left of {study.name}; give at least 1")
+    return found
 
 
 def roles_named(models: Mapping[str, str]) -> dict[str, str]:
@@ -222,7 +259,7 @@ def _plan(
             *absent_stores(study, methods, models=bool(models)),
         ),
         cases=many,
-        digest=digest_of(b"\n".join(canonical(case.episode) for case in cases)),
+        digest=digest_of_cases(cases),
         limit=order.limit,
         stratified=order.stratified,
         seed=order.seed,
@@ -233,39 +270,6 @@ def _plan(
         agents=scales,
         version=version("readmit"),
     )
-
-
-def _model_free(
-    methods: Sequence[str],
-    cases: Sequence[Case[Any]],
-    out: Path,
-    *,
-    roles: Roles,
-    settings: Settings,
-    done: set[tuple[str, str, int | None]],
-    watch: Callable[[int, int], None] | None,
-) -> int:
-    """Everything that is left, right here; how many episodes that were."""
-    results = Results(out)
-    planned = len(cases) * len(methods)
-    finished = sum((name, case.episode.id, None) in done for name in methods for case in cases)
-    open_cases = [case for case in cases if any((name, case.episode.id, None) not in done for name in methods)]
-    made = checkpoints((case.episode for case in open_cases), settings)
-    here = [name for name in methods if name not in apart.METHODS]
-    by_name = {name: method_named(name, cases[0].episode.benchmark, roles, settings) for name in here}
-    with apart.Apart() as elsewhere:
-        for case, (_, checkpoint) in zip(open_cases, made, strict=True):
-            names = [name for name in methods if (name, case.episode.id, None) not in done]
-            views = elsewhere.views([name for name in names if name not in by_name], checkpoint)
-            lines = [
-                scored(case, name, attempted(name, views.get(name), by_name, checkpoint), Roles(), settings)
-                for name in names
-            ]
-            results.append(lines)
-            finished += len(lines)
-            if watch is not None:
-                watch(finished, planned)
-    return len(open_cases)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from readmit.cli import planning
 from readmit.cli.command import command
 from readmit.cli.options import grouped
 from readmit.cli.status import Status
@@ -35,6 +36,7 @@ def add_to(group: click.Group) -> None:
         f"readmit bench run stale --data stale --out rounds {by_file}",
     )
     command(bench, "run", store=False, examples=examples)(run)
+    command(bench, "plan", store=False, examples=planning.EXAMPLES)(planning.plan)
     command(bench, "list", store=False, examples=("readmit bench list",))(list_all)
     command(bench, "status", store=False, examples=("readmit bench status smoke",))(status)
     command(bench, "report", store=False, examples=("readmit bench report smoke memora-views --to report",))(report)
@@ -136,7 +138,7 @@ def status(invocation: Invocation, /, *, out: Path) -> None:
 )
 @click.option("--episodes", default=50, show_default=True, help="How many episodes get a page of their own.")
 def report(invocation: Invocation, /, *, runs: tuple[Path, ...], to: Path, episodes: int) -> None:
-    """Write report.md and report.html with tables, figures and episode pages."""
+    """Write report.md and report.html with tables (also as CSV and LaTeX), figures and episode pages."""
     from readmit.bench.reporting.pages import write_report
     from readmit.cli.output import emit, show, shown
     from readmit.models.extras import need
