@@ -15,6 +15,7 @@ import msgspec
 
 from readmit.invalidate.order import Order, Rank, ranks
 from readmit.invalidate.statements import Statements
+from readmit.invalidate.supersession import concerns, reaches
 from readmit.records.decisions import Cause
 from readmit.records.events import Close, Event, Rebase, Revoke, Settle
 from readmit.records.identity import Identity
@@ -24,7 +25,6 @@ from readmit.records.reasons import Reason
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from readmit.records.items import Item
     from readmit.records.snapshot import Held, Snapshot
 
 Found = tuple[str, Cause, bool]
@@ -112,7 +112,7 @@ def _outranked(judged: Sequence[Held], rivals: Sequence[Held], field: Field, rea
             ranked = ranks(members.values(), field.order, field.after, raised)
     best = sorted(rivals, key=lambda held: ranked[held.item.id], reverse=True)
     # What names others replaces nothing that is for everybody: however much of it there is, it is not looked at twice.
-    shared = [rival for rival in best if _reaches(rival.item, field.reader)]
+    shared = [rival for rival in best if reaches(rival.item, field.reader)]
     for held in judged:
         if cause := _replacing(held, best if held.item.scope.principals else shared, ranked, field, reason):
             yield held.item.id, cause, held.item.id not in field.restored
@@ -145,7 +145,7 @@ def _replacing(
 def _displaces(rival: Held, held: Held, field: Field) -> bool:
     """Whether a rival says something else, and to this reader."""
     same = field.same.same(held.item.id, rival.item.id)
-    return not same and _concerns(rival.item, held.item, field.reader)
+    return not same and concerns(rival.item, held.item, field.reader)
 
 
 def _above(held: Held, best: Sequence[Held], ranked: Mapping[str, Rank]) -> Iterator[Held]:
@@ -186,16 +186,6 @@ def _was_in_force(held: Held, field: Field) -> bool:
             case Revoke() if max(event.at, event.learnt) < start:
                 return False
     return True
-
-
-def _concerns(rival: Item, item: Item, reader: Identity) -> bool:
-    """Whether a rival replaces the item for this reader. One that names principals replaces only for those."""
-    named = item.scope.principals
-    return _reaches(rival, reader) or (bool(named) and set(named) <= set(rival.scope.principals))
-
-
-def _reaches(rival: Item, reader: Identity) -> bool:
-    return not rival.scope.principals or reader.principal in rival.scope.principals
 
 
 def rebases(everything: Iterable[Held], snapshot: Snapshot, order: Order) -> Iterator[Found]:
