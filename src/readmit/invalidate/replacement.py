@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.invalidate.lifecycle import point_of
 from readmit.invalidate.order import Order, Rank, ranks
 from readmit.invalidate.statements import Statements
 from readmit.invalidate.supersession import concerns, reaches
@@ -87,17 +88,14 @@ def _replaced(groups: Iterable[Sequence[Held]], field: Field, reason: Reason) ->
             continue
         for task in dict.fromkeys(held.item.scope.task or field.reader.task for held in members):
             rivals = [held for held in members if _competes(held, task, field)]
-            # What rests on nothing has no place in the order, and is out for that alone.
-            judged = [
-                held
-                for held in members
-                if (held.item.scope.task or field.reader.task) == task and field.order.source(held).position
-            ]
-            yield from _outranked(judged, rivals, field, reason)
+            here = [held for held in members if (held.item.scope.task or field.reader.task) == task]
+            yield from _outranked(here, rivals, field, reason)
 
 
-def _outranked(judged: Sequence[Held], rivals: Sequence[Held], field: Field, reason: Reason) -> Iterator[Found]:
-    members = {held.item.id: held for held in (*judged, *rivals)}
+def _outranked(here: Sequence[Held], rivals: Sequence[Held], field: Field, reason: Reason) -> Iterator[Found]:
+    members = {held.item.id: held for held in (*here, *rivals)}
+    # What rests on nothing has no place of its own in the order, and is out for that alone.
+    judged = [held for held in here if field.order.own(held)]
     ranked = ranks(members.values(), field.order, field.after)
     restored = [held for held in judged if held.item.id in field.restored] if reason is Reason.SLOT_UPDATED else []
     raised: dict[str, Rank] = {}
@@ -176,7 +174,7 @@ def _was_in_force(held: Held, field: Field) -> bool:
     end = held.item.valid.end
     if end is not None and end < start:
         return False
-    for event in held.marks:
+    for event in _marks(held, field):
         if not event.holds(field.now):
             continue
         match event.payload:
@@ -186,6 +184,14 @@ def _was_in_force(held: Held, field: Field) -> bool:
             case Revoke() if max(event.at, event.learnt) < start:
                 return False
     return True
+
+
+def _marks(held: Held, field: Field) -> Iterator[Event]:
+    """What befell an item, and its statement where it was made before and its evidence does not answer that."""
+    yield from held.marks
+    for other in field.same.repeated.get(held.item.id, ()):
+        if other is not held:
+            yield from (event for event in other.marks if not field.order.confirms(held, point_of(event)))
 
 
 def rebases(everything: Iterable[Held], snapshot: Snapshot, order: Order) -> Iterator[Found]:

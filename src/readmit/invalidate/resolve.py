@@ -83,7 +83,7 @@ class _Case:
             raised = [*lifecycle.marks(held, resolutions, snapshot.now), *implicit.judged(held, snapshot, self.policy)]
             if raised:
                 found[held.item.id] = raised
-        for target, charge in supersession.charges(self.named, self.known, self.flaws.keys(), self.order, snapshot):
+        for target, charge in supersession.charges(self.named, self.known, self.flaws.keys(), snapshot):
             found.setdefault(target, []).append(charge)
         return found
 

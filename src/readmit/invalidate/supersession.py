@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from datetime import datetime
 
-    from readmit.invalidate.order import Order
     from readmit.records.identity import Identity
     from readmit.records.items import Item
     from readmit.records.snapshot import Held, Snapshot
@@ -67,10 +66,9 @@ def charges(
     supersessions: Iterable[Named],
     known: Mapping[str, Held],
     flawed: AbstractSet[str],
-    order: Order,
     snapshot: Snapshot,
 ) -> Iterator[tuple[str, Charge]]:
-    """Targets with the charge against each, raised when the successor's evidence was.
+    """Targets with the charge against each.
 
     A successor that has not begun leaves the target in force until it does, and one that names principals replaces
     only for those. A duty is replaced only by another duty that somebody could impose: otherwise it would vanish.
@@ -84,9 +82,6 @@ def charges(
             continue
         if successor is not None and not begun(successor, snapshot.now):
             continue
-        raised = point_of(one.event)
-        if successor is not None and order.source(successor).position:
-            raised = order.source(successor)
         why = one.event.payload.reason if isinstance(one.event.payload, Supersede) else ""
         cause = Cause(reason=Reason.SUPERSEDED, epoch=one.event.epoch, ref=one.successor, by=one.event.by, note=why)
-        yield one.target, Charge(cause, raised)
+        yield one.target, Charge(cause, point_of(one.event))
