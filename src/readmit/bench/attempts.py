@@ -17,7 +17,7 @@ import msgspec
 from readmit.bench.acting import choose, respond
 from readmit.bench.judge_free import reach, score_candidates, score_view
 from readmit.bench.judging import judge_memora, judge_stale
-from readmit.bench.methods import MODEL_FREE, admitted
+from readmit.bench.methods import MODEL_FREE, SHORTCUTS, admitted, checked
 from readmit.bench.methods.backed import Backed
 from readmit.bench.methods.cupmem import CUPMem
 from readmit.bench.methods.governed import Governed, Tuning
@@ -31,6 +31,9 @@ from readmit.bench.work_state import work_state
 from readmit.records.errors import BackendError, ModelError, PendingAnswers, ReadmitError, UnknownError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from readmit.bench.apart import Made
     from readmit.bench.datasets.stale import StaleLabels
     from readmit.bench.episodes import Benchmark, Case, Checkpoint, Episode, View
     from readmit.bench.methods import Method
@@ -78,8 +81,8 @@ def forms_its_own(method: str) -> bool:
 
 def method_named(name: str, benchmark: Benchmark, roles: Roles, settings: Settings) -> Method:
     """A method, holding the models that it asks."""
-    if name in MODEL_FREE:
-        return MODEL_FREE[name]
+    if name in MODEL_FREE or name in SHORTCUTS:
+        return {**MODEL_FREE, **SHORTCUTS}[name]
     if name in BACKED:
         if roles.stores is None:
             raise BackendError(f"{name}: needs a place for the histories that it forms; give stores")
@@ -123,13 +126,30 @@ def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) 
     extractor = None if isinstance(method, CUPMem | Backed) else roles.extractor
     try:
         checkpoint = work_state(episode, settings, extractor)
-        view = admitted(method, checkpoint)
+        # A store that a model forms memories for words them itself.
+        view = admitted(method, checkpoint, rewords=isinstance(method, Backed) and roles.extractor is not None)
         answers = _answers(episode, method, checkpoint, view, roles=roles, settings=settings)
     except (PendingAnswers, UnknownError):
         raise
     except (ReadmitError, ValueError) as error:
         return Attempt(view, checkpoint, (), _since(started), f"{type(error).__name__}: {error}")
     return Attempt(view, checkpoint, answers, _since(started))
+
+
+def attempted(name: str, elsewhere: Made | None, by_name: Mapping[str, Method], checkpoint: Checkpoint) -> Attempt:
+    """One method's view, made elsewhere or here, if it may be handed over."""
+    started = time.monotonic()
+    try:
+        if elsewhere is None:
+            view = admitted(by_name[name], checkpoint)
+        elif elsewhere.view is None:
+            return Attempt(checkpoint=checkpoint, milliseconds=elsewhere.milliseconds, failure=elsewhere.failure)
+        else:
+            view = checked(name, elsewhere.view, checkpoint)
+    except ReadmitError as error:
+        return Attempt(checkpoint=checkpoint, failure=f"{type(error).__name__}: {error}")
+    spent = _since(started) if elsewhere is None else elsewhere.milliseconds
+    return Attempt(view, checkpoint, milliseconds=spent)
 
 
 def _answers(

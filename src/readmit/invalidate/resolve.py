@@ -70,7 +70,7 @@ class _Case:
         for one in self.named:
             self.successors.setdefault(one.target, []).append(one.successor)
         self.overrules = {
-            held.item.id: events for held in self.marked if (events := overrule.honoured(held, snapshot, policy))
+            held.item.id: events for held in self.marked if (events := overrule.honored(held, snapshot, policy))
         }
 
     def charges(self) -> dict[str, list[Charge]]:
@@ -115,7 +115,7 @@ class _Case:
         met, waiting = {cause.ref}, [cause.ref]
         while waiting:
             one = waiting.pop()
-            if one == name or self.same.same(one, name):
+            if self.same.same(one, name):
                 return True
             fresh = [successor for successor in self.successors.get(one, ()) if successor not in met]
             met.update(fresh)
