@@ -362,8 +362,6 @@ class TeamSimulator:
     # What a return comes to, and when a view may be handed over.
 
     def expected(self, departure: Departure, who: Who, purpose: str | None) -> Expected:
-        if self.skewed:
-            return Expected("blocked", frozenset({"clock_skew"}))
         return Deciding(self, departure, who, purpose).expected()
 
     def issue(
@@ -399,6 +397,12 @@ class TeamSimulator:
         if self.departures[view.who.principal, view.who.task].epoch > view.epoch:
             reasons.add("departed_again")
         return reasons | Deciding(self, view.departure, view.who, view.purpose).lost(view)
+
+    def readmitted(self, who: Who, shown: tuple[str, ...]) -> set[str]:
+        """Private experiences that come back with a view: their items are in it, and no reset came in between."""
+        emptied = max((epoch for (principal, _), epoch in self.resets.items() if principal == who.principal), default=0)
+        own = {name: one for name, one in self.bank.items() if one[0] == who.principal and one[2] > emptied}
+        return {name for name, (_, item, _) in own.items() if item in shown}
 
     def expose(self, name: str) -> None:
         self.tick()
@@ -831,6 +835,9 @@ class Deciding(Reading):
     # The decision.
 
     def expected(self) -> Expected:
+        if self.team.skewed:
+            # Such a return judges nothing.
+            return Expected("blocked", frozenset({"clock_skew"}))
         reasons, absent = self.obstacles()
         kept = self.owed
         if "not_examined" not in reasons and reasons and self.rules.on_incomplete == "partial":
