@@ -6,13 +6,16 @@ per candidate come out, and the same inputs give the same bytes.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from readmit.capture.bindings import flaws
-from readmit.cover.choose import choose
+from readmit.cover.account import dispositions, duty_notes, leaving_out
 from readmit.cover.coverage import report
+from readmit.cover.find import Deadline
+from readmit.cover.select import select
 from readmit.gate.duties import Duties, duties
 from readmit.gate.judge import Gated, judge
 from readmit.invalidate.resolve import Findings, resolve
@@ -20,17 +23,16 @@ from readmit.readmission.match import match
 from readmit.records.canonical import canonical, digest, digest_of
 from readmit.records.decisions import Decision, Disposition, Outcome
 from readmit.records.evidence import Experience
-from readmit.records.items import Fact, Frontier, Obligation
 from readmit.records.reasons import Reason, State
 from readmit.seal.view import issue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from readmit.records.decisions import Request, Selection
-    from readmit.records.items import Item
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Snapshot
+
+RULES: Literal[2] = 2
+"""The rules that decide here. A request names those it is decided by."""
 
 
 class Examined(msgspec.Struct, frozen=True):
@@ -38,28 +40,21 @@ class Examined(msgspec.Struct, frozen=True):
 
     gated: Gated
     findings: Findings
-    owed: Duties
+    duties: Duties
 
 
-def decide(request: Request, snapshot: Snapshot, *, timed_out: bool = False) -> Outcome:
-    """One return. ``timed_out`` repeats a past decision whose solver met its deadline."""
+def decide(request: Request, snapshot: Snapshot, *, deadline: Deadline = Deadline.AHEAD) -> Outcome:
+    """One return. ``deadline`` repeats a past decision whose solver met its own."""
     if not snapshot.intact:
         return refuse(request, Reason.CHECKPOINT_ALTERED)
+    if lag := lags(request):
+        return refuse(request, Reason.CLOCK_SKEW, lag)
     examined = examine(snapshot, request.policy)
-    owed = examined.owed
-    selection = choose(
-        evidence=_evidence(examined.gated),
-        obligations=owed.obligations,
-        mandatory=owed.mandatory,
-        absent=owed.absent,
-        policy=request.policy,
-        timed_out=timed_out,
-    )
+    selection = select(request, snapshot, examined.gated, examined.duties, deadline)
     bank = [(event.payload, event.digest) for event in snapshot.state.bank if isinstance(event.payload, Experience)]
     notes, readmitted = match(bank, frozenset(selection.items), request.policy)
-    admitted = selection.outcome == "found"
     view = None
-    if admitted:
+    if selection.outcome == "found":
         view = issue(
             request,
             selection,
@@ -67,11 +62,13 @@ def decide(request: Request, snapshot: Snapshot, *, timed_out: bool = False) -> 
             readmitted,
             checkpoint=snapshot.checkpoint.digest,
             policy=digest(request.policy),
+            open_pairs=examined.findings.open_pairs,
         )
-    dispositions = tuple(_dispositions(snapshot, examined, selection))
-    rows = tuple(map(canonical, dispositions))
+    left_out = leaving_out(examined.duties, selection, request.policy)
+    judged = tuple(dispositions(snapshot, examined.findings, examined.gated, left_out, selection))
+    rows = tuple(map(canonical, judged))
     decision = Decision(
-        kind="admitted" if admitted else _incomplete(request.policy),
+        kind=_kind(selection, request.policy),
         return_id=request.return_id,
         epoch=request.epoch,
         reasons=selection.reasons,
@@ -82,8 +79,20 @@ def decide(request: Request, snapshot: Snapshot, *, timed_out: bool = False) -> 
         view=view,
         solver=selection.solver,
         timed_out=selection.timed_out,
+        duties=tuple(duty_notes(examined.duties, examined.gated, selection)),
+        absent=selection.absent,
+        examination=request.examination,
+        open_pairs=examined.findings.open_pairs,
     )
-    return Outcome(decision, dispositions, rows)
+    return Outcome(decision, judged, rows)
+
+
+def lags(request: Request) -> str:
+    """What is wrong with the clock, if it lags too far behind the last moment that the log has learnt."""
+    allowed = timedelta(seconds=request.policy.max_clock_skew)
+    if request.learnt is None or request.learnt - request.now <= allowed:
+        return ""
+    return f"the clock says {request.now.isoformat()}, the log has learnt {request.learnt.isoformat()}"
 
 
 def examine(snapshot: Snapshot, policy: Policy) -> Examined:
@@ -95,23 +104,24 @@ def examine(snapshot: Snapshot, policy: Policy) -> Examined:
 
 
 def refuse(request: Request, reason: Reason, note: str = "") -> Outcome:
-    """The decision when the cycle itself cannot be trusted or failed: nothing is handed over."""
+    """The decision when the cycle itself cannot be trusted or failed: it blocks, whatever the policy says."""
     decision = Decision(
-        kind=_incomplete(request.policy),
+        kind="blocked",
         return_id=request.return_id,
         epoch=request.epoch,
         reasons=(reason,),
         note=note,
         report=report((), frozenset()),
         dispositions=digest_of(b""),
+        examination=request.examination,
     )
     return Outcome(decision)
 
 
 def withhold(request: Request, outcome: Outcome, reason: Reason) -> Outcome:
     """The decision when a view was decided but cannot be handed over: what is out stays out for its own reasons."""
-    dispositions = tuple(_withheld(one) if one.admitted else one for one in outcome.dispositions)
-    rows = tuple(map(canonical, dispositions))
+    judged = tuple(_withheld(one) if one.admitted else one for one in outcome.dispositions)
+    rows = tuple(map(canonical, judged))
     decision = msgspec.structs.replace(
         refuse(request, reason).decision,
         candidates=len(rows),
@@ -119,40 +129,19 @@ def withhold(request: Request, outcome: Outcome, reason: Reason) -> Outcome:
         experiences=tuple(
             msgspec.structs.replace(note, reason=Reason.SOURCE_NOT_IN_VIEW) for note in outcome.decision.experiences
         ),
+        duties=tuple(msgspec.structs.replace(note, handed_over=False) for note in outcome.decision.duties),
+        open_pairs=outcome.decision.open_pairs,
     )
-    return Outcome(decision, dispositions, rows)
+    return Outcome(decision, judged, rows)
 
 
 def _withheld(one: Disposition) -> Disposition:
-    return msgspec.structs.replace(one, state=State.NOT_NEEDED, reasons=(Reason.VIEW_WITHHELD,))
+    return msgspec.structs.replace(one, state=State.WITHHELD, reasons=(Reason.VIEW_WITHHELD,))
 
 
-def _incomplete(policy: Policy) -> Literal["blocked", "reset"]:
-    return "blocked" if policy.on_incomplete == "block" else "reset"
-
-
-def _evidence(gated: Gated) -> list[Item]:
-    """Eligible evidence: what is known first, then what must be respected, each in log order."""
-    items = [held.item for held in gated.eligible.values() if not isinstance(held.item, Obligation | Frontier)]
-    return sorted(items, key=lambda item: not isinstance(item, Fact))
-
-
-def _dispositions(snapshot: Snapshot, examined: Examined, selection: Selection) -> Iterator[Disposition]:
-    gated, overruled = examined.gated, examined.findings.overruled
-    chosen = dict.fromkeys(selection.items, (Reason.COVERS,))
-    chosen.update(dict.fromkeys(selection.fill, (Reason.FILLS,)))
-    chosen.update(dict.fromkeys(selection.mandatory, (Reason.MANDATORY,)))
-    left = (Reason.NOT_NEEDED if selection.outcome == "found" else Reason.VIEW_WITHHELD,)
-    for name, held in snapshot.state.held.items():
-        rejected = gated.rejected.get(name)
-        if rejected is not None:
-            yield rejected
-            continue
-        reasons = chosen.get(name)
-        yield Disposition(
-            item=name,
-            digest=held.digest,
-            state=State.NOT_NEEDED if reasons is None else State.ADMITTED,
-            reasons=left if reasons is None else reasons,
-            overruled=overruled.get(name, ()),
-        )
+def _kind(selection: Selection, policy: Policy) -> Literal["admitted", "blocked", "reset"]:
+    if selection.outcome == "found":
+        return "admitted"
+    # A fresh start is for an admission that would be incomplete, not for one that was never due or not looked into.
+    incomplete = not {Reason.NOTHING_OWED, Reason.NOT_EXAMINED}.intersection(selection.reasons)
+    return "reset" if incomplete and policy.on_incomplete == "reset" else "blocked"

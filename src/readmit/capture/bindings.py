@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.records.decisions import Cause
+from readmit.records.items import Obligation
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
@@ -33,10 +34,15 @@ def flaws(snapshot: Snapshot, policy: Policy) -> Flaws:
 
 
 def _flaws_of(item: Item, evidence: Mapping[str, Sighting], writers: frozenset[str]) -> tuple[Cause, ...]:
+    author = () if not writers or item.by in writers else (Cause(reason=Reason.WRITER_NOT_ALLOWED, by=item.by),)
+    if type(item) is Obligation:
+        # Opening a duty is an act of its author, who needs no evidence for it.
+        return author
     if not item.receipts:
         return (Cause(reason=Reason.UNPROVEN),)
     bound: set[str] = set()
     causes: list[Cause] = []
+    outside: list[Cause] = []
     for receipt in item.receipts:
         sighting = evidence.get(receipt.evidence)
         if sighting is None:
@@ -44,13 +50,12 @@ def _flaws_of(item: Item, evidence: Mapping[str, Sighting], writers: frozenset[s
         elif not sighting.intact:
             causes.append(Cause(reason=Reason.EVIDENCE_ALTERED, ref=receipt.evidence, epoch=sighting.epoch))
         elif writers and sighting.by not in writers:
-            causes.append(Cause(reason=Reason.WRITER_NOT_ALLOWED, ref=receipt.evidence, by=sighting.by))
+            outside.append(Cause(reason=Reason.WRITER_NOT_ALLOWED, ref=receipt.evidence, by=sighting.by))
         else:
             bound.update(receipt.binds)
-    if writers and item.by not in writers:
-        causes.append(Cause(reason=Reason.WRITER_NOT_ALLOWED, by=item.by))
     references = ("item", *item.depends_on, *item.supports)
-    if not bound.issuperset(references):
-        unbound = (name for name in references if name not in bound)
-        causes.extend(Cause(reason=Reason.REFERENCE_UNBOUND, ref=name) for name in unbound)
-    return tuple(causes)
+    if bound.issuperset(references):
+        # What an outsider adds neither helps nor harms where the rest speaks for everything.
+        return (*causes, *author)
+    unbound = (Cause(reason=Reason.REFERENCE_UNBOUND, ref=name) for name in references if name not in bound)
+    return (*causes, *outside, *author, *unbound)

@@ -1,4 +1,4 @@
-"""The choice of a sufficient set: mandatory structure first, then greedy, then exact, as the policy says.
+"""The choice of a sufficient set: mandatory structure first, then the cover, then constraints, then what fills.
 
 Paper, "Cover obligations under a context budget": when no selection meets the required coverage, none is
 issued. Every way out other than ``found`` names its reason and the coverage that was reached.
@@ -6,131 +6,155 @@ issued. Every way out other than ``found`` names its reason and the coverage tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from readmit.cover.coverage import report, sufficient, supported
-from readmit.cover.exact import exact
-from readmit.cover.greedy import greedy
+from readmit.cover.find import Deadline, find_cover
 from readmit.cover.room import Room, cost
 from readmit.records.decisions import Selection
-from readmit.records.items import Item
+from readmit.records.items import InterfaceConstraint, Item, RoleConstraint
+from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from readmit.cover.find import Covered
+    from readmit.gate.duties import Duty
     from readmit.records.decisions import CoverageReport
-    from readmit.records.items import Obligation
-    from readmit.records.policy import Policy
 
 
-class _Cover(msgspec.Struct, frozen=True):
-    """What the selectors came to together, and which of them."""
+class Pool(msgspec.Struct, frozen=True):
+    """What a set is chosen from."""
 
-    outcome: Literal["found", "infeasible", "undecided"]
-    items: tuple[Item, ...]
-    solver: Literal["greedy", "exact"] = "greedy"
-    timed_out: bool = False
+    evidence: tuple[Item, ...]
+    """Eligible evidence, in log order, what is known before what must be respected."""
+    newest: tuple[Item, ...]
+    """The same, in the order in which it fills what room is left."""
+    policy: Policy
+    deadline: Deadline = Deadline.AHEAD
 
 
-def choose(
-    *,
-    evidence: Sequence[Item],
-    obligations: Sequence[Obligation],
-    mandatory: Sequence[Item],
-    absent: Sequence[str],
-    policy: Policy,
-    timed_out: bool = False,
-) -> Selection:
-    """Select from eligible ``evidence`` (log order) what covers the ``obligations`` beside the ``mandatory`` records.
-
-    ``absent`` names mandatory records that are not eligible. ``timed_out`` repeats a past decision whose solver
-    met its deadline: the solver is not asked again.
-    """
+def choose(pool: Pool, duties: Sequence[Duty], absent: Sequence[str] = ()) -> Selection:
+    """The set that covers all owed ``duties``. ``absent`` names records of theirs that are not eligible."""
+    if not duties:
+        return _unowed(pool)
+    evidence, policy = pool.evidence, pool.policy
+    obligations = [duty.obligation for duty in duties]
     attainable = report(obligations, supported(evidence))
     if absent:
-        return _refused(Reason.MANDATORY_MISSING, attainable)
+        return _refused(Reason.MANDATORY_MISSING, attainable, absent=absent)
     if not sufficient(attainable, policy):
         return _refused(Reason.COVERAGE_SHORT, attainable)
+    mandatory = [record for duty in duties for record in duty.records]
     room = Room.of(policy).after(mandatory)
     if room.overdrawn:
         return _refused(Reason.BUDGET_SHORT, report(obligations, frozenset()))
 
-    cover = _cover(evidence, obligations, policy, room, timed_out=timed_out)
-    if cover.outcome != "found":
-        reason = Reason.COVER_UNDECIDED if cover.outcome == "undecided" else Reason.BUDGET_SHORT
-        return _refused(reason, report(obligations, supported(cover.items)), cover)
-
-    fill = _fill(evidence, cover.items, room) if policy.fill else ()
-    kept = set(_ids((*cover.items, *fill)))
-    items = (*mandatory, *(item for item in evidence if item.id in kept))
-    return Selection(
-        outcome="found",
-        items=_ids(items),
-        mandatory=_ids(mandatory),
-        fill=_ids(fill),
-        cost=_cost(items),
-        chars=sum(item.length for item in items),
-        solver=cover.solver,
-        timed_out=cover.timed_out,
-        report=report(obligations, supported(items)),
-    )
+    found = find_cover(evidence, obligations, policy, room, deadline=pool.deadline)
+    if found.outcome != "found":
+        reason = Reason.COVER_UNDECIDED if found.outcome == "undecided" else Reason.BUDGET_SHORT
+        return _refused(reason, report(obligations, supported(found.items)), found)
+    always = _always(pool)
+    beside = _beyond(always, found.items)
+    if room.after((*found.items, *beside)).overdrawn:
+        # They are in anyway: what they cover themselves may make room for the rest.
+        again = find_cover(evidence, obligations, _greedily(policy), room, given=always)
+        if again.outcome != "found":
+            return _refused(Reason.CONSTRAINTS_SHORT, attainable, found, absent=_ids(beside))
+        found, beside = msgspec.structs.replace(again, timed_out=found.timed_out), always
+    fill = _fill(pool.newest, (*found.items, *beside), room) if policy.fill else ()
+    selection = _selection(pool, mandatory, found, beside, fill)
+    return msgspec.structs.replace(selection, report=report(obligations, supported(_chosen(pool, selection))))
 
 
-def _cover(
-    evidence: Sequence[Item], obligations: Sequence[Obligation], policy: Policy, room: Room, *, timed_out: bool
-) -> _Cover:
-    """A sufficient set by the policy's selector, or the best that greedy reached.
-
-    How far the search for the cheapest set gets by its deadline depends on the machine, so a set it has not proven
-    cheapest is not used: what counts then is what would have counted without it.
-    """
-    best = greedy(evidence, obligations, policy, room)
-    enough = sufficient(report(obligations, supported(best)), policy)
-    if policy.selection == "cheapest" and not timed_out:
-        cheapest = exact(evidence, obligations, policy, room)
-        if cheapest.cheapest:
-            return _Cover("found", cheapest.items, "exact")
-        timed_out = cheapest.outcome != "infeasible"
-    if enough:
-        return _Cover("found", best, timed_out=timed_out)
-    if policy.selection == "greedy":
-        return _Cover("infeasible", best)
-    if timed_out and policy.selection == "greedy_then_exact":
-        return _Cover("undecided", best, "exact", timed_out=True)
-    first = exact(evidence, obligations, policy, room, first=True)
-    if first.outcome == "found":
-        return _Cover("found", first.items, "exact", timed_out=timed_out)
-    return _Cover(first.outcome, best, "exact", timed_out=timed_out or first.outcome == "undecided")
+def _greedily(policy: Policy) -> Policy:
+    """The policy with the selector that meets no deadline: a replay need not know how far a second search got."""
+    return msgspec.structs.replace(policy, selection="greedy")
 
 
-def _fill(evidence: Sequence[Item], chosen: Sequence[Item], room: Room) -> tuple[Item, ...]:
-    """Eligible evidence beyond what coverage needs, newest first, as far as the remaining room allows."""
-    taken = {item.id for item in chosen}
-    room = room.after(chosen)
+def _unowed(pool: Pool) -> Selection:
+    """The selection where no duty applies: the policy says what that means."""
+    nothing, room = report((), frozenset()), Room.of(pool.policy)
+    if pool.policy.nothing_owed == "block":
+        return _refused(Reason.NOTHING_OWED, nothing)
+    always = _always(pool)
+    if room.after(always).overdrawn:
+        return _refused(Reason.CONSTRAINTS_SHORT, nothing, absent=_ids(always))
+    fill = _fill(pool.newest, always, room) if pool.policy.nothing_owed == "fill" else ()
+    return _selection(pool, (), None, always, fill)
+
+
+def _always(pool: Pool) -> tuple[Item, ...]:
+    """Constraints that the policy hands over whether or not a duty requires them."""
+    if pool.policy.constraints == "as_needed":
+        return ()
+    return tuple(item for item in pool.evidence if isinstance(item, RoleConstraint | InterfaceConstraint))
+
+
+def _beyond(items: Iterable[Item], taken: Iterable[Item]) -> tuple[Item, ...]:
+    known = {item.id for item in taken}
+    return tuple(item for item in items if item.id not in known)
+
+
+def _fill(newest: Sequence[Item], taken: Sequence[Item], room: Room) -> tuple[Item, ...]:
+    """Eligible evidence beyond what is taken, newest first, as far as the room allows, and nothing twice."""
+    room = room.after(taken)
+    known = {item.id for item in taken}
+    said = {_statement(item) for item in taken}
     added: list[Item] = []
-    for item in reversed(evidence):
-        if item.id not in taken and room.fits(item):
+    for item in newest:
+        if room.items < 1:
+            break
+        if item.id not in known and room.fits(item) and _statement(item) not in said:
             added.append(item)
+            said.add(_statement(item))
             room = room.after([item])
     return tuple(added)
 
 
-def _refused(reason: Reason, report: CoverageReport, cover: _Cover | None = None) -> Selection:
+def _statement(item: Item) -> tuple[str, str, str | None]:
+    return item.kind, item.text, item.slot
+
+
+def _selection(
+    pool: Pool, mandatory: Sequence[Item], found: Covered | None, constraints: Sequence[Item], fill: Sequence[Item]
+) -> Selection:
+    kept = {item.id for item in (*(() if found is None else found.items), *constraints, *fill)}
+    items = (*mandatory, *(item for item in pool.evidence if item.id in kept))
+    return Selection(
+        outcome="found",
+        items=_ids(items),
+        mandatory=_ids(mandatory),
+        constraints=_ids(constraints),
+        fill=_ids(fill),
+        cost=sum(map(cost, items)),
+        chars=sum(item.length for item in items),
+        solver="greedy" if found is None else found.solver,
+        timed_out=found is not None and found.timed_out,
+        report=report((), frozenset()),
+    )
+
+
+def _chosen(pool: Pool, selection: Selection) -> list[Item]:
+    kept = frozenset(selection.items)
+    return [item for item in pool.evidence if item.id in kept]
+
+
+def _refused(
+    reason: Reason, report: CoverageReport, found: Covered | None = None, *, absent: Sequence[str] = ()
+) -> Selection:
     return Selection(
         outcome="undecided" if reason is Reason.COVER_UNDECIDED else "infeasible",
-        solver="greedy" if cover is None else cover.solver,
-        timed_out=cover is not None and cover.timed_out,
+        solver="greedy" if found is None else found.solver,
+        timed_out=found is not None and found.timed_out,
         reasons=(reason,),
         report=report,
+        absent=tuple(absent),
     )
 
 
 def _ids(items: Iterable[Item]) -> tuple[str, ...]:
     return tuple(item.id for item in items)
-
-
-def _cost(items: Iterable[Item]) -> int:
-    return sum(map(cost, items))

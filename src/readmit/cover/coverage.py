@@ -7,25 +7,19 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from readmit.records.decisions import CoverageReport
-from readmit.records.items import Frontier, Obligation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
     from decimal import Decimal
 
-    from readmit.records.items import Item
+    from readmit.records.items import Item, Obligation
     from readmit.records.policy import Policy
-
-
-def support(item: Item) -> tuple[str, ...]:
-    """``D(m)``. An obligation is what needs support, and a frontier describes missing work: neither is evidence."""
-    return () if isinstance(item, Obligation | Frontier) else item.supports
 
 
 def supported(items: Iterable[Item]) -> frozenset[str]:
     """``D(S)``: every dependency that some item of the set supports."""
-    return frozenset(dependency for item in items for dependency in support(item))
+    return frozenset(dependency for item in items for dependency in item.covers)
 
 
 def required(obligations: Iterable[Obligation]) -> frozenset[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from readmit.cover.coverage import critical, least, report, required, sufficient, support, supported
+from readmit.cover.coverage import critical, least, report, required, sufficient, supported
 from readmit.cover.room import cost
 from readmit.records.errors import ReadmitError
 from readmit.records.items import Item
@@ -81,7 +81,7 @@ def undominated(evidence: Sequence[Item], relevant: frozenset[str], room: Room) 
     """Of the items with the same relevant support, the shortest: a second one would only add cost and length."""
     best: dict[frozenset[str], Item] = {}
     for item in evidence:
-        supports = relevant.intersection(support(item))
+        supports = relevant.intersection(item.covers)
         if supports and room.fits(item):
             rival = best.setdefault(supports, item)
             if (item.length, item.id) < (rival.length, rival.id):
@@ -132,7 +132,7 @@ def _model(candidates: Sequence[Item], obligations: Sequence[Obligation], policy
 
     suppliers: dict[str, list[int]] = {dependency: [] for dependency in y}
     for column, item in enumerate(candidates):
-        for dependency in y.keys() & support(item):
+        for dependency in y.keys() & set(item.covers):
             suppliers[dependency].append(column)
     for dependency, columns in suppliers.items():
         at_least(0, [*columns, y[dependency]], [1] * len(columns) + [-1])

@@ -1,8 +1,7 @@
 """The mandatory structure: what the returning role owes, and whether it is fit to be handed over.
 
-An obligation stays owed until somebody settles, replaces or withdraws it. If it is merely disputed, suspected
-or unproven it is still owed but cannot be handed over, so the structure is incomplete and the return is not
-admitted: no obligation is ever silently dropped.
+A duty is an act of its author and ends by an act: it is settled, withdrawn, replaced by another duty, or somebody
+else's. An obstacle does not end it. Whatever becomes of a duty, the decision lists it.
 """
 
 from __future__ import annotations
@@ -11,15 +10,33 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.invalidate.lifecycle import closed
+from readmit.records.decisions import DutyState
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.reasons import Reason, State
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from readmit.gate.judge import Gated
     from readmit.records.policy import Policy
-    from readmit.records.snapshot import Snapshot
+    from readmit.records.snapshot import Held, Snapshot
 
-# States that end an obligation or frontier rather than obscure it.
+# What ends a duty for this return, or keeps it from being one, the first that holds deciding.
+_NOT_OWED: Mapping[Reason, DutyState] = {
+    Reason.OTHER_WORKSPACE: DutyState.OTHERS,
+    Reason.PRINCIPAL_OUT_OF_SCOPE: DutyState.OTHERS,
+    Reason.ROLE_OUT_OF_SCOPE: DutyState.OTHERS,
+    Reason.TASK_OUT_OF_SCOPE: DutyState.OTHERS,
+    Reason.SETTLED: DutyState.SETTLED,
+    Reason.REVOKED: DutyState.REVOKED,
+    Reason.SUPERSEDED: DutyState.SUPERSEDED,
+    Reason.OTHER_TASK: DutyState.OTHER_TASK,
+    Reason.OTHER_PURPOSE: DutyState.OTHER_PURPOSE,
+    Reason.NOT_YET_VALID: DutyState.NOT_BEGUN,
+}
+
+# States that end a frontier rather than obscure it.
 _ENDED = frozenset(
     {
         State.UNAUTHORIZED,
@@ -32,48 +49,92 @@ _ENDED = frozenset(
 )
 
 
-class Duties(msgspec.Struct, frozen=True):
-    """``O``, the records that must be in the view, and those that should be but cannot."""
+class Duty(msgspec.Struct, frozen=True):
+    """A duty, what it is to this return, and its current frontier."""
 
-    obligations: tuple[Obligation, ...]
-    mandatory: tuple[Item, ...]
-    absent: tuple[str, ...]
+    obligation: Obligation
+    state: DutyState
+    frontier: Frontier | None = None
+
+    @property
+    def records(self) -> tuple[Item, ...]:
+        """What is handed over of it besides evidence."""
+        return (self.obligation,) if self.frontier is None else (self.obligation, self.frontier)
+
+
+class Duties(msgspec.Struct, frozen=True):
+    """Every duty that was considered, in log order."""
+
+    considered: tuple[Duty, ...] = ()
+    absent: tuple[str, ...] = ()
+    """Duties and frontiers that must be handed over and are not eligible."""
+
+    @property
+    def owed(self) -> tuple[Duty, ...]:
+        return tuple(duty for duty in self.considered if duty.state.owed)
+
+    @property
+    def obligations(self) -> tuple[Obligation, ...]:
+        """``O``: what the role must be able to do."""
+        return tuple(duty.obligation for duty in self.owed)
+
+    @property
+    def whole(self) -> tuple[Duty, ...]:
+        """Owed duties that can be handed over, if evidence covers them."""
+        return tuple(duty for duty in self.owed if duty.state in (DutyState.OWED, DutyState.OVERDUE))
 
 
 def duties(snapshot: Snapshot, gated: Gated, policy: Policy) -> Duties:
-    """What is owed, each obligation followed by its frontier."""
-    live = _live(snapshot, gated)
-    owed = [item for item in live if isinstance(item, Obligation)]
-    # Only one that is not eligible can come beside another: the one that can be handed over is the current one.
-    moved = sorted((item for item in live if isinstance(item, Frontier)), key=lambda item: item.id in gated.eligible)
-    frontiers = {item.obligation: item for item in moved}
-    mandatory: list[Item] = []
+    """What is owed and what is not, each duty with its frontier."""
+    frontiers = _frontiers(snapshot, gated)
+    considered: list[Duty] = []
     absent: list[str] = []
-    for obligation in owed:
-        frontier = frontiers.get(obligation.id)
-        if frontier is None and policy.require_frontier:
-            absent.append(obligation.id)
-        for item in filter(None, (obligation, frontier)):
-            if item.id in gated.eligible:
-                mandatory.append(item)
-            else:
-                absent.append(item.id)
-    return Duties(tuple(owed), tuple(mandatory), tuple(dict.fromkeys(absent)))
+    for held in snapshot.state.held.values():
+        if not isinstance(held.item, Obligation):
+            continue
+        state = _state(held, snapshot, gated)
+        if not state.owed:
+            considered.append(Duty(held.item, state))
+            continue
+        frontier = frontiers.get(held.item.id)
+        lacking = [item.id for item in (held.item, frontier) if item is not None and item.id not in gated.eligible]
+        if frontier is None and policy.require_frontier and not lacking:
+            lacking = [held.item.id]
+        if lacking and state is not DutyState.UNPROVEN:
+            state = DutyState.OBSTRUCTED
+        absent += lacking
+        considered.append(Duty(held.item, state, frontier))
+    return Duties(tuple(considered), tuple(dict.fromkeys(absent)))
 
 
-def _live(snapshot: Snapshot, gated: Gated) -> list[Item]:
-    """Obligations and frontiers that nothing has ended."""
-    live: list[Item] = []
+def _state(held: Held, snapshot: Snapshot, gated: Gated) -> DutyState:
+    rejected = gated.rejected.get(held.item.id)
+    reasons = frozenset(() if rejected is None else rejected.reasons)
+    for reason, state in _NOT_OWED.items():
+        if reason in reasons:
+            return state
+    if Reason.WRITER_NOT_ALLOWED in reasons:
+        # Whoever may not write imposes nothing, or anyone could block every return; but what was owed stays in sight.
+        then = snapshot.writers_then
+        owed_then = held.epoch <= snapshot.checkpoint.epoch and (not then or held.item.by in then)
+        return DutyState.UNPROVEN if owed_then else DutyState.NOT_IMPOSED
+    if reasons:
+        return DutyState.OBSTRUCTED
+    end = held.item.valid.end
+    passed = (end is not None and end <= snapshot.now) or any(closed(held, snapshot.now))
+    return DutyState.OVERDUE if passed else DutyState.OWED
+
+
+def _frontiers(snapshot: Snapshot, gated: Gated) -> dict[str, Frontier]:
+    """The current frontier of each obligation that has one."""
+    live: list[Frontier] = []
     for name, held in snapshot.state.held.items():
-        if not isinstance(held.item, Obligation | Frontier):
-            continue
-        verdict = gated.rejected.get(name)
-        if verdict is None:
-            live.append(held.item)
-            continue
-        ended = any(reason.state in _ENDED for reason in verdict.reasons)
-        # Whoever may not write cannot impose a duty either: otherwise anyone could block every return.
-        imposed = Reason.WRITER_NOT_ALLOWED not in verdict.reasons
-        if not ended and imposed:
-            live.append(held.item)
-    return live
+        if isinstance(held.item, Frontier):
+            rejected = gated.rejected.get(name)
+            reasons = () if rejected is None else rejected.reasons
+            ended = any(reason.state in _ENDED for reason in reasons)
+            if not ended and Reason.WRITER_NOT_ALLOWED not in reasons:
+                live.append(held.item)
+    # Only one that is not eligible can come beside another: the one that can be handed over is the current one.
+    live.sort(key=lambda item: item.id in gated.eligible)
+    return {item.obligation: item for item in live}

@@ -48,6 +48,7 @@ def judge(snapshot: Snapshot, findings: Findings, flaws: Mapping[str, tuple[Caus
                 reasons=reasons,
                 causes=causes,
                 overruled=findings.overruled.get(name, ()),
+                recovered=findings.recovered.get(name, ()),
             )
         else:
             eligible[name] = held

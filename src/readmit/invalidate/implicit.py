@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from readmit.invalidate.lifecycle import Charge, point_of
+from readmit.invalidate.order import Point
 from readmit.records.decisions import Cause
 from readmit.records.events import Event, EventKind, Suspect
 from readmit.records.items import Obligation
@@ -44,32 +46,43 @@ def said_at(held: Held, evidence: Mapping[str, Sighting]) -> int:
     return max((one.epoch for one in own if one is not None and one.intact), default=held.epoch)
 
 
-def judged(held: Held, snapshot: Snapshot, policy: Policy, critical: AbstractSet[str]) -> Iterator[Cause]:
+def judged(held: Held, snapshot: Snapshot, policy: Policy) -> Iterator[Charge]:
     """What verdicts and unsettled suspicions say of one item."""
     settling: dict[str, tuple[Answer, Event]] = {}
-    use = use_of(snapshot)
+    use, principal = use_of(snapshot), snapshot.identity.principal
     for event in held.marks:
         match event.payload:
             case Suspect(pair=pair):
                 settling.setdefault(pair.evidence, (Answer.UNSURE, event))
             case Verdict(pair=pair, use=meant) if meant in ("", use):
                 standing = _standing(event, held, snapshot.evidence.get(pair.evidence), snapshot.evidence, policy)
+                # Nobody clears a suspicion against an item of their own for their own return.
+                if standing is Answer.COMPATIBLE and event.by == held.item.by == principal:
+                    continue
                 # One model's "compatible" never takes back another's confirmed invalidation: only an overseer does.
                 if standing is Answer.INVALIDATES or settling.get(pair.evidence, (None,))[0] is not Answer.INVALIDATES:
                     settling[pair.evidence] = (standing, event)
-    confirmed: list[tuple[int, Cause]] = []
+    confirmed: list[Charge] = []
     for digest, (standing, event) in settling.items():
         sighting = snapshot.evidence.get(digest)
-        if standing is Answer.INVALIDATES and sighting is not None and isinstance(event.payload, Verdict):
+        raised = point_of(event) if sighting is None else Point(sighting.epoch, sighting.said)
+        if standing is Answer.INVALIDATES and isinstance(event.payload, Verdict):
             note = event.payload.premise or event.payload.evidence_quote
             cause = Cause(reason=Reason.PREMISE_CHANGED, epoch=event.epoch, ref=digest, by=event.by, note=note)
-            confirmed.append((sighting.epoch, cause))
-        elif standing is Answer.UNSURE and (
-            policy.on_unsure == "exclude" or not critical.isdisjoint(held.item.supports)
-        ):
-            yield Cause(reason=Reason.SUSPECTED, epoch=event.epoch, ref=digest, by=event.by)
+            confirmed.append(Charge(cause, raised))
+        elif standing is Answer.UNSURE:
+            yield Charge(Cause(reason=Reason.SUSPECTED, epoch=event.epoch, ref=digest, by=event.by), raised)
     # All of them, the latest observation first: an overseer who set one aside did not set aside a later one.
-    yield from (cause for _, cause in sorted(confirmed, key=lambda entry: entry[0], reverse=True))
+    yield from sorted(confirmed, key=lambda one: one.raised.position, reverse=True)
+
+
+def counts(charge: Charge, held: Held, policy: Policy, critical: AbstractSet[str]) -> bool:
+    """Whether a charge takes this item out: under some policies a suspicion does so only to what is critical."""
+    return (
+        charge.cause.reason is not Reason.SUSPECTED
+        or policy.on_unsure == "exclude"
+        or not critical.isdisjoint(held.item.covers)
+    )
 
 
 def _standing(

@@ -1,15 +1,17 @@
-"""Explicit, linkable invalidation (paper, section 2.2): revocation, replacement, closed interval, dispute.
+"""Explicit, linkable invalidation (paper, section 2.2): revocation, closed interval, settlement, dispute.
 
 Each event counts from the moment it was true (``at``), not from the moment it was learnt; one that was already
-true when it was learnt counts at once.
+true when it was learnt counts at once. Supersession is in ``supersession``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from readmit.invalidate.order import Point
 from readmit.records.decisions import Cause
-from readmit.records.events import Close, Dispute, Event, Resolve, Revoke, Settle, Supersede
+from readmit.records.events import Close, Dispute, Event, Resolve, Revoke, Settle
+from readmit.records.items import Obligation
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
@@ -19,40 +21,70 @@ if TYPE_CHECKING:
     from readmit.records.snapshot import Held
 
 
+class Charge(NamedTuple):
+    """A cause against a statement, and when it was raised: later evidence for the statement answers it."""
+
+    cause: Cause
+    raised: Point
+
+
+def point_of(event: Event) -> Point:
+    """When an event was raised."""
+    return Point(event.epoch, min(event.at, event.learnt))
+
+
 def interval(held: Held, now: datetime) -> Iterator[Cause]:
-    """The item's own validity interval."""
+    """The item's own validity interval. A duty does not end with its time: it is overdue."""
     valid = held.item.valid
-    if valid.end is not None and valid.end <= now:
+    if valid.end is not None and valid.end <= now and not isinstance(held.item, Obligation):
         yield Cause(reason=Reason.EXPIRED, note=f"valid until {valid.end.isoformat()}")
     if valid.start is not None and valid.start > now:
         yield Cause(reason=Reason.NOT_YET_VALID, note=f"valid from {valid.start.isoformat()}")
 
 
-def marks(held: Held, resolutions: Mapping[str, Event], now: datetime) -> Iterator[Cause]:
+def closed(held: Held, now: datetime) -> Iterator[tuple[Event, Close]]:
+    """The events that have ended an item's validity."""
+    for event in held.marks:
+        if isinstance(event.payload, Close) and event.holds(now) and event.payload.end <= max(now, event.learnt):
+            yield event, event.payload
+
+
+def marks(held: Held, resolutions: Mapping[str, Event], now: datetime) -> Iterator[Charge]:
     """Later events that name the item."""
     for event in held.marks:
         if not event.holds(now):
             continue
         match event.payload:
-            case Supersede(successor=successor, reason=why):
-                yield Cause(reason=Reason.SUPERSEDED, epoch=event.epoch, ref=successor, by=event.by, note=why)
             case Revoke(reason=why):
-                yield Cause(reason=Reason.REVOKED, epoch=event.epoch, by=event.by, note=why)
+                yield _charge(Reason.REVOKED, event, why)
             case Settle(reason=why):
-                yield Cause(reason=Reason.SETTLED, epoch=event.epoch, by=event.by, note=why)
-            case Close(end=end, reason=why) if end <= max(now, event.learnt):
-                yield Cause(
-                    reason=Reason.EXPIRED, epoch=event.epoch, by=event.by, note=why or f"closed at {end.isoformat()}"
-                )
+                yield _charge(Reason.SETTLED, event, why)
             case Dispute():
-                yield from _dispute(held, event, resolutions, now)
+                yield from _dispute(held, event, resolutions)
+    if not isinstance(held.item, Obligation):
+        for event, close in closed(held, now):
+            yield _charge(Reason.EXPIRED, event, close.reason or f"closed at {close.end.isoformat()}")
 
 
-def _dispute(held: Held, event: Event, resolutions: Mapping[str, Event], now: datetime) -> Iterator[Cause]:
+def _charge(reason: Reason, event: Event, note: str, ref: str = "") -> Charge:
+    return Charge(Cause(reason=reason, epoch=event.epoch, ref=ref, by=event.by, note=note), point_of(event))
+
+
+def _dispute(held: Held, event: Event, resolutions: Mapping[str, Event]) -> Iterator[Charge]:
     name = event.id.removeprefix("dispute:")
     ending = resolutions.get(name)
-    if ending is None or not ending.holds(now):
+    if ending is None or not isinstance(ending.payload, Resolve):
         why = event.payload.reason if isinstance(event.payload, Dispute) else ""
-        yield Cause(reason=Reason.DISPUTED, epoch=event.epoch, ref=name, by=event.by, note=why)
-    elif isinstance(ending.payload, Resolve) and held.item.id not in ending.payload.keep:
-        yield Cause(reason=Reason.DISPUTE_LOST, epoch=ending.epoch, ref=name, by=ending.by, note=ending.payload.reason)
+        yield _charge(Reason.DISPUTED, event, why, ref=name)
+    elif held.item.id not in ending.payload.keep:
+        yield _charge(Reason.DISPUTE_LOST, ending, ending.payload.reason, ref=name)
+
+
+def deciding(resolutions: Mapping[str, tuple[Event, ...]], principal: str, now: datetime) -> dict[str, Event]:
+    """The resolution of each dispute that counts: the latest that holds. Nobody settles one for their own return."""
+    found: dict[str, Event] = {}
+    for name, events in resolutions.items():
+        counting = [event for event in events if event.by != principal and event.at <= now]
+        if counting:
+            found[name] = counting[-1]
+    return found

@@ -26,6 +26,7 @@ _RESTORABLE = frozenset(
         Reason.REVOKED,
         Reason.SUPERSEDED,
         Reason.SLOT_UPDATED,
+        Reason.SLOT_CONTESTED,
         Reason.EPOCH_INCOMPATIBLE,
         Reason.EXPIRED,
         Reason.SUSPECTED,

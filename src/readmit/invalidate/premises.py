@@ -1,7 +1,8 @@
 """Declared premises: an item stands only while everything it depends on does.
 
-As in a truth maintenance system (Doyle 1979), but one way: premises are recorded before what rests on them, so
-one pass in log order settles everything, and each rejection keeps the chain down to the premise that fell.
+As in a truth maintenance system (Doyle 1979): premises are recorded before what rests on them, so one pass settles
+everything, and each rejection keeps the chain down to the premise that fell. A premise that fell and was stated again
+from later evidence stands again, and so does what fell with it alone.
 """
 
 from __future__ import annotations
@@ -14,26 +15,42 @@ from readmit.records.reasons import Reason
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from readmit.invalidate.statements import Statements
     from readmit.records.snapshot import Held
 
 
-def fallen(held: Held, known: Mapping[str, Held], out: Mapping[str, Sequence[Cause]]) -> list[Cause]:
-    """Premises of one item that do not stand. ``out`` holds what is already known to have fallen."""
-    causes = []
+def fallen(
+    held: Held, known: Mapping[str, Held], out: Mapping[str, Sequence[Cause]], same: Statements
+) -> tuple[list[Cause], list[Cause]]:
+    """Premises of one item that do not stand, and those that fell and were re-established.
+
+    ``out`` holds what is already known to have fallen.
+    """
+    causes, recovered = [], []
     for premise in held.item.depends_on:
         if premise not in known or known[premise].epoch >= held.epoch:
             # Not recorded before it: nothing can be said for such a premise.
             causes.append(Cause(reason=Reason.PREMISE_CHANGED, ref=premise, note="unknown premise", chain=(premise,)))
         elif reasons := out.get(premise):
-            root = max(reasons, key=lambda cause: cause.epoch or 0)
-            causes.append(
-                Cause(
-                    reason=Reason.PREMISE_CHANGED,
-                    epoch=root.epoch,
-                    ref=premise,
-                    by=root.by,
-                    note=f"{premise} is {root.reason}" + (f" by {root.ref}" if root.ref and not root.chain else ""),
-                    chain=(premise, *root.chain),
-                )
-            )
-    return causes
+            again = [other for other in same.repeated.get(premise, ()) if other.item.id not in out]
+            if again:
+                recovered.append(_restored(premise, again[-1]))
+            else:
+                causes.append(_changed(premise, reasons))
+    return causes, recovered
+
+
+def _changed(premise: str, reasons: Sequence[Cause]) -> Cause:
+    root = max(reasons, key=lambda cause: cause.epoch or 0)
+    return Cause(
+        reason=Reason.PREMISE_CHANGED,
+        epoch=root.epoch,
+        ref=premise,
+        by=root.by,
+        note=f"{premise} is {root.reason}" + (f" by {root.ref}" if root.ref and not root.chain else ""),
+        chain=(premise, *root.chain),
+    )
+
+
+def _restored(premise: str, by: Held) -> Cause:
+    return Cause(reason=Reason.PREMISE_RESTORED, epoch=by.epoch, ref=by.item.id, by=by.item.by, chain=(premise,))

@@ -1,99 +1,198 @@
-"""Same-identity updates: a newer item takes the place of an older one without naming it.
+"""Which of several statements about the same thing stands.
 
-A slot holds one statement per task. Only a newer item with intact source bindings replaces an older one, so a
-proposal without confirmation changes nothing. A replaced item does not come back when its replacement falls:
-somebody has to say so.
+Statements are about the same thing if they share a slot, or frontiers if they share an obligation, and their tasks
+overlap. The one that ranks highest replaces the others for good: an item does not come back because its replacement
+expired or was withdrawn. A newcomer that is disputed or suspected leaves the place contested, and neither stands.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from readmit.invalidate.order import Order, Rank, ranks
+from readmit.invalidate.statements import Statements
 from readmit.records.decisions import Cause
-from readmit.records.events import Rebase, Settle
+from readmit.records.events import Close, Event, Rebase, Revoke, Settle
+from readmit.records.identity import Identity
 from readmit.records.items import Frontier, Obligation
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from collections.abc import Set as AbstractSet
-    from datetime import datetime
 
-    from readmit.records.events import Event
-    from readmit.records.snapshot import Held
+    from readmit.records.items import Item
+    from readmit.records.snapshot import Held, Snapshot
 
-Found = tuple[str, Cause]
+Found = tuple[str, Cause, bool]
+"""An item, the cause against it, and whether an overseer's event reaches that cause."""
 
 
-def slots(held: Iterable[Held], flawed: AbstractSet[str], now: datetime) -> Iterator[Found]:
-    """Items whose slot has a later statement, with the latest one as the cause."""
-    current: dict[tuple[str, str], Held] = {}
-    previous: dict[tuple[str, str], list[Held]] = {}
-    for entry in held:
-        item = entry.item
-        if item.slot is None or type(item) is Obligation or type(item) is Frontier:
+class Field(msgspec.Struct, frozen=True):
+    """What is known of the items before they are held against each other."""
+
+    reader: Identity
+    purpose: str | None
+    now: datetime
+    order: Order
+    same: Statements
+    flawed: frozenset[str]
+    lost: frozenset[str]
+    """Items that lost a dispute: a statement that was wrong replaces nothing."""
+    contested: frozenset[str]
+    """Items that are disputed or suspected."""
+    after: Mapping[str, Sequence[str]]
+    """Item → those that it was named outright to replace."""
+    restored: Mapping[str, Event]
+    """Item → the overseer's event that restores it."""
+
+
+def slots(everything: Iterable[Held], field: Field) -> Iterator[Found]:
+    """Items whose slot holds something that replaces or contests them."""
+    places: dict[str, list[Held]] = {}
+    for held in everything:
+        item = held.item
+        if item.slot is not None and type(item) is not Obligation and type(item) is not Frontier:
+            places.setdefault(item.slot, []).append(held)
+    yield from _replaced(places.values(), field, Reason.SLOT_UPDATED)
+
+
+def frontiers(everything: Iterable[Held], field: Field) -> Iterator[Found]:
+    """Frontiers that a later one of the same obligation replaced, or whose obligation is settled."""
+    entries = [held for held in everything if type(held.item) in (Frontier, Obligation)]
+    moved: dict[str, list[Held]] = {}
+    for held in entries:
+        if isinstance(held.item, Frontier):
+            moved.setdefault(held.item.obligation, []).append(held)
+    yield from _replaced(moved.values(), field, Reason.FRONTIER_MOVED)
+    for held in entries:
+        for event in held.marks:
+            if isinstance(event.payload, Settle) and event.holds(field.now):
+                cause = Cause(reason=Reason.SETTLED, epoch=event.epoch, ref=held.item.id, by=event.by)
+                yield from ((frontier.item.id, cause, True) for frontier in moved.get(held.item.id, ()))
+
+
+def _replaced(groups: Iterable[Sequence[Held]], field: Field, reason: Reason) -> Iterator[Found]:
+    for members in groups:
+        if len(members) == 1:
             continue
-        key = (item.scope.task or "", item.slot)
-        starts = item.valid.start
-        counts = item.id not in flawed and (starts is None or starts <= now)
-        if counts and key in current:
-            previous.setdefault(key, []).append(current[key])
-        if counts:
-            current[key] = entry
-        else:
-            previous.setdefault(key, []).append(entry)
-    for key, entries in previous.items():
-        winner = current.get(key)
-        for entry in entries:
-            if winner is not None and winner.epoch > entry.epoch:
-                cause = Cause(reason=Reason.SLOT_UPDATED, epoch=winner.epoch, ref=winner.item.id, by=winner.item.by)
-                yield entry.item.id, cause
+        for task in dict.fromkeys(held.item.scope.task or field.reader.task for held in members):
+            rivals = [held for held in members if _competes(held, task, field)]
+            judged = [held for held in members if (held.item.scope.task or field.reader.task) == task]
+            yield from _outranked(judged, rivals, field, reason)
 
 
-def frontiers(held: Iterable[Held], flawed: AbstractSet[str], now: datetime) -> Iterator[Found]:
-    """Frontiers that a later, sourced one of the same obligation replaced, or whose obligation is settled."""
-    newest: dict[str, Held] = {}
-    entries = [entry for entry in held if type(entry.item) in (Frontier, Obligation)]
-    for entry in entries:
-        if isinstance(entry.item, Frontier) and entry.item.id not in flawed:
-            newest[entry.item.obligation] = entry
-    settled = {
-        entry.item.id: mark
-        for entry in entries
-        for mark in entry.marks
-        if isinstance(mark.payload, Settle) and mark.holds(now)
-    }
-    for entry in entries:
-        if not isinstance(entry.item, Frontier):
+def _outranked(judged: Sequence[Held], rivals: Sequence[Held], field: Field, reason: Reason) -> Iterator[Found]:
+    members = {held.item.id: held for held in (*judged, *rivals)}
+    ranked = ranks(members.values(), field.order, field.after)
+    restored = [held for held in judged if held.item.id in field.restored] if reason is Reason.SLOT_UPDATED else []
+    for held in restored:
+        # What an overseer restores ranks directly after everything that had replaced it by then.
+        known = _known_at(field.restored[held.item.id], rivals, field)
+        best = sorted(known, key=lambda rival: ranked[rival.item.id], reverse=True)
+        if cause := _replacing(held, best, ranked, field, reason):
+            yield held.item.id, cause, True
+            top = ranked[best[0].item.id]
+            ranked[held.item.id] = Rank(top.base, top.depth + 1, ranked[held.item.id].own)
+    best = sorted(rivals, key=lambda held: ranked[held.item.id], reverse=True)
+    for held in judged:
+        if cause := _replacing(held, best, ranked, field, reason):
+            yield held.item.id, cause, held.item.id not in field.restored
+
+
+def _known_at(event: Event, rivals: Iterable[Held], field: Field) -> list[Held]:
+    return [one for one in rivals if one.epoch < event.epoch and field.order.key(one).start <= event.learnt]
+
+
+def _replacing(
+    held: Held, best: Sequence[Held], ranked: Mapping[str, Rank], field: Field, reason: Reason
+) -> Cause | None:
+    """What takes the place of an item: the highest settled rival above it, or else the highest that contests it."""
+    above = (
+        rival
+        for rival in _above(held, best, ranked)
+        if not field.same.same(held.item.id, rival.item.id) and _concerns(rival.item, held.item, field.reader)
+    )
+    first = rival = next(above, None)
+    while rival is not None and rival.item.id in field.contested:
+        rival = next(above, None)
+    by = rival or first
+    if by is None:
+        return None
+    told = reason if rival is not None else Reason.SLOT_CONTESTED
+    return Cause(reason=told, epoch=by.epoch, ref=by.item.id, by=by.item.by)
+
+
+def _above(held: Held, best: Sequence[Held], ranked: Mapping[str, Rank]) -> Iterator[Held]:
+    own = ranked[held.item.id]
+    for rival in best:
+        if ranked[rival.item.id] <= own:
+            return
+        yield rival
+
+
+def _competes(held: Held, task: str, field: Field) -> bool:
+    """Whether an item was in force at some moment, for this use: only then can it have replaced another."""
+    item = held.item
+    return (
+        item.id not in field.flawed
+        and item.id not in field.lost
+        and item.scope.task in (None, task)
+        and (not item.tasks or task in item.tasks)
+        and (not item.purposes or field.purpose in item.purposes)
+        and _was_in_force(held, field)
+    )
+
+
+def _was_in_force(held: Held, field: Field) -> bool:
+    start = field.order.key(held).start
+    if start > field.now:
+        return False
+    end = held.item.valid.end
+    if end is not None and end < start:
+        return False
+    for event in held.marks:
+        if not event.holds(field.now):
             continue
-        duty, latest = entry.item.obligation, newest.get(entry.item.obligation)
-        if latest is not None and latest.epoch > entry.epoch:
-            yield (
-                entry.item.id,
-                Cause(reason=Reason.FRONTIER_MOVED, epoch=latest.epoch, ref=latest.item.id, by=latest.item.by),
-            )
-        if duty in settled:
-            yield entry.item.id, Cause(reason=Reason.SETTLED, epoch=settled[duty].epoch, ref=duty, by=settled[duty].by)
+        match event.payload:
+            case Close(end=closed) if closed < start:
+                return False
+            # Dated back, it counts from when it was learnt: nobody takes back a replacement that way.
+            case Revoke() if max(event.at, event.learnt) < start:
+                return False
+    return True
 
 
-def rebases(held: Iterable[Held], events: Iterable[Event], task: str, now: datetime) -> Iterator[Found]:
+def _concerns(rival: Item, item: Item, reader: Identity) -> bool:
+    """Whether a rival replaces the item for this reader. One that names principals replaces only for those."""
+    named = rival.scope.principals
+    if not named or reader.principal in named:
+        return True
+    return bool(item.scope.principals) and set(item.scope.principals) <= set(named)
+
+
+def rebases(everything: Iterable[Held], snapshot: Snapshot, order: Order) -> Iterator[Found]:
     """Items whose source epoch precedes the epoch at which their slot started anew.
 
-    An item of every task counts as one of the returning ``task``.
+    An item of every task counts as one of the returning task.
     """
-    distinct = {event.epoch: event for event in events}.values()
+    now, task = snapshot.now, snapshot.identity.task
+    distinct = {event.epoch: event for event in (*snapshot.background.rebases, *snapshot.state.rebases)}.values()
     starts = [(event, event.payload) for event in distinct if isinstance(event.payload, Rebase) and event.holds(now)]
     if not starts:
         return
-    for entry in held:
-        slot, own = entry.item.slot, entry.item.scope.task or task
-        if slot is None:
+    for held in everything:
+        slot, own = held.item.slot, held.item.scope.task or task
+        if slot is None or type(held.item) is Obligation:
             continue
         for event, rebase in starts:
             below = slot == rebase.slot or slot.startswith(f"{rebase.slot}.")
-            if below and entry.epoch < event.epoch and own == rebase.task:
+            if below and own == rebase.task and (order.source(held).position or held.epoch) < event.epoch:
                 yield (
-                    entry.item.id,
+                    held.item.id,
                     Cause(
                         reason=Reason.EPOCH_INCOMPATIBLE,
                         epoch=event.epoch,
@@ -101,4 +200,5 @@ def rebases(held: Iterable[Held], events: Iterable[Event], task: str, now: datet
                         by=event.by,
                         note=rebase.reason,
                     ),
+                    True,
                 )

@@ -1,4 +1,8 @@
-"""Put the lifecycle evidence together: for every item that lost its standing, every cause."""
+"""Put the lifecycle evidence together: for every item that lost its standing, every cause.
+
+First what is held against each statement by name, then which statement of each slot stands, then what rests on
+premises that fell.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.invalidate import implicit, lifecycle, overrule, premises, replacement
+from readmit.invalidate import implicit, lifecycle, overrule, premises, replacement, supersession
+from readmit.invalidate.order import Order
+from readmit.invalidate.statements import Statements
 from readmit.records.decisions import Cause
+from readmit.records.events import Event, Overrule
+from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
+    from readmit.invalidate.lifecycle import Charge
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot
+
+Causes = dict[str, list[Cause]]
 
 
 class Findings(msgspec.Struct, frozen=True):
@@ -20,52 +31,158 @@ class Findings(msgspec.Struct, frozen=True):
 
     against: Mapping[str, tuple[Cause, ...]]
     overruled: Mapping[str, tuple[Cause, ...]]
+    recovered: Mapping[str, tuple[Cause, ...]] = {}
+    """Premises that fell and were re-established, for the items that rest on them."""
+    open_pairs: int = 0
+    """Suspected changes to what the reader can see that no verdict has settled."""
 
 
 def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: Policy) -> Findings:
-    """Explicit lifecycle first, then verdicts, then what rests on premises that fell."""
-    state, hidden = snapshot.state, snapshot.background
-    everything = _in_log_order(snapshot)
-    replaced: dict[str, list[Cause]] = {}
-    for name, cause in (
-        *replacement.slots(everything, flaws.keys(), snapshot.now),
-        *replacement.frontiers(everything, flaws.keys(), snapshot.now),
-        *replacement.rebases(everything, (*hidden.rebases, *state.rebases), snapshot.identity.task, snapshot.now),
-    ):
-        replaced.setdefault(name, []).append(cause)
+    """Every cause against every item, visible or not."""
+    case = _Case(snapshot, flaws, policy)
+    charges = case.charges()
+    open_pairs = sum(
+        one.cause.reason is Reason.SUSPECTED
+        for name in charges.keys() & snapshot.state.held.keys()
+        for one in charges[name]
+    )
+    causes = case.counted(case.with_inherited(charges))
+    firm: Causes = {}
+    for name, cause, restorable in case.replaced(causes):
+        (causes if restorable else firm).setdefault(name, []).append(cause)
+    return case.findings(causes, firm, open_pairs)
 
-    known = {held.item.id: held for held in everything}
-    resolutions = {
-        name: events[-1]
-        for name, events in {**hidden.resolutions, **state.resolutions}.items()
-        # Nobody settles a dispute for their own return.
-        if events[-1].by != snapshot.identity.principal
-    }
-    critical = implicit.critical_dependencies(snapshot)
-    against: dict[str, tuple[Cause, ...]] = {}
-    overruled: dict[str, tuple[Cause, ...]] = {}
-    fallen: dict[str, tuple[Cause, ...]] = {}
-    for held in everything:
-        item = held.item
-        valid = item.valid
-        causes = replaced.get(item.id, [])
-        if valid.start is not None or valid.end is not None:
-            causes = [*lifecycle.interval(held, snapshot.now), *causes]
-        if held.marks:
-            causes = [*lifecycle.marks(held, resolutions, snapshot.now), *causes]
-            causes += implicit.judged(held, snapshot, policy, critical)
-        if item.depends_on:
-            causes = causes + premises.fallen(held, known, fallen)
-        if causes:
-            stand, aside = overrule.split(causes, overrule.honoured(held, snapshot, policy))
-            if stand:
-                against[item.id] = tuple(stand)
-            if aside:
-                overruled[item.id] = tuple(aside)
-        # An unproven premise carries nothing either.
-        if item.id in against or item.id in flaws:
-            fallen[item.id] = (*against.get(item.id, ()), *flaws.get(item.id, ()))
-    return Findings(against, overruled)
+
+class _Case:
+    """One snapshot under one policy, and what several steps need to know about it."""
+
+    def __init__(self, snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: Policy) -> None:
+        self.snapshot = snapshot
+        self.flaws = flaws
+        self.policy = policy
+        self.everything = _in_log_order(snapshot)
+        self.known = {held.item.id: held for held in self.everything}
+        self.marked = [held for held in self.everything if held.marks]
+        self.order = Order(snapshot, policy)
+        self.same = Statements(self.everything)
+        self.named = supersession.named(self.marked, snapshot.now)
+        self.overrules = {
+            held.item.id: events for held in self.marked if (events := overrule.honoured(held, snapshot, policy))
+        }
+
+    def charges(self) -> dict[str, list[Charge]]:
+        """What events, verdicts and suspicions say of the items they name."""
+        snapshot = self.snapshot
+        resolved = {**snapshot.background.resolutions, **snapshot.state.resolutions}
+        resolutions = lifecycle.deciding(resolved, snapshot.identity.principal, snapshot.now)
+        found: dict[str, list[Charge]] = {}
+        for held in self.marked:
+            raised = [*lifecycle.marks(held, resolutions, snapshot.now), *implicit.judged(held, snapshot, self.policy)]
+            if raised:
+                found[held.item.id] = raised
+        for target, charge in supersession.charges(self.named, self.known, self.flaws.keys(), self.order, snapshot.now):
+            found.setdefault(target, []).append(charge)
+        return found
+
+    def with_inherited(self, charges: dict[str, list[Charge]]) -> dict[str, list[Charge]]:
+        """The charges, and those against the same statement that an item's own evidence does not answer."""
+        found = dict(charges)
+        for name, members in self.same.repeated.items():
+            source = self.order.source(self.known[name])
+            for other in members:
+                if other.item.id == name or other.item.id not in charges:
+                    continue
+                standing, _ = overrule.split(
+                    (one.cause for one in charges[other.item.id]), self.overrules.get(other.item.id, ())
+                )
+                # Replaced by a repetition of itself, a statement is only confirmed.
+                held_against = {
+                    id(cause)
+                    for cause in standing
+                    if cause.reason is not Reason.SUPERSEDED or not self.same.same(name, cause.ref)
+                }
+                found[name] = found.get(name, []) + [
+                    one
+                    for one in charges[other.item.id]
+                    if id(one.cause) in held_against and not source.later_than(one.raised)
+                ]
+        return found
+
+    def counted(self, charges: Mapping[str, list[Charge]]) -> Causes:
+        """The causes among the charges that take the items out, under this policy."""
+        critical = implicit.critical_dependencies(self.snapshot)
+        return {
+            name: [one.cause for one in raised if implicit.counts(one, self.known[name], self.policy, critical)]
+            for name, raised in charges.items()
+        }
+
+    def replaced(self, causes: Causes) -> list[replacement.Found]:
+        """Items that another statement about the same thing has replaced, or that a rebase has passed by."""
+        standing = {name: {cause.reason for cause in self._split(name, found)[0]} for name, found in causes.items()}
+        after: dict[str, list[str]] = {}
+        for one in self.named:
+            after.setdefault(one.successor, []).append(one.target)
+        field = replacement.Field(
+            reader=self.snapshot.identity,
+            purpose=self.snapshot.purpose,
+            now=self.snapshot.now,
+            order=self.order,
+            same=self.same,
+            flawed=frozenset(self.flaws),
+            lost=frozenset(name for name, found in standing.items() if Reason.DISPUTE_LOST in found),
+            contested=frozenset(
+                name for name, found in standing.items() if {Reason.DISPUTED, Reason.SUSPECTED} & found
+            ),
+            after=after,
+            restored={name: event for name, events in self.overrules.items() if (event := _restoring(events))},
+        )
+        return [
+            *replacement.slots(self.everything, field),
+            *replacement.frontiers(self.everything, field),
+            *replacement.rebases(self.everything, self.snapshot, self.order),
+        ]
+
+    def findings(self, causes: Causes, firm: Causes, open_pairs: int) -> Findings:
+        """Add intervals and fallen premises, and set aside what an overseer overruled.
+
+        Repetitions of a statement are settled together: one of them may be what a premise stands by.
+        """
+        against: dict[str, tuple[Cause, ...]] = {}
+        overruled: dict[str, tuple[Cause, ...]] = {}
+        recovered: dict[str, tuple[Cause, ...]] = {}
+        fallen: dict[str, tuple[Cause, ...]] = {}
+        everything = self.everything
+        if self.same.repeated:
+            everything = sorted(everything, key=lambda held: (self.same.first(held), held.epoch))
+        for held in everything:
+            item, name = held.item, held.item.id
+            found = causes.get(name, [])
+            if item.valid.start is not None or item.valid.end is not None:
+                found = [*lifecycle.interval(held, self.snapshot.now), *found]
+            if item.depends_on:
+                changed, again = premises.fallen(held, self.known, fallen, self.same)
+                found = found + changed
+                if again:
+                    recovered[name] = tuple(again)
+            if found or name in firm:
+                stand, aside = self._split(name, found)
+                stand += firm.get(name, [])
+                if stand:
+                    against[name] = tuple(stand)
+                if aside:
+                    overruled[name] = tuple(aside)
+            # An unproven premise carries nothing either.
+            if name in against or name in self.flaws:
+                fallen[name] = (*against.get(name, ()), *self.flaws.get(name, ()))
+        return Findings(against, overruled, recovered, open_pairs)
+
+    def _split(self, name: str, causes: list[Cause]) -> tuple[list[Cause], list[Cause]]:
+        return overrule.split(causes, self.overrules.get(name, ()))
+
+
+def _restoring(events: list[Event]) -> Event | None:
+    granted = [event for event in events if isinstance(event.payload, Overrule) and event.payload.grant == "restore"]
+    return granted[-1] if granted else None
 
 
 def _in_log_order(snapshot: Snapshot) -> list[Held]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -142,6 +143,11 @@ class Log(Protocol):
 
     def in_slot(self, task: str | None, slot: str, *, until: int) -> list[Event]:
         """Every item recorded about a slot, visible or not, in order."""
+
+    def rivals(
+        self, tasks: Iterable[str | None], slots: Iterable[str], *, until: int, known: AbstractSet[int]
+    ) -> list[Event]:
+        """Items recorded in these slots under these tasks, visible or not, except those at known epochs."""
 
     def item(self, item_id: str) -> Item:
         """An item by id."""

@@ -6,10 +6,13 @@ event, identity, epoch, expiry, and item predicates." The signature is checked w
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from readmit.cover.coverage import report, sufficient, supported
-from readmit.records.items import Frontier, Obligation
+from readmit.records.items import InterfaceConstraint, RoleConstraint
 from readmit.records.reasons import Reason
 from readmit.seal.view import matching_experiences, matching_items
 
@@ -17,11 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from readmit.gate.duties import Duties
     from readmit.records.decisions import ReturnView
     from readmit.records.evidence import Experience
     from readmit.records.identity import Identity
     from readmit.records.items import Item
     from readmit.records.policy import Policy
+    from readmit.records.snapshot import Held
 
 
 def recheck(
@@ -33,9 +38,10 @@ def recheck(
     now: datetime,
     head: int,
     consumed: bool,
+    departed_again: bool,
     newest_return: str,
-    eligible: Mapping[str, str],
-    owed: Sequence[Item],
+    eligible: Mapping[str, Held],
+    duties: Duties,
     items: Sequence[Item],
     experiences: Sequence[Experience] = (),
     policy: Policy,
@@ -44,8 +50,7 @@ def recheck(
 
     ``identity`` and ``instance`` are those of the workload that asks; ``return_id`` is the return it asks for, if
     it names one rather than presenting the view. ``head`` is the log's last epoch, ``newest_return`` the id of
-    that identity's newest return. ``eligible`` maps the items that pass every
-    gate now to their digests. ``owed`` holds the obligations open now and may hold their current frontiers.
+    that identity's newest return. ``eligible`` holds the items that pass every gate now, ``duties`` what is owed now.
     ``items`` and ``experiences`` are the contents that would be handed over.
     """
     present = matching_items(view, items)
@@ -57,26 +62,45 @@ def recheck(
         Reason.VIEW_EXPIRED: not view.issued <= now < view.expires,
         Reason.VIEW_CONSUMED: consumed,
         Reason.VIEW_REPLACED: newest_return != view.return_id,
+        Reason.DEPARTED_AGAIN: departed_again,
         Reason.EPOCH_AHEAD: view.epoch > head,
         Reason.ITEM_NO_LONGER_ELIGIBLE: not (
-            all(eligible.get(named.id) == named.digest and named.id in present for named in view.items)
+            all(
+                named.id in present and named.id in eligible and eligible[named.id].digest == named.digest
+                for named in view.items
+            )
             and all(named.id in remembered for named in view.experiences)
         ),
         Reason.COVERAGE_LOST: not (
-            _covers(present, owed, policy) and _fits(view, tuple(present.values()), tuple(remembered.values()), policy)
+            _covers(view, present, duties, policy)
+            and _constrained(present, eligible, policy)
+            and _fits(view, tuple(present.values()), tuple(remembered.values()), policy)
         ),
     }
     return tuple(reason for reason, fails in failed.items() if fails)
 
 
-def _covers(present: Mapping[str, Item], owed: Sequence[Item], policy: Policy) -> bool:
-    """Whether the view still holds what is owed and the evidence for it."""
-    obligations = list({item.id: item for item in owed if isinstance(item, Obligation)}.values())
-    with_frontier = {item.obligation for item in present.values() if isinstance(item, Frontier)}
+def _covers(view: ReturnView, present: Mapping[str, Item], duties: Duties, policy: Policy) -> bool:
+    """Whether the view still holds what is owed and the evidence for it; a partial one, each duty that it holds."""
+    shown = [duty for duty in duties.owed if duty.obligation.id not in view.withheld]
+    whole = {duty.obligation.id for duty in duties.whole}
+    obligations = [duty.obligation for duty in shown]
+    strict = msgspec.structs.replace(policy, gamma=Decimal(1), rho=Decimal(1)) if view.partial else policy
     return (
-        all(item.id in present for item in owed)
-        and (not policy.require_frontier or all(item.id in with_frontier for item in obligations))
-        and sufficient(report(obligations, supported(present.values())), policy)
+        all(duty.obligation.id in whole for duty in shown)
+        and all(record.id in present for duty in shown for record in duty.records)
+        and sufficient(report(obligations, supported(present.values())), strict)
+        # A partial view without a duty would be an empty promise.
+        and (not view.partial or bool(shown))
+    )
+
+
+def _constrained(present: Mapping[str, Item], eligible: Mapping[str, Held], policy: Policy) -> bool:
+    """Whether every constraint that applies now is in the view, where the policy asks for that."""
+    return policy.constraints == "as_needed" or all(
+        name in present
+        for name, held in eligible.items()
+        if isinstance(held.item, RoleConstraint | InterfaceConstraint)
     )
 
 

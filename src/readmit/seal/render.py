@@ -54,7 +54,7 @@ _WIDEST = 12
 _NAME = 256 * _WIDEST
 _ID = 128 * 3 + 4
 _LIST = LISTED_CHARS * 4 + 100
-_AROUND_VIEW = 2_000 + _ID + 5 * _NAME + _LIST
+_AROUND_VIEW = 2_500 + _ID + 6 * _NAME + 2 * _LIST
 _AROUND_ITEM = 500 + 3 * _ID + _NAME + 2 * _LIST
 _AROUND_EXPERIENCE = 200 + 2 * _ID
 
@@ -112,6 +112,9 @@ def json_bundle(view: ReturnView, items: Sequence[Item], experiences: Sequence[E
             "critical_covered": view.coverage.critical_covered,
             **_listed("missing", view.coverage.missing),
         },
+        "partial": view.partial,
+        **_listed("withheld", view.withheld),
+        "examination": _examination(view),
         "items": [_item(item) for kind in HEADINGS for item in shown if item.kind is kind],
         "experiences": [{"id": one.id, "bound_to": one.bound_to, "text": one.text} for one in remembered],
     }
@@ -150,8 +153,35 @@ def _head(view: ReturnView) -> Iterator[str]:
         f"- Coverage: {coverage.covered} of {coverage.obligations} obligations, "
         f"{coverage.critical_covered} of {coverage.critical} critical dependencies"
     )
+    if view.partial:
+        yield f"- Partial: only whole duties are here. Withheld: {_ids(view.withheld)}. Do not act on those"
     if coverage.missing:
         yield f"- Still missing: {_ids(coverage.missing)}"
+    yield f"- Implicit changes: {_looked(view)}"
+
+
+def _looked(view: ReturnView) -> str:
+    looked = view.examination
+    if looked is None:
+        words = "nobody looked for them"
+    else:
+        words = f"looked for by {_inline(looked.verifier)} up to epoch {looked.until}"
+        if looked.unexamined:
+            words += f", not in {looked.unexamined} newer observations"
+    return f"{words}; suspected and not settled: {view.open_pairs}" if view.open_pairs else words
+
+
+def _examination(view: ReturnView) -> dict[str, Any]:
+    looked = view.examination
+    if looked is None:
+        return {"examined": False, "open_pairs": view.open_pairs}
+    return {
+        "examined": True,
+        "verifier": looked.verifier,
+        "until": looked.until,
+        "unexamined": looked.unexamined,
+        "open_pairs": view.open_pairs,
+    }
 
 
 def _facets(item: Item) -> Iterator[str]:

@@ -31,6 +31,7 @@ def issue(
     *,
     checkpoint: str,
     policy: str,
+    open_pairs: int = 0,
 ) -> ReturnView:
     """The view of a found selection. ``checkpoint`` and ``policy`` are digests; experiences come with theirs."""
     if selection.outcome != "found":
@@ -55,6 +56,9 @@ def issue(
         coverage=selection.report,
         policy=policy,
         checkpoint=checkpoint,
+        withheld=selection.withheld,
+        examination=request.examination,
+        open_pairs=open_pairs,
     )
 
 

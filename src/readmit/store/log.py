@@ -31,6 +31,7 @@ from readmit.store.sql import PAGE, chunks, genesis
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
     from contextlib import AbstractContextManager
 
     from readmit.records.identity import Identity
@@ -229,6 +230,18 @@ class SqlLog:
         """Every item recorded about a slot, visible or not, in order."""
         query = _AT + "slot_item WHERE ws = ? AND task = ? AND slot = ? AND epoch <= ?) ORDER BY pos"
         return self._events(query, (self._base, self._ws, task or ANY, slot, until))
+
+    def rivals(
+        self, tasks: Iterable[str | None], slots: Iterable[str], *, until: int, known: AbstractSet[int]
+    ) -> list[Event]:
+        """Items recorded in these slots under these tasks, visible or not, except those at known epochs."""
+        wanted: list[int] = []
+        for task in tasks:
+            for marks, part in chunks(slots):
+                query = f"SELECT epoch FROM slot_item WHERE ws = ? AND task = ? AND slot IN ({marks}) AND epoch <= ?"
+                rows = self._sql.execute(query, (self._ws, task or ANY, *part, until)).fetchall()
+                wanted += [epoch for (epoch,) in rows if epoch not in known]
+        return [self.event(epoch) for epoch in sorted(wanted)]
 
     def item(self, item_id: str) -> Item:
         """An item by id."""

@@ -6,6 +6,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from readmit.capture.checkpoint import checkpoint
+from readmit.cycle import RULES
 from readmit.records.canonical import checked
 from readmit.records.decisions import Request
 from readmit.records.errors import PendingAnswers, QuarantineError, RecordError, UnknownError
@@ -79,6 +80,7 @@ class Agent:
                 policy=self._workspace.policy,
                 checkpoint=departed.id,
                 epoch=epoch,
+                rules=RULES,
             )
             return checked(request, what="return")
 

@@ -131,14 +131,13 @@ def _judge(
         head=log.head if log.head >= asker.handed_over else 0,
         consumed=log.named(f"expose:{return_id}") is not None,
         newest_return="" if latest is None else latest.id.removeprefix("return:"),
-        eligible={name: entry.digest for name, entry in examined.gated.eligible.items()},
-        owed=(*examined.owed.obligations, *examined.owed.mandatory),
+        departed_again=False,
+        eligible=examined.gated.eligible,
+        duties=examined.duties,
         items=items,
         experiences=bank,
         policy=asker.policy,
     )
-    if examined.owed.absent and Reason.COVERAGE_LOST not in failed:
-        failed = (*failed, Reason.COVERAGE_LOST)
     return failed, items, bank
 
 

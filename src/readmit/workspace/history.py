@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit import cycle
+from readmit.cover.find import Deadline
+from readmit.cycle import decide
 from readmit.gate.gates import authorized
 from readmit.gate.judge import distinct
 from readmit.records.canonical import canonical, decode, digest
 from readmit.records.decisions import Decision, Disposition, Envelope, Returned
 from readmit.records.errors import UnknownError
-from readmit.records.reasons import state_of
+from readmit.records.reasons import Reason, state_of
 from readmit.rules_1 import decide as rules_1
 from readmit.seal.render import escaped
 from readmit.seal.statement import encode_view
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from readmit.ports.store import Log
+    from readmit.records.decisions import Outcome
     from readmit.records.identity import Identity
     from readmit.records.items import Item
+    from readmit.records.snapshot import Snapshot
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -127,8 +130,16 @@ class Replay(msgspec.Struct, frozen=True):
         return not self.differences and not self.skipped
 
 
-# Which rules a past return was decided by is in its request.
-RULES = {1: rules_1.decide, 2: cycle.decide}
+def _again(returned: Returned, decision: Decision, state: Snapshot) -> Outcome:
+    """The decision under the rules that its request names. Which searches met their deadline is repeated."""
+    if returned.request.rules == 1:
+        return rules_1.decide(returned.request, state, timed_out=returned.timed_out)
+    deadline = Deadline.AHEAD
+    if returned.timed_out:
+        partial = decision.view is not None and decision.view.partial
+        unfinished = partial or Reason.COVER_UNDECIDED in decision.reasons
+        deadline = Deadline.MET_BY_ALL if unfinished else Deadline.MET
+    return decide(returned.request, state, deadline=deadline)
 
 
 def replay(log: Log, return_id: str) -> Replay:
@@ -139,8 +150,16 @@ def replay(log: Log, return_id: str) -> Replay:
         return Replay(return_id, decision.kind, 0, skipped=f"the decision rests on a fault: {returned.failed}")
     request = returned.request
     departed = checkpoint_named(log, request.checkpoint)
-    state = snapshot(log, departed, request.identity, epoch=request.epoch, purpose=request.purpose, now=request.now)
-    outcome = RULES[request.rules](request, state, timed_out=returned.timed_out)
+    state = snapshot(
+        log,
+        departed,
+        request.identity,
+        epoch=request.epoch,
+        purpose=request.purpose,
+        now=request.moment,
+        rules=request.rules,
+    )
+    outcome = _again(returned, decision, state)
     differences = []
     if canonical(outcome.decision) != stored.body:
         differences.append("decision")

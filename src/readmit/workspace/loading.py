@@ -1,4 +1,4 @@
-"""Bring together what one return is judged against: ``D_a``, ``Δ``, evidence, and premises out of sight."""
+"""Bring together what one return is judged against: ``D_a``, ``Δ``, evidence, and what is out of sight."""
 
 from __future__ import annotations
 
@@ -7,23 +7,32 @@ from typing import TYPE_CHECKING
 from readmit.capture.checkpoint import unchanged
 from readmit.capture.fold import fold
 from readmit.records.events import EventKind, Suspect
+from readmit.records.policy import Policy
 from readmit.records.snapshot import Delta, Snapshot, WorkState
 from readmit.records.verdicts import Verdict
+from readmit.workspace.background import concerned, premises
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from datetime import datetime
 
     from readmit.ports.store import Log
-    from readmit.records.events import Checkpoint, Event
+    from readmit.records.events import Checkpoint
     from readmit.records.identity import Identity
     from readmit.records.snapshot import Held, Sighting
 
 
 def snapshot(
-    log: Log, departed: Checkpoint, identity: Identity, *, epoch: int, purpose: str | None, now: datetime
+    log: Log,
+    departed: Checkpoint,
+    identity: Identity,
+    *,
+    epoch: int,
+    purpose: str | None,
+    now: datetime,
+    rules: int = 2,
 ) -> Snapshot:
-    """``C = D_a ⊕ Δ`` at an epoch."""
+    """``C = D_a ⊕ Δ`` at an epoch. The first rules looked at less of what is out of sight."""
     before = log.seen(departed.identity, until=departed.epoch)
     change = delta(log, departed, identity, until=epoch)
     if identity == departed.identity:
@@ -34,7 +43,7 @@ def snapshot(
     evidence = log.evidence_behind(departed.identity, until=epoch)
     if identity != departed.identity:
         evidence |= log.evidence_behind(identity, until=epoch)
-    background = _background(log, state.held, epoch)
+    background = premises(log, state, epoch) if rules == 1 else concerned(log, identity, state, epoch)
     if background.held:
         evidence |= log.evidence_for(held.epoch for held in background.held.values())
     _add_judged(log, (*state.held.values(), *background.held.values()), evidence)
@@ -47,6 +56,7 @@ def snapshot(
         state=state,
         evidence=evidence,
         background=background,
+        writers_then=_writers(log, departed.epoch),
     )
 
 
@@ -62,25 +72,10 @@ def delta(log: Log, departed: Checkpoint, identity: Identity, *, until: int) -> 
     return Delta(departed.epoch, until, tuple(events[epoch] for epoch in sorted(events)))
 
 
-def _background(log: Log, held: Mapping[str, Held], epoch: int) -> WorkState:
-    """Premises, however far down, that the identity cannot see, with everything that befell them."""
-    events: dict[int, Event] = {}
-    known: set[str] = set(held)
-    wanted = {premise for entry in held.values() for premise in entry.item.depends_on} - known
-    while wanted:
-        known |= wanted
-        found = log.about(wanted, until=epoch)
-        events |= {event.epoch: event for event in found}
-        items = fold(WorkState(), found).held.values()
-        for entry in items:
-            if entry.item.slot is not None:
-                later = log.in_slot(entry.item.scope.task, entry.item.slot, until=epoch)
-                events |= {event.epoch: event for event in later}
-            if entry.item.scope.task is not None:
-                starts = log.milestones(EventKind.REBASE, entry.item.scope.task, until=epoch)
-                events |= {event.epoch: event for event in starts}
-        wanted = {premise for entry in items for premise in entry.item.depends_on} - known
-    return fold(WorkState(), (events[number] for number in sorted(events)))
+def _writers(log: Log, epoch: int) -> tuple[str, ...]:
+    """Whom the policy let write at an epoch."""
+    event = log.latest(EventKind.GOVERN, until=epoch)
+    return event.payload.writers if event is not None and isinstance(event.payload, Policy) else ()
 
 
 def _add_judged(log: Log, held: Iterable[Held], evidence: dict[str, Sighting]) -> None:

@@ -1,0 +1,84 @@
+"""What became of every candidate and of every duty, once a set is chosen or refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.cover.coverage import required, supported
+from readmit.records.decisions import Disposition, DutyNote
+from readmit.records.items import Frontier, InterfaceConstraint, Obligation, RoleConstraint
+from readmit.records.reasons import Reason, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from readmit.gate.duties import Duties
+    from readmit.gate.judge import Gated
+    from readmit.invalidate.resolve import Findings
+    from readmit.records.decisions import Selection
+    from readmit.records.items import Item
+    from readmit.records.policy import Policy
+    from readmit.records.snapshot import Snapshot
+
+
+def dispositions(
+    snapshot: Snapshot, findings: Findings, gated: Gated, left_out: Callable[[Item], Reason], selection: Selection
+) -> Iterator[Disposition]:
+    """One for each candidate, in log order. ``left_out`` says why an eligible one is not handed over."""
+    chosen: dict[str, Reason] = {}
+    if selection.outcome == "found":
+        chosen |= dict.fromkeys(selection.items, Reason.COVERS)
+        chosen |= dict.fromkeys(selection.constraints, Reason.CONSTRAINS)
+        chosen |= dict.fromkeys(selection.fill, Reason.FILLS)
+        chosen |= dict.fromkeys(selection.mandatory, Reason.MANDATORY)
+    for name, held in snapshot.state.held.items():
+        rejected = gated.rejected.get(name)
+        if rejected is not None:
+            yield rejected
+            continue
+        reason = chosen.get(name) or left_out(held.item)
+        yield Disposition(
+            item=name,
+            digest=held.digest,
+            state=reason.state or State.NOT_NEEDED,
+            reasons=(reason,),
+            overruled=findings.overruled.get(name, ()),
+            recovered=findings.recovered.get(name, ()),
+        )
+
+
+def leaving_out(duties: Duties, selection: Selection, policy: Policy) -> Callable[[Item], Reason]:
+    """Why an eligible item is not handed over: what needs it is not handed over either, or nothing needs it."""
+    whole = selection.outcome == "found"
+    waiting = [duty.obligation for duty in duties.owed if not whole or duty.obligation.id in selection.withheld]
+    named, dependencies = {duty.id for duty in waiting}, required(waiting)
+    always = not whole and policy.constraints == "always"
+    withheld = Reason.DUTY_WITHHELD if whole else Reason.VIEW_WITHHELD
+
+    def left_out(item: Item) -> Reason:
+        match item:
+            case Obligation():
+                needed = item.id in named
+            case Frontier():
+                needed = item.obligation in named
+            case RoleConstraint() | InterfaceConstraint() if always:
+                needed = True
+            case _:
+                needed = not dependencies.isdisjoint(item.covers)
+        return withheld if needed else Reason.NOT_NEEDED
+
+    return left_out
+
+
+def duty_notes(duties: Duties, gated: Gated, selection: Selection) -> Iterator[DutyNote]:
+    """One for each duty that was considered, in log order."""
+    attainable = supported(held.item for held in gated.eligible.values())
+    handed = frozenset(selection.mandatory) - frozenset(selection.report.uncovered)
+    for duty in duties.considered:
+        lacks = [name for name in dict.fromkeys(duty.obligation.required) if name not in attainable]
+        yield DutyNote(
+            obligation=duty.obligation.id,
+            state=duty.state,
+            handed_over=selection.outcome == "found" and duty.obligation.id in handed,
+            lacks=tuple(lacks) if duty.state.owed else (),
+        )

@@ -1,0 +1,90 @@
+"""A sufficient set by the policy's selector: greedy first, then exact, or the cheapest."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from readmit.cover.coverage import report, sufficient, supported
+from readmit.cover.exact import exact
+from readmit.cover.greedy import greedy
+from readmit.records.items import Item
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from readmit.cover.room import Room
+    from readmit.records.items import Obligation
+    from readmit.records.policy import Policy
+
+
+class Deadline(Enum):
+    """Which searches are over before they begin: a replay repeats what the clock did to the first decision."""
+
+    AHEAD = "ahead"
+    """None."""
+    MET = "met"
+    """The search for the cheapest set; that for any set where it is the only one."""
+    MET_BY_ALL = "met_by_all"
+    """Every search by the exact solver."""
+
+
+class Covered(msgspec.Struct, frozen=True):
+    """What the selectors came to together, and which of them."""
+
+    outcome: Literal["found", "infeasible", "undecided"]
+    items: tuple[Item, ...]
+    solver: Literal["greedy", "exact"] = "greedy"
+    timed_out: bool = False
+
+
+def find_cover(
+    evidence: Sequence[Item],
+    obligations: Sequence[Obligation],
+    policy: Policy,
+    room: Room,
+    *,
+    given: Sequence[Item] = (),
+    deadline: Deadline = Deadline.AHEAD,
+) -> Covered:
+    """A sufficient set within the room beside what is ``given``, or the best that greedy reached.
+
+    How far the search for the cheapest set gets by its deadline depends on the machine, so a set it has not proven
+    cheapest is not used: what counts then is what would have counted without it.
+    """
+    if given:
+        room = room.after(given)
+        if room.overdrawn:
+            return Covered("infeasible", ())
+        taken, met = {item.id for item in given}, supported(given)
+        evidence = [item for item in evidence if item.id not in taken]
+        obligations = [_without(obligation, met) for obligation in obligations]
+    best = greedy(evidence, obligations, policy, room)
+    enough = sufficient(report(obligations, supported(best)), policy)
+    late = deadline is not Deadline.AHEAD
+    if policy.selection == "cheapest" and not late:
+        cheapest = exact(evidence, obligations, policy, room)
+        if cheapest.cheapest:
+            return Covered("found", cheapest.items, "exact")
+        late = cheapest.outcome != "infeasible"
+    if enough:
+        return Covered("found", best, timed_out=late)
+    if policy.selection == "greedy":
+        return Covered("infeasible", best)
+    if deadline is Deadline.MET_BY_ALL or (late and policy.selection == "greedy_then_exact"):
+        return Covered("undecided", best, "exact", timed_out=True)
+    first = exact(evidence, obligations, policy, room, first=True)
+    if first.outcome == "found":
+        return Covered("found", first.items, "exact", timed_out=late)
+    return Covered(first.outcome, best, "exact", timed_out=late or first.outcome == "undecided")
+
+
+def _without(obligation: Obligation, met: frozenset[str]) -> Obligation:
+    """The obligation as far as it is not met yet."""
+    return msgspec.structs.replace(
+        obligation,
+        required=tuple(name for name in obligation.required if name not in met),
+        critical=tuple(name for name in obligation.critical if name not in met),
+    )

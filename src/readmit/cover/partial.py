@@ -1,0 +1,84 @@
+"""By whole duties: what can be handed over when not every duty is covered, where a policy asks for that.
+
+The duties with the most critical dependencies come first, then the oldest, as many as fit. Each is covered whole or
+not handed over at all.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.cover.choose import choose
+from readmit.cover.coverage import critical, required, supported
+from readmit.cover.find import Deadline
+from readmit.records.decisions import CoverageReport
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from readmit.cover.choose import Pool
+    from readmit.gate.duties import Duties, Duty
+    from readmit.records.decisions import Selection
+
+
+def choose_whole_duties(pool: Pool, duties: Duties) -> Selection | None:
+    """The set for as many whole duties as fit, or none if not one does.
+
+    Once a solver meets its deadline, greedy alone decides on every duty, so that a replay comes to the same set.
+    """
+    attainable = supported(pool.evidence)
+    ready = [duty for duty in duties.whole if attainable.issuperset(duty.obligation.required)]
+    # A stable sort of what is in log order: among equals the oldest comes first.
+    ready.sort(key=lambda duty: -len(set(duty.obligation.critical)))
+    chosen, late = _grow(pool, ready)
+    if late:
+        greedy = msgspec.structs.replace(pool.policy, selection="greedy")
+        chosen, _ = _grow(msgspec.structs.replace(pool, policy=greedy, deadline=Deadline.AHEAD), ready)
+    if chosen is None:
+        return None
+    taken = frozenset(chosen.mandatory)
+    withheld = tuple(duty.obligation.id for duty in duties.owed if duty.obligation.id not in taken)
+    return msgspec.structs.replace(
+        chosen,
+        timed_out=late,
+        withheld=withheld,
+        report=_report(pool, duties, chosen, withheld),
+    )
+
+
+def _grow(pool: Pool, ready: Sequence[Duty]) -> tuple[Selection | None, bool]:
+    """Add one duty after the other as long as the set exists. Tells too whether a solver met its deadline."""
+    share = max(1, pool.policy.solver_milliseconds // max(1, len(ready)))
+    strict = msgspec.structs.replace(
+        pool.policy, gamma=Decimal(1), rho=Decimal(1), on_incomplete="block", solver_milliseconds=share
+    )
+    pool = msgspec.structs.replace(pool, policy=strict)
+    best: Selection | None = None
+    taken: list[Duty] = []
+    if pool.deadline is not Deadline.AHEAD:
+        return None, True
+    for duty in ready:
+        tried = choose(pool, [*taken, duty])
+        if tried.timed_out:
+            return None, True
+        if tried.outcome == "found":
+            best, taken = tried, [*taken, duty]
+    return best, False
+
+
+def _report(pool: Pool, duties: Duties, chosen: Selection, withheld: tuple[str, ...]) -> CoverageReport:
+    """Coverage of all that is owed: what is withheld is not covered, and missing is what nothing eligible supports."""
+    kept = frozenset(chosen.items)
+    shown = supported(item for item in pool.evidence if item.id in kept)
+    vital = critical(duties.obligations)
+    return CoverageReport(
+        obligations=len(duties.obligations),
+        covered=len(duties.obligations) - len(withheld),
+        critical=len(vital),
+        critical_covered=len(vital & shown),
+        missing=tuple(sorted(required(duties.obligations) - supported(pool.evidence))),
+        uncovered=withheld,
+    )

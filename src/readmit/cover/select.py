@@ -1,0 +1,58 @@
+"""What is handed over: all that is owed, or whole duties where the policy asks for that, or nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.cover.choose import Pool, choose
+from readmit.cover.coverage import report, supported
+from readmit.cover.find import Deadline
+from readmit.cover.partial import choose_whole_duties
+from readmit.invalidate.order import Order
+from readmit.records.decisions import Selection
+from readmit.records.items import Fact, Frontier, Obligation
+from readmit.records.reasons import Reason
+
+if TYPE_CHECKING:
+    from readmit.gate.duties import Duties
+    from readmit.gate.judge import Gated
+    from readmit.records.decisions import Request
+    from readmit.records.items import Item
+    from readmit.records.snapshot import Held, Snapshot
+
+
+def select(request: Request, snapshot: Snapshot, gated: Gated, duties: Duties, deadline: Deadline) -> Selection:
+    """The set-level half of the cycle."""
+    pool = _pool(request, snapshot, gated, duties, deadline)
+    policy, looked = request.policy, request.examination
+    if policy.examination == "required" and (looked is None or looked.unexamined):
+        return _unexamined(pool, duties)
+    selection = choose(pool, duties.owed, duties.absent)
+    if selection.outcome != "found" and policy.on_incomplete == "partial" and duties.owed:
+        late = Deadline.MET_BY_ALL if selection.timed_out else deadline
+        return choose_whole_duties(msgspec.structs.replace(pool, deadline=late), duties) or selection
+    return selection
+
+
+def _pool(request: Request, snapshot: Snapshot, gated: Gated, duties: Duties, deadline: Deadline) -> Pool:
+    eligible = [held for held in gated.eligible.values() if not isinstance(held.item, Obligation | Frontier)]
+    order = Order(snapshot, request.policy)
+    filling = request.policy.fill or (not duties.owed and request.policy.nothing_owed == "fill")
+    return Pool(
+        # What is known first, then what must be respected, each in log order.
+        evidence=tuple(sorted((held.item for held in eligible), key=lambda item: not isinstance(item, Fact))),
+        newest=_newest(eligible, order) if filling else (),
+        policy=request.policy,
+        deadline=deadline,
+    )
+
+
+def _newest(eligible: list[Held], order: Order) -> tuple[Item, ...]:
+    return tuple(held.item for held in sorted(eligible, key=order.key, reverse=True))
+
+
+def _unexamined(pool: Pool, duties: Duties) -> Selection:
+    coverage = report(duties.obligations, supported(pool.evidence))
+    return Selection(outcome="infeasible", reasons=(Reason.NOT_EXAMINED,), report=coverage)

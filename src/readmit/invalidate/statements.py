@@ -1,0 +1,54 @@
+"""Said again: items that make the same statement.
+
+Equal kind, text, slot, scope and premises are one statement, however often it is recorded. Saying it again from later
+evidence confirms it; from earlier evidence, what was held against the statement is held against the repetition too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.records.items import Frontier, Obligation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from readmit.records.snapshot import Held
+
+
+class Statements:
+    """Which items of a snapshot make the same statement. A duty is an act, so opening it twice makes two duties."""
+
+    def __init__(self, everything: Iterable[Held]) -> None:
+        by_text: dict[str, list[Held]] = {}
+        for held in everything:
+            by_text.setdefault(held.item.text, []).append(held)
+        self._same: dict[str, tuple[Held, ...]] = {}
+        for alike in by_text.values():
+            if len(alike) > 1:
+                self._split(alike)
+
+    def _split(self, alike: Iterable[Held]) -> None:
+        groups: dict[object, list[Held]] = {}
+        for held in alike:
+            item = held.item
+            if not isinstance(item, Obligation):
+                about = item.obligation if isinstance(item, Frontier) else None
+                key = (item.kind, item.text, item.slot, item.scope, item.depends_on, about)
+                groups.setdefault(key, []).append(held)
+        for members in groups.values():
+            if len(members) > 1:
+                self._same |= {held.item.id: tuple(members) for held in members}
+
+    @property
+    def repeated(self) -> Mapping[str, tuple[Held, ...]]:
+        """Every item that was said more than once, with all that make its statement, in log order."""
+        return self._same
+
+    def first(self, held: Held) -> int:
+        """Where the statement of an item entered the log."""
+        return self._same[held.item.id][0].epoch if held.item.id in self._same else held.epoch
+
+    def same(self, one: str, other: str) -> bool:
+        """Whether two different items make the same statement."""
+        return one in self._same and self._same[one] is self._same.get(other)

@@ -1,0 +1,78 @@
+"""Said outright: ``successor`` replaces ``target``, whatever their dates.
+
+Between two items the latest event decides, so saying it the other way round is an undo.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.invalidate.lifecycle import Charge, point_of
+from readmit.records.decisions import Cause
+from readmit.records.events import Event, Supersede
+from readmit.records.items import Obligation
+from readmit.records.reasons import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Set as AbstractSet
+    from datetime import datetime
+
+    from readmit.invalidate.order import Order
+    from readmit.records.snapshot import Held
+
+
+class Named(msgspec.Struct, frozen=True):
+    """A supersession that counts."""
+
+    target: str
+    successor: str
+    event: Event
+
+
+def named(everything: Iterable[Held], now: datetime) -> list[Named]:
+    """The latest supersession between any two items, in log order."""
+    latest: dict[frozenset[str], Named] = {}
+    for held in everything:
+        for event in held.marks:
+            if isinstance(event.payload, Supersede) and event.holds(now):
+                one = Named(event.payload.target, event.payload.successor, event)
+                pair = frozenset((one.target, one.successor))
+                if pair not in latest or latest[pair].event.epoch < event.epoch:
+                    latest[pair] = one
+    return sorted(latest.values(), key=lambda one: one.event.epoch)
+
+
+def begun(held: Held, now: datetime) -> bool:
+    """Whether an item's validity has started."""
+    return held.item.valid.start is None or held.item.valid.start <= now
+
+
+def charges(
+    supersessions: Iterable[Named],
+    known: Mapping[str, Held],
+    flawed: AbstractSet[str],
+    order: Order,
+    now: datetime,
+) -> Iterator[tuple[str, Charge]]:
+    """Targets with the charge against each, raised when the successor's evidence was.
+
+    A successor that has not begun leaves the target in force until it does. A duty is replaced only by another duty
+    that somebody could impose: otherwise it would vanish.
+    """
+    for one in supersessions:
+        successor = known.get(one.successor)
+        if isinstance(known[one.target].item, Obligation) and (
+            successor is None or not isinstance(successor.item, Obligation) or one.successor in flawed
+        ):
+            continue
+        if successor is not None and not begun(successor, now):
+            continue
+        raised = point_of(one.event)
+        if successor is not None and order.source(successor).position:
+            raised = order.source(successor)
+        why = one.event.payload.reason if isinstance(one.event.payload, Supersede) else ""
+        cause = Cause(reason=Reason.SUPERSEDED, epoch=one.event.epoch, ref=one.successor, by=one.event.by, note=why)
+        yield one.target, Charge(cause, raised)
