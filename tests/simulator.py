@@ -104,7 +104,6 @@ class Statement:
     text: str
     by: str
     epoch: int = 0
-    learnt: datetime = EVER
     task: str | None = None
     roles: tuple[str, ...] = ()
     principals: tuple[str, ...] = ()
@@ -272,7 +271,7 @@ class TeamSimulator:
         self.wrote(by)
 
     def add(self, statement: Statement) -> None:
-        self.items[statement.id] = replace(statement, epoch=self.tick(), learnt=self.now)
+        self.items[statement.id] = replace(statement, epoch=self.tick())
         self.wrote(statement.by)
 
     def mark(self, kind: str, by: str, *items: str, at: datetime | None = None, **data: Any) -> None:
@@ -461,7 +460,8 @@ class Reading:
         return max((one.epoch for one in self.bound_by(item)), default=item.epoch)
 
     def start(self, item: Statement) -> datetime:
-        said = max((one.said for one in self.bound_by(item)), default=item.learnt)
+        """From when an item holds. Without evidence nothing says since when, so everything else is later."""
+        said = max((one.said for one in self.bound_by(item)), default=EVER)
         return said if item.start is None else max(item.start, said)
 
     def begun(self, item: Statement) -> bool:
@@ -470,7 +470,7 @@ class Reading:
         return self.start(item) <= self.moment
 
     def key(self, item: Statement) -> Key:
-        return self.start(item), self.position(item), item.epoch
+        return self.start(item), max((one.epoch for one in self.bound_by(item)), default=0), item.epoch
 
     # What is held against a statement is held against saying it again, unless from later evidence.
 
@@ -751,7 +751,7 @@ class Deciding(Reading):
         self.attainable = {name for item in self.evident for name in item.covers}
         self.absent: list[str] = []
         self.mandatory: dict[str, list[Statement]] = {}
-        """Duties that can be handed over, each with its frontier."""
+        """What can be handed over of each duty: itself and its frontier."""
         duties = [self.items[name] for name in self.known if self.items[name].kind == "obligation"]
         self.duties = {duty.id: self.owing(duty) for duty in duties}
         self.owed = [duty for duty in duties if self.duties[duty.id].state in OWED]
@@ -787,19 +787,23 @@ class Deciding(Reading):
         """What an owed duty is: whether it can be handed over, with its frontier."""
         codes = self.against[duty.id]
         fronts = [self.items[name] for name in self.known if self.items[name].obligation == duty.id]
-        live = [one for one in fronts if not self.against[one.id] or state_of(self.against[one.id]) not in ENDED]
+        live = [one for one in fronts if self.lives(one)]
         usable = sorted((one for one in live if not self.against[one.id]), key=lambda one: self.rank(one)[0])
         absent = [duty.id] if codes or (self.rules.require_frontier and not live) else []
         absent += [] if usable else [one.id for one in live[-1:]]
         self.absent += absent
-        if not codes:
-            self.mandatory[duty.id] = [duty, *usable[-1:]]
+        self.mandatory[duty.id] = [*([] if codes else [duty]), *usable[-1:]]
         if "writer_not_allowed" in codes:
             return "unproven"
         if absent:
             return "obstructed"
         late = [mark.data["end"] for mark in self.held(duty, "close")] + ([] if duty.end is None else [duty.end])
         return "overdue" if any(end <= self.moment for end in late) else "owed"
+
+    def lives(self, frontier: Statement) -> bool:
+        """Whether nothing has ended a frontier. One by somebody who may not write binds nobody."""
+        codes = self.against[frontier.id]
+        return not codes or (state_of(codes) not in ENDED and "writer_not_allowed" not in codes)
 
     # Coverage.
 
@@ -851,7 +855,7 @@ class Deciding(Reading):
             candidates=self.against,
             recovered={name: found for name in self.known if (found := self.recovered(self.items[name]))},
             duties=self.duties,
-            absent=frozenset(absent),
+            absent=frozenset(absent if reasons else ()),
             missing=frozenset(self.required(self.owed) - self.attainable) if short else None,
             mandatory=frozenset(item.id for item in self.must(kept)),
             constraints=frozenset(item.id for item in self.constraints),
@@ -917,11 +921,13 @@ class Deciding(Reading):
         return {name for duty in owed for name in duty.required}
 
     def of_withheld(self, item: Statement, kept: list[Statement]) -> bool:
-        """Whether an item belongs to duties that are withheld, and to no other."""
+        """Whether an item belongs to a duty that is withheld."""
         held = [duty for duty in self.owed if duty not in kept]
-        if item.kind not in STATEMENTS:
-            return item in held or item.obligation in [duty.id for duty in held]
-        return bool(item.covers & self.required(held)) and not item.covers & self.required(kept)
+        return item in held or item.obligation in [duty.id for duty in held] or bool(item.covers & self.required(held))
+
+    def fillable(self, item: Statement, kept: list[Statement]) -> bool:
+        """Nothing of a duty that is withheld, unless another one that is not needs it too."""
+        return not self.of_withheld(item, kept) or bool(item.covers & self.required(kept))
 
     def left(self, item: Statement, kept: list[Statement]) -> str:
         """Why an eligible item is not in a view that was issued."""
@@ -939,7 +945,8 @@ class Deciding(Reading):
             return set()
         taken = list(base)
         for item in sorted(self.evident, key=self.key, reverse=True):
-            if item not in taken and not self.of_withheld(item, kept) and self.within_budget([*taken, item]):
+            said = any(other.said == item.said for other in taken)
+            if not said and self.fillable(item, kept) and self.within_budget([*taken, item]):
                 taken.append(item)
         return {item.id for item in taken if item not in base}
 

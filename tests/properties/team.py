@@ -109,17 +109,20 @@ class Team:
             given["sources"] = fields.get("sources", ())
         else:
             given["receipts"] = tuple(Receipt(evidence=one) for one in fields["sources"])
-        verb = {"obligation": self.workspace.oblige, "frontier": self.workspace.progress}.get(kind)
 
         def act() -> None:
-            if verb is None:
-                self.workspace.record(text, id=name, by=by, kind=kind, **given)  # type: ignore[arg-type]
+            if kind == "obligation":
+                self.workspace.oblige(text, id=name, by=by, **given)
+            elif kind == "frontier":
+                self.workspace.progress(text, id=name, by=by, **given)
             else:
-                verb(text, id=name, by=by, **given)
+                self.workspace.record(text, id=name, by=by, kind=kind, **given)  # type: ignore[arg-type]
 
         duty = (fields["obligation"],) if "obligation" in fields else ()
         if self.attempt(act, *self.rights(by, *fields.get("depends_on", ()), *duty)):
-            plain = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+            plain: dict[str, Any] = {
+                key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()
+            }
             self.sim.add(Statement(id=name, kind=kind, text=text, by=by, **plain))
         return name
 
@@ -194,7 +197,8 @@ class Team:
         return [] if by == AUTHOR else self.writing(by, item)
 
     def overrule(self, target: str, grant: Any, by: str, lasts: timedelta) -> None:
-        refused = [] if by in self.sim.rules.overseers else [NotAllowedError, *self.rights(by, target)]
+        may = by in self.sim.rules.overseers
+        refused: list[type[Exception]] = [] if may else [NotAllowedError, *self.rights(by, target)]
 
         def act() -> None:
             self.workspace.overrule(target, grant=grant, by=by, reason="looked at it", expires=lasts)
@@ -261,18 +265,19 @@ class Team:
         """A whole decision, against what it must be."""
         decision, dispositions, expected = outcome.decision, outcome.dispositions, deciding.expected()
         assert [one.item for one in dispositions] == list(expected.candidates)
-        assert {one.item: codes(one) for one in dispositions} == expected.candidates
+        differ("codes", {one.item: codes(one) for one in dispositions}, expected.candidates)
         assert all(one.state == state_of(frozenset(map(str, one.reasons))) for one in dispositions)
         recovered = {one.item: {name for each in one.recovered for name in each.chain} for one in dispositions}
-        assert {name: found for name, found in recovered.items() if found} == expected.recovered
+        differ("recovered", {name: found for name, found in recovered.items() if found}, expected.recovered)
         duties = {note.obligation: (str(note.state), frozenset(note.lacks)) for note in decision.duties}
-        assert duties == {name: (owing.state, owing.lacks) for name, owing in expected.duties.items()}
-        assert (decision.kind, set(decision.reasons)) == (expected.kind, expected.reasons)
+        differ("duties", duties, {name: (owing.state, owing.lacks) for name, owing in expected.duties.items()})
+        assert frozenset(map(str, decision.reasons)) == expected.reasons
+        assert decision.kind == expected.kind
         if "constraints_short" in expected.reasons:
             assert decision.absent
             assert set(decision.absent) <= expected.constraints
         else:
-            assert set(decision.absent) == expected.absent
+            assert set(decision.absent) == expected.absent, (decision.absent, expected.absent)
         assert expected.missing is None or set(decision.missing) == expected.missing
         assert decision.examination is None
         assert decision.open_pairs == expected.open_pairs
@@ -281,15 +286,17 @@ class Team:
         if decision.view is not None:
             self.compare_view(decision.view, deciding, reasons, handed)
         elif dispositions:
-            assert reasons == {item.id: deciding.unused(item) for item in deciding.eligible}
+            differ("left out", reasons, {item.id: deciding.unused(item) for item in deciding.eligible})
             assert not handed
 
     def compare_view(self, view: ReturnView, deciding: Deciding, reasons: dict[str, str], handed: set[str]) -> None:
         """What an admitted return hands over."""
         expected = deciding.expected()
         shown = [self.sim.items[one.id] for one in view.items]
-        assert (set(view.withheld), view.partial) == (expected.withheld, bool(expected.withheld))
-        assert deciding.wrong(shown, list(view.withheld), reasons) == []
+        assert frozenset(view.withheld) == expected.withheld
+        assert view.partial is bool(expected.withheld)
+        wrong = deciding.wrong(shown, list(view.withheld), reasons)
+        assert not wrong, (wrong, reasons)
         supplied = {name for item in shown for name in item.covers}
         assert handed == {item.id for item in shown if item.kind == "obligation" and set(item.required) <= supplied}
         assert (view.chars, view.examination) == (sum(len(item.text) for item in shown), None)
@@ -410,6 +417,12 @@ class Team:
         """What a return hands over, in words."""
         view = self.returns[name].view
         return set() if view is None else {self.sim.items[one.id].text for one in view.items}
+
+
+def differ(what: str, found: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Fail with what differs, and with nothing else."""
+    names = [name for name in {**found, **expected} if found.get(name) != expected.get(name)]
+    assert not names, (what, {name: (found.get(name), "but expected", expected.get(name)) for name in names})
 
 
 def codes(disposition: Disposition) -> frozenset[str]:
