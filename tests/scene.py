@@ -32,7 +32,8 @@ class Scene:
     def __init__(self, path: Path | str | None = None, *, name: str = "default", **policy: Any) -> None:
         self.now = START
         self.path = path = place() if path is None else path
-        rules = Policy(**{"overseers": ("boss",), **policy})
+        # Nothing beside what a duty needs, so that a story about one item is about that item alone.
+        rules = Policy(**{"overseers": ("boss",), "nothing_owed": "empty", **policy})
         self.team = Workspace.open(path, name=name, policy=rules, clock=lambda: self.now)
         self.source = self.team.observe("The hotel and the train confirm.", by="bob")
         self.outcome: Return | None = None

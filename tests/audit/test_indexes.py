@@ -47,6 +47,14 @@ def test_an_untouched_workspace_has_the_indexes_that_its_log_comes_to() -> None:
     assert all(next(scene.team.log.indexed(index), None) for index in INDEXES), "every index is put to the test"
 
 
+def test_a_last_moment_that_the_log_has_not_learnt_shows() -> None:
+    scene = busy()
+    for moment in ("2036-01-01T00:00:00+00:00", "2016-01-01T00:00:00+00:00"):
+        scene.sql("UPDATE workspace SET learnt = ?", moment)
+        (problem,) = audit(scene.team.log).problems
+        assert problem.startswith(f"the last moment of the log is stored as {moment[:4]}")
+
+
 @pytest.mark.parametrize("index", INDEXES)
 def test_a_row_that_is_gone_or_made_up_shows(index: str) -> None:
     scene = busy()

@@ -54,6 +54,8 @@ def leaving_out(duties: Duties, selection: Selection, policy: Policy) -> Callabl
     named, dependencies = {duty.id for duty in waiting}, required(waiting)
     always = not whole and policy.constraints == "always"
     withheld = Reason.DUTY_WITHHELD if whole else Reason.VIEW_WITHHELD
+    if not named and not always:
+        return lambda _: Reason.NOT_NEEDED
 
     def left_out(item: Item) -> Reason:
         match item:
@@ -72,10 +74,12 @@ def leaving_out(duties: Duties, selection: Selection, policy: Policy) -> Callabl
 
 def duty_notes(duties: Duties, gated: Gated, selection: Selection) -> Iterator[DutyNote]:
     """One for each duty that was considered, in log order."""
-    attainable = supported(held.item for held in gated.eligible.values())
     handed = frozenset(selection.mandatory) - frozenset(selection.report.uncovered)
+    unmet = required(duties.obligations) - supported(gated.eligible[name].item for name in selection.items)
+    if unmet:
+        unmet -= supported(held.item for held in gated.eligible.values())
     for duty in duties.considered:
-        lacks = [name for name in dict.fromkeys(duty.obligation.required) if name not in attainable]
+        lacks = [name for name in dict.fromkeys(duty.obligation.required) if name in unmet]
         yield DutyNote(
             obligation=duty.obligation.id,
             state=duty.state,

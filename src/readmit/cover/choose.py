@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.cover.coverage import report, sufficient, supported
+from readmit.cover.coverage import Supply, report, required, sufficient, supported
 from readmit.cover.find import Deadline, find_cover
 from readmit.cover.room import Room, cost
 from readmit.records.decisions import Selection
@@ -43,7 +43,8 @@ def choose(pool: Pool, duties: Sequence[Duty], absent: Sequence[str] = ()) -> Se
         return _unowed(pool)
     evidence, policy = pool.evidence, pool.policy
     obligations = [duty.obligation for duty in duties]
-    attainable = report(obligations, supported(evidence))
+    supply = Supply(required(obligations))
+    attainable = report(obligations, frozenset().union(*{supply.of(item) for item in evidence}))
     if absent:
         return _refused(Reason.MANDATORY_MISSING, attainable, absent=absent)
     if not sufficient(attainable, policy):

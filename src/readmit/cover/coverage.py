@@ -19,7 +19,23 @@ if TYPE_CHECKING:
 
 def supported(items: Iterable[Item]) -> frozenset[str]:
     """``D(S)``: every dependency that some item of the set supports."""
-    return frozenset(dependency for item in items for dependency in item.covers)
+    return frozenset([dependency for item in items for dependency in item.covers])
+
+
+class Supply:
+    """What items cover of the dependencies that are wanted. Many items cover the same, which is worked out once."""
+
+    def __init__(self, wanted: frozenset[str]) -> None:
+        self._wanted = wanted
+        self._known: dict[tuple[str, ...], frozenset[str]] = {}
+
+    def of(self, item: Item) -> frozenset[str]:
+        """The wanted dependencies that an item covers. Its slot is rarely one, and then need not be looked at."""
+        covers = item.covers if item.slot in self._wanted else item.supports
+        found = self._known.get(covers)
+        if found is None:
+            found = self._known[covers] = frozenset(self._wanted.intersection(covers))
+        return found
 
 
 def required(obligations: Iterable[Obligation]) -> frozenset[str]:

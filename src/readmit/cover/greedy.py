@@ -10,7 +10,7 @@ from collections import defaultdict
 from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING
 
-from readmit.cover.coverage import critical, least, required
+from readmit.cover.coverage import Supply, critical, least, required
 from readmit.cover.room import cost
 
 if TYPE_CHECKING:
@@ -30,15 +30,16 @@ def greedy(evidence: Sequence[Item], obligations: Sequence[Obligation], policy: 
     vital = critical(obligations)
     weight = {dependency: 2 if dependency in vital else 1 for dependency in required(obligations)}
     heap: list[tuple[int, int, str, int, frozenset[str]]] = []
-    # Many items cover the same: what that is worth is worked out once.
+    supply = Supply(frozenset(weight))
     worths: dict[frozenset[str], int] = {}
     for index, item in enumerate(evidence):
-        relevant = frozenset([dependency for dependency in item.covers if dependency in weight])
+        relevant = supply.of(item)
         if relevant and room.fits(item):
-            if relevant not in worths:
-                worths[relevant] = sum(map(weight.__getitem__, relevant)) << _SCALE
+            worth = worths.get(relevant)
+            if worth is None:
+                worth = worths[relevant] = sum(map(weight.__getitem__, relevant)) << _SCALE
             price = cost(item)
-            heap.append((-(worths[relevant] // price), price, item.id, index, relevant))
+            heap.append((-(worth // price), price, item.id, index, relevant))
     heapify(heap)
 
     tally = _Tally(obligations, policy)

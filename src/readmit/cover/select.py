@@ -37,12 +37,15 @@ def select(request: Request, snapshot: Snapshot, gated: Gated, duties: Duties, d
 
 
 def _pool(request: Request, snapshot: Snapshot, gated: Gated, duties: Duties, deadline: Deadline) -> Pool:
-    eligible = [held for held in gated.eligible.values() if not isinstance(held.item, Obligation | Frontier)]
+    eligible = [held for held in gated.eligible.values() if type(held.item) not in (Obligation, Frontier)]
     order = Order(snapshot, request.policy)
     filling = request.policy.fill or (not duties.owed and request.policy.nothing_owed == "fill")
     return Pool(
         # What is known first, then what must be respected, each in log order.
-        evidence=tuple(sorted((held.item for held in eligible), key=lambda item: not isinstance(item, Fact))),
+        evidence=(
+            *[held.item for held in eligible if type(held.item) is Fact],
+            *[held.item for held in eligible if type(held.item) is not Fact],
+        ),
         newest=_newest(eligible, order) if filling else (),
         policy=request.policy,
         deadline=deadline,

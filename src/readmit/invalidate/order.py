@@ -80,6 +80,8 @@ class Order:
 def ranks(members: Iterable[Held], order: Order, after: Mapping[str, Sequence[str]]) -> dict[str, Rank]:
     """The rank of each item. ``after`` maps an item to those that it was named outright to replace."""
     keys = {held.item.id: order.key(held) for held in members}
+    if after.keys().isdisjoint(keys):
+        return {name: Rank(key, 0, key) for name, key in keys.items()}
     ranked: dict[str, Rank] = {}
     met: set[str] = set()
     for first in keys:

@@ -52,12 +52,18 @@ class Field(msgspec.Struct, frozen=True):
 
 def slots(everything: Iterable[Held], field: Field) -> Iterator[Found]:
     """Items whose slot holds something that replaces or contests them."""
-    places: dict[str, list[Held]] = {}
+    first: dict[str, Held] = {}
+    shared: dict[str, list[Held]] = {}
     for held in everything:
         item = held.item
-        if item.slot is not None and type(item) is not Obligation and type(item) is not Frontier:
-            places.setdefault(item.slot, []).append(held)
-    yield from _replaced(places.values(), field, Reason.SLOT_UPDATED)
+        slot = item.slot
+        if slot is None or type(item) is Obligation or type(item) is Frontier:
+            continue
+        other = first.setdefault(slot, held)
+        # Most slots hold one statement: only those with several are worth a list.
+        if other is not held:
+            shared.setdefault(slot, [other]).append(held)
+    yield from _replaced(shared.values(), field, Reason.SLOT_UPDATED)
 
 
 def frontiers(everything: Iterable[Held], field: Field) -> Iterator[Found]:

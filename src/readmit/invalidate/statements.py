@@ -20,13 +20,16 @@ class Statements:
     """Which items of a snapshot make the same statement. A duty is an act, so opening it twice makes two duties."""
 
     def __init__(self, everything: Iterable[Held]) -> None:
-        by_text: dict[str, list[Held]] = {}
+        first: dict[str, Held] = {}
+        repeated: dict[str, list[Held]] = {}
         for held in everything:
-            by_text.setdefault(held.item.text, []).append(held)
+            text = held.item.text
+            other = first.setdefault(text, held)
+            if other is not held:
+                repeated.setdefault(text, [other]).append(held)
         self._same: dict[str, tuple[Held, ...]] = {}
-        for alike in by_text.values():
-            if len(alike) > 1:
-                self._split(alike)
+        for alike in repeated.values():
+            self._split(alike)
 
     def _split(self, alike: Iterable[Held]) -> None:
         groups: dict[object, list[Held]] = {}

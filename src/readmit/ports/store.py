@@ -116,6 +116,10 @@ class Log(Protocol):
     def head(self) -> int:
         """The current epoch."""
 
+    @property
+    def learnt(self) -> datetime | None:
+        """The last moment that the log has taken in, in an open transaction too; none if it is empty."""
+
     def append(self, drafts: Sequence[Draft], *, now: datetime, check: Callable[[Draft], None] = ...) -> list[int]:
         """Commit events in order and return their epochs. An id already used for the same content is a no-op.
 
@@ -147,7 +151,10 @@ class Log(Protocol):
     def rivals(
         self, tasks: Iterable[str | None], slots: Iterable[str], *, until: int, known: AbstractSet[int]
     ) -> list[Event]:
-        """Items recorded in these slots under these tasks, visible or not, except those at known epochs."""
+        """Every item recorded about one of these slots under one of these tasks, visible or not, in order.
+
+        Those at the epochs in ``known`` are left out, and cost next to nothing.
+        """
 
     def item(self, item_id: str) -> Item:
         """An item by id."""
@@ -172,6 +179,21 @@ class Log(Protocol):
 
     def invalidations(self, by: str, *, since: datetime) -> int:
         """How many lifecycle events a principal wrote since a moment."""
+
+    def duties_opened(self, by: str, *, since: datetime) -> int:
+        """How many obligations a principal opened since a moment, except those of its own alone."""
+
+    def wrote(self, by: str, *, since: int) -> bool:
+        """Whether a principal wrote anything after an epoch.
+
+        Departures, returns, exposures, acknowledgements and examinations do not count: they are no work of its own.
+        """
+
+    def is_slot(self, name: str) -> bool:
+        """Whether some item that is not private is about this slot."""
+
+    def is_dependency(self, name: str) -> bool:
+        """Whether some item that is not private supports this dependency."""
 
     def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
         """The log itself, one event at a time, with its chain checked."""

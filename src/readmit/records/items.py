@@ -83,12 +83,7 @@ class Item(Record, kw_only=True, tag_field="kind"):
 
     @property
     def covers(self) -> tuple[str, ...]:
-        """``D(m)``: the dependencies that this item meets. Its slot is one of them: what stands in it is what is meant.
-
-        An obligation is what needs support, and a frontier describes missing work: neither is evidence.
-        """
-        if isinstance(self, Obligation | Frontier):
-            return ()
+        """``D(m)``: the dependencies that this item meets, its slot among them: what stands in it is what is meant."""
         return self.supports if self.slot is None else (*self.supports, self.slot)
 
     @property
@@ -121,6 +116,11 @@ class Obligation(Item, kw_only=True, tag="obligation"):
         if self.supports:
             raise RecordError("an obligation supports nothing: it is what needs support")
 
+    @property
+    def covers(self) -> tuple[str, ...]:
+        """Nothing: it is what needs support."""
+        return ()
+
 
 class Frontier(Item, kw_only=True, tag="frontier"):
     """What is still unresolved about an obligation. It describes missing work and is never evidence."""
@@ -130,6 +130,11 @@ class Frontier(Item, kw_only=True, tag="frontier"):
     def __post_init__(self) -> None:
         if self.supports:
             raise RecordError("a frontier supports nothing: it describes missing work")
+
+    @property
+    def covers(self) -> tuple[str, ...]:
+        """Nothing: it is never evidence."""
+        return ()
 
 
 AnyItem = Fact | Obligation | Frontier | RoleConstraint | InterfaceConstraint

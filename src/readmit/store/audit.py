@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from readmit.ports.store import AuditRow, ChainHead, StoredDecision
 from readmit.records.errors import AuditError
-from readmit.store.schema import SHIFT
+from readmit.store.schema import MASK, SHIFT
 from readmit.store.sql import PAGE, genesis
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _ROWS = """
     SELECT pos, return_id, kind, item, body, hash FROM audit WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?
 """
-_MASK = (1 << SHIFT) - 1
 
 
 class AuditTrail:
@@ -91,7 +90,7 @@ class AuditTrail:
         link = genesis(self._name())
         start, expected = self.head, 0
         met = (0, link) == start
-        for row in self.rows(last=_MASK):
+        for row in self.rows(last=MASK):
             expected += 1
             link = hashlib.sha256(
                 b"\n".join((link, row.return_id.encode(), row.kind.encode(), row.item.encode(), row.body))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from readmit.store.sql import End
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -20,12 +22,13 @@ def link_of(previous: bytes, epoch: int, entry: Draft | Event, at: str, learnt: 
 class LogEnd:
     """The end of a log while events are added to it: its epoch, its link, and when they are learnt."""
 
-    __slots__ = ("_at", "_moment", "epoch", "learnt", "link")
+    __slots__ = ("_at", "_before", "_moment", "epoch", "learnt", "link")
 
-    def __init__(self, epoch: int, link: bytes, now: datetime) -> None:
-        self.epoch = epoch
-        self.link = link
+    def __init__(self, before: End, now: datetime) -> None:
+        self.epoch = before.epoch
+        self.link = before.link
         self.learnt = now.isoformat()
+        self._before = before.learnt
         self._moment, self._at = now, self.learnt
 
     def row(self, base: int, entry: Draft) -> tuple[Any, ...]:
@@ -39,3 +42,9 @@ class LogEnd:
         # The sqlite3 module takes plain strings and byte arrays as they are, and looks for adapters of anything else.
         link, kind = bytearray(self.link), str(entry.kind)
         return base + self.epoch, entry.id, kind, entry.by, at, learnt, body, entry.digest, link
+
+    def moved(self) -> End:
+        """Where the log ends now. Its last moment never goes back, whatever the clock does."""
+        # Moments are written in UTC, so that as texts they are in the order of time.
+        learnt = self.learnt if self._before is None else max(self._before, self.learnt)
+        return End(self.epoch, self.link, learnt)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from readmit.records.errors import StoreError
+from readmit.store.backfill import fill
 from readmit.store.schema import migrate, recognize
 from readmit.store.sql import ENROLL, FIND, MOVE, Level, genesis
 
@@ -42,7 +43,7 @@ class Connection:
             self.sql.execute("PRAGMA journal_mode = WAL")
             self.sql.execute("PRAGMA synchronous = FULL")
             self.sql.execute("PRAGMA cache_size = -65536")
-            migrate(self.sql)
+            migrate(self.sql, fill)
         except sqlite3.Error as error:
             raise StoreError(f"cannot open {self.path}: {error}") from error
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from readmit.records.decisions import Returned
-from readmit.records.events import INVALIDATING, Checkpoint, Rebase
+from readmit.records.decisions import Request, Returned
+from readmit.records.events import INVALIDATING, Checkpoint, Examine, Rebase
 from readmit.records.evidence import Evidence, Experience
-from readmit.records.items import Frontier, Item
+from readmit.records.items import Frontier, Item, Obligation
 from readmit.store.reach import ANY, OBSERVATION, STATE, rows_of
 from readmit.store.schema import SHIFT
 from readmit.store.sql import PAGE
@@ -19,7 +19,7 @@ from readmit.store.sql import PAGE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from readmit.records.events import Draft, EventKind
+    from readmit.records.events import Draft, EventKind, Payload
     from readmit.store.reach import Row
     from readmit.store.sql import Sql
 
@@ -33,8 +33,14 @@ INDEXES = {
     "binding": ("item", "evidence"),
     "milestone": ("kind", "key", "epoch"),
     "invalidation": ("by", "learnt", "epoch"),
+    "term": ("name", "use"),
+    "duty": ("by", "learnt", "epoch"),
 }
 """Every index, with its columns besides the workspace's number."""
+_BIND = "INSERT INTO binding SELECT ws, ?, epoch FROM filed WHERE ws = ? AND digest = ?"
+SLOT, DEPENDENCY = "slot", "dependency"
+_TERM = "INSERT INTO term VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_DUTY = "INSERT INTO duty VALUES (?, ?, ?, ?)"
 _REACH = "INSERT INTO audience VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _REACH_ALL = """
     INSERT INTO audience SELECT ?, ?, ?, ?, ?, pos - ? FROM event WHERE pos >= ? AND pos <= ? ON CONFLICT DO NOTHING
@@ -50,6 +56,19 @@ def stored_rows(sql: Sql, ws: int, index: str) -> Iterator[tuple[Any, ...]]:
     while rows:
         yield from rows
         rows = sql.execute(after, (ws, *rows[-1])).fetchall()
+
+
+def terms_of(item: Item) -> list[tuple[str, str]]:
+    """The names that an item gives a meaning to, each with its use. A private item gives none to anybody else."""
+    if item.scope.visibility == "private":
+        return []
+    slots = [] if item.slot is None else [(item.slot, SLOT)]
+    return slots + [(name, DEPENDENCY) for name in item.supports]
+
+
+def binds_others(item: Item) -> bool:
+    """Whether it is an obligation, and not of its author alone."""
+    return isinstance(item, Obligation) and set(item.scope.principals) != {item.by}
 
 
 class Indexes:
@@ -71,22 +90,26 @@ class Indexes:
             case Evidence() as evidence:
                 self._reach(epoch, OBSERVATION, rows_of(evidence.scope))
             case Item() as item:
-                self._bind(epoch, item)
-                self._reach(epoch, STATE, self._extend(epoch, item))
+                self._add_item(epoch, item, learnt)
             case Experience() as experience:
                 self._reach(epoch, STATE, [(ANY, experience.owner, ANY)])
             case Rebase() as rebase:
                 self._reach(epoch, STATE, [(rebase.task, ANY, ANY)])
                 self._milestone(draft.kind, rebase.task, epoch)
-            case Checkpoint() as checkpoint:
-                self._milestone(draft.kind, checkpoint.identity.agent, epoch)
-                self._milestone(draft.kind, checkpoint.identity.bank, epoch)
-            case Returned() as returned:
-                self._milestone(draft.kind, returned.request.identity.agent, epoch)
             case _ if draft.about:
                 self._reach(epoch, STATE, {row for touched in draft.about for row in self._reach_of(touched)})
             case _:
-                self._milestone(draft.kind, ANY, epoch)
+                for key in _concerned(draft.payload):
+                    self._milestone(draft.kind, key, epoch)
+
+    def _add_item(self, epoch: int, item: Item, learnt: str) -> None:
+        for digest in {receipt.evidence for receipt in item.receipts}:
+            self._sql.execute(_BIND, (epoch, self._ws, digest))
+        for name, use in terms_of(item):
+            self._sql.execute(_TERM, (self._ws, name, use))
+        if binds_others(item):
+            self._sql.execute(_DUTY, (self._ws, item.by, learnt, epoch))
+        self._reach(epoch, STATE, self._extend(epoch, item))
 
     def add_observations(self, first: int, drafts: Iterable[Draft]) -> None:
         """Index observations at epochs in a row, those that reach the same readers together."""
@@ -97,13 +120,6 @@ class Indexes:
             for row in rows_of(scope):
                 self._sql.execute(_REACH_ALL, (ws, OBSERVATION, *row, base, base + first, base + last))
             first = last + 1
-
-    def _bind(self, epoch: int, item: Item) -> None:
-        for digest in {receipt.evidence for receipt in item.receipts}:
-            self._sql.execute(
-                "INSERT INTO binding SELECT ws, ?, epoch FROM filed WHERE ws = ? AND digest = ?",
-                (epoch, self._ws, digest),
-            )
 
     def _extend(self, epoch: int, item: Item) -> set[Row]:
         """A new statement about a slot also reaches whoever could see an earlier one: theirs may be outdated by it."""
@@ -142,3 +158,14 @@ class Indexes:
 
     def _milestone(self, kind: EventKind, key: str, epoch: int) -> None:
         self._sql.execute("INSERT INTO milestone VALUES (?, ?, ?, ?)", (self._ws, kind, key, epoch))
+
+
+def _concerned(payload: Payload) -> tuple[str, ...]:
+    """The agents, or the bank, that a milestone belongs to; otherwise it is the workspace's own."""
+    match payload:
+        case Checkpoint(identity=who):
+            return who.agent, who.bank
+        case Examine(identity=who) | Returned(request=Request(identity=who)):
+            return (who.agent,)
+        case _:
+            return (ANY,)

@@ -10,16 +10,22 @@ from __future__ import annotations
 import re
 import secrets
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from psycopg import errors
 
 from readmit.records.errors import StoreError
-from readmit.store.postgres_client import grant
+from readmit.store.backfill import fill
+from readmit.store.postgres_client import grant, outgoing
+from readmit.store.postgres_dialect import for_rows
+from readmit.store.postgres_dialect import translated as spoken
 from readmit.store.schema import APPEND_ONLY_TABLES, APPLICATION_ID, MIGRATIONS, SHIFT, newer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from readmit.store.postgres_client import Address, Client
+    from readmit.store.sql import Rows
 
 DIRECTORY = "SET LOCAL readmit.directory TO 'on'"
 _DIALECT = (
@@ -122,6 +128,8 @@ def migrate(client: Client, address: Address) -> str:
             client.execute("INSERT INTO store VALUES (0, %s)", (store,))
         for migration in MIGRATIONS[0 if found is None else found.number :]:
             client.execute(translated(migration), prepare=False)
+        if found is not None:
+            _fill(client)
         client.execute("UPDATE store SET version = %s", (len(MIGRATIONS),))
         client.execute("COMMIT")
     except errors.InsufficientPrivilege as error:
@@ -136,6 +144,28 @@ def migrate(client: Client, address: Address) -> str:
             client.execute("ROLLBACK")
         raise
     return store
+
+
+def _fill(client: Client) -> None:
+    """Derive from each log what the new schema holds of it, one workspace at a time: the policies show no more."""
+    client.execute(DIRECTORY)
+    for (ws,) in client.execute("SELECT ws FROM workspace ORDER BY ws").fetchall():
+        client.execute(f"SET LOCAL readmit.ws TO '{ws}'")
+        fill(_Statements(client), ws)
+
+
+class _Statements:
+    """Runs the store's statements at once."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Rows:
+        return self._client.execute(spoken(query), [outgoing(value) for value in values], binary=True)
+
+    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> None:
+        for statement, values in for_rows(query, rows):
+            self.execute(statement, values)
 
 
 def recognize_outside(client: Client, address: Address) -> Version | None:

@@ -19,8 +19,9 @@ from readmit.store.log import SqlLog
 from readmit.store.sql import PAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
+    from readmit.ports.store import Log
     from readmit.records.events import Event
 
 
@@ -41,10 +42,12 @@ class Retold:
                 self._log.append([self._draft(event)], now=event.learnt)
                 yield event
 
-    def differences(self, stored: Callable[[str], Iterator[tuple[Any, ...]]]) -> Iterator[str]:
-        """In what the stored rows of each index differ from those that the log comes to."""
+    def differences(self, stored: Log) -> Iterator[str]:
+        """In what the stored rows of each index, and its last moment, differ from what the log comes to."""
+        if stored.learnt != self._log.learnt:
+            yield f"the last moment of the log is stored as {stored.learnt}, but it has learnt up to {self._log.learnt}"
         for index, columns in INDEXES.items():
-            self._keep(index, stored(index))
+            self._keep(index, stored.indexed(index))
             for wanted, found, flaw in (
                 (index, f"stored_{index}", "lacks"),
                 (f"stored_{index}", index, "has, beyond what the log comes to,"),

@@ -16,9 +16,11 @@ from readmit.records.errors import StoreError
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Callable
 
 APPLICATION_ID = 0x72646D74  # "rdmt"
 SHIFT = 40
+MASK = (1 << SHIFT) - 1
 
 MIGRATIONS: tuple[str, ...] = (
     """
@@ -146,6 +148,18 @@ MIGRATIONS: tuple[str, ...] = (
     INSERT INTO invalidation SELECT pos >> 40, by, learnt, pos & 1099511627775 FROM event
     WHERE kind IN ('suspect', 'judge');
     """,
+    # The last moment that a log has learnt, which names are slots and which dependencies, and who opened duties.
+    """
+    ALTER TABLE workspace ADD COLUMN learnt TEXT;
+    CREATE TABLE term (
+        ws INTEGER NOT NULL, name TEXT NOT NULL, use TEXT NOT NULL,
+        PRIMARY KEY (ws, name, use)
+    ) WITHOUT ROWID;
+    CREATE TABLE duty (
+        ws INTEGER NOT NULL, by TEXT NOT NULL, learnt TEXT NOT NULL, epoch INTEGER NOT NULL,
+        PRIMARY KEY (ws, by, learnt, epoch)
+    ) WITHOUT ROWID;
+    """,
 )
 
 # The log and the audit are append-only, for other programs on the same file too.
@@ -178,8 +192,11 @@ def newer(version: int) -> StoreError:
     return StoreError(f"the store has schema {version}, this readmit knows {len(MIGRATIONS)}: install a newer readmit")
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Bring a database to the newest schema, or refuse one that is not ours or is newer than this code."""
+def migrate(connection: sqlite3.Connection, fill: Callable[[sqlite3.Connection, int], None]) -> None:
+    """Bring a database to the newest schema, or refuse one that is not ours or is newer than this code.
+
+    ``fill`` then derives from a workspace's log what the new schema holds of it.
+    """
     version = recognize(connection)
     if version == len(MIGRATIONS):
         return
@@ -193,6 +210,8 @@ def migrate(connection: sqlite3.Connection) -> None:
         for statement in APPEND_ONLY.split("END;"):
             if statement.strip():
                 connection.execute(statement + "END;")
+        for (ws,) in connection.execute("SELECT ws FROM workspace").fetchall():
+            fill(connection, ws)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
         connection.execute("COMMIT")

@@ -45,8 +45,12 @@ class Sql(Protocol):
         """Run one statement for each row."""
 
 
-End = tuple[int, bytes]
-"""Where a log ends: its epoch and its link."""
+class End(NamedTuple):
+    """Where a log ends: its epoch, its link, and the last moment that it has learnt."""
+
+    epoch: int
+    link: bytes
+    learnt: str | None
 
 
 class Level(NamedTuple):
@@ -87,7 +91,7 @@ class Connection(Protocol):
         """Let go of it."""
 
 
-MOVE = "UPDATE workspace SET head = ?, link = ? WHERE ws = ?"
+MOVE = "UPDATE workspace SET head = ?, link = ?, learnt = ? WHERE ws = ?"
 FIND = "SELECT ws FROM workspace WHERE name = ?"
 ENROLL = "INSERT INTO workspace (name, link, audit_hash) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 

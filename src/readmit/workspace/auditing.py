@@ -173,7 +173,7 @@ def _check_log(log: Log, filed: dict[str, _Filed], problems: list[str], watch: C
                 elif event.kind is EventKind.EXPOSE and isinstance(event.payload, Exposed):
                     exposed.add(event.payload.return_id)
                 watch()
-            problems += retold.differences(log.indexed)
+            problems += retold.differences(log)
     except StoreError as error:
         problems.append(str(error))
         return events, returns

@@ -14,7 +14,7 @@ from readmit.records.items import Obligation
 from readmit.records.snapshot import WorkState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from readmit.ports.store import Log
     from readmit.records.events import Event
@@ -27,40 +27,41 @@ def concerned(log: Log, identity: Identity, state: WorkState, epoch: int) -> Wor
     events: dict[int, Event] = {}
     known = set(state.held)
     epochs = {held.epoch for held in state.held.values()}
-    searched: set[tuple[str, str]] = set()
-    fresh: Iterable[Held] = state.held.values()
+    searched: dict[str, set[str]] = {}
+    fresh: Collection[Held] = state.held.values()
     while fresh:
-        wanted = _named(fresh) - known
+        named, slots = _leads(fresh, identity.task)
+        wanted = named - known
         found = log.about(wanted, until=epoch) if wanted else []
-        for task, slots in _unsearched(fresh, identity, searched).items():
-            rivals = log.rivals((None, task), slots, until=epoch, known=epochs)
-            found += log.about({rival.payload.id for rival in rivals}, until=epoch)  # type: ignore[union-attr]
+        for task, new in slots.items():
+            before = searched.setdefault(task, set())
+            rivals = log.rivals((None, task), new - before, until=epoch, known=epochs)
+            before |= new
+            if rivals:
+                found += log.about([rival.id.removeprefix("item:") for rival in rivals], until=epoch)
         events |= {event.epoch: event for event in found}
         fresh = [held for held in fold(WorkState(), _in_order(found)).held.values() if held.item.id not in known]
-        known |= {held.item.id for held in fresh}
-        epochs |= {held.epoch for held in fresh}
+        known.update(held.item.id for held in fresh)
+        epochs.update(held.epoch for held in fresh)
         for of in {held.item.scope.task for held in fresh if held.item.slot is not None}:
             if of is not None:
                 events |= {event.epoch: event for event in log.milestones(EventKind.REBASE, of, until=epoch)}
     return fold(WorkState(), _in_order(events.values()))
 
 
-def _named(fresh: Iterable[Held]) -> set[str]:
-    """Premises and successors of some items."""
-    named = {premise for held in fresh for premise in held.item.depends_on}
-    marks = (mark.payload for held in fresh for mark in held.marks)
-    return named | {mark.successor for mark in marks if isinstance(mark, Supersede)}
-
-
-def _unsearched(fresh: Iterable[Held], identity: Identity, searched: set[tuple[str, str]]) -> dict[str, set[str]]:
-    """Slots whose rivals have not been looked for, by the task in which they are."""
-    found: dict[str, set[str]] = {}
+def _leads(fresh: Collection[Held], task: str) -> tuple[set[str], dict[str, set[str]]]:
+    """Premises and successors that some items name, and the slots that they are in, by task."""
+    named: set[str] = set()
+    slots: dict[str, set[str]] = {}
     for held in fresh:
-        slot, task = held.item.slot, held.item.scope.task or identity.task
-        if slot is not None and type(held.item) is not Obligation and (task, slot) not in searched:
-            searched.add((task, slot))
-            found.setdefault(task, set()).add(slot)
-    return found
+        item = held.item
+        if item.depends_on:
+            named.update(item.depends_on)
+        if held.marks:
+            named.update(mark.payload.successor for mark in held.marks if isinstance(mark.payload, Supersede))
+        if item.slot is not None and type(item) is not Obligation:
+            slots.setdefault(item.scope.task or task, set()).add(item.slot)
+    return named, slots
 
 
 def _in_order(events: Iterable[Event]) -> list[Event]:

@@ -1,0 +1,309 @@
+"""What can be read of a workspace's log.
+
+Reads cost what they return: every query starts at an index entry of the workspace and never scans it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from readmit.records.base import utc
+from readmit.records.canonical import digest_of
+from readmit.records.errors import StoreError, UnknownError
+from readmit.records.events import DECODERS, Event, EventKind
+from readmit.records.items import Item, decode_item
+from readmit.records.snapshot import Sighting
+from readmit.store.chain import link_of
+from readmit.store.indexes import DEPENDENCY, SLOT, stored_rows
+from readmit.store.reach import ANY, OBSERVATION, STATE, keys_of
+from readmit.store.schema import MASK, SHIFT
+from readmit.store.sql import PAGE, End, chunks, genesis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from readmit.records.identity import Identity
+    from readmit.store.sql import Connection
+
+_COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest"
+_EVENT = _COLUMNS + " FROM event "
+_SIGHTING = "SELECT pos, by, at, learnt, body, digest FROM event "
+_REACHED = """
+    FROM audience
+    WHERE ws = ? AND class = ? AND task IN (?, ?) AND principal IN (?, ?) AND role IN (?, ?)
+      AND epoch > ? AND epoch <= ?
+"""
+_SEEN = _EVENT + "WHERE pos IN (SELECT ? + epoch" + _REACHED + ") ORDER BY pos"
+_BEHIND = (
+    _SIGHTING
+    + "WHERE pos IN (SELECT ? + evidence FROM binding WHERE ws = ? AND item IN (SELECT epoch"
+    + _REACHED
+    + "))"
+)
+_TAIL = _COLUMNS + ", link FROM event WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?"
+_OF_TASK = " FROM slot_item WHERE ws = ? AND task = ? AND epoch <= ?"
+_SLOT_ROWS = f"SELECT count(*) FROM (SELECT 1{_OF_TASK} LIMIT ?) AS few"
+# An agent sees most of its task as a rule. Walking past this many rows costs what one search in the index does.
+_WALK = 3
+_AT = _EVENT + "WHERE pos IN (SELECT ? + epoch FROM "
+# What the cycle writes in an agent's name, or an agent only to leave or to confirm: no work of its own.
+_OF_THE_CYCLE = ("return", "expose", "acknowledge", "examine", "depart")
+_WROTE = f"""
+    SELECT 1 FROM event
+    WHERE pos > ? AND pos <= ? AND by = ? AND kind NOT IN ({", ".join("?" * len(_OF_THE_CYCLE))}) LIMIT 1
+"""
+
+
+class LogReads:
+    """What one workspace's log answers."""
+
+    def __init__(self, connection: Connection, workspace: str) -> None:
+        self.workspace = workspace
+        self.connection = connection
+        self._sql = connection.sql
+        self._ws = connection.enroll(workspace)
+        self._base = self._ws << SHIFT
+
+    @property
+    def head(self) -> int:
+        """The current epoch."""
+        return self._end().epoch
+
+    @property
+    def learnt(self) -> datetime | None:
+        """The last moment that the log has taken in; none if it is empty."""
+        learnt = self._end().learnt
+        return None if learnt is None else datetime.fromisoformat(learnt)
+
+    def _end(self) -> End:
+        if self.connection.end_of_log is not None:
+            return self.connection.end_of_log
+        query = "SELECT head, link, learnt FROM workspace WHERE ws = ?"
+        head, link, learnt = self._sql.execute(query, (self._ws,)).fetchone()
+        return End(int(head), bytes(link), learnt)
+
+    def seen(self, identity: Identity, *, since: int = 0, until: int) -> list[Event]:
+        """Events on the state that an identity can see, in order."""
+        return self._seen(identity, STATE, since, until)
+
+    def observations(self, identity: Identity, *, since: int = 0, until: int) -> list[Event]:
+        """Raw observations that an identity can see, in order."""
+        return self._seen(identity, OBSERVATION, since, until)
+
+    def _seen(self, identity: Identity, kind: str, since: int, until: int) -> list[Event]:
+        return self._events(_SEEN, (self._base, self._ws, kind, *keys_of(identity), since, until))
+
+    def evidence_behind(self, identity: Identity, *, since: int = 0, until: int) -> dict[str, Sighting]:
+        """The evidence bound to items that an identity can see, rehashed."""
+        values = (self._base, self._ws, self._ws, STATE, *keys_of(identity), since, until)
+        return self._sightings(self._sql.execute(_BEHIND, values))
+
+    def evidence_for(self, items: Iterable[int]) -> dict[str, Sighting]:
+        """The evidence bound to items recorded at these epochs."""
+        found: dict[str, Sighting] = {}
+        for marks, part in chunks(items):
+            query = _SIGHTING + f"WHERE pos IN (SELECT ? + evidence FROM binding WHERE ws = ? AND item IN ({marks}))"
+            found |= self._sightings(self._sql.execute(query, (self._base, self._ws, *part)))
+        return found
+
+    def sighting(self, digest: str) -> dict[str, Sighting]:
+        """One piece of evidence, rehashed; empty if none is filed under the digest."""
+        query = _SIGHTING + "WHERE pos = ? + (SELECT epoch FROM filed WHERE ws = ? AND digest = ?)"
+        return self._sightings(self._sql.execute(query, (self._base, self._ws, digest)))
+
+    def _sightings(self, rows: Iterable[Any]) -> dict[str, Sighting]:
+        base, sha = self._base, hashlib.sha256
+        return {
+            digest: Sighting(
+                pos - base,
+                by,
+                sha(body).hexdigest() == digest,
+                body,
+                datetime.fromisoformat(min(at, learnt)),
+            )
+            for pos, by, at, learnt, body, digest in rows
+        }
+
+    def about(self, items: Iterable[str], *, until: int) -> list[Event]:
+        """Everything that concerns these items, visible or not, in order."""
+        found: dict[int, Event] = {}
+        for marks, part in chunks(items):
+            query = _AT + f"about WHERE ws = ? AND item IN ({marks}) AND epoch <= ?)"
+            for event in self._events(query, (self._base, self._ws, *part, until)):
+                found[event.epoch] = event
+        return [found[epoch] for epoch in sorted(found)]
+
+    def in_slot(self, task: str | None, slot: str, *, until: int) -> list[Event]:
+        """Every item recorded about a slot, visible or not, in order."""
+        query = _AT + "slot_item WHERE ws = ? AND task = ? AND slot = ? AND epoch <= ?) ORDER BY pos"
+        return self._events(query, (self._base, self._ws, task or ANY, slot, until))
+
+    def rivals(
+        self, tasks: Iterable[str | None], slots: Iterable[str], *, until: int, known: AbstractSet[int]
+    ) -> list[Event]:
+        """Every item recorded about one of these slots under one of these tasks, except at the epochs that are known.
+
+        A return knows nearly all of them, so the index alone says which are left, and only those are read.
+        """
+        wanted, epochs = set(slots), set[int]()
+        for task in {task or ANY for task in tasks}:
+            epochs.update(self._in_slots(task, wanted, until, known))
+        found: list[Event] = []
+        for marks, part in chunks(self._base + epoch for epoch in sorted(epochs)):
+            found += self._events(_EVENT + f"WHERE pos IN ({marks}) ORDER BY pos", tuple(part))
+        return found
+
+    def _in_slots(self, task: str, slots: AbstractSet[str], until: int, known: AbstractSet[int]) -> list[int]:
+        """The epochs of a task's items about some slots, except those that are known."""
+        here = (self._ws, task, until)
+        (rows,) = self._sql.execute(_SLOT_ROWS, (*here, _WALK * len(slots) + 1)).fetchone()
+        if rows <= _WALK * len(slots):
+            walk = self._sql.execute("SELECT slot, epoch" + _OF_TASK, here)
+            return [epoch for slot, epoch in walk if epoch not in known and slot in slots]
+        epochs: list[int] = []
+        for marks, part in chunks(slots):
+            found = self._sql.execute(f"SELECT epoch{_OF_TASK} AND slot IN ({marks})", (*here, *part))
+            epochs += [epoch for (epoch,) in found if epoch not in known]
+        return epochs
+
+    def item(self, item_id: str) -> Item:
+        """An item by id."""
+        row = self._sql.execute(
+            "SELECT body FROM event WHERE pos = ? + (SELECT min(epoch) FROM about WHERE ws = ? AND item = ?)",
+            (self._base, self._ws, item_id),
+        ).fetchone()
+        if row is None:
+            raise UnknownError(f"no item {item_id!r} in workspace {self.workspace!r}; record it first")
+        found: Item = decode_item(row[0])
+        return found
+
+    def has_evidence(self, digest: str) -> bool:
+        """Whether an observation is filed under this digest."""
+        query = "SELECT 1 FROM filed WHERE ws = ? AND digest = ?"
+        return self._sql.execute(query, (self._ws, digest)).fetchone() is not None
+
+    def evidence(self, digest: str) -> Event:
+        """Stored evidence by digest."""
+        row = self._sql.execute("SELECT epoch FROM filed WHERE ws = ? AND digest = ?", (self._ws, digest)).fetchone()
+        if row is None:
+            raise UnknownError(f"no evidence {digest!r} in workspace {self.workspace!r}; observe it first")
+        return self.event(row[0])
+
+    def event(self, epoch: int) -> Event:
+        """The event at a position of the log."""
+        found = self._events(_EVENT + "WHERE pos = ?", (self._base + epoch,))
+        if not found:
+            raise UnknownError(f"workspace {self.workspace!r} has no epoch {epoch}; its log ends at {self.head}")
+        return found[0]
+
+    def named(self, event_id: str) -> Event | None:
+        """The event with a caller-given id, if any."""
+        row = self._sql.execute("SELECT epoch FROM name WHERE ws = ? AND id = ?", (self._ws, event_id)).fetchone()
+        return None if row is None else self.event(row[0])
+
+    def milestones(self, kind: EventKind, key: str = ANY, *, until: int | None = None) -> list[Event]:
+        """Events of a kind that belong to the workspace as a whole, a task or an agent, in order."""
+        query = _AT + "milestone WHERE ws = ? AND kind = ? AND key = ? AND epoch <= ?) ORDER BY pos"
+        return self._events(query, (self._base, self._ws, kind, key, MASK if until is None else until))
+
+    def latest(self, kind: EventKind, key: str = ANY, *, until: int | None = None) -> Event | None:
+        """The last of ``milestones``."""
+        (epoch,) = self._sql.execute(
+            "SELECT max(epoch) FROM milestone WHERE ws = ? AND kind = ? AND key = ? AND epoch <= ?",
+            (self._ws, kind, key, MASK if until is None else until),
+        ).fetchone()
+        return None if epoch is None else self.event(epoch)
+
+    def invalidations(self, by: str, *, since: datetime) -> int:
+        """How many lifecycle events a principal wrote since a moment."""
+        return self._counted("invalidation", by, since)
+
+    def duties_opened(self, by: str, *, since: datetime) -> int:
+        """How many obligations a principal opened since a moment that are not its own alone."""
+        return self._counted("duty", by, since)
+
+    def _counted(self, index: str, by: str, since: datetime) -> int:
+        (count,) = self._sql.execute(
+            f"SELECT count(*) FROM {index} WHERE ws = ? AND by = ? AND learnt > ?",
+            (self._ws, by, utc(since).isoformat()),
+        ).fetchone()
+        return int(count)
+
+    def wrote(self, by: str, *, since: int) -> bool:
+        """Whether a principal wrote anything after an epoch, beyond departures, returns and what belongs to them."""
+        values = (self._base + since, self._base + MASK, by, *_OF_THE_CYCLE)
+        return self._sql.execute(_WROTE, values).fetchone() is not None
+
+    def is_slot(self, name: str) -> bool:
+        """Whether some item that is not private is about this slot."""
+        return self._is_term(name, SLOT)
+
+    def is_dependency(self, name: str) -> bool:
+        """Whether some item that is not private supports this dependency."""
+        return self._is_term(name, DEPENDENCY)
+
+    def _is_term(self, name: str, use: str) -> bool:
+        query = "SELECT 1 FROM term WHERE ws = ? AND name = ? AND use = ?"
+        return self._sql.execute(query, (self._ws, name, use)).fetchone() is not None
+
+    def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
+        """The log itself, one event at a time, with its chain checked."""
+        last = self.head if until is None else until
+        link = self._link_at(since)
+        expected = since
+        while True:
+            # Page by page: a long read holds neither the whole log in memory nor the database's old state open.
+            rows = self._sql.execute(_TAIL, (self._base + expected, self._base + last, PAGE)).fetchall()
+            for *row, stored in rows:
+                event = self._event(row)
+                expected += 1
+                link = link_of(link, expected, event, event.at.isoformat(), event.learnt.isoformat())
+                if event.epoch != expected or link != stored:
+                    raise StoreError(
+                        f"the log is broken at epoch {expected}: an event was altered, removed or inserted"
+                    )
+                yield event
+            if len(rows) < PAGE:
+                break
+        if expected != last:
+            raise StoreError(f"the log ends at epoch {expected}, but its head is {last}: events were removed")
+
+    def indexed(self, index: str) -> Iterator[tuple[Any, ...]]:
+        """The stored rows of one index over the log, without the workspace's number."""
+        return stored_rows(self._sql, self._ws, index)
+
+    def _link_at(self, epoch: int) -> bytes:
+        if epoch == 0:
+            return genesis(self.workspace)
+        row = self._sql.execute("SELECT link FROM event WHERE pos = ?", (self._base + epoch,)).fetchone()
+        if row is None:
+            raise UnknownError(f"workspace {self.workspace!r} has no epoch {epoch}")
+        return bytes(row[0])
+
+    def _events(self, query: str, values: tuple[Any, ...]) -> list[Event]:
+        return [self._event(row) for row in self._sql.execute(query, values)]
+
+    def _event(self, row: Sequence[Any]) -> Event:
+        pos, name, kind, by, at, learnt, body, digest = row
+        actual = digest_of(body)
+        if actual != digest:
+            raise StoreError(
+                f"event {pos - self._base} of {self.workspace!r} does not match its digest: it was altered"
+            )
+        kind = _KINDS[kind]
+        return Event(
+            epoch=pos - self._base,
+            id=name,
+            kind=kind,
+            by=by,
+            at=datetime.fromisoformat(at),
+            learnt=datetime.fromisoformat(learnt),
+            payload=DECODERS[kind](body),
+            digest=actual,
+        )
+
+
+_KINDS = {kind.value: kind for kind in EventKind}

@@ -1,0 +1,349 @@
+"""Which of two items about the same thing is handed over: never a stale one, and never none for no reason."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from readmit import Reason
+from tests.scene import HOUR, START, Scene
+
+DAY = timedelta(days=1)
+
+
+class Told(Scene):
+    """A scene whose facts each rest on an observation of their own, made at the moment that is said."""
+
+    def fact(self, id: str, *, said: timedelta | None = None, **fields: Any) -> str:
+        text = fields.get("text", f"the text of {id}")
+        at = None if said is None else START + said
+        fields.setdefault("sources", [self.team.observe(f"seen for {id}: {text}", by="bob", at=at)])
+        return super().fact(id, **fields)
+
+    def stand(self, **asked: Any) -> set[str]:
+        """The items that stand for ann: eligible facts and constraints."""
+        outcome = self.away(**asked)
+        return {one.item for one in outcome.dispositions if one.state in {"admitted", "not_needed", "withheld"}}
+
+
+# A stale item was handed over.
+
+
+@pytest.mark.parametrize("tasks", [(None, "trip"), ("trip", None)], ids=["then for a task", "then for every task"])
+def test_a_slot_is_one_slot_with_and_without_a_task(tasks: tuple[str | None, str | None]) -> None:
+    scene = Told(fill=True)
+    scene.fact("sunrise", slot="hotel", task=tasks[0])
+    scene.fact("riverside", slot="hotel", task=tasks[1])
+    assert scene.stand() == {"riverside"}
+    assert scene.reasons("sunrise") == (Reason.SLOT_UPDATED,)
+
+
+def test_two_tasks_have_two_slots() -> None:
+    scene = Told()
+    scene.fact("ours", slot="hotel", task="trip")
+    scene.fact("theirs", slot="hotel", task="fair")
+    assert scene.stand() == {"ours"}
+
+
+def test_what_begins_in_june_replaces_in_june_although_it_was_recorded_first() -> None:
+    scene = Told()
+    scene.fact("june", text="From June 120", slot="price", valid_from=START + 30 * DAY)
+    scene.fact("now", text="The price is 100", slot="price")
+    assert scene.stand() == {"now"}
+    scene.wait(45 * DAY)
+    assert scene.stand() == {"june"}
+    scene.fact("later", text="The price is 110", slot="price")
+    assert scene.stand() == {"later"}
+
+
+def test_an_item_recorded_later_from_earlier_evidence_does_not_take_the_slot() -> None:
+    scene = Told()
+    old = scene.team.observe("Sunrise confirms.", by="bob")
+    scene.fact("riverside", slot="hotel")
+    scene.fact("sunrise", slot="hotel", sources=[old])
+    assert scene.stand() == {"riverside"}
+
+
+def test_dating_back_or_ahead_gains_nothing() -> None:
+    scene = Told()
+    scene.fact("ahead", slot="hotel", said=90 * DAY)
+    scene.wait(HOUR)
+    scene.fact("honest", slot="hotel")
+    scene.fact("back", slot="hotel", said=-90 * DAY)
+    assert scene.stand() == {"honest"}
+
+
+def test_a_record_after_a_rebase_from_evidence_before_it_is_of_the_old_epoch() -> None:
+    scene = Told()
+    old = scene.team.observe("Sunrise confirms.", by="bob")
+    scene.team.rebase("hotel", task="trip", by="bob")
+    scene.fact("sunrise", slot="hotel", sources=[old])
+    assert scene.stand() == set()
+    assert scene.reasons("sunrise") == (Reason.EPOCH_INCOMPATIBLE,)
+    scene.fact("riverside", slot="hotel")
+    assert scene.stand() == {"riverside"}
+
+
+# A valid item was thrown out.
+
+
+def test_what_had_ended_before_its_evidence_replaces_nothing() -> None:
+    scene = Told()
+    scene.wait(2 * DAY)
+    scene.fact("current", slot="offer")
+    scene.fact("over", slot="offer", valid_until=START + DAY)
+    assert scene.stand() == {"current"}
+
+
+@pytest.mark.parametrize("fields", [{"tasks": ["fair"]}, {"purposes": ["audit"]}], ids=["tasks", "purposes"])
+def test_what_serves_another_use_does_not_take_the_slot(fields: dict[str, Any]) -> None:
+    scene = Told()
+    scene.fact("ours", slot="hotel")
+    scene.fact("theirs", slot="hotel", **fields)
+    assert scene.stand() == {"ours"}
+
+
+def test_a_private_note_replaces_the_shared_fact_for_its_owner_only() -> None:
+    scene = Told()
+    scene.fact("shared", slot="hotel")
+    scene.fact("note", slot="hotel", by="eve", private=True, principals=["eve"])
+    assert scene.stand() == {"shared"}
+    eve = scene.team.agent("eve", role="planner", task="trip")
+    eve.depart()
+    found = {one.item: one.reasons for one in eve.come_back().dispositions}
+    assert found["shared"] == (Reason.SLOT_UPDATED,)
+
+
+def test_what_the_reader_may_not_see_still_ends_the_older_one() -> None:
+    scene = Told()
+    scene.fact("auditors", slot="hotel", roles=["auditor"], valid_from=START + HOUR)
+    scene.fact("shared", slot="hotel")
+    assert scene.stand() == {"shared"}
+    scene.wait(2 * HOUR)
+    assert scene.stand() == set()
+    assert scene.reasons("shared") == (Reason.SLOT_UPDATED,)
+    assert scene.cause("shared", Reason.SLOT_UPDATED).ref == "auditors"
+
+
+def test_a_premise_recorded_again_word_for_word_carries_on() -> None:
+    scene = Told()
+    scene.fact("p", text="The hotel is open", slot="hotel")
+    scene.fact("x", depends_on=["p"])
+    scene.fact("p2", text="The hotel is open", slot="hotel")
+    assert "x" in scene.stand()
+
+
+def test_an_undo_leaves_the_one_it_names() -> None:
+    scene = Told()
+    scene.fact("h0", slot="hotel")
+    scene.fact("h1", slot="hotel")
+    scene.team.supersede("h0", "h1", by="bob")
+    assert scene.stand() == {"h1"}
+    scene.team.supersede("h1", "h0", by="bob")
+    assert scene.stand() == {"h0"}
+    scene.team.supersede("h0", "h1", by="bob")
+    assert scene.stand() == {"h1"}
+
+
+def test_an_undo_works_without_a_slot() -> None:
+    scene = Told()
+    scene.fact("h0")
+    scene.fact("h1")
+    scene.team.supersede("h0", "h1", by="bob")
+    scene.team.supersede("h1", "h0", by="bob")
+    assert scene.stand() == {"h0"}
+
+
+def test_said_outright_wins_over_dates() -> None:
+    scene = Told()
+    old = scene.team.observe("Sunrise confirms.", by="bob")
+    scene.fact("riverside", slot="hotel")
+    scene.fact("sunrise", slot="hotel", sources=[old], supersedes="riverside")
+    assert scene.stand() == {"sunrise"}
+    scene.fact("palace", slot="hotel")
+    assert scene.stand() == {"palace"}
+
+
+def test_naming_a_target_does_not_rank_a_successor_below_what_it_had_passed() -> None:
+    scene = Told()
+    scene.fact("first", slot="hotel")
+    scene.fact("second", slot="hotel")
+    scene.fact("third", slot="hotel", supersedes="first")
+    assert scene.stand() == {"third"}
+
+
+def test_a_successor_that_has_not_begun_leaves_its_target_in_force() -> None:
+    scene = Told()
+    scene.fact("now", slot="price")
+    scene.fact("june", slot="price", valid_from=START + DAY, supersedes="now")
+    assert scene.stand() == {"now"}
+    scene.wait(2 * DAY)
+    assert scene.stand() == {"june"}
+
+
+@pytest.mark.parametrize("end", ["expiry", "revocation", "closing"])
+def test_it_replaces_for_good(end: str) -> None:
+    scene = Told()
+    scene.fact("old", slot="hotel")
+    scene.wait(HOUR)
+    scene.fact("new", slot="hotel", **({"valid_until": scene.now + HOUR} if end == "expiry" else {}))
+    scene.wait(2 * HOUR)
+    if end == "revocation":
+        scene.team.revoke("new", by="bob")
+    if end == "closing":
+        scene.team.close_validity("new", end=scene.now, by="bob")
+    assert scene.stand() == set()
+
+
+def test_what_was_revoked_before_it_began_replaces_nothing() -> None:
+    scene = Told()
+    scene.fact("old", slot="price")
+    scene.fact("june", slot="price", valid_from=START + DAY)
+    scene.team.revoke("june", by="bob")
+    scene.wait(2 * DAY)
+    assert scene.stand() == {"old"}
+
+
+@pytest.mark.parametrize("doubt", ["dispute", "suspicion"])
+def test_a_newcomer_in_doubt_leaves_the_slot_contested(doubt: str) -> None:
+    scene = Told()
+    scene.fact("old", slot="hotel")
+    scene.fact("new", slot="hotel")
+    news = scene.news("Is that so?")
+    if doubt == "dispute":
+        scene.team.dispute(["new"], by="bob", id="quarrel")
+    else:
+        scene.team.suspect("new", news, by="bob")
+    assert scene.stand() == set()
+    assert scene.reasons("old") == (Reason.SLOT_CONTESTED,)
+    if doubt == "dispute":
+        scene.team.resolve("quarrel", keep=["new"], by="bob")
+    else:
+        scene.verdict("new", news, "compatible")
+    assert scene.stand() == {"new"}
+
+
+def test_a_newcomer_that_lost_its_dispute_replaces_nothing() -> None:
+    scene = Told()
+    scene.fact("old", slot="hotel")
+    scene.fact("new", slot="hotel")
+    scene.team.dispute(["old", "new"], by="bob", id="quarrel")
+    assert scene.stand() == set()
+    scene.team.resolve("quarrel", keep=["old"], by="bob")
+    assert scene.stand() == {"old"}
+
+
+def test_repeating_a_resolution_does_not_reopen_the_dispute() -> None:
+    scene = Told()
+    scene.fact("h")
+    scene.team.dispute(["h"], by="bob", id="quarrel")
+    scene.team.resolve("quarrel", keep=["h"], by="bob")
+    scene.team.resolve("quarrel", keep=["h"], by="ann")
+    assert scene.stand() == {"h"}
+    scene.team.resolve("quarrel", by="bob", at=START + 10 * DAY)
+    assert scene.stand() == {"h"}
+
+
+def test_one_receipt_from_outside_does_not_void_what_another_binds() -> None:
+    scene = Told(writers=("bob",))
+    outside = scene.team.observe("I heard so too.", by="eve")
+    inside = scene.team.observe("The hotel confirms.", by="bob")
+    scene.fact("both", sources=[inside, outside], slot="hotel")
+    scene.fact("alone", sources=[outside], slot="train")
+    assert scene.stand() == {"both"}
+
+
+# Said again.
+
+
+def test_restating_from_later_evidence_answers_what_was_held_against_it() -> None:
+    scene = Told()
+    scene.fact("h", text="The hotel is open")
+    scene.fact("x", depends_on=["h"])
+    scene.verdict("h", scene.news("The hotel has closed."), item_quote="open")
+    assert scene.stand() == set()
+    scene.fact("again", text="The hotel is open")
+    assert scene.stand() == {"again", "x"}
+    restored = scene.disposition("x").recovered
+    assert [(one.reason, one.ref, one.chain) for one in restored] == [(Reason.PREMISE_RESTORED, "again", ("h",))]
+
+
+def test_restating_what_was_invalidated_from_earlier_evidence_changes_nothing() -> None:
+    scene = Told()
+    old = scene.team.observe("The hotel says that it is open.", by="bob")
+    scene.fact("h", text="The hotel is open")
+    scene.verdict("h", scene.news("The hotel has closed."), item_quote="open")
+    scene.fact("again", text="The hotel is open", sources=[old])
+    assert scene.stand() == set()
+    assert scene.reasons("again") == (Reason.PREMISE_CHANGED,)
+
+
+@pytest.mark.parametrize("act", ["revoke", "dispute", "suspect"])
+def test_what_was_held_against_a_statement_is_held_against_its_repetition(act: str) -> None:
+    scene = Told()
+    old = scene.team.observe("The hotel says that it is open.", by="bob")
+    scene.fact("h", text="The hotel is open")
+    if act == "suspect":
+        scene.team.suspect("h", scene.news(), by="bob")
+    elif act == "dispute":
+        scene.team.dispute(["h"], by="bob")
+    else:
+        scene.team.revoke("h", by="bob")
+    scene.fact("again", text="The hotel is open", sources=[old])
+    assert scene.stand() == set()
+    scene.wait(HOUR)
+    scene.fact("anew", text="The hotel is open")
+    assert scene.stand() == {"anew"}
+
+
+def test_revoking_a_repetition_takes_the_first_saying_with_it() -> None:
+    scene = Told()
+    scene.fact("h", text="The hotel is open")
+    scene.fact("again", text="The hotel is open")
+    scene.team.revoke("again", by="bob")
+    assert scene.stand() == set()
+
+
+# The moment.
+
+
+def test_what_the_log_has_learnt_is_not_undone_by_a_slow_clock() -> None:
+    scene = Told(max_clock_skew=24 * 3600)
+    scene.fact("offer", valid_until=START + 3 * HOUR)
+    scene.depart()
+    scene.wait(5 * HOUR)
+    scene.news("It is two in the afternoon.")
+    scene.wait(-4 * HOUR)
+    scene.come_back()
+    assert scene.reasons("offer") == (Reason.EXPIRED,)
+
+
+def test_a_clock_that_lags_too_far_blocks_by_name() -> None:
+    scene = Told(max_clock_skew=3600)
+    scene.covered()
+    scene.depart()
+    scene.wait(5 * HOUR)
+    scene.news("It is two in the afternoon.")
+    scene.wait(-4 * HOUR)
+    outcome = scene.come_back()
+    assert (outcome.kind, outcome.reasons) == ("blocked", (Reason.CLOCK_SKEW,))
+    assert "the log has learnt" in outcome.decision.note
+    scene.wait(4 * HOUR)
+    assert scene.come_back().admitted
+
+
+def test_one_writer_with_a_clock_ten_years_ahead_blocks_by_name_until_the_policy_allows_for_it() -> None:
+    scene = Told()
+    scene.covered()
+    scene.depart()
+    scene.wait(3650 * DAY)
+    scene.news("From the future.")
+    scene.wait(-3650 * DAY)
+    assert scene.come_back().reasons == (Reason.CLOCK_SKEW,)
+    import msgspec
+
+    tolerant = msgspec.structs.replace(scene.team.policy, max_clock_skew=3_155_760_000)
+    scene.team.govern(tolerant, by="owner")
+    assert scene.come_back().admitted

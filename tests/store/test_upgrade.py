@@ -1,0 +1,117 @@
+"""A store of an earlier release, opened by this one: its indexes are those that its log comes to."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from readmit import Workspace
+from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.store.indexes import INDEXES
+from readmit.store.places import is_url
+from readmit.store.schema import MIGRATIONS
+from readmit.workspace.auditing import audit
+from tests.scene import HOUR, START
+from tests.store.older import make_older
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    from tests.postgres import Server
+
+TEAMS = ("red", "blue\0ish")
+LATEST = START + 9 * HOUR
+
+
+def clock() -> Callable[[], datetime]:
+    """A clock that was set back once: the last event is not the latest."""
+    hours: Iterator[int] = iter((0, 1, 9))
+    return lambda: START + next(hours, 2) * HOUR
+
+
+def tell(team: Workspace) -> None:
+    """One of everything that an index of a later release holds."""
+    word = "né\0" + team.name
+    source = team.observe("The hotel confirms.", by=word)
+    for number in range(3):
+        team.record(
+            f"text {number}\0", id=f"h{number}", by=word, supports=["d"], slot=f"hotel{number}", sources=[source]
+        )
+    team.record("mine", id="p", by=word, supports=["own"], slot="diary", principals=[word], private=True)
+    team.oblige("Book it.", id="o1", by=word, required=["d"], sources=[source])
+    team.oblige("Rest.", id="o2", by=word, required=["d"], principals=[word])
+    team.progress("Half way.", id="f", by=word, obligation="o1", slot="state")
+    team.suspect("h1", source, by=word)
+    pair = Pair(item="h1", evidence=source)
+    team.judge(Verdict(pair=pair, answer=Answer.UNSURE, confidence=Decimal(1)), by="judge")
+    team.revoke("h2", by=word)
+    team.agent("ann", role="planner", task="trip").depart()
+
+
+@pytest.fixture
+def new(place: Path | str, request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
+    """The same teams in a store of this release, to compare with."""
+    made: Path | str = request.getfixturevalue("fresh_url")() if is_url(place) else tmp_path / "new.db"
+    for name in TEAMS:
+        with Workspace.open(made, name=name, clock=clock()) as team:
+            tell(team)
+    return made
+
+
+def rows(team: Workspace) -> dict[str, list[Any]]:
+    return {index: list(team.log.indexed(index)) for index in INDEXES}
+
+
+@pytest.mark.parametrize("migrations", range(1, len(MIGRATIONS) + 1))
+def test_an_older_store_gains_what_its_log_comes_to(
+    place: Path | str, new: Path | str, migrations: int, request: pytest.FixtureRequest
+) -> None:
+    server: Server | None = request.getfixturevalue("server") if is_url(place) else None
+    make_older(place, new, migrations, server)
+    if migrations < 4:
+        _without_findings(place, server)
+    for name in TEAMS:
+        with Workspace.open(place, name=name, clock=clock()) as team, Workspace.open(new, name=name) as other:
+            log = team.log
+            assert [event.digest for event in log.tail()] == [event.digest for event in other.log.tail()]
+            assert rows(team) == rows(other)
+            assert log.learnt == LATEST
+            assert [log.is_slot(slot) for slot in ("hotel0", "state", "diary", "d")] == [True, True, False, False]
+            assert [log.is_dependency(one) for one in ("d", "own", "hotel0")] == [True, False, False]
+            assert log.duties_opened("né\0" + name, since=START) == 1
+            assert log.invalidations("judge", since=START) == 1
+            report = audit(log)
+            assert report.intact, report.problems
+            team.observe("It goes on.", by="bob")
+            assert log.learnt == LATEST
+            assert audit(log).intact
+
+
+def _without_findings(place: Path | str, server: Server | None) -> None:
+    """Suspicions and verdicts were not counted before the fourth migration."""
+    kinds = "SELECT pos & 1099511627775 FROM {0}event WHERE kind IN ('suspect', 'judge')"
+    if server is not None:
+        within = str(place).rpartition("schema=")[2] + "."
+        gone = f"DELETE FROM {within}invalidation WHERE epoch IN ({kinds.format(within)})"
+        server.sql(gone, database="team")
+        return
+    with closing(sqlite3.connect(place)) as file, file:
+        file.execute(f"DELETE FROM invalidation WHERE epoch IN ({kinds.format('')})")
+
+
+def test_an_older_store_whose_log_was_altered_opens_and_the_audit_tells(tmp_path: Path) -> None:
+    with Workspace.open(tmp_path / "new.db", clock=clock()) as team:
+        tell(team)
+    make_older(tmp_path / "old.db", tmp_path / "new.db", 4)
+    with closing(sqlite3.connect(tmp_path / "old.db")) as file, file:
+        file.execute("DROP TRIGGER event_update_refused")
+        file.execute("UPDATE event SET body = ? WHERE id = 'item:h1'", (b'{"kind":"fa',))
+    with Workspace.open(tmp_path / "old.db", clock=clock()) as team:
+        assert team.log.is_slot("hotel0")
+        assert not audit(team.log).intact
