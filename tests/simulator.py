@@ -37,8 +37,11 @@ STATES = {
 }
 # A frontier in one of these has ended; in another one it is merely obscured, and its duty with it.
 ENDED = ("unauthorized", "revoked", "superseded", "expired", "not_yet_valid", "not_applicable")
-RESTORED = {"revoked", "superseded", "slot_updated", "epoch_incompatible", "expired", "suspected", "premise_changed"}
-SETTLED = {"disputed", "dispute_lost", "slot_contested"}
+RESTORED = {
+    "revoked", "superseded", "slot_updated", "slot_contested", "epoch_incompatible", "expired", "suspected",
+    "premise_changed",
+}  # fmt: skip
+SETTLED = {"disputed", "dispute_lost"}
 EVER = datetime(1, 1, 1, tzinfo=UTC)
 OWED = ("owed", "overdue", "obstructed", "unproven")
 
@@ -484,10 +487,13 @@ class Reading:
         return [mark for mark in self.marks if mark.kind == kind and self.named(item, mark)]
 
     def named(self, item: Statement, mark: Mark) -> bool:
+        """Whether a mark is about an item, or about the same statement and still held against that."""
         if item.id in mark.items:
             return True
-        again = any(twin.id in mark.items for twin in self.twins[item.id])
-        return again and not self.confirms(item, mark.epoch, min(mark.at, mark.learnt))
+        code = {"revoke": "revoked", "close": "expired", "supersede": "superseded", "dispute": "disputed"}
+        against = Against(code.get(mark.kind, ""), mark.epoch)
+        again = [twin for twin in self.twins[item.id] if twin.id in mark.items and not self.set_aside(twin, against)]
+        return bool(again) and not self.confirms(item, mark.epoch, min(mark.at, mark.learnt))
 
     # Time, lifecycle, disputes.
 
@@ -540,19 +546,17 @@ class Reading:
     def by_verdicts(self, item: Statement) -> list[Against]:
         against = []
         for digest, seen in self.evidence.items():
-            mine = self.pair(item, digest)
-            confirmed = self.confirms(item, seen.epoch, seen.said)
-            others = [] if confirmed else [self.pair(twin, digest) for twin in self.twins[item.id]]
-            said = [one for one in (mine, *others) if one is not None and one[0] != "compatible"]
-            changed = [epoch for answer, epoch in said if answer == "invalidates"]
-            unsure = [epoch for answer, epoch in said if answer == "unsure"]
-            against += [Against("premise_changed", epoch) for epoch in changed]
-            if not changed and (self.rules.on_unsure == "exclude" or self.critical & item.covers):
-                against += [Against("suspected", epoch) for epoch in unsure]
+            held = self.pair(item, digest)
+            if not self.confirms(item, seen.epoch, seen.said):
+                for twin in self.twins[item.id]:
+                    held += [one for one in self.pair(twin, digest) if not self.set_aside(twin, one)]
+            against += [one for one in held if one.code == "premise_changed"]
+            if not against and (self.rules.on_unsure == "exclude" or self.critical & item.covers):
+                against += [one for one in held if one.code == "suspected"]
         return against
 
-    def pair(self, item: Statement, digest: str) -> tuple[str, int] | None:
-        """What a pair came to, and through which event: nothing, if nobody ever raised it."""
+    def pair(self, item: Statement, digest: str) -> list[Against]:
+        """What an observation does to an item, if anything."""
         use = f"{self.who.task}/{self.who.role}/{self.purpose or ''}"
         about = [
             mark
@@ -566,13 +570,16 @@ class Reading:
             if mark.kind == "judge" and mark.data["use"] in {"", use} and not self.clears_own(mark, item)
         ]
         invalidating = [one for one in verdicts if one[0] == "invalidates"]
+        codes = {"invalidates": "premise_changed", "unsure": "suspected"}
         if invalidating or verdicts:
-            return (invalidating or verdicts)[-1]
-        return ("unsure", suspicions[0].epoch) if suspicions else None
+            answer, epoch = (invalidating or verdicts)[-1]
+            return [Against(codes[answer], epoch)] if answer in codes else []
+        return [Against("suspected", suspicions[0].epoch)] if suspicions else []
 
     def clears_own(self, verdict: Mark, item: Statement) -> bool:
         """A returning principal's own verdict does not clear its own item."""
-        return verdict.data["answer"] == "compatible" and verdict.by == item.by == self.who.principal
+        clear = self.answer(verdict, item, self.evidence[verdict.data["evidence"]]) == "compatible"
+        return clear and verdict.by == item.by == self.who.principal
 
     def answer(self, verdict: Mark, item: Statement, seen: Seen) -> str:
         said: str = verdict.data["answer"]
@@ -586,8 +593,9 @@ class Reading:
         return said
 
     def open_pairs(self) -> int:
-        pairs = [self.pair(self.items[name], digest) for name in self.known for digest in self.evidence]
-        return sum(1 for one in pairs if one is not None and one[0] == "unsure")
+        """Suspected changes that no verdict has settled."""
+        pairs = [one for name in self.known for digest in self.evidence for one in self.pair(self.items[name], digest)]
+        return sum(1 for one in pairs if one.code == "suspected")
 
     # Which of two stands.
 
@@ -599,19 +607,32 @@ class Reading:
 
     def _succession(self) -> list[tuple[Statement, Statement, int]]:
         """Who was explicitly replaced by whom, and by which event: the latest one between two items decides."""
-        said: list[tuple[int, str, str]] = []
-        for mark in self.marks:
-            if mark.kind == "supersede":
-                successor = mark.data["successor"]
-                targets = [item.id for item in self.items.values() if item.id != successor and self.named(item, mark)]
-                said += [(mark.epoch, target, successor) for target in targets]
+        marks = [mark for mark in reversed(self.marks) if mark.kind == "supersede"]
+        said = [(self.items[mark.items[0]], self.items[mark.data["successor"]], mark) for mark in marks]
+        latest: list[tuple[Statement, Statement, Mark]] = []
+        for target, successor, mark in said:
+            if not any({target.id, successor.id} == {one.id, other.id} for one, other, _ in latest):
+                latest.append((target, successor, mark))
+        # The same statement, made again from evidence before that event, was replaced with it.
+        again = [
+            (twin, successor, mark)
+            for target, successor, mark in latest
+            for twin in self.twins[target.id]
+            if twin.id != successor.id and self.named(twin, mark)
+        ]
         counted: list[tuple[Statement, Statement, int]] = []
-        for epoch, target, successor in sorted(said, reverse=True):
-            decided = any({one.id, other.id} == {target, successor} for one, other, _ in counted)
-            if not decided and not self._leads(counted, successor, target):
-                counted.append((self.items[target], self.items[successor], epoch))
+        for target, successor, mark in sorted([*latest, *again], key=lambda one: one[2].epoch, reverse=True):
+            if not self._decided(counted, target, successor):
+                counted.append((target, successor, mark.epoch))
         # A successor that has not begun does not replace yet.
         return [one for one in counted if self.begun(one[1])]
+
+    def _decided(
+        self, counted: list[tuple[Statement, Statement, int]], target: Statement, successor: Statement
+    ) -> bool:
+        """Whether something between two items is said already, or a replacement would close a circle."""
+        pairs = [{one.id, other.id} for one, other, _ in counted]
+        return {target.id, successor.id} in pairs or self._leads(counted, successor.id, target.id)
 
     def _leads(self, counted: list[tuple[Statement, Statement, int]], first: str, last: str) -> bool:
         """Whether replacements lead from one item to another already."""
@@ -628,6 +649,24 @@ class Reading:
                 if (base, depth + 1, self.key(item)) > best:
                     best, through = (base, depth + 1, self.key(item)), max(epoch, earlier)
         return best, through
+
+    def above(self, one: Statement, other: Statement) -> int | None:
+        """Since which event one item comes after another in the order; none if it does not.
+
+        An overseer who restores an item puts it above everything that had replaced it by then.
+        """
+        rank, through = self.rank(one)
+        if rank > self.rank(other)[0]:
+            return max(one.epoch, through)
+        since = self.above(other, one)
+        restored, answered = self.restores(one), self.restores(other)
+        if since is None or one.kind == "frontier" or restored < since or restored < answered:
+            return None
+        return restored
+
+    def restores(self, item: Statement) -> int:
+        """The last event by which an overseer restored an item."""
+        return max((mark.epoch for mark in self.overrules(item) if mark.data["grant"] == "restore"), default=0)
 
     def competes(self, item: Statement) -> bool:
         """Whether an item was in force at some moment."""
@@ -647,9 +686,12 @@ class Reading:
         task = older.task or self.who.task
         applies = newer.task in (None, task) and (not newer.tasks or task in newer.tasks)
         serves = not newer.purposes or self.purpose in newer.purposes
+        return applies and serves and self.meant_for(newer, older)
+
+    def meant_for(self, newer: Statement, older: Statement) -> bool:
+        """What names principals replaces only for those."""
         covered = bool(older.principals) and set(older.principals) <= set(newer.principals)
-        named = not newer.principals or self.who.principal in newer.principals or covered
-        return applies and serves and named
+        return not newer.principals or self.who.principal in newer.principals or covered
 
     def doubts(self, item: Statement) -> list[Against]:
         """Disputes and suspicions that no overseer has set aside."""
@@ -665,12 +707,12 @@ class Reading:
             rivals = other.id != item.id and other.said != item.said and self.same_thing(other, item)
             if not rivals or not self.concerns(other, item) or not self.competes(other):
                 continue
-            rank, through = self.rank(other)
-            if rank > self.rank(item)[0]:
+            since = self.above(other, item)
+            if since is not None:
                 contested = any(one.code in {"disputed", "suspected"} for one in self.doubts(other))
-                against.append(Against("slot_contested" if contested else moved, max(other.epoch, through)))
+                against.append(Against("slot_contested" if contested else moved, since))
         for target, successor, epoch in self.succession:
-            if target.id == item.id and not self.same_thing(target, successor):
+            if target.id == item.id and self.meant_for(successor, item):
                 if item.kind == "obligation" and (successor.kind != item.kind or not self.imposed(successor)):
                     continue
                 against.append(Against("superseded", epoch))
@@ -709,13 +751,7 @@ class Reading:
         return frozenset(one.id for one in premises if self.fallen(one) and self.restored(one))
 
     def set_aside(self, item: Statement, one: Against) -> bool:
-        for mark in self.marks:
-            if mark.kind != "overrule" or item.id not in mark.items:
-                continue
-            if mark.by not in self.rules.overseers or mark.by == self.who.principal:
-                continue
-            if self.moment >= mark.data["expires"]:
-                continue
+        for mark in self.overrules(item):
             grant = mark.data["grant"]
             if grant == "rejustify" and one.through and (one.epoch is None or one.epoch <= mark.epoch):
                 return True
@@ -723,6 +759,18 @@ class Reading:
             if reached and one.code in {"restore": RESTORED, "settle": SETTLED}.get(grant, set()):
                 return True
         return False
+
+    def overrules(self, item: Statement) -> list[Mark]:
+        """What overseers have said in favour of an item: nobody does for their own return, and it lapses."""
+        return [
+            mark
+            for mark in self.marks
+            if mark.kind == "overrule"
+            and item.id in mark.items
+            and mark.by in self.rules.overseers
+            and mark.by != self.who.principal
+            and self.moment < mark.data["expires"]
+        ]
 
     def codes(self, item: Statement) -> frozenset[str]:
         """Every code against a candidate; none means that it is eligible."""
@@ -802,8 +850,8 @@ class Deciding(Reading):
 
     def lives(self, frontier: Statement) -> bool:
         """Whether nothing has ended a frontier. One by somebody who may not write binds nobody."""
-        codes = self.against[frontier.id]
-        return not codes or (state_of(codes) not in ENDED and "writer_not_allowed" not in codes)
+        ended = {code for state in ENDED for code in STATES[state]} | {"writer_not_allowed"}
+        return not self.against[frontier.id] & ended
 
     # Coverage.
 
