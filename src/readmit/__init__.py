@@ -5,13 +5,22 @@
 
 from __future__ import annotations
 
-from readmit.records.decisions import Cause, CoverageReport, Decision, Disposition, ReturnView
+from readmit.records.decisions import (
+    Cause,
+    CoverageReport,
+    Decision,
+    Disposition,
+    DutyNote,
+    DutyState,
+    ReturnView,
+)
 from readmit.records.errors import ReadmitError
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason, State
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.workspace.agent import Agent
 from readmit.workspace.exposing import Bundle
+from readmit.workspace.missing import Lack
 from readmit.workspace.returns import Return
 from readmit.workspace.workspace import Workspace
 
@@ -23,6 +32,9 @@ __all__ = [
     "CoverageReport",
     "Decision",
     "Disposition",
+    "DutyNote",
+    "DutyState",
+    "Lack",
     "Pair",
     "Policy",
     "ReadmitError",

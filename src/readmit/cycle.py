@@ -6,12 +6,12 @@ per candidate come out, and the same inputs give the same bytes.
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from readmit.capture.bindings import flaws
+from readmit.capture.moment import lag
 from readmit.cover.account import dispositions, duty_notes, leaving_out
 from readmit.cover.coverage import report
 from readmit.cover.find import Deadline
@@ -47,8 +47,8 @@ def decide(request: Request, snapshot: Snapshot, *, deadline: Deadline = Deadlin
     """One return. ``deadline`` repeats a past decision whose solver met its own."""
     if not snapshot.intact:
         return refuse(request, Reason.CHECKPOINT_ALTERED)
-    if lag := lags(request):
-        return refuse(request, Reason.CLOCK_SKEW, lag)
+    if behind := lag(request.now, request.learnt, request.policy):
+        return refuse(request, Reason.CLOCK_SKEW, behind)
     examined = examine(snapshot, request.policy)
     selection = select(request, snapshot, examined.gated, examined.duties, deadline)
     bank = [(event.payload, event.digest) for event in snapshot.state.bank if isinstance(event.payload, Experience)]
@@ -85,14 +85,6 @@ def decide(request: Request, snapshot: Snapshot, *, deadline: Deadline = Deadlin
         open_pairs=examined.findings.open_pairs,
     )
     return Outcome(decision, judged, rows)
-
-
-def lags(request: Request) -> str:
-    """What is wrong with the clock, if it lags too far behind the last moment that the log has learnt."""
-    allowed = timedelta(seconds=request.policy.max_clock_skew)
-    if request.learnt is None or request.learnt - request.now <= allowed:
-        return ""
-    return f"the clock says {request.now.isoformat()}, the log has learnt {request.learnt.isoformat()}"
 
 
 def examine(snapshot: Snapshot, policy: Policy) -> Examined:

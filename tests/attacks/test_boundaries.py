@@ -160,7 +160,7 @@ def test_a_refusal_says_nothing_of_what_was_refused() -> None:
     assert "the text of h" not in str(caught.value)
     blocked = scene.come_back()
     assert (blocked.kind, blocked.missing, blocked.view) == ("blocked", ("d",), None)
-    with pytest.raises(UnknownError) as refused:
+    with pytest.raises(ExposureError) as refused:
         blocked.expose()
     assert "secret" not in str(refused.value)
 
@@ -347,5 +347,5 @@ def test_a_consumed_view_stays_consumed_when_a_backup_is_restored(tmp_path: Path
     shutil.copy(tmp_path / "saved", path)
     scene.team = Workspace.open(path, clock=lambda: START)
     with pytest.raises(ExposureError) as refused:
-        scene.team.expose(outcome.id, identity=outcome.request.identity, instance=outcome.request.instance)
+        scene.team.expose(outcome.id, identity=outcome.request.identity, secret=outcome.secret)
     assert refused.value.reasons == (Reason.EPOCH_AHEAD,)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit import Reason, Workspace
+from readmit import Reason, Return, Workspace
 from readmit.records.canonical import canonical, decode
 from readmit.records.decisions import Envelope
 from readmit.records.errors import AuditError, ExposureError, NotAllowedError, ReadmitError, SealError, UnknownError
@@ -33,6 +33,12 @@ def issued(path: Path | str = ":memory:", **policy: Any) -> Scene:
     scene.frontier()
     scene.away()
     return scene
+
+
+def delivered(scene: Scene) -> Return:
+    assert scene.outcome is not None
+    scene.outcome.expose()
+    return scene.outcome
 
 
 def attempt(scene: Scene, **asked: Any) -> tuple[Reason, ...]:
@@ -66,7 +72,15 @@ class Replayed:
 
 REPLAYS = {
     "nothing happens": Replayed(lambda _: None, ()),
-    "exposed twice": Replayed(lambda scene: scene.outcome.expose(), (Reason.VIEW_CONSUMED,)),  # type: ignore[union-attr]
+    "exposed before": Replayed(lambda scene: scene.outcome.expose(), ()),  # type: ignore[union-attr]
+    "exposed and acknowledged": Replayed(lambda scene: delivered(scene).acknowledge(), (Reason.VIEW_CONSUMED,)),
+    "exposed, and its principal wrote": Replayed(
+        lambda scene: (delivered(scene), scene.team.observe("I have it.", by="ann")), (Reason.VIEW_CONSUMED,)
+    ),
+    "a new departure": Replayed(lambda scene: scene.depart(), (Reason.DEPARTED_AGAIN,)),
+    "exposed, and a new departure": Replayed(
+        lambda scene: (delivered(scene), scene.depart()), (Reason.DEPARTED_AGAIN,)
+    ),
     "a newer return": Replayed(lambda scene: scene.ann().come_back(), (Reason.VIEW_REPLACED,)),
     "a newer return, exposed": Replayed(lambda scene: scene.ann().come_back().expose(), (Reason.VIEW_REPLACED,)),
     "past its expiry": Replayed(lambda scene: scene.wait(timedelta(seconds=900)), (Reason.VIEW_EXPIRED,)),
@@ -89,7 +103,7 @@ REPLAYS = {
     ),
     "a policy of other writers": Replayed(
         lambda scene: scene.team.govern(msgspec.structs.replace(scene.team.policy, writers=("cy",)), by="owner"),
-        (Reason.ITEM_NO_LONGER_ELIGIBLE,),
+        (Reason.ITEM_NO_LONGER_ELIGIBLE, Reason.COVERAGE_LOST),
     ),
     "an unrelated event": Replayed(lambda scene: scene.fact("aside"), ()),
 }
@@ -404,7 +418,7 @@ def test_without_its_keys_a_workspace_blocks_and_says_so(tmp_path: Path) -> None
     outcome = scene.come_back()
     assert (outcome.kind, outcome.reasons, outcome.view) == ("blocked", (Reason.SIGNER_FAILED,), None)
     assert [row.kind for row in scene.team.log.audit.verified()] == ["candidate", "candidate", "decision"]
-    with pytest.raises(UnknownError):
+    with pytest.raises(ExposureError, match="signer_failed"):
         outcome.expose()
     # A new process does not quietly make new keys either; rotating is somebody's decision.
     scene.team.close()
@@ -433,7 +447,7 @@ def test_a_signer_that_fails_in_any_way_blocks(error: Exception) -> None:
     scene.covered()
     scene.team.signer = lambda: Down(error)  # type: ignore[method-assign]
     outcome = scene.away()
-    assert (outcome.kind, outcome.reasons) == ("reset", (Reason.SIGNER_FAILED,))
+    assert (outcome.kind, outcome.reasons) == ("blocked", (Reason.SIGNER_FAILED,))
     assert [row.kind for row in scene.team.log.audit.verified()] == ["candidate", "candidate", "decision"]
 
 

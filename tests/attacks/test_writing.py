@@ -112,10 +112,11 @@ def test_what_the_cycle_writes_nobody_else_writes() -> None:
     scene = Scene()
     scene.covered()
     outcome = scene.away()
-    from readmit.records.events import Exposed, KeyChange
+    from readmit.records.events import Acknowledge, Exposed, KeyChange
 
     for kind, payload in (
         (EventKind.EXPOSE, Exposed(return_id=outcome.id, instance="i")),
+        (EventKind.ACKNOWLEDGE, Acknowledge(return_id=outcome.id, instance="i")),
         (EventKind.KEY, KeyChange(key="0" * 64, change="trust")),
     ):
         with pytest.raises(NotAllowedError, match="written by readmit itself"):
@@ -128,12 +129,14 @@ def test_what_the_cycle_writes_nobody_else_writes() -> None:
 
 def test_the_only_texts_an_agent_is_handed_are_in_the_bundle() -> None:
     """Every public verb of an agent and of its return, so that a new one is noticed here."""
-    assert {name for name in vars(Agent) if not name.startswith("_")} - {"departed", "given_back"} == {
-        "depart", "come_back", "remember", "recall",
+    assert {name for name in vars(Agent) if not name.startswith("_")} - {"departed"} == {
+        "depart", "come_back", "remember", "recall", "settle",
     }  # fmt: skip
     assert {name for name, value in vars(Return).items() if not name.startswith("_") and inspect.isfunction(value)} == {
         "expose",
+        "acknowledge",
         "explain",
+        "lacking",
     }
 
 

@@ -22,6 +22,7 @@ from readmit.records.errors import UnknownError
 from readmit.scenario import document as scenario
 from readmit.scenario.play import played
 from readmit.workspace.export import json_lines, prov_document
+from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,13 +91,55 @@ def test_prov_tells_the_story(trip: Play) -> None:
     assert ends(document, ProvGeneration) == {(f"view/{after}", f"return/{after}")}
 
 
+def test_a_slot_that_was_taken_or_is_contested_is_an_invalidation() -> None:
+    """No event names the item that falls: the return that found it says so, once."""
+    scene = Scene()
+    scene.fact("old", slot="hotel")
+    scene.fact("calm", slot="train", task="trip")
+    scene.frontier("f0", scene.duty())
+    scene.wait(HOUR)
+    later = [scene.news("Another hotel.")]
+    scene.depart()
+    scene.fact("new", slot="hotel", sources=later, principals=["ann", "cy"])
+    scene.fact("rumor", slot="train", sources=later)
+    scene.frontier("f1", sources=later)
+    scene.team.dispute(["rumor"], by="bob")
+    returned = scene.come_back()
+    again = scene.come_back()
+    for name in (None, returned.id, again.id):
+        document = loaded(prov_document(scene.team.log, name))
+        found = {
+            (str(one.args[0]), str(next(iter(one.get_attribute("readmit:reason")), "")))
+            for one in document.get_records(ProvInvalidation)
+        }
+        assert found == {
+            ("ws:item/old", "slot_updated"),
+            ("ws:item/calm", "slot_contested"),
+            ("ws:item/f0", "frontier_moved"),
+        }
+        assert len(list(document.get_records(ProvInvalidation))) == 3
+        assert ("item/new", "item/old") in ends(document, ProvDerivation)
+        assert ("item/rumor", "item/calm") not in ends(document, ProvDerivation)
+        assert_whole(document)
+
+
+def test_a_return_uses_items_with_their_reasons(trip: Play) -> None:
+    document = prov_document(trip.workspace.log, trip.returns[0].outcome.id)
+    [proposed] = [one for one in document.get_records(ProvUsage) if str(one.args[1]) == "ws:item/p_proposed"]
+    assert [str(one) for one in proposed.get_attribute("readmit:reason")] == ["unproven"]
+
+
+def assert_whole(document: ProvDocument) -> None:
+    """Whatever a relation names is in the document."""
+    known = {one.identifier for kind in (ProvEntity, ProvActivity, ProvAgent) for one in document.get_records(kind)}
+    for kind in (ProvDerivation, ProvAttribution, ProvUsage, ProvGeneration, ProvInvalidation):
+        for relation in document.get_records(kind):
+            assert {relation.args[0], relation.args[1]} <= known
+
+
 def test_every_reference_has_its_record(trip: Play) -> None:
     for name in (None, *(one.outcome.id for one in trip.returns)):
-        document = loaded(prov_document(trip.workspace.log, name))
-        known = {one.identifier for kind in (ProvEntity, ProvActivity, ProvAgent) for one in document.get_records(kind)}
-        for kind in (ProvDerivation, ProvAttribution, ProvUsage, ProvGeneration, ProvInvalidation):
-            for relation in document.get_records(kind):
-                assert {relation.args[0], relation.args[1]} <= known
+        assert_whole(loaded(prov_document(trip.workspace.log, name)))
 
 
 def test_prov_of_one_return_knows_nothing_of_the_next(trip: Play) -> None:

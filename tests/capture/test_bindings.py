@@ -11,7 +11,7 @@ import pytest
 from readmit import Reason
 from readmit.capture.bindings import flaws
 from readmit.records.canonical import digest
-from readmit.records.items import Fact, Receipt, Scope
+from readmit.records.items import Fact, Item, Obligation, Receipt, Scope
 from readmit.records.policy import Policy
 from readmit.records.snapshot import Held, Sighting, WorkState
 from tests.gate.test_judge import snapshot
@@ -35,6 +35,7 @@ class Bound:
     depends_on: tuple[str, ...] = ()
     by: str = "bob"
     writers: tuple[str, ...] = ()
+    slot: str | None = None
 
 
 def of(evidence: str, *binds: str) -> Receipt:
@@ -58,7 +59,24 @@ CASES = {
     ),
     "allowed writers": Bound((of(A),), writers=("bob",)),
     "author not allowed": Bound((of(A),), (Reason.WRITER_NOT_ALLOWED,), by="eve", writers=("bob",)),
-    "witness not allowed": Bound((of(A), of(B)), (Reason.WRITER_NOT_ALLOWED,), writers=("bob",)),
+    "a witness from outside beside one that binds all": Bound((of(A), of(B)), writers=("bob",)),
+    "a witness from outside first": Bound((of(B), of(A)), writers=("bob",)),
+    "a witness from outside beside one that binds all references": Bound(
+        (of(A, "item", "d", "p"), of(B, "item", "d")), supports=("d",), depends_on=("p",), writers=("bob",)
+    ),
+    "a witness from outside for the rest": Bound(
+        (of(A), of(B, "d")), (Reason.WRITER_NOT_ALLOWED, Reason.REFERENCE_UNBOUND), supports=("d",), writers=("bob",)
+    ),
+    "a witness from outside, and altered evidence": Bound(
+        (of(A), of(B), of(C)), (Reason.EVIDENCE_ALTERED,), writers=("bob",)
+    ),
+    "a witness from outside, and missing evidence": Bound(
+        (of(A), of(B), of("d" * 64)), (Reason.EVIDENCE_MISSING,), writers=("bob",)
+    ),
+    "a witness from outside, and an author from outside": Bound(
+        (of(A), of(B)), (Reason.WRITER_NOT_ALLOWED,), by="eve", writers=("bob",)
+    ),
+    "a slot needs no binding": Bound((of(A),), slot="hotel"),
     "only witness not allowed": Bound(
         (of(B),), (Reason.WRITER_NOT_ALLOWED, Reason.REFERENCE_UNBOUND), writers=("bob",)
     ),
@@ -72,11 +90,15 @@ CASES = {
 def found(case: Bound, *, hidden: bool = False) -> Any:
     item = Fact(
         id="i", text="t", by=case.by, scope=Scope(workspace="w"), receipts=case.receipts, supports=case.supports,
-        depends_on=case.depends_on,
+        depends_on=case.depends_on, slot=case.slot,
     )  # fmt: skip
+    return of_one(item, case.writers, hidden=hidden)
+
+
+def of_one(item: Item, writers: tuple[str, ...] = (), *, hidden: bool = False) -> Any:
     state = WorkState(1, {"i": Held(item, digest(item), 1)})
     fields = {"background": state, "state": WorkState()} if hidden else {"state": state}
-    return flaws(msgspec.structs.replace(snapshot([]), evidence=EVIDENCE, **fields), Policy(writers=case.writers))
+    return flaws(msgspec.structs.replace(snapshot([]), evidence=EVIDENCE, **fields), Policy(writers=writers))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -91,7 +113,25 @@ def test_a_flaw_names_what_it_is_about() -> None:
     assert (missing.ref, unbound.ref) == ("d" * 64, "item")
     (altered, _) = found(CASES["altered evidence"])["i"]
     assert (altered.ref, altered.epoch) == (C, 3)
-    (witness,) = found(CASES["witness not allowed"])["i"]
-    assert (witness.ref, witness.by) == (B, "eve")
+    (witness, rest) = found(CASES["a witness from outside for the rest"])["i"]
+    assert (witness.ref, witness.by, rest.ref) == (B, "eve", "d")
     (author,) = found(CASES["author not allowed"])["i"]
     assert author.by == "eve"
+
+
+DUTIES: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[Reason, ...]]] = {
+    "no evidence": ({}, (), ()),
+    "no evidence for a premise": ({"depends_on": ("p",)}, (), ()),
+    "an author who may write": ({}, ("bob",), ()),
+    "an author from outside": ({}, ("cy",), (Reason.WRITER_NOT_ALLOWED,)),
+    "evidence from outside": ({"receipts": (of(B),)}, ("bob",), ()),
+    "altered evidence": ({"receipts": (of(C),)}, (), ()),
+    "missing evidence": ({"receipts": (of("d" * 64),)}, (), ()),
+}
+
+
+@pytest.mark.parametrize("case", DUTIES)
+def test_a_duty_needs_an_allowed_author_and_no_evidence(case: str) -> None:
+    fields, writers, reasons = DUTIES[case]
+    duty = Obligation(id="i", text="t", by="bob", scope=Scope(workspace="w"), required=("d",), **fields)
+    assert tuple(cause.reason for cause in of_one(duty, writers).get("i", ())) == reasons

@@ -41,6 +41,7 @@ def test_after_confirmation_it_is_admitted(told: dict[str, Any]) -> None:
 
 def test_each_half_has_exactly_the_promised_fields(told: dict[str, Any]) -> None:
     fields = {"decision", "coverage", "critical_coverage", "missing", "view_items", "dispositions", "experiences"}
+    fields |= {"partial", "withheld", "duties", "absent", "examination"}
     assert list(told) == ["before", "after"]
     for half in told.values():
         assert set(half) == fields

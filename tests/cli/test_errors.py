@@ -14,7 +14,7 @@ EVIL = "[red]bold[/red] \x1b[31mred\x1b[0m \x07 \u202egnirts \x9b31m"
     "args",
     [
         ["status"], ["depart", *WHO], ["return", *WHO], ["explain", "r"], ["replay", "r"], ["audit", "list"],
-        ["audit", "verify"], ["keys", "list"], ["record", "x", "--by", "A"], ["expose", "r", "--instance", "i", *WHO],
+        ["audit", "verify"], ["keys", "list"], ["record", "x", "--by", "A"], ["expose", "r", "--secret", "s", *WHO],
     ],
     ids=lambda args: args[0],
 )  # fmt: skip

@@ -26,14 +26,18 @@ def test_the_whole_flow_in_separate_processes(tmp_path: Path) -> None:
     handing = (
         "expose",
         admitted["return"],
-        "--instance",
-        admitted["instance"],
+        "--secret",
+        admitted["secret"],
         "--principal",
         "A1",
         "--role",
         "planner",
     )
-    assert "It is arranged" in go(*handing)
+    bundle = go(*handing)
+    assert "It is arranged" in bundle
+    assert go(*handing) == bundle, "lost on the way, it is handed over once more"
+    go("acknowledge", *handing[1:])
+    go("acknowledge", *handing[1:])
     go(*handing, status=3)
     assert "The audit is intact." in go("audit", "verify")
 
@@ -58,42 +62,55 @@ def test_the_operator_sees_every_disposition_and_the_agent_none(team: str) -> No
     """THREATS, "Rejection oracle": no id or text of an item left out in what the agent gets."""
     steps = [
         {"do": "observe", "id": "e9", "text": "Riverside replaces it.", "by": "A2", "task": "trip"},
-        {"do": "record", "id": "h-secret-1", "text": "Riverside is booked", "sources": ["e9"], "slot": "hotel",
+        {"do": "record", "id": "h-hidden-1", "text": "Riverside is booked", "sources": ["e9"], "slot": "hotel",
          "supports": ["d_h"], "task": "trip"},
-        {"do": "record", "id": "h-secret-2", "text": "A suite, perhaps", "by": "A2", "task": "trip"},
+        {"do": "record", "id": "h-hidden-2", "text": "A suite, perhaps", "by": "A2", "task": "trip"},
     ]  # fmt: skip
     run("record", "--file", "-", "--db", team, input=json.dumps(steps))
     whole = said("return", *WHO, "--db", team)
     assert {one["item"]: one["state"] for one in whole["dispositions"]} == {
-        "o": "admitted", "h0": "superseded", "h-secret-1": "admitted", "h-secret-2": "unproven",
+        "o": "admitted", "h0": "superseded", "h-hidden-1": "admitted", "h-hidden-2": "unproven",
     }  # fmt: skip
-    assert "h-secret-2" in run("return", *WHO, "--db", team).stdout
+    assert "h-hidden-2" in run("return", *WHO, "--db", team).stdout
     seen = [run("return", *WHO, "--db", team, "--agent-facing").stdout]
     seen.append(json.dumps(said("return", *WHO, "--db", team, "--agent-facing")))
     last = json.loads(seen[-1])
-    seen.append(run("expose", last["return"], "--instance", last["instance"], *WHO, "--db", team).stdout)
+    seen.append(run("expose", last["return"], "--secret", last["secret"], *WHO, "--db", team).stdout)
     for text in seen:
-        assert "h-secret-2" not in text
+        assert "h-hidden-2" not in text
         assert "suite" not in text
         assert "h0" not in text
         assert "Sunrise" not in text
     # The same holds when nothing is handed over.
     run("depart", *WHO, "--db", team)
-    run("record", "--file", "-", "--db", team, input=json.dumps([{"do": "revoke", "target": "h-secret-1", "by": "A2"}]))
+    run("record", "--file", "-", "--db", team, input=json.dumps([{"do": "revoke", "target": "h-hidden-1", "by": "A2"}]))
     for extra in ((), ("--json",)):
         text = run("return", *WHO, "--db", team, "--agent-facing", *extra, status=3).stdout
         assert "d_h" in text
-        assert "secret" not in text
+        assert "hidden" not in text
 
 
 def test_an_exposure_is_refused_with_its_reasons(team: str) -> None:
     issued = said("return", *WHO, "--db", team)
     other = ("--principal", "A7", "--role", "planner", "--task", "trip")
-    stolen = said("expose", issued["return"], "--instance", issued["instance"], *other, "--db", team, status=3)
+    stolen = said("expose", issued["return"], "--secret", issued["secret"], *other, "--db", team, status=3)
     assert (stolen["exposed"], "binding_mismatch" in stolen["reasons"]) == (False, True)
-    guessed = said("expose", issued["return"], "--instance", "guess", *WHO, "--db", team, status=3)
+    guessed = said("expose", issued["return"], "--secret", "guess", *WHO, "--db", team, status=3)
     assert guessed["reasons"] == ["binding_mismatch"]
-    assert "binding_mismatch" in run("expose", issued["return"], "--instance", "g", *WHO, "--db", team, status=3).stderr
+    assert "binding_mismatch" in run("expose", issued["return"], "--secret", "g", *WHO, "--db", team, status=3).stderr
+
+
+def test_a_secret_is_nowhere_in_the_store_and_needed_to_acknowledge(team: str) -> None:
+    issued = said("return", *WHO, "--db", team)
+    asked = (issued["return"], "--secret", issued["secret"], *WHO, "--db", team)
+    run("acknowledge", *asked, status=1)
+    run("expose", *asked)
+    guessed = said("acknowledge", issued["return"], "--secret", "guess", *WHO, "--db", team, status=3)
+    assert (guessed["acknowledged"], guessed["reasons"]) == (False, ["binding_mismatch"])
+    assert said("acknowledge", *asked) == {"return": issued["return"], "acknowledged": True}
+    kept = b"".join(path.read_bytes() for path in Path(team).parent.glob(f"{Path(team).name}*") if path.is_file())
+    assert issued["return"].encode() in kept
+    assert issued["secret"].encode() not in kept
 
 
 def test_overrule_brings_an_item_back_and_the_audit_shows_it(team: str) -> None:
@@ -140,7 +157,7 @@ def test_frontier_and_constraints(team: str) -> None:
     run("record", "Hotel is open", "--kind", "frontier", "--id", "f", "--obligation", "o", *both)
     run("record", "Be quiet", "--kind", "role_constraint", "--id", "c", "--role", "planner", *both)
     view = said("return", *WHO, "--db", team)
-    assert view["view_items"] == ["o", "f", "h0"]
+    assert view["view_items"] == ["o", "f", "h0", "c"]
     wrong = run("record", "x", "--kind", "frontier", "--requires", "d", "--obligation", "o", *both, status=1)
     assert wrong.stderr.startswith("error: progress.required: no such field")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from readmit.cover.coverage import least, report, sufficient, supported
+from readmit.cover.coverage import Supply, least, report, sufficient, supported
 from readmit.records.decisions import CoverageReport
 from readmit.records.policy import Policy
 from tests.cover.build import fact, frontier, obligation
@@ -68,6 +68,29 @@ def test_report(case: Case) -> None:
 
 def test_supported_is_the_union_of_what_evidence_supports() -> None:
     assert supported([fact("h1", "d_h"), fact("c", "d_c d_h"), fact("note")]) == {"d_h", "d_c"}
+
+
+def test_what_stands_in_a_slot_supports_its_name() -> None:
+    assert supported([fact("h1", "d_h", slot="hotel"), fact("h2", slot="hotel")]) == {"d_h", "hotel"}
+
+
+SUPPLIES = {
+    "nothing": (fact("m"), set()),
+    "what is wanted of what it supports": (fact("m", "a x"), {"a"}),
+    "its slot, which is wanted": (fact("m", slot="b"), {"b"}),
+    "both": (fact("m", "a", slot="b"), {"a", "b"}),
+    "its slot is not wanted": (fact("m", "a", slot="x"), {"a"}),
+    "the same again": (fact("n", "a x"), {"a"}),
+    "an obligation about a slot": (msgspec.structs.replace(obligation("o", "a"), slot="a"), set()),
+    "a frontier about a slot": (msgspec.structs.replace(frontier("f", "o"), slot="a"), set()),
+}
+
+
+def test_the_supply_of_an_item_is_what_it_covers_of_what_is_wanted() -> None:
+    supply = Supply(frozenset("ab"))
+    assert {case: set(supply.of(item)) for case, (item, _) in SUPPLIES.items()} == {
+        case: expected for case, (_, expected) in SUPPLIES.items()
+    }
 
 
 @pytest.mark.parametrize("record", [obligation("o", "d"), frontier("f", "o")], ids=["obligation", "frontier"])

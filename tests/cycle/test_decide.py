@@ -5,18 +5,30 @@ from __future__ import annotations
 import time
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 
 from readmit import Policy, Reason
 from readmit.cover.exact import Cover
-from readmit.cycle import decide, refuse
+from readmit.cycle import decide, refuse, withhold
 from readmit.records.canonical import canonical, digest_of
+from readmit.records.decisions import Examination
 from readmit.workspace.exposing import checkpoint_named
 from readmit.workspace.loading import snapshot
-from tests.scene import Scene
+from tests.scene import HOUR, Scene
+
+if TYPE_CHECKING:
+    from readmit.records.decisions import Request
+    from readmit.records.snapshot import Snapshot
+
+
+def judged_against(scene: Scene, request: Request) -> Snapshot:
+    """The state that a return is decided from."""
+    log = scene.team.log
+    departed = checkpoint_named(log, request.checkpoint)
+    return snapshot(log, departed, request.identity, epoch=request.epoch, purpose=request.purpose, now=request.moment)
 
 
 def test_admitted() -> None:
@@ -69,6 +81,131 @@ def test_nothing_owed_needs_nothing() -> None:
     assert "x" not in outcome.expose().markdown().split()
 
 
+@pytest.mark.parametrize(
+    ("rule", "kind", "shown"),
+    [("fill", "admitted", ["x", "k"]), ("empty", "admitted", ["k"]), ("block", "blocked", None)],
+)
+def test_where_nothing_is_owed_the_policy_decides(rule: Any, kind: str, shown: list[str] | None) -> None:
+    scene = Scene(nothing_owed=rule)
+    scene.fact("x")
+    scene.fact("k", kind="role_constraint")
+    outcome = scene.away()
+    assert (outcome.kind, outcome.decision.duties) == (kind, ())
+    assert outcome.reasons == (() if shown is not None else (Reason.NOTHING_OWED,))
+    if shown is not None:
+        assert [item.id for item in outcome.view.items] == shown  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("policy", [{"nothing_owed": "block"}, {"examination": "required"}])
+def test_no_fresh_start_for_what_was_never_due_or_not_looked_into(policy: dict[str, Any]) -> None:
+    scene = Scene(on_incomplete="reset", **policy)
+    scene.fact("x")
+    assert scene.away().kind == "blocked"
+
+
+def test_a_decision_lists_every_duty_with_what_became_of_it() -> None:
+    scene = Scene()
+    scene.duty("o1")
+    scene.duty("o2", required=("d", "e"))
+    scene.duty("o3", purposes=["cancel"])
+    scene.duty("o4", valid_from=scene.now + HOUR)
+    scene.duty("o5", valid_until=scene.now)
+    scene.duty("o6", roles=["planner", "booker"], tasks=["other"])
+    scene.team.settle(scene.duty("o7"), by="bob")
+    scene.fact("h", supports=["d"])
+    outcome = scene.away(purpose="book")
+    assert outcome.reasons == (Reason.COVERAGE_SHORT,)
+    assert [(one.obligation, one.state, one.handed_over, one.lacks) for one in outcome.decision.duties] == [
+        ("o1", "owed", False, ()),
+        ("o2", "owed", False, ("e",)),
+        ("o3", "other_purpose", False, ()),
+        ("o4", "not_begun", False, ()),
+        ("o5", "overdue", False, ()),
+        ("o6", "other_task", False, ()),
+        ("o7", "settled", False, ()),
+    ]
+    scene.fact("k", supports=["e"])
+    outcome = scene.come_back(purpose="book")
+    assert outcome.admitted
+    assert [one.obligation for one in outcome.decision.duties if one.handed_over] == ["o1", "o2", "o5"]
+
+
+def test_whole_duties_are_handed_over_where_the_policy_asks() -> None:
+    scene = Scene(on_incomplete="partial")
+    scene.duty("o1", required=("a",))
+    scene.duty("o2", required=("b", "c"))
+    scene.frontier("f2", "o2")
+    scene.fact("x", supports=["a"])
+    scene.fact("y", supports=["b"])
+    outcome = scene.away()
+    view = outcome.view
+    assert outcome.admitted
+    assert view is not None
+    assert ([item.id for item in view.items], view.withheld, view.partial) == (["o1", "x"], ("o2",), True)
+    assert (outcome.coverage, outcome.missing, outcome.reasons) == (Fraction(1, 2), ("c",), ())
+    assert scene.reasons("y") == scene.reasons("o2") == scene.reasons("f2") == (Reason.DUTY_WITHHELD,)
+    assert [(one.handed_over, one.lacks) for one in outcome.decision.duties] == [(True, ()), (False, ("c",))]
+    assert "Withheld: `o2`" in outcome.expose().markdown()
+
+
+def test_what_could_not_be_handed_over_is_named() -> None:
+    scene = Scene()
+    scene.covered()
+    scene.frontier()
+    scene.team.dispute(["o", "f"], by="bob")
+    outcome = scene.away()
+    assert outcome.reasons == (Reason.MANDATORY_MISSING,)
+    assert outcome.decision.absent == ("o", "f")
+    assert [one.state for one in outcome.decision.duties] == ["obstructed"]
+
+
+def test_a_decision_and_its_view_say_what_was_looked_for() -> None:
+    scene = Scene(on_unsure="exclude_critical", examination="required")
+    scene.covered()
+    scene.team.suspect("h", scene.news(), by="worker")
+    request = scene.away().request
+    looked = Examination(verifier="nli", until=request.epoch)
+    asked = msgspec.structs.replace(request, examination=looked)
+    decision = decide(asked, judged_against(scene, asked)).decision
+    assert decision.view is not None
+    assert (decision.kind, decision.examination, decision.open_pairs) == ("admitted", looked, 1)
+    assert (decision.view.examination, decision.view.open_pairs) == (looked, 1)
+    short = msgspec.structs.replace(asked, examination=msgspec.structs.replace(looked, unexamined=1))
+    refused = decide(short, judged_against(scene, short)).decision
+    assert (refused.kind, refused.reasons, refused.open_pairs) == ("blocked", (Reason.NOT_EXAMINED,), 1)
+
+
+def test_a_clock_that_lags_too_far_blocks_under_every_policy() -> None:
+    for rule in ("block", "reset", "partial"):
+        scene = Scene(on_incomplete=rule, max_clock_skew=60)
+        scene.covered()
+        request = scene.away().request
+        lagging = msgspec.structs.replace(request, learnt=request.now + HOUR)
+        outcome = decide(lagging, judged_against(scene, lagging))
+        assert (outcome.decision.kind, outcome.decision.reasons) == ("blocked", (Reason.CLOCK_SKEW,))
+        assert "max_clock_skew" in outcome.decision.note
+        assert outcome.decision.faults == (Reason.CLOCK_SKEW,)
+        assert outcome.dispositions == ()
+
+
+def test_a_view_that_cannot_be_handed_over_withholds_what_it_held_and_nothing_else() -> None:
+    scene = Scene()
+    scene.covered()
+    scene.fact("aside")
+    scene.team.revoke(scene.fact("out"), by="bob")
+    request = scene.away().request
+    decided = decide(request, judged_against(scene, request))
+    assert decided.decision.admitted
+    withheld = withhold(request, decided, Reason.SIGNER_FAILED)
+    assert {one.item: one.reasons for one in withheld.dispositions} == {
+        "o": (Reason.VIEW_WITHHELD,), "h": (Reason.VIEW_WITHHELD,), "aside": (Reason.NOT_NEEDED,),
+        "out": (Reason.REVOKED,),
+    }  # fmt: skip
+    assert (withheld.decision.kind, withheld.decision.view, withheld.decision.candidates) == ("blocked", None, 4)
+    assert [(one.state, one.handed_over) for one in withheld.decision.duties] == [("owed", False)]
+    assert withheld.decision.dispositions == digest_of(b"\n".join(withheld.rows))
+
+
 def test_fill_takes_the_newest_that_fits() -> None:
     scene = Scene(fill=True, max_items=3)
     scene.covered()
@@ -108,7 +245,7 @@ def test_an_undecided_solver_admits_nothing_and_the_replay_knows(monkeypatch: py
     scene = tight()
     scene.depart()
     with monkeypatch.context() as patch:
-        patch.setattr("readmit.cover.choose.exact", lambda *_, **__: Cover("undecided"))
+        patch.setattr("readmit.cover.find.exact", lambda *_, **__: Cover("undecided"))
         outcome = scene.come_back()
     assert (outcome.kind, outcome.reasons) == ("blocked", (Reason.COVER_UNDECIDED,))
     assert outcome.decision.timed_out
@@ -117,7 +254,7 @@ def test_an_undecided_solver_admits_nothing_and_the_replay_knows(monkeypatch: py
 
 
 def test_an_exception_anywhere_blocks_with_an_audit_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in ("cycle.flaws", "cycle.resolve", "cycle.judge", "cycle.choose", "cycle.match", "cycle.issue"):
+    for place in ("cycle.flaws", "cycle.resolve", "cycle.judge", "cycle.select", "cycle.match", "cycle.issue"):
         scene = Scene()
         scene.covered()
         scene.depart()
@@ -156,15 +293,8 @@ def test_neither_the_clock_nor_chance_is_asked(monkeypatch: pytest.MonkeyPatch) 
     scene = Scene()
     scene.covered()
     outcome = scene.away()
-    log, request = scene.team.log, outcome.request
-    state = snapshot(
-        log,
-        checkpoint_named(log, request.checkpoint),
-        request.identity,
-        epoch=request.epoch,
-        purpose=None,
-        now=request.now,
-    )
+    request = outcome.request
+    state = judged_against(scene, request)
 
     def forbidden(*_: object) -> None:
         raise AssertionError("the cycle looked at the clock or threw dice")
@@ -184,5 +314,6 @@ def test_a_refusal_hands_over_nothing() -> None:
     request = scene.away().request
     refused = refuse(request, Reason.SIGNER_FAILED).decision
     assert (refused.kind, refused.view, refused.candidates) == ("blocked", None, 0)
-    reset = msgspec.structs.replace(request, policy=Policy(on_incomplete="reset"))
-    assert refuse(reset, Reason.SIGNER_FAILED).decision.kind == "reset"
+    for rule in ("reset", "partial"):
+        asked = msgspec.structs.replace(request, policy=Policy(on_incomplete=rule))
+        assert refuse(asked, Reason.SIGNER_FAILED).decision.kind == "blocked", "a fault blocks under every policy"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from readmit.records.decisions import DutyState
 from readmit.records.policy import Policy
 from readmit.records.reasons import PRECEDENCE, Reason
 from tests.conftest import ROOT
@@ -38,6 +39,19 @@ def states() -> str:
         (f"`{state}`", ", ".join(f"`{reason}`" for reason in Reason if reason.state is state)) for state in PRECEDENCE
     ]
     return _table(("state", "codes"), rows)
+
+
+def duties() -> str:
+    """Every state of a duty, and whether it is owed then."""
+    rows = [(f"`{state}`", "yes" if state.owed else "no", state.doc) for state in DutyState]
+    return _table(("state", "owed", "meaning"), rows)
+
+
+def statuses() -> str:
+    """Every exit status of the command line."""
+    from readmit.cli.status import MEANINGS
+
+    return _table(("exit status", "meaning"), [(str(int(status)), meaning) for status, meaning in MEANINGS.items()])
 
 
 def settings() -> str:
@@ -95,6 +109,8 @@ def _table(head: tuple[str, ...], rows: list[Any]) -> str:
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "reasons": ("reasons.md", reasons),
     "states": ("reasons.md", states),
+    "duties": ("reasons.md", duties),
+    "statuses": ("commands.md", statuses),
     "settings": ("settings.md", settings),
     "commands": ("commands.md", commands),
 }

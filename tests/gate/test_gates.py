@@ -82,7 +82,9 @@ def test_u_admits_the_kinds_of_the_policy(kind: Kind) -> None:
     everything_else = tuple(one for one in Kind if one is not kind)
     assert list(applicable(item(kind), "trip", None, Policy(kinds=(kind,)))) == []
     refused = list(applicable(item(kind), "trip", None, Policy(kinds=everything_else)))
-    assert [cause.reason for cause in refused] == [Reason.KIND_NOT_ADMITTED]
+    # A duty is owed whatever kinds the policy admits.
+    owed = kind is Kind.OBLIGATION
+    assert [cause.reason for cause in refused] == ([] if owed else [Reason.KIND_NOT_ADMITTED])
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,22 @@ USES = {
 def test_u_asks_what_it_is_for(case: str) -> None:
     used = USES[case]
     causes = applicable(item(**used.fields), "trip", used.purpose, used.policy)
+    assert tuple(cause.reason for cause in causes) == used.reasons
+
+
+DUTIES = {
+    "for this purpose": Used({"purposes": ("cancel", "book")}, "book"),
+    "for another purpose": Used({"purposes": ("cancel",)}, "book", (Reason.OTHER_PURPOSE,)),
+    "for a purpose, none given": Used({"purposes": ("cancel",)}, None),
+    "for other tasks": Used({"tasks": ("other",)}, None, (Reason.OTHER_TASK,)),
+    "for any kinds": Used({}, None, (), Policy(kinds=())),
+}
+
+
+@pytest.mark.parametrize("case", DUTIES)
+def test_u_asks_of_a_duty_whether_it_is_for_something_else(case: str) -> None:
+    used = DUTIES[case]
+    causes = applicable(item(Kind.OBLIGATION, **used.fields), "trip", used.purpose, used.policy)
     assert tuple(cause.reason for cause in causes) == used.reasons
 
 

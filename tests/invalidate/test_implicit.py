@@ -7,9 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.scene import Scene
 
 from readmit import Reason
+from tests.invalidate.build import Board
+from tests.scene import Scene
 
 IN: tuple[Reason, ...] = (Reason.COVERS,)
 SUSPECTED = (Reason.SUSPECTED,)
@@ -159,3 +160,102 @@ def test_an_item_with_altered_evidence_is_judged_by_its_own_text_and_the_others_
     scene.come_back()
     assert scene.reasons("h") == (Reason.SUSPECTED, Reason.EVIDENCE_ALTERED, Reason.REFERENCE_UNBOUND)
     assert scene.reasons("other") == (Reason.NOT_NEEDED,)
+
+
+def test_a_receipt_from_outside_does_not_make_an_item_later_than_an_observation() -> None:
+    board = Board(writers=("bob",))
+    own, news, outside = board.said(1), board.said(10), board.said(20, by="eve")
+    board.fact("h", own, outside)
+    board.judge("h", news)
+    assert board.out() == {"h": f"premise_changed {news}"}
+
+
+# Her own word.
+
+
+@dataclass(frozen=True)
+class Word:
+    """Who wrote the item and who found it compatible, and whether that clears it for ann."""
+
+    author: str
+    judge: str
+    cleared: bool
+
+
+WORDS = {
+    "her own, of her own item": Word("ann", "ann", cleared=False),
+    "her own, of another's item": Word("bob", "ann", cleared=True),
+    "another's, of her item": Word("ann", "bob", cleared=True),
+    "another's, of his own item": Word("bob", "bob", cleared=True),
+}
+
+
+@pytest.mark.parametrize("raised", ["suspected", "unsure"])
+@pytest.mark.parametrize("case", WORDS)
+def test_nobody_clears_a_suspicion_against_an_item_of_their_own(case: str, raised: str) -> None:
+    word = WORDS[case]
+    board = Board()
+    board.fact("h", by=word.author)
+    news = board.said(10)
+    if raised == "suspected":
+        board.suspect("h", news, by="worker")
+    else:
+        board.judge("h", news, "unsure", by="worker")
+    board.judge("h", news, "compatible", by=word.judge)
+    assert board.out() == ({} if word.cleared else {"h": f"suspected {news}"})
+    assert board.findings().open_pairs == (0 if word.cleared else 1)
+
+
+def test_her_own_word_counts_against_an_item_of_hers() -> None:
+    board = Board()
+    board.fact("h", by="ann")
+    news = board.said(10)
+    board.judge("h", news, by="ann")
+    assert board.out() == {"h": f"premise_changed {news}"}
+
+
+def test_another_clears_it_before_or_after_her() -> None:
+    for first, second in (("ann", "bob"), ("bob", "ann")):
+        board = Board()
+        board.fact("h", by="ann")
+        news = board.said(10)
+        board.suspect("h", news, by="worker")
+        board.judge("h", news, "compatible", by=first)
+        board.judge("h", news, "compatible", by=second)
+        assert board.out() == {}
+
+
+# Open pairs.
+
+
+def test_open_pairs_are_counted_one_by_one_as_far_as_she_can_see() -> None:
+    board = Board(on_unsure="exclude_critical")
+    board.fact("h", slot=None)
+    board.fact("k", slot=None)
+    board.fact("hidden", slot=None, roles=("booker",), hidden=True)
+    first, second = board.said(10), board.said(11)
+    for name, news in (("h", first), ("h", second), ("k", first), ("hidden", first)):
+        board.suspect(name, news)
+    board.judge("k", first, "compatible", by="worker")
+    assert board.findings().open_pairs == 2
+
+
+def test_a_suspicion_inherited_by_a_repetition_is_one_pair() -> None:
+    board = Board()
+    early = board.said(1)
+    board.fact("h", slot=None, text="once")
+    board.fact("again", early, slot=None, text="once")
+    board.suspect("h", board.said(10))
+    assert board.out().keys() == {"h", "again"}
+    assert board.findings().open_pairs == 1
+
+
+def test_what_meets_a_critical_dependency_by_its_slot_is_critical() -> None:
+    board = Board(on_unsure="exclude_critical")
+    board.duty("o", required=("hotel",), critical=("hotel",))
+    board.fact("h", slot="hotel")
+    board.fact("k", slot="train")
+    news = board.said(10)
+    board.suspect("h", news)
+    board.suspect("k", news)
+    assert board.out() == {"h": f"suspected {news}"}

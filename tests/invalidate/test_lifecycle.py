@@ -8,10 +8,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.scene import HOUR, START, Scene
 
 from readmit import Reason
 from readmit.records.errors import ConflictError
+from readmit.records.events import Close, Resolve
+from tests.invalidate.build import Board, hour
+from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +80,7 @@ STORIES = {
     "the same slot, sourced": Story(lambda s: s.fact("new", slot="hotel.room", task="trip"), OUT["slot"]),
     "the same slot, unproven": Story(lambda s: s.fact("new", slot="hotel.room", task="trip", sources=[])),
     "the same slot of another task": Story(lambda s: s.fact("new", slot="hotel.room", task="other")),
-    "the same slot of every task": Story(lambda s: s.fact("new", slot="hotel.room")),
+    "the same slot of every task": Story(lambda s: s.fact("new", slot="hotel.room"), OUT["slot"]),
     "another slot": Story(lambda s: s.fact("new", slot="hotel", task="trip")),
     "the same slot, from later on": Story(
         lambda s: s.fact("new", slot="hotel.room", task="trip", valid_from=s.now + HOUR)
@@ -89,8 +91,9 @@ STORIES = {
     "the same slot, then that revoked": Story(
         lambda s: s.team.revoke(s.fact("new", slot="hotel.room", task="trip"), by="bob"), OUT["slot"]
     ),
-    "the same slot, for others only": Story(
-        lambda s: s.fact("new", slot="hotel.room", task="trip", principals=["cy"]), OUT["slot"]
+    "the same slot, for others only": Story(lambda s: s.fact("new", slot="hotel.room", task="trip", principals=["cy"])),
+    "the same slot, for another role only": Story(
+        lambda s: s.fact("new", slot="hotel.room", task="trip", roles=["booker"]), OUT["slot"]
     ),
     "the same slot, a constraint": Story(
         lambda s: s.fact("new", slot="hotel.room", task="trip", kind="role_constraint"), OUT["slot"]
@@ -159,8 +162,17 @@ def test_a_fork_leaves_both_branches() -> None:
     assert [cause.ref for cause in scene.disposition("h").causes] == ["left", "right"]
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 7])
-def test_a_circle_of_replacements_is_refused(length: int) -> None:
+def test_saying_it_the_other_way_round_is_an_undo() -> None:
+    scene = Scene()
+    scene.fact("h0")
+    scene.fact("h1", supersedes="h0")
+    scene.team.supersede("h1", "h0", by="bob")
+    scene.away()
+    assert (scene.reasons("h0"), scene.reasons("h1")) == (IN, (Reason.SUPERSEDED,))
+
+
+@pytest.mark.parametrize("length", [1, 3, 7])
+def test_a_longer_circle_of_replacements_is_refused(length: int) -> None:
     scene = Scene()
     names = [scene.fact(f"h{number}") for number in range(length)]
     for one, two in pairwise(names):
@@ -188,11 +200,11 @@ def test_a_circle_through_a_fork_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("minutes", "reasons"),
-    [(-1, (Reason.NOT_YET_VALID,)), (0, IN), (59, IN), (60, (Reason.EXPIRED,)), (600, (Reason.EXPIRED,))],
+    [(0, (Reason.NOT_YET_VALID,)), (59, (Reason.NOT_YET_VALID,)), (60, IN), (119, IN), (120, (Reason.EXPIRED,))],
 )
 def test_an_interval_includes_its_start_and_excludes_its_end(minutes: int, reasons: tuple[Reason, ...]) -> None:
     scene = Scene()
-    scene.fact("h", valid_from=START, valid_until=START + HOUR)
+    scene.fact("h", valid_from=START + HOUR, valid_until=START + 2 * HOUR)
     scene.now = START + timedelta(minutes=minutes)
     scene.away()
     assert scene.reasons("h") == reasons
@@ -238,4 +250,73 @@ def test_an_unproven_frontier_moves_nothing() -> None:
     scene.frontier("f2", sources=[])
     scene.away()
     assert scene.reasons("f1") == (Reason.MANDATORY,)
-    assert scene.reasons("f2") == (Reason.UNPROVEN,)
+    assert scene.reasons("f2") == (Reason.FRONTIER_MOVED, Reason.UNPROVEN), "without evidence it has no start"
+
+
+def test_a_duty_does_not_end_with_its_time() -> None:
+    board = Board()
+    board.duty("o", valid_until=50)
+    board.duty("p")
+    board.mark(Close(target="p", end=hour(50)))
+    board.duty("q", valid_from=101)
+    assert board.out() == {"q": "not_yet_valid"}
+
+
+# Disputes: which resolution decides.
+
+
+@dataclass(frozen=True)
+class Told:
+    """One resolution: whether it is for ``h``, by whom, and when it is said to be true and was learnt."""
+
+    keep: bool
+    by: str = "bob"
+    at: float = 60
+    learnt: float = 60
+
+
+NOBODY: tuple[Told, ...] = ()
+DECIDING: dict[str, tuple[tuple[Told, ...], str | None]] = {
+    "none": (NOBODY, "disputed"),
+    "won": ((Told(True),), None),
+    "lost": ((Told(False),), "dispute_lost"),
+    "the same again": ((Told(True), Told(True)), None),
+    "lost, then won": ((Told(False), Told(True)), None),
+    "won, then lost": ((Told(True), Told(False)), "dispute_lost"),
+    "the latest in the log, whatever its date": ((Told(True, at=60), Told(False, at=55)), "dispute_lost"),
+    "her own alone": ((Told(True, by="ann"),), "disputed"),
+    "her own after another's": ((Told(False), Told(True, by="ann")), "dispute_lost"),
+    "another's after her own": ((Told(True, by="ann"), Told(False)), "dispute_lost"),
+    "dated ahead": ((Told(True, at=101),), "disputed"),
+    "dated ahead, after one that counts": ((Told(False), Told(True, at=101)), "dispute_lost"),
+    "dated for this moment": ((Told(True, at=100),), None),
+}
+
+
+@pytest.mark.parametrize("case", DECIDING)
+def test_the_latest_resolution_that_counts_decides(case: str) -> None:
+    resolutions, expected = DECIDING[case]
+    board = Board()
+    board.fact("h")
+    name = board.dispute("h", at=50)
+    for told in resolutions:
+        resolution = Resolve(dispute=name, keep=("h",) if told.keep else ())
+        board.mark(resolution, by=told.by, at=told.at, learnt=told.learnt)
+    assert board.out() == ({} if expected is None else {"h": f"{expected} {name}"})
+
+
+def test_each_dispute_has_its_own_resolution() -> None:
+    board = Board()
+    board.fact("h")
+    first, second = board.dispute("h"), board.dispute("h")
+    board.mark(Resolve(dispute=second, keep=("h",)))
+    assert board.out() == {"h": f"disputed {first}"}
+
+
+def test_a_lost_dispute_names_who_resolved_it() -> None:
+    board = Board()
+    board.fact("h")
+    name = board.dispute("h")
+    board.mark(Resolve(dispute=name, reason="asked them"), by="cy")
+    (cause,) = board.findings().against["h"]
+    assert (cause.by, cause.note, cause.ref, cause.epoch) == ("cy", "asked them", name, board.epoch)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.scene import HOUR, Scene
 
 from readmit import Reason
 from readmit.records.errors import NotAllowedError, RecordError
+from readmit.records.events import Close
+from tests.invalidate.build import Board, hour
+from tests.scene import HOUR, Scene
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 IN: tuple[Reason, ...] = (Reason.NOT_NEEDED,)
 FALLEN = (Reason.PREMISE_CHANGED,)
@@ -160,6 +165,144 @@ def test_returning_in_another_role_judges_in_log_order() -> None:
     assert scene.reasons("x") == (Reason.DISPUTED, Reason.PREMISE_CHANGED)
     assert scene.reasons("s0") == (Reason.SLOT_UPDATED,)
     assert scene.reasons("s1") == (Reason.ROLE_OUT_OF_SCOPE,)
+
+
+# Recovery.
+
+PASS = "the text: the pass is open"
+
+
+def resting(**premise: Any) -> Board:
+    """``a ← b ← c``: each rests on the one before, and ``a`` may be said again."""
+    board = Board()
+    board.fact("a", text=PASS, at=1, **{"slot": None, **premise})
+    board.fact("b", slot=None, depends_on=("a",))
+    board.fact("c", slot=None, depends_on=("b",))
+    return board
+
+
+def again(board: Board, at: float, **fields: Any) -> None:
+    board.fact("again", text=PASS, at=at, **{"slot": None, **fields})
+
+
+FELL: dict[str, Callable[[Board], object]] = {
+    "revoked": lambda b: b.revoke("a", at=10),
+    "superseded": lambda b: b.supersede("a", b.fact("z", at=10, slot=None), at=10),
+    "closed": lambda b: b.mark(Close(target="a", end=hour(9)), at=10),
+    "disputed": lambda b: b.dispute("a", at=10),
+    "suspected": lambda b: b.suspect("a", b.said(10), at=10),
+    "invalidated": lambda b: b.judge("a", b.said(10), at=10),
+}
+
+
+@pytest.mark.parametrize("case", FELL)
+def test_what_fell_with_a_premise_stands_again_once_later_evidence_restores_it(case: str) -> None:
+    board = resting()
+    FELL[case](board)
+    assert {"a", "b", "c"} <= board.out().keys()
+    again(board, 11)
+    assert not {"again", "b", "c"} & board.out().keys()
+    assert "a" in board.out(), "what fell by an event or a verdict stays out itself"
+    recovered = board.findings().recovered
+    (cause,) = recovered["b"]
+    assert recovered.keys() == {"b"}, "the premise of c never fell, once b stands"
+    assert (cause.reason, cause.ref, cause.chain) == (Reason.PREMISE_RESTORED, "again", ("a",))
+    assert (cause.by, cause.epoch) == ("bob", board.held["again"].epoch)
+
+
+@pytest.mark.parametrize("case", FELL)
+def test_earlier_evidence_restores_nothing(case: str) -> None:
+    board = resting()
+    FELL[case](board)
+    again(board, 9)
+    assert {"a", "b", "c", "again"} <= board.out().keys()
+    assert board.findings().recovered == {}
+
+
+def test_a_premise_replaced_in_its_slot_and_said_again_later_restores_too() -> None:
+    board = resting(slot="s")
+    board.fact("other", at=2)
+    assert board.out()["b"] == "premise_changed a"
+    again(board, 3, slot="s")
+    assert board.out() == {"a": "slot_updated other", "other": "slot_updated again"}
+    assert board.findings().recovered["b"][0].ref == "again"
+
+
+def test_a_premise_that_expired_and_was_said_again_for_longer_restores() -> None:
+    board = resting(valid_until=50)
+    assert board.out().keys() == {"a", "b", "c"}
+    again(board, 2, valid_until=200)
+    assert board.out() == {"a": "expired"}
+
+
+def test_an_unproven_premise_said_again_with_evidence_restores() -> None:
+    board = resting(receipts=())
+    again(board, 2)
+    assert board.out() == {}
+    assert board.findings().recovered["b"][0].ref == "again"
+
+
+def test_the_latest_repetition_that_stands_is_named() -> None:
+    board = resting()
+    board.revoke("a", at=10)
+    again(board, 11)
+    board.fact("third", text=PASS, slot=None, at=12)
+    assert board.out() == {"a": "revoked"}
+    assert board.findings().recovered["b"][0].ref == "third"
+
+
+def test_a_premise_that_was_said_again_and_never_fell_needs_no_recovery() -> None:
+    board = resting()
+    again(board, 5)
+    assert board.out() == {}
+    assert board.findings().recovered == {}
+
+
+def test_another_premise_that_fell_is_not_made_up_for() -> None:
+    board = Board()
+    board.fact("a", text=PASS, slot=None)
+    board.fact("p", slot=None)
+    board.fact("b", slot=None, depends_on=("a", "p"))
+    board.revoke("a", at=10)
+    board.revoke("p", at=10)
+    again(board, 11)
+    assert board.out()["b"] == "premise_changed p"
+    assert [cause.chain for cause in board.findings().recovered["b"]] == [("a",)]
+
+
+def test_what_fell_by_a_verdict_of_its_own_stays_out() -> None:
+    board = resting()
+    board.revoke("a", at=10)
+    board.judge("b", board.said(10), at=10)
+    again(board, 11)
+    assert board.out().keys() == {"a", "b", "c"}
+    assert board.out()["b"].startswith("premise_changed")
+    assert board.findings().recovered["b"][0].ref == "again", "its premise is told to stand all the same"
+
+
+def test_something_else_about_the_slot_restores_nothing() -> None:
+    board = resting(slot="s")
+    board.fact("other", at=2)
+    assert board.out()["b"] == "premise_changed a"
+    assert board.findings().recovered == {}
+
+
+def test_a_repetition_out_of_sight_restores_too() -> None:
+    board = resting(roles=("booker",), hidden=True)
+    board.revoke("a", at=10)
+    again(board, 11, roles=("booker",), hidden=True)
+    assert board.out() == {"a": "revoked"}
+
+
+def test_a_repetition_carries_its_own_dependents_through_a_chain() -> None:
+    """Premises are settled before what rests on them, also where they were said again after it."""
+    board = resting()
+    board.revoke("a", at=10)
+    board.fact("b2", slot=None, depends_on=("a",), at=3, text="the text of b")
+    again(board, 11)
+    board.fact("d", slot=None, depends_on=("b2", "again"))
+    assert board.out() == {"a": "revoked"}
+    assert board.findings().recovered.keys() == {"b", "b2"}
 
 
 # Overruling.

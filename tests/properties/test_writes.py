@@ -85,7 +85,6 @@ def test_the_same_writes_again_change_nothing() -> None:
         before = team.epoch, [event.digest for event in team.log.tail()]
         with pytest.raises(Exception, match="has departed"):
             verbs(team)  # up to ``remember``, which a departed agent may not
-        team.agent("ann", role="r", task="t").depart(id="left")
         assert (team.epoch, [event.digest for event in team.log.tail()]) == before
 
 

@@ -11,7 +11,10 @@ from readmit.records.decisions import (
     CoverageReport,
     Decision,
     Disposition,
+    DutyNote,
+    DutyState,
     Envelope,
+    Examination,
     ExperienceNote,
     Request,
     Returned,
@@ -22,10 +25,12 @@ from readmit.records.decisions import (
     ViewItem,
 )
 from readmit.records.events import (
+    Acknowledge,
     Checkpoint,
     Close,
     Dispute,
     EventKind,
+    Examine,
     Exposed,
     KeyChange,
     Overrule,
@@ -79,6 +84,7 @@ ITEMS = (
     Fact(id="bare", text="t", by="b", scope=Scope(workspace="w")),
 )
 REPORT = CoverageReport(obligations=2, covered=1, critical=4, critical_covered=3, missing=("d_p",), uncovered=("o",))
+LOOKED = Examination(verifier="nli", until=4, unexamined=1)
 REQUEST = Request(
     return_id="r",
     identity=IDENTITY,
@@ -89,6 +95,12 @@ REQUEST = Request(
     policy=Policy(),
     checkpoint="left",
     epoch=4,
+    rules=2,
+    learnt=LATER,
+    examination=LOOKED,
+)
+FIRST_RULES = Request(
+    return_id="r", identity=IDENTITY, instance="i", nonce="n", now=NOW, policy=Policy(), checkpoint="left", epoch=4
 )
 VIEW = ReturnView(
     return_id="r",
@@ -106,6 +118,9 @@ VIEW = ReturnView(
     coverage=REPORT,
     policy=HASH,
     checkpoint=HASH,
+    withheld=("o",),
+    examination=LOOKED,
+    open_pairs=2,
 )
 PAYLOAD_SAMPLES: dict[EventKind, tuple[Any, ...]] = {
     EventKind.OBSERVE: (
@@ -115,11 +130,14 @@ PAYLOAD_SAMPLES: dict[EventKind, tuple[Any, ...]] = {
     EventKind.RECORD: ITEMS,
     EventKind.OPEN: (ITEMS[3],),
     EventKind.MOVE: (ITEMS[4],),
-    EventKind.SUPERSEDE: (Supersede(target="h0", successor="h1", reason="moved"),),
-    EventKind.REVOKE: (Revoke(target="h0", reason="wrong"),),
+    EventKind.SUPERSEDE: (
+        Supersede(target="h0", successor="h1", reason="moved"),
+        Supersede(target="o", successor="o2", role="planner"),
+    ),
+    EventKind.REVOKE: (Revoke(target="h0", reason="wrong"), Revoke(target="o", role="planner")),
     EventKind.CLOSE: (Close(target="h0", end=LATER, reason="over"),),
     EventKind.REBASE: (Rebase(slot="hotel", task="trip", reason="anew"),),
-    EventKind.SETTLE: (Settle(target="o", reason="done"),),
+    EventKind.SETTLE: (Settle(target="o", reason="done"), Settle(target="o", role="planner")),
     EventKind.DISPUTE: (Dispute(items=("h0", "h1"), reason="both cannot be"),),
     EventKind.RESOLVE: (Resolve(dispute="d", keep=("h1",), reason="asked"), Resolve(dispute="d")),
     EventKind.SUSPECT: (Suspect(pair=PAIR, signal="slot"),),
@@ -141,10 +159,27 @@ PAYLOAD_SAMPLES: dict[EventKind, tuple[Any, ...]] = {
     EventKind.DEPART: (Checkpoint(id="left", identity=IDENTITY, epoch=3, at=NOW, events=2, digest=HASH),),
     EventKind.RETURN: (
         Returned(request=REQUEST, kind="admitted", decision=HASH),
+        Returned(request=FIRST_RULES, kind="blocked", decision=HASH),
         Returned(request=REQUEST, kind="reset", decision=HASH, timed_out=True, failed="signer_failed"),
     ),
-    EventKind.EXPOSE: (Exposed(return_id="r", instance="i", refused=("view_expired",)),),
-    EventKind.GOVERN: (Policy(), Policy(gamma=Decimal("0.5"), writers=("ann",), on_incomplete="reset")),
+    EventKind.EXPOSE: (
+        Exposed(return_id="r", instance="i", refused=("view_expired",)),
+        Exposed(return_id="r", instance="i", again=True),
+    ),
+    EventKind.ACKNOWLEDGE: (Acknowledge(return_id="r", instance="i"),),
+    EventKind.EXAMINE: (Examine(checkpoint="left", identity=IDENTITY, verifier="nli", until=4),),
+    EventKind.GOVERN: (
+        Policy(),
+        Policy(gamma=Decimal("0.5"), writers=("ann",), on_incomplete="reset"),
+        Policy(
+            on_incomplete="partial",
+            nothing_owed="block",
+            constraints="as_needed",
+            examination="required",
+            duties_per_writer=3,
+            max_clock_skew=60,
+        ),
+    ),
     EventKind.KEY: (KeyChange(key=HASH, change="retire", public="QQ==", until=LATER, reason="rotated"),),
 }
 OTHER_SAMPLES: tuple[Any, ...] = (
@@ -155,13 +190,20 @@ OTHER_SAMPLES: tuple[Any, ...] = (
     Disposition(
         item="h0", digest=HASH, state=State.SUPERSEDED, reasons=(Reason.SUPERSEDED,),
         causes=(Cause(reason=Reason.SUPERSEDED),), overruled=(Cause(reason=Reason.REVOKED),),
+        recovered=(Cause(reason=Reason.PREMISE_RESTORED, ref="p2", chain=("p",)),),
     ),
-    Selection(outcome="found", items=("h0",), mandatory=("o",), fill=("c",), cost=3, chars=3, report=REPORT),
+    Selection(
+        outcome="found", items=("h0",), mandatory=("o",), constraints=("i",), fill=("c",), cost=3, chars=3,
+        report=REPORT, absent=("f",), withheld=("o2",),
+    ),
+    LOOKED,
+    DutyNote(obligation="o", state=DutyState.OVERDUE, handed_over=True, lacks=("d_p",)),
     Envelope(payload="QQ==", payloadType="t", signatures=(Signature(keyid="k", sig="QQ=="),)),
     ExperienceNote(experience="x", bound_to="h0", reason=Reason.SOURCE_IN_VIEW),
     Decision(
         kind="admitted", return_id="r", epoch=4, reasons=(Reason.COVERAGE_SHORT,), note="n", report=REPORT,
         candidates=1, dispositions=HASH, view=VIEW, solver="exact", timed_out=True,
         experiences=(ExperienceNote(experience="x", bound_to="h0", reason=Reason.SOURCE_IN_VIEW),),
+        duties=(DutyNote(obligation="o", state=DutyState.UNPROVEN),), absent=("o",), examination=LOOKED, open_pairs=1,
     ),
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -13,10 +14,12 @@ from hypothesis import strategies as st
 
 from readmit import Workspace
 from readmit.records.base import Record
-from readmit.records.canonical import canonical, checked, convert, decode
+from readmit.records.canonical import canonical, checked, convert, decode, decoded
+from readmit.records.decisions import DutyState, Returned
 from readmit.records.errors import ReadmitError, RecordError
-from readmit.records.events import PAYLOADS, EventKind
-from tests.records.samples import OTHER_SAMPLES, PAYLOAD_SAMPLES
+from readmit.records.events import DECODERS, PAYLOADS, EventKind
+from readmit.records.policy import CENTURY, Policy
+from tests.records.samples import FIRST_RULES, HASH, OTHER_SAMPLES, PAYLOAD_SAMPLES, REQUEST
 
 SAMPLES: list[tuple[Any, Any]] = [
     *((PAYLOADS[kind], one) for kind, found in PAYLOAD_SAMPLES.items() for one in found),
@@ -133,6 +136,75 @@ def test_a_malformed_write_changes_nothing(data: st.DataObject) -> None:
         assert team.epoch == before[0] + 1
     assert len(list(team.log.tail())) == team.epoch
     team.close()
+
+
+# A policy from before the second rules.
+
+NEW_KEYS = ("nothing_owed", "constraints", "examination", "duties_per_writer", "max_clock_skew")
+
+
+def old(policy: Policy) -> dict[str, Any]:
+    """A policy as it was stored before the second rules."""
+    plain: dict[str, Any] = msgspec.json.decode(canonical(policy))
+    return {key: value for key, value in plain.items() if key not in NEW_KEYS}
+
+
+@pytest.mark.parametrize("fill", [True, False])
+def test_a_stored_policy_keeps_deciding_as_it_did(fill: bool) -> None:
+    stored = old(Policy(fill=fill, writers=("ann",), gamma=Decimal("0.5")))
+    assert not set(NEW_KEYS) & set(stored)
+    policy = DECODERS[EventKind.GOVERN](json.dumps(stored))
+    assert (policy.fill, policy.writers, policy.gamma) == (fill, ("ann",), Decimal("0.5"))
+    assert policy.nothing_owed == ("fill" if fill else "empty")
+    assert (policy.constraints, policy.examination) == ("as_needed", "optional")
+    assert policy.duties_per_writer == 2**53 - 1, "nothing limited it"
+    assert policy.max_clock_skew == CENTURY
+
+
+@pytest.mark.parametrize("fill", [True, False])
+def test_so_does_the_policy_inside_a_stored_return(fill: bool) -> None:
+    plain = msgspec.json.decode(canonical(Returned(request=FIRST_RULES, kind="blocked", decision=HASH)))
+    plain["request"]["policy"] = stored = old(Policy(fill=fill))
+    returned = DECODERS[EventKind.RETURN](json.dumps(plain))
+    assert returned.request.rules == 1
+    assert returned.request.policy == DECODERS[EventKind.GOVERN](json.dumps(stored))
+
+
+@pytest.mark.parametrize("sample", PAYLOAD_SAMPLES[EventKind.GOVERN])
+def test_a_policy_stored_since_is_what_it_says(sample: Policy) -> None:
+    assert DECODERS[EventKind.GOVERN](canonical(sample)) == sample
+    returned = Returned(request=msgspec.structs.replace(REQUEST, policy=sample), kind="admitted", decision=HASH)
+    assert DECODERS[EventKind.RETURN](canonical(returned)) == returned
+
+
+def test_a_policy_written_today_takes_todays_defaults_for_what_it_does_not_say() -> None:
+    team = _team()
+    team.append(EventKind.GOVERN, {"gamma": "0.5"}, by="owner")
+    assert team.policy == Policy(gamma=Decimal("0.5"))
+    team.close()
+
+
+@pytest.mark.parametrize("kind", [EventKind.GOVERN, EventKind.RETURN])
+@pytest.mark.parametrize("body", ['"text"', "[]", "{", '{"request": 1}', '{"request": {"policy": 1}}'])
+def test_what_is_no_policy_or_return_is_refused(kind: EventKind, body: str) -> None:
+    with pytest.raises(RecordError, match=r"^sample: "):
+        decoded(body.encode(), DECODERS[kind], what="sample")
+
+
+def test_the_moment_is_never_earlier_than_what_the_log_has_learnt() -> None:
+    assert FIRST_RULES.moment == FIRST_RULES.now
+    assert REQUEST.moment == REQUEST.learnt != REQUEST.now
+    ahead = msgspec.structs.replace(REQUEST, now=REQUEST.learnt, learnt=REQUEST.now)
+    assert ahead.moment == REQUEST.learnt
+
+
+def test_every_state_of_a_duty_is_documented_in_a_sentence() -> None:
+    for state in DutyState:
+        assert state.doc[0].isupper()
+        assert state.doc.endswith(".")
+    assert len({state.doc for state in DutyState}) == len(DutyState)
+    owed = [state for state in DutyState if state.owed]
+    assert owed == [DutyState.OWED, DutyState.OVERDUE, DutyState.OBSTRUCTED, DutyState.UNPROVEN]
 
 
 BAD_CALLS: dict[str, Any] = {

@@ -62,7 +62,16 @@ def _() -> tuple[Reason, ...]:
 @story(Reason.FILLS)
 def _() -> tuple[Reason, ...]:
     scene = Scene(fill=True)
+    scene.duty(required=())
     scene.fact("h")
+    return of_item(scene)
+
+
+@story(Reason.CONSTRAINS)
+def _() -> tuple[Reason, ...]:
+    scene = Scene()
+    scene.duty(required=())
+    scene.fact("h", kind="role_constraint")
     return of_item(scene)
 
 
@@ -130,6 +139,14 @@ def _() -> tuple[Reason, ...]:
     return of_item(scene)
 
 
+@story(Reason.SLOT_CONTESTED)
+def _() -> tuple[Reason, ...]:
+    scene = Scene()
+    scene.fact("h", slot="s")
+    scene.team.dispute([scene.fact("h1", slot="s")], by="bob")
+    return of_item(scene)
+
+
 @story(Reason.FRONTIER_MOVED)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
@@ -177,6 +194,17 @@ def _() -> tuple[Reason, ...]:
     scene.fact("h", depends_on=["p"])
     scene.team.revoke("p", by="bob")
     return of_item(scene)
+
+
+@story(Reason.PREMISE_RESTORED)
+def _() -> tuple[Reason, ...]:
+    scene = Scene()
+    scene.fact("p", text="The pass is open.")
+    scene.fact("h", depends_on=["p"])
+    scene.team.revoke("p", by="bob")
+    scene.fact("again", text="The pass is open.", sources=[scene.news("They cleared the pass.")])
+    assert of_item(scene) == (Reason.NOT_NEEDED,)
+    return tuple(cause.reason for cause in scene.disposition("h").recovered)
 
 
 @story(Reason.SUSPECTED)
@@ -273,6 +301,15 @@ def _() -> tuple[Reason, ...]:
     return of_item(scene)
 
 
+@story(Reason.DUTY_WITHHELD)
+def _() -> tuple[Reason, ...]:
+    scene = Scene(on_incomplete="partial")
+    scene.duty("whole", required=())
+    scene.duty(required=("d", "unknown"))
+    scene.fact("h", supports=["d"])
+    return of_item(scene)
+
+
 @story(Reason.COVERAGE_SHORT)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
@@ -297,7 +334,7 @@ def _() -> tuple[Reason, ...]:
     scene.fact("y", supports=["b", "d"], text="a longer text")
     scene.depart()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("readmit.cover.choose.exact", lambda *_, **__: Cover("undecided"))
+        patch.setattr("readmit.cover.find.exact", lambda *_, **__: Cover("undecided"))
         return scene.come_back().reasons
 
 
@@ -307,6 +344,37 @@ def _() -> tuple[Reason, ...]:
     scene.covered()
     scene.team.dispute(["o"], by="bob")
     return scene.away().reasons
+
+
+@story(Reason.CONSTRAINTS_SHORT)
+def _() -> tuple[Reason, ...]:
+    scene = Scene(max_items=2)
+    scene.covered()
+    scene.fact("k", kind="interface_constraint")
+    return scene.away().reasons
+
+
+@story(Reason.NOTHING_OWED)
+def _() -> tuple[Reason, ...]:
+    scene = Scene(nothing_owed="block")
+    scene.fact("h")
+    return scene.away().reasons
+
+
+@story(Reason.NOT_EXAMINED)
+def _() -> tuple[Reason, ...]:
+    scene = Scene(examination="required")
+    scene.covered()
+    return scene.away().reasons
+
+
+@story(Reason.CLOCK_SKEW)
+def _() -> tuple[Reason, ...]:
+    scene = Scene(max_clock_skew=60)
+    scene.covered()
+    scene.depart()
+    scene.wait(-HOUR)
+    return scene.come_back().reasons
 
 
 @story(Reason.CHECKPOINT_ALTERED)
@@ -389,6 +457,7 @@ def _() -> tuple[Reason, ...]:
     scene = issued()
     assert scene.outcome is not None
     scene.outcome.expose()
+    scene.outcome.acknowledge()
     return refused(scene)
 
 
@@ -396,6 +465,13 @@ def _() -> tuple[Reason, ...]:
 def _() -> tuple[Reason, ...]:
     scene = issued()
     scene.ann().come_back()
+    return refused(scene)
+
+
+@story(Reason.DEPARTED_AGAIN)
+def _() -> tuple[Reason, ...]:
+    scene = issued()
+    scene.depart()
     return refused(scene)
 
 

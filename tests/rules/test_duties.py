@@ -336,7 +336,7 @@ def test_the_most_critical_duties_come_first_then_the_oldest() -> None:
     scene.fact("for_d_p", supports=["d_p"])
     outcome = scene.away()
     assert outcome.view is not None
-    assert [item.id for item in outcome.view.items][0] == "o_t"
+    assert outcome.view.items[0].id == "o_t"
     assert outcome.view.withheld == ("o_h",)
 
 

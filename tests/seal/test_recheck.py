@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.records.canonical import digest
-from readmit.records.items import Frontier, Obligation
+from readmit.gate.duties import Duties
+from readmit.records.decisions import DutyState
+from readmit.records.items import Fact, Frontier, InterfaceConstraint, Obligation, RoleConstraint
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
 from readmit.seal.recheck import recheck
@@ -31,14 +32,18 @@ from .world import (
     PAID,
     POLICY,
     SCOPE,
+    held,
+    owing,
     view_of,
 )
 
 if TYPE_CHECKING:
+    from readmit.records.decisions import ReturnView
     from readmit.records.evidence import Experience
     from readmit.records.identity import Identity
+    from readmit.records.items import Item
 
-ELIGIBLE = {item.id: digest(item) for item in ITEMS}
+ELIGIBLE = held(ITEMS)
 EXPERIENCES: tuple[Experience, ...] = (MEMORY, OTHER_MEMORY)
 TICK = timedelta(microseconds=1)
 CHARS = sum(item.length for item in ITEMS)
@@ -57,9 +62,10 @@ def failing(**changes: Any) -> tuple[Reason, ...]:
         "now": NOW + MINUTE,
         "head": 9,
         "consumed": False,
+        "departed_again": False,
         "newest_return": "r1",
         "eligible": ELIGIBLE,
-        "owed": (HOTEL, FRONTIER),
+        "duties": owing(HOTEL, FRONTIER),
         "items": ITEMS,
         "experiences": EXPERIENCES,
         "policy": POLICY,
@@ -81,11 +87,29 @@ MOVED = Frontier(id="f2", text="Dates are fixed.", by="A2", scope=SCOPE, obligat
 FORGED = msgspec.structs.replace(BOOKED, text="Sunrise is booked.!!")
 WITHOUT_FRONTIER = tuple(item for item in ITEMS if item is not FRONTIER)
 WITHOUT_PAID = tuple(item for item in ITEMS if item is not PAID)
+LOUD = RoleConstraint(id="c2", text="No sea view.", by="A3", scope=SCOPE)
+LIMIT = InterfaceConstraint(id="c3", text="Two nights at least.", by="A3", scope=SCOPE)
+ALTERED = msgspec.structs.replace(ELIGIBLE["c1"], digest="0" * 64)
+NEWS = Fact(id="n1", text="It rains.", by="A3", scope=SCOPE)
+
+
+def withholding(duty: Obligation, items: tuple[Item, ...] = ITEMS, experiences: Any = EXPERIENCES) -> ReturnView:
+    """A partial view: the items, without a duty that is owed."""
+    return msgspec.structs.replace(view_of(items, experiences), withheld=(duty.id,))
+
+
+PARTIAL: dict[str, Any] = {"view": withholding(LATE), "duties": owing(HOTEL, FRONTIER, LATE)}
+SHARED: dict[str, Any] = {
+    "view": view_of((*ITEMS, LATE), EXPERIENCES),
+    "eligible": ELIGIBLE | held((LATE,)),
+    "items": (*ITEMS, LATE),
+    "duties": owing(HOTEL, FRONTIER, LATE),
+}
 
 CASES = {
     "sound": Case(()),
     "contents in another order": Case((), {"items": ITEMS[::-1], "experiences": EXPERIENCES[::-1]}),
-    "more eligible than needed": Case((), {"eligible": ELIGIBLE | {"zz": "0" * 64}}),
+    "more eligible than needed": Case((), {"eligible": ELIGIBLE | held((NEWS,))}),
     "another workspace": Case((Reason.BINDING_MISMATCH,), {"identity": other(workspace="else")}),
     "another principal": Case((Reason.BINDING_MISMATCH,), {"identity": other(principal="A9")}),
     "another role": Case((Reason.BINDING_MISMATCH,), {"identity": other(role="guide")}),
@@ -100,13 +124,14 @@ CASES = {
     "long after expiry": Case((Reason.VIEW_EXPIRED,), {"now": NOW + 900 * MINUTE}),
     "exposed before": Case((Reason.VIEW_CONSUMED,), {"consumed": True}),
     "a newer return": Case((Reason.VIEW_REPLACED,), {"newest_return": "r2"}),
+    "departed since": Case((Reason.DEPARTED_AGAIN,), {"departed_again": True}),
     "no return known": Case((Reason.VIEW_REPLACED,), {"newest_return": ""}),
     "head at the view's epoch": Case((), {"head": 7}),
     "store rolled back": Case((Reason.EPOCH_AHEAD,), {"head": 6}),
     "an item fell": Case(
         (Reason.ITEM_NO_LONGER_ELIGIBLE,), {"eligible": {item: of for item, of in ELIGIBLE.items() if item != "c1"}}
     ),
-    "an item has another digest": Case((Reason.ITEM_NO_LONGER_ELIGIBLE,), {"eligible": ELIGIBLE | {"c1": "0" * 64}}),
+    "an item has another digest": Case((Reason.ITEM_NO_LONGER_ELIGIBLE,), {"eligible": ELIGIBLE | {"c1": ALTERED}}),
     "contents lack an item": Case((Reason.ITEM_NO_LONGER_ELIGIBLE, Reason.COVERAGE_LOST), {"items": WITHOUT_PAID}),
     "contents hold another text": Case(
         (Reason.ITEM_NO_LONGER_ELIGIBLE, Reason.COVERAGE_LOST), {"items": (*ITEMS[:2], FORGED, *ITEMS[3:])}
@@ -117,16 +142,15 @@ CASES = {
         {"experiences": (MEMORY, msgspec.structs.replace(OTHER_MEMORY, text="No."))},
     ),
     "a view without experiences": Case((), {"view": view_of(experiences=()), "experiences": ()}),
-    "an obligation opened since": Case((Reason.COVERAGE_LOST,), {"owed": (HOTEL, FRONTIER, MORE)}),
-    "an obligation needs more": Case((Reason.COVERAGE_LOST,), {"owed": (WIDER,)}),
-    "an obligation was settled": Case((), {"owed": ()}),
-    "a frontier came since": Case((Reason.COVERAGE_LOST,), {"owed": (HOTEL, MOVED)}),
-    "an optional frontier is absent": Case((), {"view": view_of(WITHOUT_FRONTIER), "owed": (HOTEL,)}),
+    "an obligation opened since": Case((Reason.COVERAGE_LOST,), {"duties": owing(HOTEL, FRONTIER, MORE)}),
+    "an obligation needs more": Case((Reason.COVERAGE_LOST,), {"duties": owing(WIDER)}),
+    "an obligation was settled": Case((), {"duties": owing()}),
+    "a frontier came since": Case((Reason.COVERAGE_LOST,), {"duties": owing(HOTEL, MOVED)}),
+    "an optional frontier is absent": Case((), {"view": view_of(WITHOUT_FRONTIER), "duties": owing(HOTEL)}),
     "a required frontier is absent": Case(
         (Reason.COVERAGE_LOST,),
-        {"view": view_of(WITHOUT_FRONTIER), "owed": (HOTEL,), "policy": Policy(require_frontier=True)},
+        {"view": view_of(WITHOUT_FRONTIER), "duties": owing(HOTEL, state=DutyState.OBSTRUCTED)},
     ),
-    "a required frontier is there": Case((), {"policy": Policy(require_frontier=True)}),
     "a critical dependency is gone": Case(
         (Reason.COVERAGE_LOST,),
         {
@@ -140,15 +164,52 @@ CASES = {
     "a lesser dependency is gone, and the policy cannot": Case(
         (Reason.COVERAGE_LOST,), {"view": view_of(WITHOUT_PAID, (MEMORY,))}
     ),
-    "an obligation named twice counts once": Case(
+    "one of two obligations is covered, and the policy asks for more": Case(
+        (Reason.COVERAGE_LOST,), SHARED | {"policy": Policy(gamma=Decimal("0.6"))}
+    ),
+    "one of two obligations is covered, and the policy asks for no more": Case(
+        (), SHARED | {"policy": Policy(gamma=Decimal("0.5"))}
+    ),
+    **{
+        f"what is owed is {state}": Case(reasons, {"duties": owing(HOTEL, FRONTIER, state=state)})
+        for state, reasons in {
+            DutyState.OVERDUE: (),
+            DutyState.OBSTRUCTED: (Reason.COVERAGE_LOST,),
+            DutyState.UNPROVEN: (Reason.COVERAGE_LOST,),
+            DutyState.SETTLED: (),
+        }.items()
+    },
+    "a constraint came since": Case((Reason.COVERAGE_LOST,), {"eligible": ELIGIBLE | held((LOUD,))}),
+    "a requirement of another party came since": Case((Reason.COVERAGE_LOST,), {"eligible": ELIGIBLE | held((LIMIT,))}),
+    "a constraint came since, and the policy hands over what is needed": Case(
+        (), {"eligible": ELIGIBLE | held((LOUD, LIMIT)), "policy": Policy(constraints="as_needed")}
+    ),
+    "a fact came since": Case((), {"eligible": ELIGIBLE | held((NEWS,))}),
+    "partial": Case((), PARTIAL),
+    "partial, and what is withheld is settled": Case((), PARTIAL | {"duties": owing(HOTEL, FRONTIER)}),
+    "partial, and what is withheld can no longer be proven": Case(
+        (),
+        PARTIAL
+        | {"duties": Duties((*owing(HOTEL, FRONTIER).considered, *owing(LATE, state=DutyState.UNPROVEN).considered))},
+    ),
+    "partial, and all that it holds is settled": Case((Reason.COVERAGE_LOST,), PARTIAL | {"duties": owing(LATE)}),
+    "partial, and a duty came since": Case(
+        (Reason.COVERAGE_LOST,), PARTIAL | {"duties": owing(HOTEL, FRONTIER, LATE, MORE)}
+    ),
+    "partial, and its frontier moved": Case((Reason.COVERAGE_LOST,), PARTIAL | {"duties": owing(HOTEL, MOVED, LATE)}),
+    "partial, and its duty is obstructed": Case(
+        (Reason.COVERAGE_LOST,), PARTIAL | {"duties": owing(HOTEL, FRONTIER, LATE, state=DutyState.OBSTRUCTED)}
+    ),
+    "partial, and no longer whole, though the policy can do without": Case(
         (Reason.COVERAGE_LOST,),
-        {
-            "view": view_of((*ITEMS, LATE), EXPERIENCES),
-            "eligible": ELIGIBLE | {LATE.id: digest(LATE)},
-            "items": (*ITEMS, LATE),
-            "owed": (HOTEL, HOTEL, LATE),
-            "policy": Policy(gamma=Decimal("0.6")),
+        PARTIAL
+        | {
+            "view": withholding(LATE, WITHOUT_PAID, (MEMORY,)),
+            "policy": Policy(gamma=Decimal(0), rho=Decimal(0)),
         },
+    ),
+    "partial, and a constraint came since": Case(
+        (Reason.COVERAGE_LOST,), PARTIAL | {"eligible": ELIGIBLE | held((LOUD,))}
     ),
     "as many items as allowed": Case((), {"policy": Policy(max_items=5)}),
     "too many items": Case((Reason.COVERAGE_LOST,), {"policy": Policy(max_items=4)}),
@@ -185,6 +246,7 @@ EXPOSURE = (
     Reason.VIEW_EXPIRED,
     Reason.VIEW_CONSUMED,
     Reason.VIEW_REPLACED,
+    Reason.DEPARTED_AGAIN,
     Reason.EPOCH_AHEAD,
     Reason.ITEM_NO_LONGER_ELIGIBLE,
     Reason.COVERAGE_LOST,
@@ -197,6 +259,7 @@ def test_every_reason_is_kept() -> None:
         "now": NOW - MINUTE,
         "head": 1,
         "consumed": True,
+        "departed_again": True,
         "newest_return": "r2",
         "eligible": {},
         "items": (),
@@ -214,17 +277,19 @@ def test_every_reason_of_the_recheck_is_in_the_table() -> None:
     now=st.sampled_from([NOW - TICK, NOW, NOW + 15 * MINUTE - TICK, NOW + 15 * MINUTE]),
     head=st.integers(5, 9),
     consumed=st.booleans(),
+    departed=st.booleans(),
     newest=st.sampled_from(["r1", "r2"]),
     lost=st.sets(st.sampled_from(sorted(ELIGIBLE))),
 )
 def test_checks_are_independent(
-    *, instance: str, now: datetime, head: int, consumed: bool, newest: str, lost: set[str]
+    *, instance: str, now: datetime, head: int, consumed: bool, departed: bool, newest: str, lost: set[str]
 ) -> None:
     expected = {
         Reason.BINDING_MISMATCH: instance != "w1",
         Reason.VIEW_EXPIRED: now in (NOW - TICK, NOW + 15 * MINUTE),
         Reason.VIEW_CONSUMED: consumed,
         Reason.VIEW_REPLACED: newest != "r1",
+        Reason.DEPARTED_AGAIN: departed,
         Reason.EPOCH_AHEAD: head < 7,
         Reason.ITEM_NO_LONGER_ELIGIBLE: bool(lost),
     }
@@ -233,6 +298,7 @@ def test_checks_are_independent(
         now=now,
         head=head,
         consumed=consumed,
+        departed_again=departed,
         newest_return=newest,
         eligible={item: of for item, of in ELIGIBLE.items() if item not in lost},
     )

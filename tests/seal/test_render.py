@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from readmit.records.decisions import Examination
 from readmit.records.errors import SealError
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
@@ -60,6 +61,7 @@ def test_the_markdown_reads_well() -> None:
 - Task: `family-trip`
 - State at epoch 7, issued 2026-03-01T12:00:00Z, expires 2026-03-01T12:15:00Z
 - Coverage: 1 of 1 obligations, 1 of 1 critical dependencies
+- Implicit changes: nobody looked for them
 
 ## Obligations
 
@@ -150,6 +152,9 @@ def test_the_json_holds_the_same() -> None:
         "issued": "2026-03-01T12:00:00Z",
         "expires": "2026-03-01T12:15:00Z",
         "coverage": {"obligations": 1, "covered": 1, "critical": 1, "critical_covered": 1, "missing": []},
+        "partial": False,
+        "withheld": [],
+        "examination": {"examined": False, "open_pairs": 0},
         "items": [
             {
                 "id": "o1",
@@ -200,8 +205,56 @@ def test_optional_parts_are_shown_where_they_exist() -> None:
 
 def test_an_empty_view_renders() -> None:
     view = view_of((), ())
-    assert markdown(view, ()).endswith("0 of 0 critical dependencies\n")
+    assert "0 of 0 critical dependencies\n" in markdown(view, ())
+    assert markdown(view, ()).endswith("- Implicit changes: nobody looked for them\n")
     assert json.loads(json_bundle(view, ()))["items"] == []
+
+
+def test_a_partial_view_says_so_and_names_what_is_withheld_and_what_lacks() -> None:
+    lacking = msgspec.structs.replace(view_of().coverage, obligations=3, missing=("d_p",), uncovered=("o2", "o3"))
+    view = msgspec.structs.replace(view_of(), withheld=("o2", "o3"), coverage=lacking)
+    text, bundle = markdown(view, ITEMS, EXPERIENCES), json.loads(json_bundle(view, ITEMS, EXPERIENCES))
+    assert "- Coverage: 1 of 3 obligations, 1 of 1 critical dependencies\n" in text
+    assert "- Partial: only whole duties are here. Withheld: `o2`, `o3`. Do not act on those\n" in text
+    assert "- Still missing: `d_p`\n" in text
+    assert (bundle["partial"], bundle["withheld"], bundle["coverage"]["missing"]) == (True, ["o2", "o3"], ["d_p"])
+
+
+def test_a_whole_view_says_nothing_of_a_part() -> None:
+    text, bundle = markdown(view_of(), ITEMS, EXPERIENCES), json.loads(json_bundle(view_of(), ITEMS, EXPERIENCES))
+    assert "Partial" not in text
+    assert (bundle["partial"], bundle["withheld"]) == (False, [])
+
+
+LOOKED: dict[str, tuple[Examination | None, int, str, dict[str, object]]] = {
+    "nobody": (None, 0, "nobody looked for them", {"examined": False, "open_pairs": 0}),
+    "nobody, with open pairs": (
+        None,
+        2,
+        "nobody looked for them; suspected and not settled: 2",
+        {"examined": False, "open_pairs": 2},
+    ),
+    "all of it": (
+        Examination(verifier="nli", until=7),
+        0,
+        "looked for by `nli` up to epoch 7",
+        {"examined": True, "verifier": "nli", "until": 7, "unexamined": 0, "open_pairs": 0},
+    ),
+    "not the newest, with an open pair": (
+        Examination(verifier="nli", until=4, unexamined=3),
+        1,
+        "looked for by `nli` up to epoch 4, not in 3 newer observations; suspected and not settled: 1",
+        {"examined": True, "verifier": "nli", "until": 4, "unexamined": 3, "open_pairs": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LOOKED)
+def test_a_view_says_whether_implicit_changes_were_looked_for(case: str) -> None:
+    looked, pairs, words, fields = LOOKED[case]
+    view = msgspec.structs.replace(view_of((BOOKED,), ()), examination=looked, open_pairs=pairs)
+    assert f"- Implicit changes: {words}\n" in markdown(view, (BOOKED,))
+    assert json.loads(json_bundle(view, (BOOKED,)))["examination"] == fields
 
 
 def test_nothing_beside_the_view_is_shown() -> None:
@@ -290,15 +343,19 @@ def test_an_injected_experience_stays_in_its_block(text: str) -> None:
 def test_an_injected_name_stays_on_its_line(name: str) -> None:
     view = view_of((fact("x", by=name),), ())
     view = msgspec.structs.replace(
-        view, identity=Identity(workspace=name, principal=name, role=name, task=name), purpose=name
+        view,
+        identity=Identity(workspace=name, principal=name, role=name, task=name),
+        purpose=name,
+        examination=Examination(verifier=name, until=7),
     )
     rendered = markdown(view, (fact("x", by=name),))
-    innocent = markdown(msgspec.structs.replace(view_of((BOOKED,), ()), purpose="x"), (BOOKED,))
+    examined = Examination(verifier="x", until=7)
+    innocent = markdown(msgspec.structs.replace(view_of((BOOKED,), ()), purpose="x", examination=examined), (BOOKED,))
     tokens = parsed(rendered)
     assert [token.type for token in tokens] == [token.type for token in parsed(innocent)]
     inner = [child.type for token in tokens for child in token.children or ()]
     assert set(inner) == {"text", "code_inline"}
-    assert inner.count("code_inline") == 10
+    assert inner.count("code_inline") == 11
     assert not UNSEEN.search(rendered)
 
 
@@ -379,6 +436,9 @@ def test_the_length_is_bounded(letter: str, policy: Policy) -> None:
         purpose=name,
         return_id="`" * 128,
         epoch=2**53 - 1,
+        withheld=tuple((f"{number:02}" + "`" * 126)[:128] for number in range(40)),
+        examination=Examination(verifier=name, until=2**53 - 1, unexamined=2**53 - 1),
+        open_pairs=2**53 - 1,
     )
     for render in (markdown, json_bundle):
         assert len(render(view, items, experiences)) <= bound(policy)

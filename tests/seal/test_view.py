@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, timedelta, timezone
+from typing import Any
 
 import msgspec
 import pytest
 
 from readmit.records.canonical import canonical, digest
-from readmit.records.decisions import CoverageReport, Selection
+from readmit.records.decisions import CoverageReport, Examination, Selection
 from readmit.records.errors import RecordError, SealError
 from readmit.records.policy import Policy
 from readmit.seal.statement import encode_view
@@ -28,6 +29,8 @@ from .world import (
     view_of,
 )
 
+DIGESTS: dict[str, Any] = {"checkpoint": CHECKPOINT, "policy": digest(POLICY)}
+
 
 def test_same_inputs_same_bytes() -> None:
     assert canonical(view_of()) == canonical(view_of())
@@ -36,8 +39,8 @@ def test_same_inputs_same_bytes() -> None:
 
 def test_the_same_moment_in_another_zone_gives_the_same_bytes() -> None:
     abroad = NOW.astimezone(timezone(timedelta(hours=9)))
-    there = issue(request(now=abroad), selection(ITEMS), held(ITEMS), [], CHECKPOINT)
-    here = issue(request(), selection(ITEMS), held(ITEMS), [], CHECKPOINT)
+    there = issue(request(now=abroad), selection(ITEMS), held(ITEMS), [], **DIGESTS)
+    here = issue(request(), selection(ITEMS), held(ITEMS), [], **DIGESTS)
     assert canonical(there) == canonical(here)
     assert there.issued.tzinfo is UTC
 
@@ -49,6 +52,22 @@ def test_a_view_names_its_policy_and_checkpoint() -> None:
     assert view.expires - view.issued == timedelta(seconds=60)
 
 
+def test_a_view_says_what_was_looked_for_and_what_is_withheld() -> None:
+    looked = Examination(verifier="nli", until=7)
+    asked = msgspec.structs.replace(request(), examination=looked)
+    chosen = msgspec.structs.replace(selection(ITEMS), withheld=("o2",))
+    view = issue(asked, chosen, held(ITEMS), [], open_pairs=3, **DIGESTS)
+    assert (view.examination, view.open_pairs, view.withheld, view.partial) == (looked, 3, ("o2",), True)
+    plain = view_of()
+    assert (plain.examination, plain.open_pairs, plain.withheld, plain.partial) == (None, 0, (), False)
+
+
+def test_a_view_lives_by_the_clock_whatever_the_log_has_learnt() -> None:
+    ahead = msgspec.structs.replace(request(), learnt=NOW + timedelta(minutes=30))
+    view = issue(ahead, selection(ITEMS), held(ITEMS), [], **DIGESTS)
+    assert (view.issued, view.expires) == (NOW, NOW + timedelta(seconds=POLICY.view_seconds))
+
+
 def test_the_order_is_the_selections() -> None:
     assert [item.id for item in view_of(ITEMS[::-1], ()).items] == [item.id for item in ITEMS[::-1]]
 
@@ -57,17 +76,17 @@ def test_the_order_is_the_selections() -> None:
 def test_only_a_found_selection_becomes_a_view(outcome: str) -> None:
     none = CoverageReport(obligations=0, covered=0, critical=0, critical_covered=0)
     with pytest.raises(SealError, match=outcome):
-        issue(request(), Selection(outcome=outcome, report=none), {}, [], CHECKPOINT)  # type: ignore[arg-type]
+        issue(request(), Selection(outcome=outcome, report=none), {}, [], **DIGESTS)  # type: ignore[arg-type]
 
 
 def test_a_selected_item_must_be_held() -> None:
     with pytest.raises(SealError, match="'h1'"):
-        issue(request(), selection((BOOKED,)), {}, [], CHECKPOINT)
+        issue(request(), selection((BOOKED,)), {}, [], **DIGESTS)
 
 
 def test_a_moment_without_zone_is_refused() -> None:
     with pytest.raises(RecordError, match=r"request\.now"):
-        issue(request(now=NOW.replace(tzinfo=None)), selection(ITEMS), held(ITEMS), [], CHECKPOINT)
+        issue(request(now=NOW.replace(tzinfo=None)), selection(ITEMS), held(ITEMS), [], **DIGESTS)
 
 
 def test_contents_are_the_views_in_its_order() -> None:

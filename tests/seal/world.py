@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from readmit.cover.coverage import report, supported
+from readmit.gate.duties import Duties, Duty
 from readmit.records.canonical import digest
-from readmit.records.decisions import Request, ReturnView, Selection
+from readmit.records.decisions import DutyState, Request, ReturnView, Selection
 from readmit.records.events import Event, EventKind, KeyChange
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
@@ -62,6 +63,13 @@ def selection(items: tuple[Item, ...]) -> Selection:
         chars=sum(item.length for item in items),
         report=report(owed, supported(items)),
     )
+
+
+def owing(*records: Item, state: DutyState = DutyState.OWED) -> Duties:
+    """The obligations among the records as duties in one state, each with its frontier among them."""
+    frontiers = {item.obligation: item for item in records if isinstance(item, Frontier)}
+    found = (item for item in records if isinstance(item, Obligation))
+    return Duties(tuple(Duty(item, state, frontiers.get(item.id)) for item in found))
 
 
 def view_of(

@@ -14,7 +14,7 @@ from readmit.records.errors import ConflictError, NotAllowedError, RecordError
 from readmit.records.events import EventKind, draft
 from readmit.records.evidence import Evidence
 from readmit.records.items import Fact, Scope
-from readmit.store.bulk import ROWS, insert
+from readmit.store.bulk import ROWS, insert, inserted
 from readmit.store.connection import Connection
 from readmit.store.log import SqlLog
 from tests.scene import START
@@ -104,9 +104,9 @@ def test_a_refused_observation_leaves_nothing_of_its_batch() -> None:
 def test_rows_whose_key_is_taken_are_left_out_and_counted() -> None:
     sql = sqlite3.connect(":memory:")
     sql.execute("CREATE TABLE t (x INTEGER PRIMARY KEY, y TEXT)")
-    assert insert(sql, "t", []) == 0
-    assert insert(sql, "t", [(number, "a") for number in range(ROWS + 5)]) == ROWS + 5
-    assert insert(sql, "t", [(number, "b") for number in range(2 * ROWS)]) == ROWS - 5
+    assert inserted(insert(sql, "t", [])) == 0
+    assert inserted(insert(sql, "t", [(number, "a") for number in range(ROWS + 5)])) == ROWS + 5
+    assert inserted(insert(sql, "t", [(number, "b") for number in range(2 * ROWS)])) == ROWS - 5
     assert sql.execute("SELECT count(*) FROM t WHERE y = 'a'").fetchone() == (ROWS + 5,)
 
 

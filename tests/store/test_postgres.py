@@ -292,7 +292,7 @@ def test_the_command_line_works_on_a_server_and_shows_it_without_password(
     outputs.append(run("return", *WHO).output)
     assert "--db 'postgresql://readmit:***@" in outputs[-1]
     returned = said("return", *WHO)
-    outputs.append(run("expose", returned["return"], "--instance", returned["instance"], *WHO).output)
+    outputs.append(run("expose", returned["return"], "--secret", returned["secret"], *WHO).output)
     assert "It is booked" in outputs[-1]
     looking = (["status"], ["audit", "verify"], ["audit", "list"], ["keys", "list"])
     outputs += [run(*command).output for command in looking]
@@ -300,7 +300,7 @@ def test_the_command_line_works_on_a_server_and_shows_it_without_password(
 
 
 def test_keys_lie_in_the_folder_that_was_named(url: str, tmp_path: Path) -> None:
-    with Workspace.open(url, keys=tmp_path / "elsewhere") as team:
+    with Workspace.open(url, keys=tmp_path / "elsewhere", clock=lambda: START) as team:
         key = team.signer().keyid
     [ring] = (tmp_path / "elsewhere").iterdir()
     assert (ring / f"{key}.pem").is_file()
@@ -500,5 +500,5 @@ def test_a_consumed_view_stays_consumed_when_a_backup_is_restored(url: str, serv
     outcome.expose()
     copy = server.url(schema_of(url), database="restored")
     with Workspace.open(copy, clock=lambda: START) as restored, pytest.raises(ExposureError) as refused:
-        restored.expose(outcome.id, identity=outcome.request.identity, instance=outcome.request.instance)
+        restored.expose(outcome.id, identity=outcome.request.identity, secret=outcome.secret)
     assert refused.value.reasons == (Reason.EPOCH_AHEAD,)

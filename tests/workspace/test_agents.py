@@ -18,20 +18,26 @@ def test_a_return_needs_a_departure_that_no_return_has_ended() -> None:
     scene.come_back()
     outcome = scene.come_back()
     outcome.expose()
+    outcome.acknowledge()
     with pytest.raises(UnknownError, match="has not departed"):
         scene.come_back()
     scene.depart()
     assert scene.come_back().admitted
 
 
-def test_a_departure_told_twice_stands_as_told_first() -> None:
+def test_a_departure_id_is_used_once() -> None:
     scene = Scene()
     scene.covered()
-    first = scene.ann().depart(id="left")
-    scene.fact("later")
-    assert scene.ann().depart(id="left") == first
-    with pytest.raises(ConflictError):
-        scene.ann("guest").depart(id="left")
+    scene.ann().depart(id="left")
+    before = scene.team.epoch
+    for ann in (scene.ann(), scene.ann("guest"), scene.ann(task="elsewhere")):
+        with pytest.raises(ConflictError, match="choose another id"):
+            ann.depart(id="left")
+    assert scene.team.epoch == before
+    scene.come_back().expose()
+    # Passed over in silence, this would leave an agent at work that said it was leaving.
+    with pytest.raises(ConflictError, match="choose another id"):
+        scene.ann().depart(id="left")
 
 
 @pytest.mark.parametrize("epoch", [-1, 10_000])

@@ -1,11 +1,10 @@
-"""Whether an agent is at work, away, or back: read from the log, as its own handle does."""
+"""Whether the agent of a LangGraph thread is at work, away, or back, and how its state is told apart by that."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.records.decisions import Returned
-from readmit.records.events import EventKind
+from readmit.ports.presence import last_absence
 
 if TYPE_CHECKING:
     from readmit.ports.store import Log
@@ -33,12 +32,9 @@ NEVER_LEFT = Presence()
 def presence(log: Log, identity: Identity) -> Presence:
     """Where an agent stands now."""
     with log.reading():
-        departure = log.latest(EventKind.DEPART, identity.agent)
-        if departure is None:
-            return NEVER_LEFT
-        name = departure.id.removeprefix("depart:")
-        since = [one for one in log.milestones(EventKind.RETURN, identity.agent) if one.epoch > departure.epoch]
-        if any(log.named(f"expose:{one.id.removeprefix('return:')}") is not None for one in since):
-            return Presence(name)
-        last = since[-1].payload if since else None
-        return Presence(name, back=False, reset=isinstance(last, Returned) and last.kind == "reset")
+        absence = last_absence(log, identity)
+    if absence is None:
+        return NEVER_LEFT
+    name = absence.departure.id.removeprefix("depart:")
+    reset = absence.started_anew
+    return Presence(name, back=absence.end is not None and not reset, reset=reset)

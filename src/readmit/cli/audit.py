@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -64,7 +64,9 @@ def list_returns(invocation: Invocation, /) -> None:
                 "role": one.request.identity.role,
                 "task": one.request.identity.task,
                 "decision": one.kind,
+                "partial": one.kind == "admitted" and _is_partial(workspace, one.request.return_id),
                 "exposed": workspace.log.named(f"expose:{one.request.return_id}") is not None,
+                "acknowledged": workspace.log.named(f"acknowledge:{one.request.return_id}") is not None,
             }
             for event, one in returns_of(workspace)
         ]
@@ -75,20 +77,27 @@ def list_returns(invocation: Invocation, /) -> None:
         show("Nobody has returned yet.")
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in found[0]:
+    columns = [name for name in found[0] if name not in {"partial", "acknowledged"}]
+    for name in columns:
         table.add_column(name, overflow="fold")
     for one in found:
-        cells = [Text(shown(str(value))) for value in {**one, "at": str(one["at"])[:19]}.values()]
-        cells[-2] = Text(str(one["decision"]), style=COLORS[str(one["decision"])])
-        cells[-1] = Text("yes" if one["exposed"] else "")
-        table.add_row(*cells)
+        decision = "partial" if one["partial"] else str(one["decision"])
+        told = {**one, "at": str(one["at"])[:19], "exposed": "yes" if one["exposed"] else ""}
+        cells = {name: Text(shown(str(told[name]))) for name in columns}
+        cells["decision"] = Text(decision, style=COLORS[str(one["decision"])])
+        table.add_row(*cells.values())
     show(table)
+
+
+def _is_partial(workspace: Workspace, return_id: str) -> bool:
+    view = workspace.decision(return_id).view
+    return view is not None and view.partial
 
 
 @click.argument("return_id", metavar="RETURN")
 @click.option("--envelope", is_flag=True, help="Print the signed view and nothing else.")
 def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) -> None:
-    """One return: who asked, what was decided, every candidate, and what became of the view."""
+    """One return: who asked, what was decided, every duty and candidate, what is missing, what became of the view."""
     import msgspec
 
     from readmit.cli import reports, shapes
@@ -99,7 +108,7 @@ def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) ->
     with invocation.open() as workspace:
         returned, decision = recorded(workspace.log, return_id)
         stored = workspace.log.audit.decision(return_id)
-        entries = workspace.dispositions(return_id)
+        entries, lacks = workspace.dispositions(return_id), workspace.lacking(return_id)
         handed = [
             {"seq": row.seq, "kind": row.kind, **msgspec.json.decode(row.body)}
             for row in workspace.log.audit.rows(first=1 if stored is None else stored.last + 1)
@@ -110,7 +119,8 @@ def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) ->
             raise UnknownError(f"return {return_id!r} was {decision.kind}: it has no signed view")
         click.echo(stored.envelope)
     elif invocation.json:
-        said = {**shapes.summary(decision, ()), "dispositions": list(map(shapes.disposition, entries))}
+        said = {**shapes.summary(decision, ()), "lacking": shapes.lacking(lacks)}
+        said["dispositions"] = list(map(shapes.disposition, entries))
         emit({"return": return_id, "request": msgspec.to_builtins(returned.request), **said, "exposures": handed})
     else:
         who = returned.request.identity
@@ -118,10 +128,18 @@ def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) ->
             shown(f"{who.principal} as {who.role} for {who.task}, epoch {decision.epoch}, {returned.request.now}"),
             reports.verdict(decision),
             *reports.details(decision),
-            *(f"{one['kind']}: row {one['seq']} {', '.join(one.get('refused', ()))}".rstrip() for one in handed),
+            *reports.duties(decision),
+            *reports.lacking(lacks),
+            *map(_handed, handed),
             "",
             reports.dispositions(entries),
         )
+
+
+def _handed(row: dict[str, Any]) -> str:
+    """One delivery, refusal or acknowledgement of a view."""
+    words = f"{row['kind']}{' once more' if row.get('again') else ''}: row {row['seq']}"
+    return f"{words} {', '.join(row.get('refused', ()))}".rstrip()
 
 
 @click.option("--head", "kept", type=click.File("rb"), metavar="FILE", help="A signed head that was kept elsewhere.")

@@ -121,11 +121,11 @@ def _print(pair: Pair) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from readmit.cli.output import show, shown
+    from readmit.cli.output import counted, show, shown
 
     heading = f"{pair.backend}, {pair.label}: {pair.principal} is {pair.decision}"
     counts = (
-        f"Static hands over {len(pair.static)} of {len(pair.records)} records, readmit {len(pair.readmit)}; "
+        f"Static hands over {len(pair.static)} of {counted(len(pair.records), 'record')}, readmit {len(pair.readmit)}; "
         f"withheld of Static's: {len(pair.withheld)}."
     )
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")

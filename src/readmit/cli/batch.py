@@ -51,7 +51,7 @@ def check(invocation: Invocation, /, *, directory: str) -> Status:
 
     Waiting is no problem here. Ends with 5 if something needs a look.
     """
-    from readmit.cli.output import emit, show, shown
+    from readmit.cli.output import counted, emit, show, shown
     from readmit.models import batch as files
 
     found = files.check(directory)
@@ -63,14 +63,16 @@ def check(invocation: Invocation, /, *, directory: str) -> Status:
             named = f" {one.custom_id[:12]}…" if one.custom_id else ""
             show(shown(f"{one.kind:10} {one.where}{named}: {one.message}"))
         if found.repeated:
-            show(f"{found.repeated} answers are given more than once with the same text, which is harmless.")
+            show(f"Given more than once with the same text, which is harmless: {counted(found.repeated, 'answer')}.")
         if found.ok:
             show("Nothing needs a look.")
     return Status.OK if found.ok else Status.UNVERIFIED
 
 
 def _line(found: BatchStatus) -> str:
+    from readmit.cli.output import counted
+
     return (
-        f"{found.requests} requests: {found.answered} answered, {found.failed} answered with an error, "
+        f"{counted(found.requests, 'request')}: {found.answered} answered, {found.failed} answered with an error, "
         f"{found.waiting} waiting."
     )

@@ -11,6 +11,7 @@ import click
 
 from readmit.cli.options import GroupedOption
 from readmit.cli.status import Status
+from readmit.records.base import nfc
 from readmit.records.errors import PendingAnswers, ReadmitError, StoreError
 from readmit.store.places import exists, names, shown
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
@@ -37,7 +38,7 @@ class Invocation(NamedTuple):
         """The workspace, which must exist: only ``init`` and ``play`` make one."""
         if not exists(self.db):
             raise StoreError(f"--db: {self.store} does not exist; run `readmit init --db {self.store}`")
-        if self.workspace not in (known := names(self.db)):
+        if not {self.workspace, nfc(self.workspace)}.intersection(known := names(self.db)):
             there = f"; it has {', '.join(map(repr, known))}" if known else ""
             raise StoreError(
                 f"--workspace: {self.store} has no workspace {self.workspace!r}{there}; "

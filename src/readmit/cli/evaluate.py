@@ -61,9 +61,9 @@ def pairs(
     invocation: Invocation, /, *, files: Sequence[Path], verifier: str, pairs_per_call: int, swapped: bool,
     limit: int | None, threshold: float, seed: int, cases: Path | None, plot: Path | None,
 ) -> None:  # fmt: skip
-    """Judge labelled pairs: true and false positive rate, AUC, calibration, tokens per pair.
+    """Judge labeled pairs: true and false positive rate, AUC, calibration, tokens per pair.
 
-    FILE holds labelled pairs (one JSON object per line: id, old, new, invalidates), STALE pairs, which are crossed
+    FILE holds labeled pairs (one JSON object per line: id, old, new, invalidates), STALE pairs, which are crossed
     for negatives, or defeasible NLI. Answers that cannot be used count as no confirmation.
     """
     from contextlib import closing

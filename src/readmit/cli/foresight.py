@@ -117,7 +117,7 @@ def extract(
 
     What has no verbatim quote in its evidence is dropped and counted. Extracting twice changes and costs nothing.
     """
-    from readmit.cli.output import emit, show, shown
+    from readmit.cli.output import counted, emit, show, shown
     from readmit.foresight import Foresight
     from readmit.records.events import EventKind
 
@@ -140,7 +140,7 @@ def extract(
         return
     for one in found:
         dropped = ", ".join(f"{count} {why}" for why, count in one.dropped.items())
-        outcome = one.failure or f"{len(one.items)} items" + (f", dropped: {dropped}" if dropped else "")
+        outcome = one.failure or counted(len(one.items), "item") + (f", dropped: {dropped}" if dropped else "")
         show(shown(f"{one.evidence[:12]}…: {outcome}"), *(shown(f"  {item}  {texts[item]}") for item in one.items))
 
 

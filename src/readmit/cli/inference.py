@@ -70,13 +70,15 @@ def opened(workspace: Workspace, given: Mapping[str, Any]) -> Foresight:
 
 def lines(prepared: Prepared) -> Iterator[str]:
     """One preparation, for whoever runs readmit."""
+    from readmit.cli.output import counted
+
     who = prepared.identity
     yield (
-        f"{who.principal} as {who.role} for {who.task}, epoch {prepared.epoch}: {prepared.targets} items, "
-        f"{prepared.open} open pairs, {prepared.judged} judged, {prepared.reused} known, "
+        f"{who.principal} as {who.role} for {who.task}, epoch {prepared.epoch}: {counted(prepared.targets, 'item')}, "
+        f"{counted(prepared.open, 'open pair')}, {prepared.judged} judged, {prepared.reused} known, "
         f"{len(prepared.invalidated)} changed, {prepared.unanswered} unanswered, {len(prepared.cut)} cut"
     )
     yield from (f"  changed: {name}" for name in prepared.invalidated)
     for stage in prepared.usage:
-        yield f"  {stage.stage}: {stage.calls} calls, {stage.input:,} in, {stage.output:,} out"
+        yield f"  {stage.stage}: {counted(stage.calls, 'call')}, {stage.input:,} in, {stage.output:,} out"
     yield from (f"  {fault}" for fault in prepared.faults)

@@ -13,7 +13,7 @@ from readmit.cli.status import Status
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
     from readmit.records.decisions import ReturnView
-    from readmit.workspace.workspace import Workspace
+    from readmit.records.identity import Identity
 
 
 def add_to(group: click.Group) -> None:
@@ -97,6 +97,8 @@ def _described(view: ReturnView) -> dict[str, Any]:
         "issued": view.issued.isoformat(),
         "expires": view.expires.isoformat(),
         "expired": view.expires <= datetime.now(UTC),
+        "partial": view.partial,
+        "withheld": list(view.withheld),
         "items": [item.id for item in view.items],
     }
 
@@ -104,7 +106,7 @@ def _described(view: ReturnView) -> dict[str, Any]:
 @click.argument("return_id", metavar="RETURN")
 @click.argument("item", required=False)
 def explain(invocation: Invocation, /, *, return_id: str, item: str | None) -> None:
-    """Why an item was in or out of a past return; without ITEM, all of its candidates."""
+    """Why an item was in or out of a past return; without ITEM, all of its candidates, duties and what it lacked."""
     from readmit.cli import reports, shapes
     from readmit.cli.output import emit, show, shown
 
@@ -113,22 +115,26 @@ def explain(invocation: Invocation, /, *, return_id: str, item: str | None) -> N
             found = workspace.explain(return_id, item)
             if invocation.json:
                 said = {"return": return_id, "decision": found.kind, "candidate": found.candidate}
-                emit(said | shapes.disposition(found.disposition))
+                duty = {} if found.duty is None else {"duty": shapes.duty(found.duty)}
+                emit(said | shapes.disposition(found.disposition) | duty)
             else:
                 sight = "" if found.candidate else " (the agent could not see it)"
                 show(f"{found.disposition.item}: {found.disposition.state}{sight}", *map(shown, found.lines()))
             return
         decision, entries = workspace.decision(return_id), workspace.dispositions(return_id)
+        lacks = workspace.lacking(return_id)
     if invocation.json:
         emit(
             {
                 "return": return_id,
                 **shapes.summary(decision, ()),
+                "lacking": shapes.lacking(lacks),
                 "dispositions": list(map(shapes.disposition, entries)),
             }
         )
     else:
-        show(reports.verdict(decision), *reports.details(decision), "", reports.dispositions(entries))
+        show(reports.verdict(decision), *reports.details(decision), *reports.duties(decision))
+        show(*reports.lacking(lacks), "", reports.dispositions(entries))
 
 
 @click.argument("return_id", metavar="RETURN", required=False)
@@ -136,7 +142,7 @@ def explain(invocation: Invocation, /, *, return_id: str, item: str | None) -> N
 def replay(invocation: Invocation, /, *, return_id: str | None, every: bool) -> Status:
     """Recompute a past decision from the log and the stored verdicts, and compare bytes."""
     from readmit.cli.audit import returns_of
-    from readmit.cli.output import emit, progress, show
+    from readmit.cli.output import counted, emit, progress, show
 
     if (return_id is None) != every:
         raise click.UsageError("give either RETURN or --all")
@@ -166,7 +172,7 @@ def replay(invocation: Invocation, /, *, return_id: str | None, every: bool) -> 
     else:
         for one in done:
             said = "the same bytes" if one.matches else one.skipped or f"differs: {', '.join(one.differences)}"
-            show(f"{one.return_id}: {one.kind}, {one.candidates} candidates, {said}")
+            show(f"{one.return_id}: {one.kind}, {counted(one.candidates, 'candidate')}, {said}")
     return Status.UNVERIFIED if any(one.differences for one in done) else Status.OK
 
 
@@ -174,22 +180,30 @@ def status(invocation: Invocation, /) -> None:
     """What a workspace holds: its log, its audit, its policy, its key, and who is away."""
     import msgspec
 
-    from readmit.cli.output import emit, progress, show, shown
+    from readmit.cli.output import counted, emit, progress, show, shown
+    from readmit.ports.presence import last_absence
+    from readmit.records.events import Checkpoint
 
     with invocation.open() as workspace, progress("Reading the log", workspace.epoch) as watch:
         kinds: Counter[str] = Counter()
-        away: dict[str, str] = {}
+        departed: dict[str, Identity] = {}
         for event in workspace.log.tail():
             kinds[str(event.kind)] += 1
-            _follow(event.payload, away, workspace)
+            if isinstance(event.payload, Checkpoint):
+                departed[event.payload.identity.agent] = event.payload.identity
             watch()
+        away = sorted(
+            f"{who.principal} ({who.role}, {who.task})"
+            for who in departed.values()
+            if (absence := last_absence(workspace.log, who)) is not None and absence.end is None
+        )
         said = {
             "db": invocation.store,
             "workspace": workspace.name,
             "epoch": workspace.epoch,
             "events": dict(kinds),
             "audit_rows": workspace.log.audit.head.seq,
-            "away": sorted(away.values()),
+            "away": away,
             "policy": msgspec.to_builtins(workspace.policy),
         }
     if invocation.json:
@@ -197,18 +211,5 @@ def status(invocation: Invocation, /) -> None:
         return
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
     show(f"Workspace {shown(workspace.name)} in {invocation.store}, epoch {said['epoch']}: {counts}")
-    show(f"Audit: {said['audit_rows']} rows", f"Away: {shown(', '.join(sorted(away.values()))) or 'nobody'}")
+    show(f"Audit: {counted(said['audit_rows'], 'row')}", f"Away: {shown(', '.join(away)) or 'nobody'}")
     show("Policy:", *(f"  {name} = {shown(str(value))}" for name, value in said["policy"].items()))
-
-
-def _follow(payload: object, away: dict[str, str], workspace: Workspace) -> None:
-    """Keep track of who has departed and has not been handed a view since."""
-    from readmit.records.events import Checkpoint, Exposed
-    from readmit.workspace.history import recorded
-
-    match payload:
-        case Checkpoint(identity=who):
-            away[who.agent] = f"{who.principal} ({who.role}, {who.task})"
-        case Exposed(return_id=name):
-            returned, _ = recorded(workspace.log, name)
-            away.pop(returned.request.identity.agent, None)

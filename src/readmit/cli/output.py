@@ -46,6 +46,11 @@ def shown(text: str) -> str:
     return " ".join(escaped(text).split())
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, which takes an s unless there is one of it."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 @contextmanager
 def progress(what: str, total: int | None = None, *, alone: bool = True) -> Iterator[Callable[[], None]]:
     """A bar on standard error, if that is a terminal. Call what this yields once per unit of work.

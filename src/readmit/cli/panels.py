@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from readmit.cli import reports, shapes
-from readmit.cli.output import shown
+from readmit.cli.output import counted, shown
 from readmit.records.events import Checkpoint, Supersede
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Item, Obligation
@@ -52,9 +52,9 @@ def _departure(known: Sequence[Event], departed: Checkpoint) -> Panel:
     return _panel(
         "1. Before departure: a coherent stored plan",
         _statements(event.payload for event in known if isinstance(event.payload, Item)),
-        f"{departed.identity.principal} departs as {departed.identity.role}. The checkpoint seals {departed.events} "
-        f"events up to epoch {departed.epoch} under {departed.digest[:12]}…; private experiences {', '.join(bank)} "
-        "are quarantined.",
+        f"{departed.identity.principal} departs as {departed.identity.role}. The checkpoint seals "
+        f"{counted(departed.events, 'event')} up to epoch {departed.epoch} under {departed.digest[:12]}…. "
+        f"Quarantined with it: {', '.join(bank)}.",
     )
 
 
@@ -74,7 +74,7 @@ def _absence(events: Sequence[Event]) -> Panel:
     return _panel(
         "2. During absence: the team changes the plan",
         table,
-        f"{len(events)} events, {items} of them new statements, join what was sealed at departure.",
+        f"{counted(len(events), 'event')} join what was sealed at departure; new statements among them: {items}.",
     )
 
 
@@ -121,7 +121,12 @@ def _incomplete(returned: PlayedReturn, texts: Mapping[str, Item]) -> Panel:
     return _panel(
         "4. Before confirmation: valid evidence is still incomplete",
         _needs(returned, texts),
-        Group(reports.verdict(decision), *reports.details(decision), Text("Nothing is handed over.")),
+        Group(
+            reports.verdict(decision),
+            *reports.details(decision),
+            *reports.lacking(returned.outcome.lacking()),
+            Text("\nNothing is handed over."),
+        ),
     )
 
 
@@ -135,12 +140,12 @@ def _sufficient(returned: PlayedReturn, texts: Mapping[str, Item], news: Sequenc
     parts += ["", _needs(returned, texts)]
     if bundle is not None:
         who = bundle.view.identity
-        parts += ["", Text("The Return View, signed and exposed once", style="bold"), _statements(bundle.items)]
+        parts += ["", Text("The Return View, signed and exposed", style="bold"), _statements(bundle.items)]
         parts += [_statements(bundle.experiences)] if bundle.experiences else []
         parts += [
             Text(
                 f"Bound to {who.principal}, {who.role}, {who.task}, epoch {bundle.view.epoch}; "
-                f"{len(bundle.view.items)} items, {bundle.view.chars} characters; "
+                f"{counted(len(bundle.view.items), 'item')}, {counted(bundle.view.chars, 'character')}; "
                 f"key {bundle.envelope.signatures[0].keyid[:12]}…",
                 style="dim",
             )

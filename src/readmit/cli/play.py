@@ -31,7 +31,7 @@ def add_to(group: click.Group) -> None:
 def play(
     invocation: Invocation, /, *, file: BinaryIO | None, db: str | None, workspace: str | None, schema: bool
 ) -> None:
-    """Play a scenario and print each decision with every item's disposition.
+    """Play a scenario and print each decision with what became of every duty and every item.
 
     A scenario is one JSON document with a team's steps in order; - reads it from standard input. A scenario that
     cannot be played to its end changes nothing. Exit status 0 means that it was played, whatever was decided.
@@ -69,7 +69,7 @@ def _print(done: Play) -> None:
     from rich.text import Text
 
     from readmit.cli import reports
-    from readmit.cli.output import show, shown
+    from readmit.cli.output import counted, show, shown
 
     show(Text(shown(done.scenario.name), style="bold"))
     for one in done.returns:
@@ -78,10 +78,11 @@ def _print(done: Play) -> None:
             f"{one.label}: {who.principal} returns as {who.role} for {who.task} at epoch {one.outcome.request.epoch}"
         )
         show("", Text(shown(heading), style="bold"), reports.verdict(one.outcome.decision))
-        show(*reports.details(one.outcome.decision), "", reports.dispositions(one.dispositions))
+        show(*reports.details(one.outcome.decision), *reports.duties(one.outcome.decision))
+        show(*reports.lacking(one.outcome.lacking()), "", reports.dispositions(one.dispositions))
         if one.bundle is not None:
             show("", "The view was exposed.")
         if one.refused:
             show("", f"The view was not exposed: {', '.join(one.refused)}")
     if not done.returns:
-        show(f"Nobody returned. {done.workspace.epoch} events are in workspace {shown(done.workspace.name)}.")
+        show(f"Nobody returned. Workspace {shown(done.workspace.name)} holds {counted(done.workspace.epoch, 'event')}.")

@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from readmit.cli import shapes
-from readmit.cli.output import shown
-from readmit.records.reasons import Reason, State
+from readmit.cli.output import counted, shown
+from readmit.records.decisions import DutyState
+from readmit.records.reasons import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from readmit.records.decisions import Cause, Decision, Disposition
+    from readmit.records.decisions import Cause, Decision, Disposition, DutyNote
+    from readmit.workspace.missing import Former, Lack
 
 COLORS = {"admitted": "bold green", "blocked": "bold red", "reset": "bold yellow"}
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -27,33 +29,105 @@ def verdict(decision: Decision) -> Text:
     """The decision in one line."""
     from rich.text import Text
 
-    line = Text.assemble((decision.kind.upper(), COLORS[decision.kind]))
+    partial = decision.view is not None and decision.view.partial
+    line = Text.assemble((f"{decision.kind.upper()}{' IN PART' if partial else ''}", COLORS[decision.kind]))
     if decision.faults:
         return line.append("  nothing was judged")
     report = decision.report
+    if not report.obligations:
+        return line.append("  nothing is owed")
     line.append(
-        f"  coverage {ratio(report.coverage)} ({report.covered} of {report.obligations} obligations), "
-        f"critical {ratio(report.critical_coverage)} ({report.critical_covered} of {report.critical} dependencies)"
+        f"  coverage {ratio(report.coverage)} ({report.covered} of {counted(report.obligations, 'obligation')})"
     )
+    if report.critical:
+        noun = "dependency" if report.critical == 1 else "dependencies"
+        share = f"{report.critical_covered} of {report.critical} {noun}"
+        line.append(f", critical {ratio(report.critical_coverage)} ({share})")
     return line
 
 
 def details(decision: Decision, *, private: bool = True) -> Iterator[Text]:
-    """What is missing, why, and what comes back; with ``private``, also what does not."""
+    """What is missing, why, and what comes back; with ``private``, also what does not and what was not looked at."""
     from rich.text import Text
 
     if decision.missing:
         yield Text(f"Missing: {', '.join(decision.missing)}")
+    if decision.view is not None and decision.view.partial:
+        yield Text(f"Withheld: {', '.join(decision.view.withheld)}. The view holds whole duties only, not these.")
     for reason in decision.reasons:
         yield Text(f"Because: {reason}. {reason.doc}")
     if decision.view is not None and decision.view.items:
         yield Text(f"View: {' '.join(item.id for item in decision.view.items)}")
     elif decision.view is not None:
-        yield Text("The view is empty: nothing is owed, so nothing is needed.")
-        yield Text("Open obligations, or let the policy fill the budget with what is eligible (fill).")
+        yield Text("The view is empty: no duty applies, and the policy's nothing_owed hands over nothing else.")
     for label, ids in shapes.experiences(decision).items():
         if ids and (private or label == "readmitted"):
             yield Text(f"Experiences {label}: {', '.join(ids)}")
+    if private and not decision.faults:
+        yield Text(f"Implicit changes: {looked(decision)}")
+
+
+def looked(decision: Decision) -> str:
+    """Whether implicit changes were looked for, by whom and how far."""
+    done = decision.examination
+    words = "no examination is on record"
+    if done is not None:
+        words = f"looked for by {shown(done.verifier)} up to epoch {done.until}"
+        if done.unexamined:
+            words += f", not in {counted(done.unexamined, 'later observation')}"
+    return f"{words}; {counted(decision.open_pairs, 'open pair')}" if decision.open_pairs else words
+
+
+def duties(decision: Decision) -> Iterator[Table | str]:
+    """One row per duty that was considered, for the operator; nothing if none was."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if not decision.duties:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("duty", "state", "what became of it"):
+        table.add_column(name, overflow="fold")
+    for note in decision.duties:
+        style = "green" if note.handed_over else "red" if note.state.owed else "dim"
+        table.add_row(Text(note.obligation), Text(str(note.state), style=style), Text(fate(note)))
+    yield from ("", table)
+
+
+def fate(note: DutyNote) -> str:
+    """What became of a duty, in a sentence or two."""
+    words = "" if note.state is DutyState.OWED else f"{note.state.doc} "
+    if note.state.owed:
+        words += "Handed over." if note.handed_over else "Not handed over."
+    return f"{words} Lacks {', '.join(note.lacks)}." if note.lacks else words.strip()
+
+
+def lacking(lacks: Iterable[Lack]) -> Iterator[Text]:
+    """What a return lacked, what met it last and why that is out, and what to do. For the operator."""
+    from rich.text import Text
+
+    for one in lacks:
+        yield Text("")
+        yield Text(_lack(one), style="bold")
+        for former in one.last:
+            yield Text(f"  {_former(former)}")
+        for remedy in one.remedies:
+            yield Text(f"  Do: {shown(remedy.call)}")
+            yield Text(f"   or {shown(remedy.command)}")
+
+
+def _lack(one: Lack) -> str:
+    if one.kind == "dependency":
+        needing = f"needed by {', '.join(one.duties)}" if one.duties else "needed by no duty"
+        never = "" if one.last else "; nothing has met it yet"
+        return f"Lacking {one.name}{', critical' if one.critical else ''}: {needing}{never}"
+    of = f" of {one.duties[0]}" if one.kind == "frontier" else ""
+    return f"Not fit to be handed over: {one.kind}{of if one.duties != (one.name,) else ''} {one.name}"
+
+
+def _former(one: Former) -> str:
+    why = DIGEST.sub(lambda found: short(found.group()), " ".join(one.why))
+    return f"{one.item} “{shown(one.text)}” is {one.state}: {why}"
 
 
 def dispositions(entries: Iterable[Disposition]) -> Table:
@@ -76,6 +150,7 @@ def why(one: Disposition) -> Iterator[str]:
     yield from (str(reason) for reason in one.reasons if reason not in causes)
     yield from map(ground, one.causes)
     yield from (f"set aside by an overseer: {ground(cause)}" for cause in one.overruled)
+    yield from (f"stands again through {cause.ref} in place of {' ← '.join(cause.chain)}" for cause in one.recovered)
 
 
 def ground(cause: Cause) -> str:
@@ -98,7 +173,7 @@ def short(name: str) -> str:
 
 def style_of(state: State) -> str:
     """Green is in, dim is fit but not handed over, red is out."""
-    return {State.ADMITTED: "green", State.NOT_NEEDED: "dim"}.get(state, "red")
+    return {State.ADMITTED: "green", State.NOT_NEEDED: "dim", State.WITHHELD: "dim"}.get(state, "red")
 
 
 def ratio(value: Fraction) -> str:
@@ -108,4 +183,4 @@ def ratio(value: Fraction) -> str:
 
 def fit(one: Disposition) -> bool:
     """Whether every gate let an item through, handed over or not."""
-    return one.admitted or bool({Reason.NOT_NEEDED, Reason.VIEW_WITHHELD}.intersection(one.reasons))
+    return one.state in (State.ADMITTED, State.NOT_NEEDED, State.WITHHELD)

@@ -1,4 +1,4 @@
-"""``depart``, ``return``, ``expose``: an agent leaves, comes back, and is handed what it may act on."""
+"""``depart``, ``return``, ``expose``, ``acknowledge``: an agent leaves, comes back, and gets what it may act on."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from readmit.cli.command import Invocation
     from readmit.foresight import Prepared
+    from readmit.workspace.missing import Lack
     from readmit.workspace.returns import Return
 
 WHO = "--principal A1 --role planner --task trip"
@@ -32,11 +33,12 @@ def add_to(group: click.Group) -> None:
         f"readmit return {WHO} --prepare --verifier openai:gpt-5 --embedder minilm",
     )
     command(group, "return", examples=returning)(come_back)
-    command(group, "expose", examples=(f"readmit expose RETURN --instance INSTANCE {WHO}",))(expose)
+    command(group, "expose", examples=(f"readmit expose RETURN --secret SECRET {WHO}",))(expose)
+    command(group, "acknowledge", examples=(f"readmit acknowledge RETURN --secret SECRET {WHO}",))(acknowledge)
 
 
 @options.identity
-@click.option("--id", "name", metavar="ID", help="Name of the departure; makes it idempotent.")
+@click.option("--id", "name", metavar="ID", help="Name of the departure. Each name can be used once.")
 @click.option("--epoch", type=int, help="For an agent that crashed: how far it had followed the log.")
 def depart(
     invocation: Invocation, /, *, principal: str, role: str, task: str, name: str | None, epoch: int | None
@@ -76,8 +78,9 @@ def come_back(
 ) -> Status:  # fmt: skip
     """Decide what a returning agent may still act on.
 
-    Prints the decision with coverage, what is missing and what became of every candidate. An admitted return is
-    handed over by `readmit expose`, which needs the return's id and the workload instance printed here.
+    Prints the decision with coverage, what became of every duty and every candidate, and what is missing: which items
+    last met it, why they are out, and the call that would meet it. An admitted return is handed over by
+    `readmit expose`, which needs the return's id and the secret printed here: only its hash is stored.
 
     With --prepare, models look first at what has changed without anybody saying so, as `readmit prepare` does. A pair
     that gets no answer leaves a suspicion, and the return is decided on what is known. If preparing itself fails, the
@@ -98,14 +101,15 @@ def come_back(
         else:
             returned = agent.come_back(**asked)
         stored = workspace.log.audit.decision(returned.id)
+        lacks = () if agent_facing else returned.lacking()
     if envelope is not None and stored is not None and stored.envelope is not None:
         Path(envelope).write_bytes(stored.envelope + b"\n")
     # What was looked at, and what failed, is for whoever runs readmit, never for the returning agent.
     told = () if agent_facing else prepared
     if invocation.json:
-        emit(_shape(returned, agent_facing=agent_facing) | ({"prepared": to_builtins(told[-1])} if told else {}))
+        emit(_shape(returned, lacks, agent_facing=agent_facing) | ({"prepared": to_builtins(told[-1])} if told else {}))
     else:
-        _print(invocation, returned, told, agent_facing=agent_facing)
+        _print(invocation, returned, lacks, told, agent_facing=agent_facing)
     return OF_DECISION[returned.kind]
 
 
@@ -119,13 +123,13 @@ def _require(team: dict[str, Any], *, prepare: bool) -> None:
         raise click.UsageError("--prepare needs --verifier: who judges what may have changed")
 
 
-def _shape(returned: Return, *, agent_facing: bool) -> dict[str, Any]:
+def _shape(returned: Return, lacks: Sequence[Lack], *, agent_facing: bool) -> dict[str, Any]:
     from readmit.cli import shapes
 
     decision = returned.decision
     said = {
         "return": returned.id,
-        "instance": returned.request.instance,
+        "secret": returned.secret,
         "epoch": decision.epoch,
         **shapes.outcome(decision),
         "reasons": list(decision.reasons),
@@ -133,13 +137,22 @@ def _shape(returned: Return, *, agent_facing: bool) -> dict[str, Any]:
     if agent_facing:
         return said | {"experiences": {"readmitted": shapes.experiences(decision)["readmitted"]}}
     return said | {
+        **shapes.account(decision),
+        "lacking": shapes.lacking(lacks),
         "uncovered": list(decision.report.uncovered),
         "experiences": shapes.experiences(decision),
         "dispositions": [shapes.disposition(one) for one in returned.dispositions],
     }
 
 
-def _print(invocation: Invocation, returned: Return, prepared: Sequence[Prepared], *, agent_facing: bool) -> None:
+def _print(
+    invocation: Invocation,
+    returned: Return,
+    lacks: Sequence[Lack],
+    prepared: Sequence[Prepared],
+    *,
+    agent_facing: bool,
+) -> None:
     from readmit.cli import reports
     from readmit.cli.output import show, shown
 
@@ -147,27 +160,34 @@ def _print(invocation: Invocation, returned: Return, prepared: Sequence[Prepared
     for one in prepared:
         show(*map(shown, inference.lines(one)), "")
     show(reports.verdict(decision), *reports.details(decision, private=not agent_facing))
-    show(f"Return {returned.id} at epoch {decision.epoch}, workload instance {returned.request.instance}")
+    show(f"Return {returned.id} at epoch {decision.epoch}, secret {returned.secret}")
     if not agent_facing:
+        show(*reports.duties(decision), *reports.lacking(lacks))
         show("", reports.dispositions(returned.dispositions))
     if decision.view is not None:
-        words = ["readmit", "expose", returned.id, "--instance", returned.request.instance]
+        words = ["readmit", "expose", returned.id, "--secret", returned.secret]
         words += ["--principal", who.principal, "--role", who.role, "--task", who.task]
         words += ["--db", invocation.store, "--workspace", invocation.workspace]
         show("", "Hand it over:", f"  {shown(shlex.join(words))}")
 
 
+_SECRET = click.option(
+    "--secret", required=True, metavar="TEXT", help="What `readmit return` printed for the workload."
+)
+
+
 @click.argument("return_id", metavar="RETURN")
-@click.option("--instance", required=True, metavar="ID", help="Workload instance that `readmit return` printed.")
+@_SECRET
 @options.identity
 @click.option("--envelope", type=click.Path(dir_okay=False), metavar="FILE", help="Write the signed view to this file.")
 def expose(
-    invocation: Invocation, /, *, return_id: str, instance: str, principal: str, role: str, task: str,
+    invocation: Invocation, /, *, return_id: str, secret: str, principal: str, role: str, task: str,
     envelope: str | None,
 ) -> Status:  # fmt: skip
-    """Check a view again at this moment and hand it over, once.
+    """Check a view again at this moment and hand it over.
 
-    Prints the bundle for a prompt as Markdown, or as JSON with --json. It holds nothing about items left out.
+    Prints the bundle for a prompt as Markdown, or as JSON with --json. It holds nothing about items left out. If it got
+    lost on the way, ask again: until the workload acknowledges it, writes or departs, it gets the same once more.
     """
     from readmit.cli.output import emit, shown
     from readmit.records.canonical import canonical
@@ -176,7 +196,7 @@ def expose(
     with invocation.open() as workspace:
         try:
             identity = workspace.agent(principal, role=role, task=task).identity
-            bundle = workspace.expose(return_id, identity=identity, instance=instance)
+            bundle = workspace.expose(return_id, identity=identity, secret=secret)
         except ExposureError as error:
             if invocation.json:
                 emit({"return": return_id, "exposed": False, "reasons": list(error.reasons)})
@@ -186,4 +206,31 @@ def expose(
     if envelope is not None:
         Path(envelope).write_bytes(canonical(bundle.envelope) + b"\n")
     click.echo(bundle.json() if invocation.json else bundle.markdown(), nl=invocation.json)
+    return Status.OK
+
+
+@click.argument("return_id", metavar="RETURN")
+@_SECRET
+@options.identity
+def acknowledge(
+    invocation: Invocation, /, *, return_id: str, secret: str, principal: str, role: str, task: str
+) -> Status:
+    """Say that the bundle of a return has arrived. From then on it is not handed over again."""
+    from readmit.cli.output import emit, show, shown
+    from readmit.records.errors import ExposureError
+
+    with invocation.open() as workspace:
+        try:
+            identity = workspace.agent(principal, role=role, task=task).identity
+            workspace.acknowledge(return_id, identity=identity, secret=secret)
+        except ExposureError as error:
+            if invocation.json:
+                emit({"return": return_id, "acknowledged": False, "reasons": list(error.reasons)})
+            else:
+                click.echo(f"refused: {shown(str(error))}", err=True)
+            return Status.BLOCKED
+    if invocation.json:
+        emit({"return": return_id, "acknowledged": True})
+    else:
+        show(f"{shown(principal)} has the view of return {shown(return_id)}")
     return Status.OK

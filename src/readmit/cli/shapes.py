@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from readmit.records.decisions import Cause, Decision, Disposition
+    from readmit.records.decisions import Cause, Decision, Disposition, DutyNote
     from readmit.scenario.play import PlayedReturn
+    from readmit.workspace.missing import Lack
 
 
 def summary(decision: Decision, dispositions: Iterable[Disposition]) -> dict[str, Any]:
     """What ``readmit demo --json`` says of a return."""
     return {
         **outcome(decision),
+        **account(decision),
         "dispositions": [
             {"item": one.item, "admitted": one.admitted, "reasons": list(one.reasons)} for one in dispositions
         ],
@@ -24,13 +28,45 @@ def summary(decision: Decision, dispositions: Iterable[Disposition]) -> dict[str
     }
 
 
+def account(decision: Decision) -> dict[str, Any]:
+    """What became of every duty, what was not looked at, and what could not be handed over. For operators only."""
+    looked = decision.examination
+    return {
+        "duties": [duty(note) for note in decision.duties],
+        "absent": list(decision.absent),
+        "examination": {
+            "examined": looked is not None,
+            **({} if looked is None else msgspec.to_builtins(looked)),
+            "open_pairs": decision.open_pairs,
+        },
+    }
+
+
+def duty(note: DutyNote) -> dict[str, Any]:
+    """One duty that a return considered."""
+    return {
+        "obligation": note.obligation,
+        "state": str(note.state),
+        "owed": note.state.owed,
+        "handed_over": note.handed_over,
+        "lacks": list(note.lacks),
+    }
+
+
+def lacking(lacks: Iterable[Lack]) -> list[dict[str, Any]]:
+    """What a return lacked. For operators only: it speaks of items that were left out."""
+    return [msgspec.to_builtins(one) for one in lacks]
+
+
 def outcome(decision: Decision) -> dict[str, Any]:
-    """The decision without anything about items that were left out."""
+    """The decision without anything about items that were left out, save the duties that a partial view names."""
     return {
         "decision": decision.kind,
         "coverage": None if decision.faults else float(decision.report.coverage),
         "critical_coverage": None if decision.faults else float(decision.report.critical_coverage),
         "missing": list(decision.missing),
+        "partial": decision.view is not None and decision.view.partial,
+        "withheld": [] if decision.view is None else list(decision.view.withheld),
         "view_items": [] if decision.view is None else [item.id for item in decision.view.items],
     }
 
@@ -51,11 +87,12 @@ def played(one: PlayedReturn) -> dict[str, Any]:
         "as": one.label,
         "step": one.step,
         "return": one.outcome.id,
-        "instance": one.outcome.request.instance,
+        "secret": one.outcome.secret,
         "epoch": one.outcome.request.epoch,
         "reasons": list(one.outcome.reasons),
         **summary(one.outcome.decision, one.dispositions),
         "dispositions": [disposition(entry) for entry in one.dispositions],
+        "lacking": lacking(one.outcome.lacking()),
         "exposed": one.bundle is not None,
         "refused": list(one.refused),
     }
@@ -70,6 +107,7 @@ def disposition(one: Disposition) -> dict[str, Any]:
         "reasons": list(one.reasons),
         "causes": [_cause(cause) for cause in one.causes],
         "overruled": [_cause(cause) for cause in one.overruled],
+        "recovered": [_cause(cause) for cause in one.recovered],
     }
 
 

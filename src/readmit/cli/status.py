@@ -22,7 +22,7 @@ class Status(IntEnum):
 OF_DECISION = {"admitted": Status.OK, "blocked": Status.BLOCKED, "reset": Status.RESET}
 
 MEANINGS = {
-    Status.OK: "done; a return was admitted",
+    Status.OK: "done; a return was admitted, whole or, where the policy asks for that, in part",
     Status.ERROR: "error, told in one line on standard error",
     Status.USAGE: "wrong usage",
     Status.BLOCKED: "the return was blocked, or the exposure was refused",

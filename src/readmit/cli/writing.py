@@ -39,13 +39,14 @@ def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
     Makes the database file, or the tables on the server, if need be, and the workspace's first signing key.
     """
     from readmit.cli.output import emit, show, shown
+    from readmit.records.base import nfc
     from readmit.records.canonical import decode
     from readmit.records.policy import Policy
     from readmit.store.places import names
     from readmit.workspace.workspace import Workspace
 
     chosen = None if policy is None else decode(policy.read(), Policy, what="policy")
-    created = invocation.workspace not in names(invocation.db)
+    created = not {invocation.workspace, nfc(invocation.workspace)}.intersection(names(invocation.db))
     with Workspace.open(invocation.db, name=invocation.workspace, policy=chosen) as workspace:
         key = workspace.signer().keyid
         if invocation.json:
@@ -101,6 +102,7 @@ def observe(invocation: Invocation, /, *, text: str, name: str | None, **fields:
 @click.option("--supports", multiple=True, metavar="ID", help="Dependency it is evidence for. Repeatable.")
 @click.option("--depends-on", multiple=True, metavar="ITEM", help="Premise it rests on. Repeatable.")
 @click.option("--supersedes", metavar="ITEM", help="Item it replaces.")
+@click.option("--inherits", is_flag=True, help="It also supports what the item before it, or in its slot, did.")
 @click.option(
     "--requires", "required", multiple=True, metavar="ID", help="Obligation: dependency it needs. Repeatable."
 )
@@ -178,7 +180,7 @@ def overrule(invocation: Invocation, /, *, item: str, name: str | None, **fields
 
 
 def _write_file(invocation: Invocation, file: BinaryIO) -> None:
-    from readmit.cli.output import emit, progress, show
+    from readmit.cli.output import counted, emit, progress, show
     from readmit.scenario.document import read_steps
     from readmit.scenario.play import write
 
@@ -189,7 +191,7 @@ def _write_file(invocation: Invocation, file: BinaryIO) -> None:
     if invocation.json:
         emit({"ids": ids, "epoch": epoch})
     else:
-        show(f"Wrote {len(ids)} steps; the log is at epoch {epoch}")
+        show(f"Wrote {counted(len(ids), 'step')}; the log is at epoch {epoch}")
 
 
 def _written(

@@ -75,7 +75,8 @@ def leaving_out(duties: Duties, selection: Selection, policy: Policy) -> Callabl
 def duty_notes(duties: Duties, gated: Gated, selection: Selection) -> Iterator[DutyNote]:
     """One for each duty that was considered, in log order."""
     handed = frozenset(selection.mandatory) - frozenset(selection.report.uncovered)
-    unmet = required(duties.obligations) - supported(gated.eligible[name].item for name in selection.items)
+    shown = [held.item for name in selection.items if (held := gated.eligible.get(name)) is not None]
+    unmet = required(duties.obligations) - supported(shown)
     if unmet:
         unmet -= supported(held.item for held in gated.eligible.values())
     for duty in duties.considered:

@@ -12,22 +12,23 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.cover.choose import choose
-from readmit.cover.coverage import critical, required, supported
+from readmit.cover.coverage import critical, report, required, supported
 from readmit.cover.find import Deadline
-from readmit.records.decisions import CoverageReport
+from readmit.records.decisions import CoverageReport, Selection
+from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit.cover.choose import Pool
     from readmit.gate.duties import Duties, Duty
-    from readmit.records.decisions import Selection
 
 
 def choose_whole_duties(pool: Pool, duties: Duties) -> Selection | None:
     """The set for as many whole duties as fit, or none if not one does.
 
-    Once a solver meets its deadline, greedy alone decides on every duty, so that a replay comes to the same set.
+    Once a solver meets its deadline, greedy alone decides on every duty, so that a replay comes to the same set. If it
+    finds none, nothing is decided: given its time, the solver might have found one.
     """
     attainable = supported(pool.evidence)
     ready = [duty for duty in duties.whole if attainable.issuperset(duty.obligation.required)]
@@ -38,7 +39,7 @@ def choose_whole_duties(pool: Pool, duties: Duties) -> Selection | None:
         greedy = msgspec.structs.replace(pool.policy, selection="greedy")
         chosen, _ = _grow(msgspec.structs.replace(pool, policy=greedy, deadline=Deadline.AHEAD), ready)
     if chosen is None:
-        return None
+        return _undecided(duties, attainable) if late else None
     taken = frozenset(chosen.mandatory)
     withheld = tuple(duty.obligation.id for duty in duties.owed if duty.obligation.id not in taken)
     return msgspec.structs.replace(
@@ -67,6 +68,17 @@ def _grow(pool: Pool, ready: Sequence[Duty]) -> tuple[Selection | None, bool]:
         if tried.outcome == "found":
             best, taken = tried, [*taken, duty]
     return best, False
+
+
+def _undecided(duties: Duties, attainable: frozenset[str]) -> Selection:
+    return Selection(
+        outcome="undecided",
+        solver="exact",
+        timed_out=True,
+        reasons=(Reason.COVER_UNDECIDED,),
+        report=report(duties.obligations, attainable),
+        absent=duties.absent,
+    )
 
 
 def _report(pool: Pool, duties: Duties, chosen: Selection, withheld: tuple[str, ...]) -> CoverageReport:

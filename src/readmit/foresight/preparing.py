@@ -60,7 +60,7 @@ def prepare(
         departed,
         identity,
         purpose=purpose,
-        now=workspace.now(),
+        now=workspace.moment(),
         policy=workspace.policy,
         settings=settings,
     )

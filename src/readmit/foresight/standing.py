@@ -90,7 +90,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_critical(self, item: str) -> bool:
         """Whether an item supports a critical dependency of something that may still be owed."""
-        return not self.critical.isdisjoint(self.held[item].item.supports)
+        return not self.critical.isdisjoint(self.held[item].item.covers)
 
     def own(self, item: str) -> list[Evidence]:
         """What an item was drawn from."""
@@ -131,7 +131,7 @@ def standing(
         seen = take_snapshot(log, departed, identity, epoch=epoch, purpose=purpose, now=now)
         held = _open_items(seen, policy, settings)
         floor = departed.epoch if settings.since == "departure" else 0
-        since = {name: max(floor, said_at(entry, seen.evidence)) for name, entry in held.items()}
+        since = {name: max(floor, said_at(entry, seen.evidence, policy)) for name, entry in held.items()}
         first = min(since.values(), default=epoch)
         events = {event.epoch: event for event in log.observations(identity, since=first, until=epoch)}
         if identity != departed.identity:

@@ -140,7 +140,7 @@ class Watch:
             head = workspace.log.head
             departed = checkpoint_named(workspace.log, request.checkpoint)
             state = snapshot(
-                workspace.log, departed, request.identity, epoch=head, purpose=request.purpose, now=workspace.now()
+                workspace.log, departed, request.identity, epoch=head, purpose=request.purpose, now=workspace.moment()
             )
             rejected = examine(state, workspace.policy).gated.rejected
         for one in view.items:

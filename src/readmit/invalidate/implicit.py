@@ -37,13 +37,15 @@ def critical_dependencies(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(name for duty in duties if isinstance(duty, Obligation) for name in duty.critical)
 
 
-def said_at(held: Held, evidence: Mapping[str, Sighting]) -> int:
+def said_at(held: Held, evidence: Mapping[str, Sighting], policy: Policy) -> int:
     """The position from which an observation is later than an item: that of the latest evidence behind it.
 
-    Not that of the item itself: what is drawn from a conversation long afterwards is as old as the conversation.
+    Not that of the item itself: what is drawn from a conversation long afterwards is as old as the conversation. Nor
+    that of a receipt from outside the writers: it would keep every observation before it from counting.
     """
     own = (evidence.get(receipt.evidence) for receipt in held.item.receipts)
-    return max((one.epoch for one in own if one is not None and one.intact), default=held.epoch)
+    passing = (one for one in own if one is not None and one.intact)
+    return max((one.epoch for one in passing if not policy.writers or one.by in policy.writers), default=held.epoch)
 
 
 def judged(held: Held, snapshot: Snapshot, policy: Policy) -> Iterator[Charge]:
@@ -93,13 +95,15 @@ def _standing(
         return Answer.UNSURE
     if verdict.confidence < policy.min_confidence:
         return Answer.UNSURE
-    if verdict.answer is Answer.INVALIDATES and not _grounded(verdict, held, sighting, evidence):
+    if verdict.answer is Answer.INVALIDATES and not _grounded(verdict, held, sighting, evidence, policy):
         return Answer.UNSURE
     return verdict.answer
 
 
-def _grounded(verdict: Verdict, held: Held, sighting: Sighting | None, evidence: Mapping[str, Sighting]) -> bool:
-    if sighting is None or not sighting.intact or sighting.epoch <= said_at(held, evidence):
+def _grounded(
+    verdict: Verdict, held: Held, sighting: Sighting | None, evidence: Mapping[str, Sighting], policy: Policy
+) -> bool:
+    if sighting is None or not sighting.intact or sighting.epoch <= said_at(held, evidence, policy):
         return False
     own = [held.item.text]
     sources = (evidence.get(receipt.evidence) for receipt in held.item.receipts)

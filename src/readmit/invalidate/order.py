@@ -7,10 +7,11 @@ from its own moment, but never from one later than the log learnt it, so nobody 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Sighting, Snapshot
@@ -51,24 +52,33 @@ class Order:
     def __init__(self, snapshot: Snapshot, policy: Policy) -> None:
         self._evidence: Mapping[str, Sighting] = snapshot.evidence
         self._writers = frozenset(policy.writers)
-        self._sources: dict[str, Point] = {}
+        self._own: dict[str, tuple[Point, ...]] = {}
 
-    def source(self, held: Held) -> Point:
-        """The latest own evidence of an item, as far as it passes the provenance gate; without any, the beginning."""
-        known = self._sources.get(held.item.id)
+    def own(self, held: Held) -> tuple[Point, ...]:
+        """The own evidence of an item, as far as it passes the provenance gate."""
+        known = self._own.get(held.item.id)
         if known is None:
-            known = self._sources[held.item.id] = self._latest(held)
+            known = self._own[held.item.id] = tuple(self._passing(held))
         return known
 
-    def _latest(self, held: Held) -> Point:
-        position, said = 0, NEVER
+    def _passing(self, held: Held) -> Iterator[Point]:
         for receipt in held.item.receipts:
             sighting = self._evidence.get(receipt.evidence)
             if sighting is None or not sighting.intact or "item" not in receipt.binds:
                 continue
             if not self._writers or sighting.by in self._writers:
-                position, said = max(position, sighting.epoch), max(said, sighting.said)
-        return Point(position, said)
+                yield Point(sighting.epoch, sighting.said)
+
+    def source(self, held: Held) -> Point:
+        """The latest place and the latest moment of an item's own evidence; without any, the beginning."""
+        own = self.own(held)
+        if len(own) == 1:
+            return own[0]
+        return Point(max((one.position for one in own), default=0), max((one.said for one in own), default=NEVER))
+
+    def confirms(self, held: Held, raised: Point) -> bool:
+        """Whether some own evidence of an item is later than what was held against its statement."""
+        return any(one.later_than(raised) for one in self.own(held))
 
     def key(self, held: Held) -> Key:
         """The place of an item by its dates."""
@@ -77,10 +87,18 @@ class Order:
         return Key(said if start is None else max(said, start), position, held.epoch)
 
 
-def ranks(members: Iterable[Held], order: Order, after: Mapping[str, Sequence[str]]) -> dict[str, Rank]:
-    """The rank of each item. ``after`` maps an item to those that it was named outright to replace."""
+def ranks(
+    members: Iterable[Held],
+    order: Order,
+    after: Mapping[str, Sequence[str]],
+    raised: Mapping[str, Rank] = MappingProxyType({}),
+) -> dict[str, Rank]:
+    """The rank of each item. ``after`` maps an item to those that it was named outright to replace.
+
+    ``raised`` holds ranks that some items have at least.
+    """
     keys = {held.item.id: order.key(held) for held in members}
-    if after.keys().isdisjoint(keys):
+    if not raised and after.keys().isdisjoint(keys):
         return {name: Rank(key, 0, key) for name, key in keys.items()}
     ranked: dict[str, Rank] = {}
     met: set[str] = set()
@@ -98,5 +116,6 @@ def ranks(members: Iterable[Held], order: Order, after: Mapping[str, Sequence[st
             if name not in ranked:
                 behind = [ranked[target] for target in targets if target in ranked]
                 own = keys[name]
-                ranked[name] = max([Rank(own, 0, own), *(Rank(one.base, one.depth + 1, own) for one in behind)])
+                least = raised.get(name, Rank(own, 0, own))
+                ranked[name] = max([least, *(Rank(one.base, one.depth + 1, own) for one in behind)])
     return ranked

@@ -95,33 +95,38 @@ def _outranked(judged: Sequence[Held], rivals: Sequence[Held], field: Field, rea
     members = {held.item.id: held for held in (*judged, *rivals)}
     ranked = ranks(members.values(), field.order, field.after)
     restored = [held for held in judged if held.item.id in field.restored] if reason is Reason.SLOT_UPDATED else []
-    for held in restored:
+    raised: dict[str, Rank] = {}
+    for held in sorted(restored, key=lambda held: field.restored[held.item.id].epoch):
         # What an overseer restores ranks directly after everything that had replaced it by then.
-        known = _known_at(field.restored[held.item.id], rivals, field)
+        known = _known_at(field.restored[held.item.id], held, rivals, field)
         best = sorted(known, key=lambda rival: ranked[rival.item.id], reverse=True)
         if cause := _replacing(held, best, ranked, field, reason):
             yield held.item.id, cause, True
             top = ranked[best[0].item.id]
-            ranked[held.item.id] = Rank(top.base, top.depth + 1, ranked[held.item.id].own)
+            raised[held.item.id] = Rank(top.base, top.depth + 1, ranked[held.item.id].own)
+            ranked = ranks(members.values(), field.order, field.after, raised)
     best = sorted(rivals, key=lambda held: ranked[held.item.id], reverse=True)
+    # What names others replaces nothing that is for everybody: however much of it there is, it is not looked at twice.
+    shared = [rival for rival in best if _reaches(rival.item, field.reader)]
     for held in judged:
-        if cause := _replacing(held, best, ranked, field, reason):
+        if cause := _replacing(held, best if held.item.scope.principals else shared, ranked, field, reason):
             yield held.item.id, cause, held.item.id not in field.restored
 
 
-def _known_at(event: Event, rivals: Iterable[Held], field: Field) -> list[Held]:
-    return [one for one in rivals if one.epoch < event.epoch and field.order.key(one).start <= event.learnt]
+def _known_at(event: Event, held: Held, rivals: Iterable[Held], field: Field) -> list[Held]:
+    """What could have replaced an item for this reader when an event came."""
+    return [
+        rival
+        for rival in rivals
+        if rival.epoch < event.epoch and field.order.key(rival).start <= event.learnt and _displaces(rival, held, field)
+    ]
 
 
 def _replacing(
     held: Held, best: Sequence[Held], ranked: Mapping[str, Rank], field: Field, reason: Reason
 ) -> Cause | None:
     """What takes the place of an item: the highest settled rival above it, or else the highest that contests it."""
-    above = (
-        rival
-        for rival in _above(held, best, ranked)
-        if not field.same.same(held.item.id, rival.item.id) and _concerns(rival.item, held.item, field.reader)
-    )
+    above = (rival for rival in _above(held, best, ranked) if _displaces(rival, held, field))
     first = rival = next(above, None)
     while rival is not None and rival.item.id in field.contested:
         rival = next(above, None)
@@ -130,6 +135,12 @@ def _replacing(
         return None
     told = reason if rival is not None else Reason.SLOT_CONTESTED
     return Cause(reason=told, epoch=by.epoch, ref=by.item.id, by=by.item.by)
+
+
+def _displaces(rival: Held, held: Held, field: Field) -> bool:
+    """Whether a rival says something else, and to this reader."""
+    same = field.same.same(held.item.id, rival.item.id)
+    return not same and _concerns(rival.item, held.item, field.reader)
 
 
 def _above(held: Held, best: Sequence[Held], ranked: Mapping[str, Rank]) -> Iterator[Held]:
@@ -174,10 +185,12 @@ def _was_in_force(held: Held, field: Field) -> bool:
 
 def _concerns(rival: Item, item: Item, reader: Identity) -> bool:
     """Whether a rival replaces the item for this reader. One that names principals replaces only for those."""
-    named = rival.scope.principals
-    if not named or reader.principal in named:
-        return True
-    return bool(item.scope.principals) and set(item.scope.principals) <= set(named)
+    named = item.scope.principals
+    return _reaches(rival, reader) or (bool(named) and set(named) <= set(rival.scope.principals))
+
+
+def _reaches(rival: Item, reader: Identity) -> bool:
+    return not rival.scope.principals or reader.principal in rival.scope.principals
 
 
 def rebases(everything: Iterable[Held], snapshot: Snapshot, order: Order) -> Iterator[Found]:

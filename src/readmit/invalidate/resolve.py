@@ -66,6 +66,9 @@ class _Case:
         self.order = Order(snapshot, policy)
         self.same = Statements(self.everything)
         self.named = supersession.named(self.marked, snapshot.now)
+        self.successors: dict[str, list[str]] = {}
+        for one in self.named:
+            self.successors.setdefault(one.target, []).append(one.successor)
         self.overrules = {
             held.item.id: events for held in self.marked if (events := overrule.honoured(held, snapshot, policy))
         }
@@ -88,25 +91,36 @@ class _Case:
         """The charges, and those against the same statement that an item's own evidence does not answer."""
         found = dict(charges)
         for name, members in self.same.repeated.items():
-            source = self.order.source(self.known[name])
             for other in members:
                 if other.item.id == name or other.item.id not in charges:
                     continue
                 standing, _ = overrule.split(
                     (one.cause for one in charges[other.item.id]), self.overrules.get(other.item.id, ())
                 )
-                # Replaced by a repetition of itself, a statement is only confirmed.
-                held_against = {
-                    id(cause)
-                    for cause in standing
-                    if cause.reason is not Reason.SUPERSEDED or not self.same.same(name, cause.ref)
-                }
-                found[name] = found.get(name, []) + [
+                held_against = {id(cause) for cause in standing if not self._answered_outright(name, cause)}
+                own = found.get(name, [])
+                found[name] = own + [
                     one
                     for one in charges[other.item.id]
-                    if id(one.cause) in held_against and not source.later_than(one.raised)
+                    if id(one.cause) in held_against
+                    and one not in own
+                    and not self.order.confirms(self.known[name], one.raised)
                 ]
         return found
+
+    def _answered_outright(self, name: str, cause: Cause) -> bool:
+        """Whether an item repeats, or replaced in turn, what its statement was superseded by."""
+        if cause.reason is not Reason.SUPERSEDED:
+            return False
+        met, waiting = {cause.ref}, [cause.ref]
+        while waiting:
+            one = waiting.pop()
+            if one == name or self.same.same(one, name):
+                return True
+            fresh = [successor for successor in self.successors.get(one, ()) if successor not in met]
+            met.update(fresh)
+            waiting += fresh
+        return False
 
     def counted(self, charges: Mapping[str, list[Charge]]) -> Causes:
         """The causes among the charges that take the items out, under this policy."""
@@ -118,10 +132,14 @@ class _Case:
 
     def replaced(self, causes: Causes) -> list[replacement.Found]:
         """Items that another statement about the same thing has replaced, or that a rebase has passed by."""
-        standing = {name: {cause.reason for cause in self._split(name, found)[0]} for name, found in causes.items()}
+        left = {name: self._split(name, found)[0] for name, found in causes.items()}
+        standing = {name: {cause.reason for cause in found} for name, found in left.items()}
+        # Repetitions of what was superseded count too, and what an overseer set aside does not.
         after: dict[str, list[str]] = {}
-        for one in self.named:
-            after.setdefault(one.successor, []).append(one.target)
+        for name, found in left.items():
+            for cause in found:
+                if cause.reason is Reason.SUPERSEDED:
+                    after.setdefault(cause.ref, []).append(name)
         field = replacement.Field(
             reader=self.snapshot.identity,
             purpose=self.snapshot.purpose,

@@ -13,6 +13,7 @@ from readmit.records.items import Frontier, Obligation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from readmit.records.items import Item
     from readmit.records.snapshot import Held
 
 
@@ -36,12 +37,10 @@ class Statements:
         for held in alike:
             item = held.item
             if not isinstance(item, Obligation):
-                about = item.obligation if isinstance(item, Frontier) else None
-                key = (item.kind, item.text, item.slot, item.scope, item.depends_on, about)
-                groups.setdefault(key, []).append(held)
+                groups.setdefault(_statement(item), []).append(held)
         for members in groups.values():
             if len(members) > 1:
-                self._same |= {held.item.id: tuple(members) for held in members}
+                self._same |= dict.fromkeys((held.item.id for held in members), tuple(members))
 
     @property
     def repeated(self) -> Mapping[str, tuple[Held, ...]]:
@@ -55,3 +54,11 @@ class Statements:
     def same(self, one: str, other: str) -> bool:
         """Whether two different items make the same statement."""
         return one in self._same and self._same[one] is self._same.get(other)
+
+
+def _statement(item: Item) -> object:
+    """What makes two items of one text the same statement. Lists of names are compared as sets."""
+    scope = item.scope
+    seen_by = (scope.workspace, frozenset(scope.principals), frozenset(scope.roles), scope.task, scope.visibility)
+    about = item.obligation if isinstance(item, Frontier) else None
+    return item.kind, item.slot, seen_by, frozenset(item.depends_on), about

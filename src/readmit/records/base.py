@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, dataclass_transform
@@ -66,6 +67,14 @@ def require_name(field: str, value: str) -> str:
     if not 1 <= len(value) <= LONGEST_NAME:
         raise RecordError(f"{field}: {value!r} is not a name; use 1 to {LONGEST_NAME} characters")
     return value
+
+
+def nfc(name: str) -> str:
+    """A name in Unicode's composed form: the same name typed on two systems is the same name."""
+    if not isinstance(name, str) or name.isascii():  # type: ignore[redundant-expr]  # callers are not type-checked
+        # Anything but a text is left to whoever checks it, with the field's name at hand.
+        return name
+    return unicodedata.normalize("NFC", name)
 
 
 def listed(field: str, values: Iterable[Any]) -> tuple[Any, ...]:

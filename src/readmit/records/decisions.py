@@ -298,3 +298,8 @@ class Returned(Record, kw_only=True):
     timed_out: bool = False
     failed: Note = ""
     """Set when the cycle failed: such a decision rests on a fault, not on the log, and is not replayed."""
+
+    @property
+    def starts_anew(self) -> bool:
+        """Whether this ended the absence without a view. Under the first rules, and on a fault, a reset did not."""
+        return self.kind == "reset" and self.request.rules > 1 and not self.failed

@@ -246,7 +246,7 @@ PAYLOADS: dict[EventKind, Any] = {
     EventKind.KEY: KeyChange,
 }
 
-DECODERS: dict[EventKind, Callable[[bytes | str], Any]] = {
+_WRITTEN: dict[EventKind, Callable[[bytes | str], Any]] = {
     kind: msgspec.json.Decoder(payload).decode for kind, payload in PAYLOADS.items()
 }
 
@@ -262,9 +262,9 @@ def _decode_returned(body: bytes | str) -> Returned:
     return msgspec.convert(stored, Returned)
 
 
-# A policy that was stored before a rule existed does not take on today's default for it.
-DECODERS[EventKind.GOVERN] = _decode_policy
-DECODERS[EventKind.RETURN] = _decode_returned
+# Decoders of what is stored. A policy that was stored before a rule existed does not take on today's default for it;
+# one that is written today does.
+DECODERS = {**_WRITTEN, EventKind.GOVERN: _decode_policy, EventKind.RETURN: _decode_returned}
 
 # Events that take something out of use. They count against a writer's rate and need an allowed writer.
 INVALIDATING = frozenset(
@@ -298,6 +298,11 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     about: tuple[str, ...] = ()
     """Items whose standing this touches: the event reaches whoever could see one of them."""
 
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether it is named by its digest."""
+        return self.id.partition(":")[2] == self.digest[:32]
+
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A committed event."""
@@ -328,7 +333,7 @@ def draft(
     Its digest is that of its stored bytes: for an item or evidence, the digest it is known by. Without an ``id``
     the event is named by it.
     """
-    checked: Payload = decoded(canonical(payload), DECODERS[kind], what=kind)
+    checked: Payload = decoded(canonical(payload), _WRITTEN[kind], what=kind)
     settled = canonical(checked)
     digest = digest_of(settled)
     return Draft(
@@ -343,19 +348,20 @@ def draft(
     )
 
 
-def draft_alike(first: Draft, text: str) -> Draft:
-    """An observation that differs from a checked one in its text alone: only that is checked."""
-    if not isinstance(first.payload, Evidence) or not 1 <= len(text) <= LONGEST_TEXT:
+def draft_alike(first: Draft, text: str, at: datetime) -> Draft:
+    """An observation that differs from a checked one in its text and its moment, in UTC: only the text is checked."""
+    like = first.payload
+    if not isinstance(like, Evidence) or not 1 <= len(text) <= LONGEST_TEXT:
         raise RecordError(f"text: give an observation of 1 to {LONGEST_TEXT} characters")
-    evidence = msgspec.structs.replace(first.payload, text=text)
+    evidence = Evidence(text=text, by=like.by, at=at, scope=like.scope, source=like.source)
     body = canonical(evidence)
     digest = digest_of(body)
-    name = f"{first.kind}:{digest[:32]}"
+    name = f"{first.kind!s}:{digest[:32]}"
     return Draft(
         id=name,
         kind=first.kind,
         by=first.by,
-        at=first.at,
+        at=at,
         payload=evidence,
         body=body,
         digest=digest,

@@ -28,6 +28,11 @@ class Identity(Record, kw_only=True):
         """The key of a principal's private bank, which all its tasks share."""
         return f"{len(self.principal)}:{self.principal}"
 
+    @property
+    def resets(self) -> str:
+        """The key of those returns of a principal, on whichever task, that let it start anew."""
+        return f"reset:{self.bank}"
+
     def may_see(self, scope: Scope) -> bool:
         """Whether a scope admits this identity."""
         return (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.records.base import utc
+from readmit.records.base import nfc, utc
 from readmit.records.errors import ConflictError, ExposureError, ReadmitError, ScenarioError
 from readmit.records.items import Item, Receipt
 from readmit.records.policy import OWNER
@@ -97,7 +97,7 @@ def played(
 ) -> Iterator[Play]:
     """Play a scenario into a file, or in memory. If it cannot be played to its end, nothing is written."""
     name = name or scenario.workspace or DEFAULT_NAME
-    if str(path) != MEMORY and name not in names(path):
+    if str(path) != MEMORY and not {name, nfc(name)}.intersection(names(path)):
         # Opening a workspace for the first time writes to disk, so a new one is tried out in memory first.
         with Workspace.open(name=name, clock=(clock := Clock(scenario.clock))) as rehearsal:
             _perform(scenario, rehearsal, clock, lambda: None)
@@ -177,10 +177,13 @@ class Player:
                 if step.expose and outcome.admitted:
                     self._expose(self.returns[label])
                 return outcome.id
-            case steps.ExposeStep(label=label):
+            case steps.ExposeStep(label=label) | steps.AcknowledgeStep(label=label):
                 if label not in self.returns:
                     raise ScenarioError(f"{path}.return: no earlier return is labeled {label!r}")
-                self._expose(self.returns[label])
+                if isinstance(step, steps.AcknowledgeStep):
+                    self.returns[label].outcome.acknowledge()
+                else:
+                    self._expose(self.returns[label])
                 return self.returns[label].outcome.id
         return ""
 

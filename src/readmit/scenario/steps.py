@@ -68,11 +68,12 @@ class ItemStep(TeamStep, kw_only=True):
 
 
 class RecordStep(ItemStep, kw_only=True, tag="record"):
-    """Record a fact or a constraint."""
+    """Record a fact or a constraint. With ``inherits`` it also supports what its predecessor did."""
 
     kind: Literal["fact", "role_constraint", "interface_constraint"] = "fact"
     supports: tuple[Id, ...] = ()
     supersedes: Id | None = None
+    inherits: bool = False
 
 
 class ObligeStep(ItemStep, kw_only=True, tag="oblige"):
@@ -95,6 +96,7 @@ class SupersedeStep(EventStep, kw_only=True, tag="supersede"):
     successor: Id
     by: Name
     reason: Note = ""
+    role: Name | None = None
 
 
 class RevokeStep(EventStep, kw_only=True, tag="revoke"):
@@ -103,6 +105,7 @@ class RevokeStep(EventStep, kw_only=True, tag="revoke"):
     target: Id
     by: Name
     reason: Note = ""
+    role: Name | None = None
 
 
 class CloseStep(EventStep, kw_only=True, tag="close"):
@@ -124,11 +127,12 @@ class RebaseStep(EventStep, kw_only=True, tag="rebase"):
 
 
 class SettleStep(EventStep, kw_only=True, tag="settle"):
-    """An obligation is done, or no longer owed."""
+    """An obligation is done, or no longer owed. Whoever owes it in a role says in which ``role``."""
 
     obligation: Id
     by: Name
     reason: Note = ""
+    role: Name | None = None
 
 
 class DisputeStep(EventStep, kw_only=True, tag="dispute"):
@@ -232,6 +236,12 @@ class ExposeStep(Step, kw_only=True, tag="expose", rename={"label": "return"}):
     label: Name
 
 
+class AcknowledgeStep(Step, kw_only=True, tag="acknowledge", rename={"label": "return"}):
+    """The view of the return with this label has arrived."""
+
+    label: Name
+
+
 class ClockStep(Step, kw_only=True, tag="clock"):
     """Set the clock, or let time pass."""
 
@@ -264,4 +274,4 @@ Writing: TypeAlias = (
 )
 """What can be written to a workspace without deciding anything."""
 
-AnyStep: TypeAlias = Writing | ReturnStep | ExposeStep | ClockStep
+AnyStep: TypeAlias = Writing | ReturnStep | ExposeStep | AcknowledgeStep | ClockStep

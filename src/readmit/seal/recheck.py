@@ -49,8 +49,9 @@ def recheck(
     """Every check that fails now, in the order of the reason codes; empty means: expose.
 
     ``identity`` and ``instance`` are those of the workload that asks; ``return_id`` is the return it asks for, if
-    it names one rather than presenting the view. ``head`` is the log's last epoch, ``newest_return`` the id of
-    that identity's newest return. ``eligible`` holds the items that pass every gate now, ``duties`` what is owed now.
+    it names one rather than presenting the view. ``head`` is the log's last epoch, ``consumed`` says that the view has
+    arrived, ``departed_again`` that the agent left after it was issued; ``newest_return`` is the id of that identity's
+    newest return. ``eligible`` holds the items that pass every gate now, ``duties`` what is owed now.
     ``items`` and ``experiences`` are the contents that would be handed over.
     """
     present = matching_items(view, items)

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from readmit.store.sql import Sql
+    from readmit.store.sql import Rows, Sql
 
 # Nine columns, the widest table, times this many stays below the 999 values that every SQLite allows.
 ROWS = 100
 
 
-def insert(sql: Sql, table: str, rows: Sequence[tuple[Any, ...]]) -> int:
-    """Insert rows of a table, except those whose key is taken. Returns how many went in."""
-    done = 0
+def insert(sql: Sql, table: str, rows: Sequence[tuple[Any, ...]]) -> list[Rows]:
+    """Insert rows of a table, except those whose key is taken."""
+    done = []
     for start in range(0, len(rows), ROWS):
         part = rows[start : start + ROWS]
-        marks = f"({', '.join('?' * len(part[0]))})"
-        query = f"INSERT INTO {table} VALUES {', '.join([marks] * len(part))} ON CONFLICT DO NOTHING"
-        done += sql.execute(query, tuple(chain.from_iterable(part))).rowcount
+        done.append(sql.execute(_query(table, len(part[0]), len(part)), tuple(chain.from_iterable(part))))
     return done
+
+
+@lru_cache(100)
+def _query(table: str, columns: int, rows: int) -> str:
+    marks = f"({', '.join('?' * columns)})"
+    return f"INSERT INTO {table} VALUES {', '.join([marks] * rows)} ON CONFLICT DO NOTHING"
+
+
+def inserted(done: Iterable[Rows]) -> int:
+    """How many rows went in. Asked after the last insert: a server is then asked once for all of them."""
+    return sum(one.rowcount for one in done)

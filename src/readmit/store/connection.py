@@ -6,20 +6,47 @@ import sqlite3
 import threading
 import weakref
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from readmit.records.errors import StoreError
 from readmit.store.backfill import fill
 from readmit.store.schema import migrate, recognize
-from readmit.store.sql import ENROLL, FIND, MOVE, Level, genesis
+from readmit.store.sql import ENROLL, FIND, MOVE, Level, genesis, moves, settle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from readmit.store.gathered import Gathered
     from readmit.store.sql import End
 
 BUSY_SECONDS = 30.0
+
+
+class Statements(sqlite3.Connection):
+    """Runs statements; what waits goes first."""
+
+    lock: AbstractContextManager[Any]
+    waiting: Gathered | None = None
+
+    def execute(self, query: str, values: Any = (), /) -> sqlite3.Cursor:
+        if self.waiting is not None:
+            self._settle()
+        return super().execute(query, values)
+
+    def executemany(self, query: str, rows: Iterable[Any], /) -> sqlite3.Cursor:
+        if self.waiting is not None:
+            self._settle()
+        return super().executemany(query, rows)
+
+    # Asked once for each observation of a batch, so not through another call.
+    ahead = sqlite3.Connection.execute
+
+    def _settle(self) -> None:
+        # Another thread that asks meanwhile waits for the end of the transaction.
+        with self.lock:
+            settle(self)
 
 
 class Connection:
@@ -31,12 +58,13 @@ class Connection:
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
         # Held for a whole transaction: a connection is one actor, however many threads share it.
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._depth = 0
         self._ws = 0
         self.end_of_log: End | None = None
         try:
-            self.sql = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            self.sql = Statements(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            self.sql.lock = self.lock
             # A workspace that nobody holds any more is closed, also when nobody said so.
             self._closing = weakref.finalize(self, self.sql.close)
             recognize(self.sql)
@@ -70,7 +98,7 @@ class Connection:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Several reads of one consistent state."""
-        with self._lock, _wrapped():
+        with self.lock, _wrapped():
             if self._depth:
                 yield
                 return
@@ -82,12 +110,12 @@ class Connection:
 
     def begin(self) -> Level:
         """Open a transaction, or a level within one."""
-        self._lock.acquire()
+        self.lock.acquire()
         level = self._depth
         try:
             self.sql.execute(f"SAVEPOINT level{level}" if level else "BEGIN IMMEDIATE")
         except BaseException as error:
-            self._lock.release()
+            self.lock.release()
             if isinstance(error, sqlite3.Error):
                 raise _failed(error) from error
             raise
@@ -98,18 +126,14 @@ class Connection:
         """Close a level: keep what it did, or undo it."""
         level, before = opened
         try:
-            # The database may have rolled everything back itself (disk full, interrupted).
-            if undo and self.sql.in_transaction:
-                self.sql.execute(f"ROLLBACK TO level{level}" if level else "ROLLBACK")
-            elif level and not undo:
-                self.sql.execute(f"RELEASE level{level}")
-            elif not undo:
-                if self.end_of_log is not None:
-                    self.sql.execute(MOVE, (*self.end_of_log, self._ws))
-                self.sql.execute("COMMIT")
+            if undo:
+                self._undo(level)
+            else:
+                self._keep(level)
         except BaseException as error:
-            if not level and self.sql.in_transaction:
-                self.sql.execute("ROLLBACK")
+            if not undo:
+                undo = True
+                self._undo(level)
             if isinstance(error, sqlite3.Error):
                 raise _failed(error) from error
             raise
@@ -117,10 +141,24 @@ class Connection:
             if undo or not level:
                 self.end_of_log = before
             self._depth = level
-            self._lock.release()
+            self.lock.release()
+
+    def _keep(self, level: int) -> None:
+        if level:
+            self.sql.execute(f"RELEASE level{level}")
+            return
+        if self.end_of_log is not None:
+            self.sql.execute(MOVE, moves(self.end_of_log, self._ws))
+        self.sql.execute("COMMIT")
+
+    def _undo(self, level: int) -> None:
+        self.sql.waiting = None
+        # The database may have rolled everything back itself (disk full, interrupted).
+        if self.sql.in_transaction:
+            self.sql.execute(f"ROLLBACK TO level{level}" if level else "ROLLBACK")
 
     def close(self) -> None:
-        with self._lock:
+        with self.lock:
             self._closing()
 
 

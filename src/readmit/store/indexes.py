@@ -117,8 +117,11 @@ class Indexes:
         scopes = [draft.payload.scope for draft in drafts if isinstance(draft.payload, Evidence)]
         for scope, run in groupby(scopes):
             last = first + len(list(run)) - 1
-            for row in rows_of(scope):
-                self._sql.execute(_REACH_ALL, (ws, OBSERVATION, *row, base, base + first, base + last))
+            if last == first:
+                self._reach(first, OBSERVATION, rows_of(scope))
+            else:
+                for row in rows_of(scope):
+                    self._sql.execute(_REACH_ALL, (ws, OBSERVATION, *row, base, base + first, base + last))
             first = last + 1
 
     def _extend(self, epoch: int, item: Item) -> set[Row]:
@@ -165,6 +168,8 @@ def _concerned(payload: Payload) -> tuple[str, ...]:
     match payload:
         case Checkpoint(identity=who):
             return who.agent, who.bank
+        case Returned(starts_anew=True, request=Request(identity=who)):
+            return who.agent, who.resets
         case Examine(identity=who) | Returned(request=Request(identity=who)):
             return (who.agent,)
         case _:

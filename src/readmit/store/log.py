@@ -5,29 +5,33 @@ from __future__ import annotations
 from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from readmit.records.base import utc
 from readmit.records.errors import ConflictError, StoreError
 from readmit.records.events import Draft, EventKind
 from readmit.store.audit import AuditTrail
-from readmit.store.bulk import insert
+from readmit.store.bulk import insert, inserted
 from readmit.store.chain import LogEnd
 from readmit.store.derived import DerivedTexts
+from readmit.store.gathered import Gathered, may_wait
 from readmit.store.indexes import Indexes
 from readmit.store.ledger import Ledger
 from readmit.store.memories import MemoryRecords
 from readmit.store.reads import LogReads
+from readmit.store.sql import settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
-    from readmit.store.sql import Connection
+    from readmit.store.sql import Connection, Rows
 
 _NAME = "INSERT INTO name VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _FILE = "INSERT INTO filed VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_FILED = "SELECT epoch FROM filed WHERE ws = ? AND digest = ?"
+_NAMED = "SELECT epoch FROM name WHERE ws = ? AND id = ?"
 
 
 class SqlLog(LogReads):
@@ -64,9 +68,14 @@ class SqlLog(LogReads):
         ``check`` sees each new event within the transaction and refuses it by raising. Observations that follow one
         another are all checked before the first of them can be read.
         """
+        if len(drafts) == 1 and _is_observation(drafts[0]):
+            with self.connection.lock:
+                if self.connection.pending and (epoch := self._gather(drafts[0], now, check)) is not None:
+                    return [epoch]
         with self.atomic():
             before = self._end()
-            end = LogEnd(before, utc(now))
+            end = LogEnd(before)
+            end.learn(utc(now))
             epochs: list[int] = []
             for observed, run in groupby(drafts, key=_is_observation) if len(drafts) > 1 else ((False, drafts),):
                 entries = list(run)
@@ -77,6 +86,41 @@ class SqlLog(LogReads):
             if end.epoch != before.epoch:
                 self.connection.end_of_log = end.moved()
         return epochs
+
+    def _gather(self, entry: Draft, now: datetime, check: Callable[[Draft], None]) -> int | None:
+        """Let an observation of an open transaction wait for those that follow, unless its text or name is taken."""
+        sql = self._sql
+        gathered = sql.waiting
+        if not may_wait(entry) or (gathered is not None and gathered.has(entry)) or self._is_taken(entry):
+            return None
+        check(entry)
+        # The check may have asked something, before which everything that waited was written.
+        gathered = sql.waiting
+        if gathered is None or gathered.full:
+            settle(sql)
+            gathered = sql.waiting = Gathered(self._end(), self._base, self._write)
+        end = self.connection.end_of_log = gathered.add(entry, utc(now))
+        return end.epoch
+
+    def _is_taken(self, entry: Draft) -> bool:
+        sql, ws = self._sql, self._ws
+        if sql.ahead(_FILED, (ws, entry.digest)).fetchone() is not None:
+            return True
+        # A name that is made of the digest is new if the text is.
+        return not entry.is_unnamed and sql.ahead(_NAMED, (ws, entry.id)).fetchone() is not None
+
+    def _write(self, entries: Sequence[Draft], rows: Sequence[tuple[Any, ...]]) -> None:
+        """Write observations that waited. They are the end of the log, or the transaction went wrong in between."""
+        first = self.head + 1 - len(entries)
+        if rows[0][0] != self._base + first:
+            raise StoreError("an observation of this batch was interrupted half-way: undo the batch and repeat it")
+        taken, stored = self._take_all(entries, first), insert(self._sql, "event", rows)
+        self._indexes.add_observations(first, entries)
+        if inserted(taken) != 2 * len(entries) or inserted(stored) != len(rows):
+            raise StoreError(
+                f"a name or a place of epoch {first} or later is taken: somebody gave an observation the digest of "
+                "another as its id, or the log was tampered with"
+            )
 
     def _add(self, entry: Draft, end: LogEnd, check: Callable[[Draft], None]) -> int:
         known = self._known(entry, end.epoch + 1)
@@ -93,29 +137,31 @@ class SqlLog(LogReads):
         for entry in entries:
             check(entry)
         rows = [end.row(self._base, entry) for entry in entries]
-        if insert(self._sql, "event", rows) != len(rows):
+        if inserted(insert(self._sql, "event", rows)) != len(rows):
             raise StoreError(f"the log has an event at epoch {first} or later, but ends before: it was tampered with")
         self._indexes.add_observations(first, entries)
         return range(first, end.epoch + 1)
 
     def _name_all(self, entries: Sequence[Draft], first: int) -> bool:
         """Take the names and digests of observations for epochs in a row, or none if one of them is taken."""
+        with suppress(_Taken), self.atomic():
+            if inserted(self._take_all(entries, first)) != 2 * len(entries):
+                raise _Taken
+            return True
+        return False
+
+    def _take_all(self, entries: Sequence[Draft], first: int) -> list[Rows]:
         ws, key = self._ws, itemgetter(1)
         # In the order of their indexes: a page is visited once, not once for each row that happens to belong to it.
         names = sorted([(ws, entry.id, epoch) for epoch, entry in enumerate(entries, first)], key=key)
         digests = sorted([(ws, entry.digest, epoch) for epoch, entry in enumerate(entries, first)], key=key)
-        with suppress(_Taken), self.atomic():
-            if insert(self._sql, "name", names) + insert(self._sql, "filed", digests) != 2 * len(entries):
-                raise _Taken
-            return True
-        return False
+        return insert(self._sql, "name", names) + insert(self._sql, "filed", digests)
 
     def _known(self, draft: Draft, epoch: int) -> int | None:
         """Take an event's name for an epoch, unless it, or the same observation under another, is already taken."""
         ws, sql = self._ws, self._sql
         if not sql.execute(_NAME, (ws, draft.id, epoch)).rowcount:
-            query = "SELECT epoch FROM name WHERE ws = ? AND id = ?"
-            (known,) = sql.execute(query, (ws, draft.id)).fetchone()
+            (known,) = sql.execute(_NAMED, (ws, draft.id)).fetchone()
             query = "SELECT kind, digest, by FROM event WHERE pos = ?"
             stored = sql.execute(query, (self._base + known,)).fetchone()
             if stored != (draft.kind, draft.digest, draft.by):
@@ -126,8 +172,7 @@ class SqlLog(LogReads):
         if sql.execute(_FILE, (ws, draft.digest, epoch)).rowcount:
             return None
         sql.execute("DELETE FROM name WHERE ws = ? AND id = ?", (ws, draft.id))
-        query = "SELECT epoch FROM filed WHERE ws = ? AND digest = ?"
-        return int(sql.execute(query, (ws, draft.digest)).fetchone()[0])
+        return int(sql.execute(_FILED, (ws, draft.digest)).fetchone()[0])
 
 
 def _is_observation(entry: Draft) -> bool:

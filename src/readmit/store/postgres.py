@@ -19,11 +19,12 @@ from readmit.records.errors import StoreError
 from readmit.store.postgres_client import Address, Client, Unanswered, failure, in_doubt, outgoing
 from readmit.store.postgres_dialect import answers, for_rows, only_reads, translated
 from readmit.store.postgres_schema import DIRECTORY, migrate, recognize_outside
-from readmit.store.sql import ENROLL, FIND, MOVE, Level, genesis
+from readmit.store.sql import ENROLL, FIND, MOVE, Level, genesis, moves, settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from readmit.store.gathered import Gathered
     from readmit.store.sql import End, Rows
 
 # Statements that wait. More would gain nothing, and their values stay in memory.
@@ -38,11 +39,12 @@ class PostgresConnection:
     def __init__(self, url: str) -> None:
         self._address = Address(url)
         # Held for a whole transaction: a connection is one actor, however many threads share it.
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._depth = 0
         self._reads = False
         self._ws: int | None = None
         self.end_of_log: End | None = None
+        self.waiting: Gathered | None = None
         self._queue: list[_Later] = []
         self._open = True
         self._client = self._address.connect()
@@ -68,7 +70,7 @@ class PostgresConnection:
 
     def enroll(self, workspace: str) -> int:
         """The number of a workspace, given at its first opening."""
-        with self._lock:
+        with self.lock:
             self._start(f"BEGIN; {DIRECTORY}")
             try:
                 name, start = outgoing(workspace), genesis(workspace)
@@ -92,7 +94,7 @@ class PostgresConnection:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Several reads of one consistent state."""
-        with self._lock:
+        with self.lock:
             if self._depth or self._reads:
                 yield
                 return
@@ -106,19 +108,20 @@ class PostgresConnection:
 
     def begin(self) -> Level:
         """Open a transaction, or a level within one."""
-        self._lock.acquire()
+        self.lock.acquire()
         level = self._depth
         if self._reads:
-            self._lock.release()
+            self.lock.release()
             raise StoreError("storage failed: nothing can be written while one state is being read")
         try:
             if level:
+                settle(self)
                 self._queue.append(_Later(self, f"SAVEPOINT level{level}"))
             else:
                 locked = "" if self._ws is None else f"SELECT FROM workspace WHERE ws = {self._ws} FOR UPDATE"
                 self._start(f"BEGIN; {self._serving}; {locked}")
         except BaseException:
-            self._lock.release()
+            self.lock.release()
             raise
         self._depth = level + 1
         return Level(level, self.end_of_log)
@@ -130,6 +133,7 @@ class PostgresConnection:
         try:
             if undo:
                 return
+            settle(self)
             if level:
                 # What the level wrote must have worked before the level counts.
                 self.flush()
@@ -145,9 +149,10 @@ class PostgresConnection:
                 if not (kept and level):
                     self.end_of_log = before
                 self._depth = level
-                self._lock.release()
+                self.lock.release()
 
     def _undo(self, level: int) -> None:
+        self.waiting = None
         if not level:
             self._give_up()
             return
@@ -165,7 +170,7 @@ class PostgresConnection:
             # The server would end the transaction without an error, and keep nothing.
             raise StoreError("storage failed: a statement of this transaction failed, so nothing of it was written")
         if self.end_of_log is not None:
-            self._queue.append(_Later(self, translated(MOVE), (*self.end_of_log, self._ws)))
+            self._queue.append(_Later(self, translated(MOVE), moves(self.end_of_log, self._ws)))
         waiting, self._queue = [*self._queue, _Later(self, _COMMIT)], []
         connected = not self._client.closed
         try:
@@ -218,7 +223,7 @@ class PostgresConnection:
         return f"SET LOCAL readmit.ws TO '{'' if self._ws is None else self._ws}'"
 
     def close(self) -> None:
-        with self._lock:
+        with self.lock:
             self._open = False
             self._closing()
 
@@ -228,7 +233,8 @@ class PostgresConnection:
         """Run one statement, at once if its answer may be wanted."""
         statement = translated(query)
         given = [outgoing(value) for value in values]
-        with self._lock:
+        with self.lock:
+            settle(self)
             if not self._depth and not self._reads:
                 with self.reading() if only_reads(query) else self.atomic():
                     return self._run(statement, given)
@@ -240,9 +246,13 @@ class PostgresConnection:
                 self.flush()
             return later
 
+    def ahead(self, query: str, values: Sequence[Any], /) -> Rows:
+        """Run one statement that reads, ahead of what waits."""
+        return self._run(translated(query), [outgoing(value) for value in values])
+
     def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> None:
         """Run one statement for each row; inserts, for many rows at a time."""
-        with self._lock, nullcontext() if self._depth else self.atomic():
+        with self.lock, nullcontext() if self._depth else self.atomic():
             for statement, values in for_rows(query, rows):
                 self.execute(statement, values)
 

@@ -169,7 +169,7 @@ def failure(error: psycopg.Error, address: Address) -> StoreError:
             what = f"{_said(error)}; use shorter names: the parts of a key take at most 2,704 bytes together"
         case errors.UndefinedTable():
             what = f"{_said(error)}; see that the schema {address.schema!r} was not removed, and open the store again"
-        case psycopg.OperationalError() | psycopg.InterfaceError() if error.sqlstate is None or _ended(error):
+        case psycopg.OperationalError() | psycopg.InterfaceError() | psycopg.InternalError() if _ended(error):
             what = f"the connection was lost ({_said(error)}), so nothing of this was written; call again to reconnect"
         case _:
             what = _said(error)
@@ -177,6 +177,8 @@ def failure(error: psycopg.Error, address: Address) -> StoreError:
 
 
 def _ended(error: psycopg.Error) -> bool:
+    if error.sqlstate is None:
+        return not isinstance(error, psycopg.InternalError)
     return str(error.sqlstate).startswith(("08", "57P")) or isinstance(error, errors.IdleInTransactionSessionTimeout)
 
 

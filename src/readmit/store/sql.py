@@ -9,9 +9,13 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import msgspec
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
+
+    from readmit.store.gathered import Gathered
 
 CHUNK = 500
 """How many values go into one ``IN``: SQLite of old takes at most 999 a statement."""
@@ -45,7 +49,28 @@ class Sql(Protocol):
         """Run one statement for each row."""
 
 
-class End(NamedTuple):
+class Statements(Sql, Protocol):
+    """Runs statements of a database with transactions."""
+
+    waiting: Gathered | None
+    """What is written before the next statement, or when the level ends. An undone level forgets it."""
+
+    def ahead(self, query: str, values: Sequence[Any], /) -> Rows:
+        """Run one statement that reads, ahead of what waits."""
+
+
+def settle(sql: Statements) -> None:
+    """Write what waits. If that fails it goes on waiting, so that nothing can be committed without it."""
+    work, sql.waiting = sql.waiting, None
+    if work is not None:
+        try:
+            work.write()
+        except BaseException:
+            sql.waiting = work
+            raise
+
+
+class End(msgspec.Struct, frozen=True, gc=False):
     """Where a log ends: its epoch, its link, and the last moment that it has learnt."""
 
     epoch: int
@@ -71,7 +96,11 @@ class Connection(Protocol):
     """
 
     @property
-    def sql(self) -> Sql:
+    def lock(self) -> AbstractContextManager[Any]:
+        """Held by the thread whose transaction is open, for as long as it is."""
+
+    @property
+    def sql(self) -> Statements:
         """Where statements go."""
 
     @property
@@ -92,8 +121,14 @@ class Connection(Protocol):
 
 
 MOVE = "UPDATE workspace SET head = ?, link = ?, learnt = ? WHERE ws = ?"
+"""Takes what ``moves`` gives."""
 FIND = "SELECT ws FROM workspace WHERE name = ?"
 ENROLL = "INSERT INTO workspace (name, link, audit_hash) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+
+
+def moves(end: End, ws: int | None) -> tuple[Any, ...]:
+    """The values that move the end of a workspace's log."""
+    return end.epoch, end.link, end.learnt, ws
 
 
 def genesis(workspace: str) -> bytes:

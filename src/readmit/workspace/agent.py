@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING
 
 from readmit.capture.checkpoint import checkpoint
 from readmit.cycle import RULES
+from readmit.ports.presence import last_absence, received
+from readmit.records.base import nfc
 from readmit.records.canonical import checked
 from readmit.records.decisions import Request
-from readmit.records.errors import PendingAnswers, QuarantineError, RecordError, UnknownError
+from readmit.records.errors import ConflictError, PendingAnswers, QuarantineError, RecordError, UnknownError
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.evidence import Experience
-from readmit.workspace.exposing import checkpoint_named
+from readmit.workspace.banks import readable
+from readmit.workspace.exposing import checkpoint_named, instance_of
 from readmit.workspace.returning import carry_out, logger
 from readmit.workspace.returns import Return
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from readmit.records.events import Event
     from readmit.records.identity import Identity
     from readmit.workspace.workspace import Workspace
 
@@ -44,11 +46,11 @@ class Agent:
             if not 0 <= at <= head:
                 raise RecordError(f"epoch: {at} is not between 0 and {head}, the end of the log")
             name = id or secrets.token_hex(8)
+            if self._log.named(f"depart:{name}") is not None:
+                # Unlike other writes, not even the same one again is passed over: the agent may have come back in
+                # between, and would then be at work although it said that it leaves.
+                raise ConflictError(f"id {name!r} is already used for an earlier departure; choose another id")
             departed = checkpoint(self.identity, self._log.seen(self.identity, until=at), id=name, epoch=at, at=now)
-            known = self._log.named(f"depart:{name}")
-            if known is not None and isinstance(known.payload, Checkpoint) and known.payload.identity == self.identity:
-                # The same departure told twice: the first account stands.
-                return known.payload
             self._workspace.append(EventKind.DEPART, departed, by=self.identity.principal, id=name)
         return departed
 
@@ -66,14 +68,15 @@ class Agent:
         decided. If it fails, the return is refused; if answers are still awaited, nothing is decided yet.
         """
         departed = self.departed(checkpoint)
-        return_id, instance, nonce = id or secrets.token_hex(8), secrets.token_hex(8), secrets.token_hex(16)
+        purpose = None if purpose is None else nfc(purpose)
+        return_id, secret, nonce = id or secrets.token_hex(8), secrets.token_hex(16), secrets.token_hex(16)
         unprepared = "" if prepare is None else _fault(prepare, departed, return_id)
 
         def ask(epoch: int) -> Request:
             request = Request(
                 return_id=return_id,
                 identity=self.identity,
-                instance=instance,
+                instance=instance_of(secret),
                 nonce=nonce,
                 purpose=purpose,
                 now=self._workspace.now(),
@@ -81,11 +84,12 @@ class Agent:
                 checkpoint=departed.id,
                 epoch=epoch,
                 rules=RULES,
+                learnt=self._log.learnt,
             )
             return checked(request, what="return")
 
         request, outcome = carry_out(self._log, departed, ask, self._workspace.signer, unprepared=unprepared)
-        return Return(self._workspace, request, outcome.decision, outcome.dispositions)
+        return Return(self._workspace, request, outcome.decision, outcome.dispositions, secret=secret)
 
     def remember(self, text: str, *, bound_to: str, id: str | None = None) -> str:
         """Keep a private experience, usable only while the item it came from is."""
@@ -103,12 +107,11 @@ class Agent:
                 f"the private bank of {self.identity.principal!r} is quarantined until it comes back and its view "
                 "is exposed"
             )
-        withheld = self._withheld()
-        return tuple(one for _, one in self._bank() if one.id not in withheld)
+        return readable(self._log, self.identity)
 
-    def _bank(self) -> list[tuple[int, Experience]]:
-        seen = self._log.seen(self.identity, until=self._log.head)
-        return [(event.epoch, event.payload) for event in seen if isinstance(event.payload, Experience)]
+    def settle(self, obligation: str, *, reason: str = "") -> int:
+        """Something that this agent owes in its role is done."""
+        return self._workspace.settle(obligation, by=self.identity.principal, role=self.identity.role, reason=reason)
 
     def departed(self, name: str | None = None) -> Checkpoint:
         """The departure that a return now would be from, or the one that is named."""
@@ -117,51 +120,20 @@ class Agent:
             if departed.identity.principal != self.identity.principal:
                 raise UnknownError(f"departure {name!r} is not one of {self.identity.principal!r}")
             return departed
-        event = self._away()
-        if event is None or not isinstance(event.payload, Checkpoint):
+        absence = last_absence(self._log, self.identity)
+        # A view that was handed over and never arrived does not keep its agent from returning again.
+        lost = absence is not None and absence.end is not None and not absence.started_anew
+        if absence is None or not (absence.end is None or (lost and not received(self._log, absence.end))):
             raise UnknownError(
                 f"{self.identity.principal!r} has not departed from {self.identity.task!r}: call depart() first, "
                 "with the epoch it had reached if it crashed"
             )
-        return event.payload
+        return absence.departure.payload  # type: ignore[return-value]  # the kind of the event says which payload it is
 
-    def _away(self) -> Event | None:
-        """The departure that no exposed return has ended."""
-        departure = self._log.latest(EventKind.DEPART, self.identity.agent)
-        if departure is None:
-            return None
-        last = self._last_exposed()
-        return departure if last is None or last.epoch < departure.epoch else None
-
-    def _last_exposed(self) -> Event | None:
-        for event in reversed(self._log.milestones(EventKind.RETURN, self.identity.agent)):
-            exposed = self._log.named(f"expose:{event.id.removeprefix('return:')}")
-            if exposed is not None:
-                return exposed
-        return None
-
-    def _withheld(self) -> frozenset[str]:
-        """Experiences still in quarantine, for whichever of this principal's tasks.
-
-        That is what it remembered before a departure that no return has ended, and what the return that ended
-        one did not give back.
-        """
-        departures = self._log.milestones(EventKind.DEPART, self.identity.bank)
-        left = {each.payload.identity for each in departures if isinstance(each.payload, Checkpoint)}
-        withheld: set[str] = set()
-        for agent in (Agent(self._workspace, identity) for identity in left):
-            departure = self._log.latest(EventKind.DEPART, agent.identity.agent)
-            quarantined = {one.id for epoch, one in self._bank() if departure is not None and epoch <= departure.epoch}
-            withheld |= quarantined - agent.given_back()
-        return frozenset(withheld)
-
-    def given_back(self) -> frozenset[str]:
-        """What the return that ended the last departure handed over."""
-        exposed = None if self._away() else self._last_exposed()
-        if exposed is None:
-            return frozenset()
-        view = self._workspace.decision(exposed.id.removeprefix("expose:")).view
-        return frozenset() if view is None else frozenset(one.id for one in view.experiences)
+    def _away(self) -> bool:
+        """Whether the last departure was ended neither by an exposed view nor by a reset."""
+        absence = last_absence(self._log, self.identity)
+        return absence is not None and absence.end is None
 
 
 def _fault(prepare: Callable[[Checkpoint, str], object], departed: Checkpoint, return_id: str) -> str:

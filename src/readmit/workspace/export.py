@@ -17,6 +17,7 @@ from readmit.records.errors import ReadmitError
 from readmit.records.events import EventKind, Exposed, Supersede, targets_of
 from readmit.records.evidence import Evidence
 from readmit.records.items import Item
+from readmit.records.reasons import Reason
 from readmit.workspace.history import dispositions, recorded
 
 if TYPE_CHECKING:
@@ -25,10 +26,14 @@ if TYPE_CHECKING:
     from prov.model import ProvDocument
 
     from readmit.ports.store import Log
+    from readmit.records.decisions import Cause
     from readmit.records.events import Event
 
 # Events that end an item's life, as far as PROV is concerned.
 _ENDING = frozenset({EventKind.SUPERSEDE, EventKind.REVOKE, EventKind.CLOSE, EventKind.SETTLE})
+
+# What another item does to one by being recorded. No event names the item that it ends, so a return says it.
+_REPLACING = frozenset({Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED, Reason.FRONTIER_MOVED})
 
 
 def json_lines(log: Log, return_id: str | None = None) -> Iterator[bytes]:
@@ -86,6 +91,8 @@ class _Story:
         self._space = document.add_namespace("ws", f"urn:readmit:{quote(log.workspace, safe='')}:")
         self._readmit = document.add_namespace("readmit", "urn:readmit:")
         self._agents: set[str] = set()
+        self._activities: dict[str, Any] = {}
+        self._replaced: set[tuple[str, int, Reason]] = set()
 
     def tell(self, event: Event) -> None:
         """Add one event."""
@@ -134,9 +141,28 @@ class _Story:
         activity = self._activity(f"return/{name}", event, "return", decision=returned.kind)
         _, decision = recorded(self._log, name)
         for one in dispositions(self._log, name):
-            self.document.used(activity, self._of("item", one.item), event.at, None, {"readmit:state": str(one.state)})
+            facets = [("readmit:state", str(one.state)), *(("readmit:reason", str(reason)) for reason in one.reasons)]
+            self.document.used(activity, self._of("item", one.item), event.at, None, facets)
+            for cause in one.causes:
+                if cause.reason in _REPLACING and cause.epoch is not None:
+                    self._replacement(one.item, cause, cause.epoch)
         if decision.view is not None:
             self._view(event, activity, decision)
+
+    def _replacement(self, item: str, cause: Cause, epoch: int) -> None:
+        """An item that the recording of another one replaced or contests, told once however many returns found it."""
+        if (item, epoch, cause.reason) in self._replaced:
+            return
+        self._replaced.add((item, epoch, cause.reason))
+        event = self._log.event(epoch)
+        rival = self._of("item", cause.ref)
+        if not self.document.get_record(rival):
+            self.tell(event)
+        activity = self._activity(f"event/{epoch}", event, str(event.kind))
+        why = {"readmit:reason": str(cause.reason)}
+        self.document.wasInvalidatedBy(self._of("item", item), activity, event.at, None, why)
+        if cause.reason is not Reason.SLOT_CONTESTED:
+            self.document.wasRevisionOf(rival, self._of("item", item))
 
     def _view(self, event: Event, activity: Any, decision: Decision) -> None:
         view = self.document.entity(
@@ -153,10 +179,13 @@ class _Story:
         self.document.used(activity, self._of("view", exposed.return_id), event.at)
 
     def _activity(self, name: str, event: Event, kind: str, **facets: str) -> Any:
+        if name in self._activities:
+            return self._activities[name]
         described = {"prov:type": kind, "readmit:epoch": event.epoch}
         described |= {f"readmit:{field}": value for field, value in facets.items()}
         place, _, rest = name.partition("/")
         activity = self.document.activity(self._of(place, rest), event.at, event.learnt, described)
+        self._activities[name] = activity
         self.document.wasAssociatedWith(activity, self._agent(event.by))
         return activity
 

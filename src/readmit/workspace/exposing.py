@@ -1,21 +1,25 @@
-"""Hand a view over, once, after checking everything again at that moment.
+"""Hand a view over, after checking everything again at that moment.
 
 The recheck and the mark "exposed" are one transaction: an event that lands between issue and exposure is either
-seen by the recheck or comes after the exposure.
+seen by the recheck or comes after the exposure. A delivery can get lost after that transaction, so the workload may
+ask again, until it says that the view arrived, writes, or departs. Each delivery has its own audit row.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from readmit.capture.moment import lag, later
 from readmit.cycle import examine
+from readmit.ports.presence import received
 from readmit.records.base import Time
-from readmit.records.canonical import canonical, decode
-from readmit.records.decisions import Envelope, Returned, ReturnView
+from readmit.records.canonical import canonical, decode, digest_of
+from readmit.records.decisions import Decision, Envelope, Returned, ReturnView
 from readmit.records.errors import ExposureError, RecordError, SealError, UnknownError
-from readmit.records.events import EventKind, Exposed, draft
+from readmit.records.events import Acknowledge, EventKind, Exposed, draft
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
 from readmit.records.items import Item
@@ -30,11 +34,9 @@ from readmit.workspace.loading import snapshot
 from readmit.workspace.returning import logger, sign_head
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
-    from readmit.records.events import Checkpoint
+    from readmit.records.events import Checkpoint, Event
     from readmit.records.snapshot import Snapshot
 
 
@@ -56,63 +58,132 @@ class Bundle(msgspec.Struct, frozen=True):
 
 
 class Asker(msgspec.Struct, frozen=True):
-    """The workload that asks for a view, the policy in force, and the moment."""
+    """The workload that asks for a view, the policy in force, and the moment by its clock."""
 
     identity: Identity
     instance: str
+    """The hash of its secret, as ``instance_of`` makes it."""
     policy: Policy
     now: Time
-    handed_over: int = 0
-    """How far the log had come when something was last handed over."""
+    handed_over: Callable[[], int] = lambda: 0
+    """How far the log had come when something was last handed over. Asked where there is something to hand over."""
+
+
+def instance_of(secret: str) -> str:
+    """What requests, views and the log say of a workload: a hash, so that who reads them cannot pose as it."""
+    return digest_of(secret.encode(errors="replace"))
+
+
+class _Answer(NamedTuple):
+    """Either the bundle, or the checks that failed and what to do."""
+
+    failed: tuple[Reason, ...] = ()
+    bundle: Bundle | None = None
+    advice: str = "Return again to get a new decision"
 
 
 def expose(log: Log, return_id: str, ask: Callable[[], Asker], signer: Callable[[], Signer]) -> Bundle:
     """Check a view again and hand it over, or raise ``ExposureError``. Either way the audit has a row.
 
     ``ask`` is called once the transaction is open: waiting for other writers takes time, and they may change
-    the policy.
+    the policy. The log has one event, however often the view is handed over.
     """
     with log.atomic():
         asker = ask()
-        failed, bundle = _recheck(log, return_id, asker)
-        entry = Exposed(return_id=return_id, instance=asker.instance, refused=tuple(failed))
+        before = log.named(f"expose:{return_id}")
+        failed, bundle, advice = _answer(log, _returned(log, return_id), asker, before)
+        again = bundle is not None and before is not None
+        entry = Exposed(return_id=return_id, instance=asker.instance, refused=tuple(failed), again=again)
         log.audit.append(return_id, [("refusal" if failed else "exposure", "", canonical(entry))])
-        if not failed:
+        if not failed and not again:
             marked = draft(EventKind.EXPOSE, entry, id=return_id, by=asker.identity.principal, at=asker.now)
             log.append([marked], now=asker.now)
         sign_head(log, asker.now, signer)
     if bundle is None:
-        raise ExposureError(
-            f"view {return_id} was not exposed: {', '.join(failed)}. Return again to get a new decision", failed
-        )
+        raise ExposureError(f"view {return_id} was not exposed: {', '.join(failed)}. {advice}", failed)
     return bundle
 
 
-def _recheck(log: Log, return_id: str, asker: Asker) -> tuple[tuple[Reason, ...], Bundle | None]:
+def acknowledge(log: Log, return_id: str, ask: Callable[[], Asker], signer: Callable[[], Signer]) -> None:
+    """Note that a view has arrived at the workload it was issued to. Saying so again changes nothing."""
+    with log.atomic():
+        asker = ask()
+        issued = _issued_to(_returned(log, return_id), asker)
+        if issued and log.named(f"expose:{return_id}") is None:
+            raise UnknownError(f"return {return_id!r} was not handed over to anybody: expose it first")
+        if issued and log.named(f"acknowledge:{return_id}") is not None:
+            return
+        if issued:
+            entry = Acknowledge(return_id=return_id, instance=asker.instance)
+            log.audit.append(return_id, [("acknowledgement", "", canonical(entry))])
+            marked = draft(EventKind.ACKNOWLEDGE, entry, id=return_id, by=asker.identity.principal, at=asker.now)
+            log.append([marked], now=asker.now)
+        else:
+            refused = Exposed(return_id=return_id, instance=asker.instance, refused=(Reason.BINDING_MISMATCH,))
+            log.audit.append(return_id, [("refusal", "", canonical(refused))])
+        sign_head(log, asker.now, signer)
+    if not issued:
+        raise ExposureError(
+            f"view {return_id} was issued to another workload: acknowledge it with the secret of its own return",
+            (Reason.BINDING_MISMATCH,),
+        )
+
+
+def _returned(log: Log, return_id: str) -> Event:
     event = log.named(f"return:{return_id}")
-    stored = log.audit.decision(return_id)
-    if event is None or stored is None or not isinstance(event.payload, Returned):
+    if event is None or not isinstance(event.payload, Returned):
         raise UnknownError(f"no return {return_id!r} in workspace {log.workspace!r}")
+    return event
+
+
+def _issued_to(event: Event, asker: Asker) -> bool:
+    assert isinstance(event.payload, Returned)  # noqa: S101 - _returned has seen to it
+    request = event.payload.request
+    return (request.identity, request.instance) == (asker.identity, asker.instance)
+
+
+def _answer(log: Log, event: Event, asker: Asker, before: Event | None) -> _Answer:
+    assert isinstance(event.payload, Returned)  # noqa: S101 - _returned has seen to it
+    request = event.payload.request
+    stored = log.audit.decision(request.return_id)
+    if stored is None:
+        raise UnknownError(f"no decision is filed for return {request.return_id!r}")
     if stored.envelope is None:
-        raise UnknownError(f"return {return_id!r} was {event.payload.kind}: it has no view to expose")
+        return _without_view(event, asker, decode(stored.body, Decision, what="decision"))
+    learnt = log.learnt
+    if advice := lag(asker.now, learnt, asker.policy):
+        return _Answer((Reason.CLOCK_SKEW,), advice=advice)
+    moment = later(asker.now, learnt)
     try:
         envelope = decode(stored.envelope, Envelope, what="envelope")
-        view = open_view(envelope, trusted(log.milestones(EventKind.KEY), asker.now))
+        view = open_view(envelope, trusted(log.milestones(EventKind.KEY), moment))
     except (RecordError, SealError):
-        return (Reason.SIGNATURE_INVALID,), None
+        return _Answer((Reason.SIGNATURE_INVALID,))
     try:
-        departed = checkpoint_named(log, event.payload.request.checkpoint)
+        departed = checkpoint_named(log, request.checkpoint)
         # The identity that asks is judged, not the one the view was issued to.
-        state = snapshot(log, departed, asker.identity, epoch=log.head, purpose=view.purpose, now=asker.now)
-        failed, items, experiences = _judge(log, return_id, view=view, asker=asker, state=state)
-        return failed, None if failed else Bundle(view, envelope, *contents(view, items, experiences))
+        state = snapshot(log, departed, asker.identity, epoch=log.head, purpose=view.purpose, now=moment)
+        failed, items, experiences = _judge(log, event, before, view=view, asker=asker, state=state)
+        if failed:
+            return _Answer(failed)
+        return _Answer((), Bundle(view, envelope, *contents(view, items, experiences)))
     except Exception:  # noqa: BLE001 - whatever failed, the agent gets nothing and the audit gets a row
-        logger.exception("exposure of %s failed", return_id)
-        return (Reason.INTERNAL_ERROR,), None
+        logger.exception("exposure of %s failed", request.return_id)
+        return _Answer((Reason.INTERNAL_ERROR,))
+
+
+def _without_view(event: Event, asker: Asker, decision: Decision) -> _Answer:
+    """A return that was not admitted has nothing to hand over. Why is for the workload that returned."""
+    if not _issued_to(event, asker):
+        return _Answer((Reason.BINDING_MISMATCH,))
+    if decision.kind == "reset":
+        return _Answer(decision.reasons, advice="The return was reset: there is no view, and the agent starts anew")
+    lacking = f"; missing: {', '.join(decision.missing)}" if decision.missing else ""
+    return _Answer(decision.reasons, advice=f"The return was blocked: there is no view{lacking}. Return again later")
 
 
 def _judge(
-    log: Log, return_id: str, *, view: ReturnView, asker: Asker, state: Snapshot
+    log: Log, event: Event, before: Event | None, *, view: ReturnView, asker: Asker, state: Snapshot
 ) -> tuple[tuple[Reason, ...], list[Item], list[Experience]]:
     if not state.intact:
         return (Reason.CHECKPOINT_ALTERED,), [], []
@@ -121,17 +192,18 @@ def _judge(
     items = [held[named.id].item for named in view.items if named.id in held]
     bank = [one.payload for one in state.state.bank if isinstance(one.payload, Experience)]
     latest = log.latest(EventKind.RETURN, view.identity.agent)
+    departure = log.latest(EventKind.DEPART, view.identity.agent)
     failed = recheck(
         view,
-        return_id=return_id,
+        return_id=event.id.removeprefix("return:"),
         identity=asker.identity,
         instance=asker.instance,
         now=asker.now,
         # What lies behind the last exposure was restored from before it.
-        head=log.head if log.head >= asker.handed_over else 0,
-        consumed=log.named(f"expose:{return_id}") is not None,
+        head=log.head if log.head >= asker.handed_over() else 0,
+        consumed=before is not None and received(log, before),
         newest_return="" if latest is None else latest.id.removeprefix("return:"),
-        departed_again=False,
+        departed_again=departure is not None and departure.epoch > event.epoch,
         eligible=examined.gated.eligible,
         duties=examined.duties,
         items=items,

@@ -12,7 +12,7 @@ from readmit.cycle import decide
 from readmit.gate.gates import authorized
 from readmit.gate.judge import distinct
 from readmit.records.canonical import canonical, decode, digest
-from readmit.records.decisions import Decision, Disposition, Envelope, Returned
+from readmit.records.decisions import Cause, Decision, Disposition, DutyNote, Envelope, Returned
 from readmit.records.errors import UnknownError
 from readmit.records.reasons import Reason, state_of
 from readmit.rules_1 import decide as rules_1
@@ -39,32 +39,51 @@ class Explanation(msgspec.Struct, frozen=True):
     disposition: Disposition
     candidate: bool
     """Whether the returning agent could see the item at all."""
+    duty: DutyNote | None = None
+    """For an obligation: what it was to this return."""
 
     def __str__(self) -> str:
         return "; ".join(self.lines())
 
     def lines(self) -> Iterator[str]:
         """In words, one reason a line, safe to print: others wrote the names and notes in it."""
-        return (" ".join(escaped(line).split()) for line in self._lines())
+        name = self.disposition.item
+        said = [*_duty(self.duty)] if self.duty is not None else []
+        return (f"{name}: {line}" for line in (*said, *in_words(self.disposition)))
 
-    def _lines(self) -> Iterator[str]:
-        one = self.disposition
-        if not one.causes:
-            yield from (f"{one.item}: {reason.doc}" for reason in one.reasons)
-        for cause in one.causes:
-            words = f"{one.item}: {cause.reason.doc}"
-            if cause.chain:
-                words += f" Chain: {' ← '.join((one.item, *cause.chain))}."
-            details = (
-                ("by", cause.ref),
-                ("at epoch", cause.epoch),
-                ("written by", cause.by),
-                ("because", cause.note),
-            )
-            words += "".join(f" {label} {value}," for label, value in details if value).rstrip(",")
-            yield words
-        for cause in one.overruled:
-            yield f"{one.item}: {cause.reason.doc} But {cause.note}"
+
+def in_words(one: Disposition) -> Iterator[str]:
+    """Why an item is in or out, a sentence for each reason, safe to print: others wrote the names and notes in it."""
+    return (" ".join(escaped(line).split()) for line in _sentences(one))
+
+
+def _sentences(one: Disposition) -> Iterator[str]:
+    if not one.causes:
+        yield from (reason.doc for reason in one.reasons)
+    for cause in one.causes:
+        chain = f" Chain: {' ← '.join((one.item, *cause.chain))}." if cause.chain else ""
+        yield f"{cause.reason.doc}{chain}{_details(cause)}"
+    for cause in one.recovered:
+        fell = cause.chain[0] if cause.chain else "a premise"
+        yield f"It stands again through {cause.ref}, which says from later evidence what {fell} said."
+    for cause in one.overruled:
+        yield f"{cause.reason.doc} But {cause.note}"
+
+
+def _details(cause: Cause) -> str:
+    """What a cause rests on, as a sentence of its own."""
+    labels = (("by", cause.ref), ("at epoch", cause.epoch), ("written by", cause.by))
+    parts = [f"{label} {value}" for label, value in labels if value]
+    if cause.note:
+        parts.append(f"because {cause.note}" if parts else cause.note)
+    words = ", ".join(parts)
+    return f" {words[0].upper()}{words[1:].removesuffix('.')}." if words else ""
+
+
+def _duty(note: DutyNote) -> Iterator[str]:
+    yield f"{note.state}. {note.state.doc}"
+    if note.lacks:
+        yield f"It lacks {', '.join(note.lacks)}."
 
 
 def recorded(log: Log, return_id: str) -> tuple[Returned, Decision]:
@@ -91,7 +110,8 @@ def explain(log: Log, return_id: str, item_id: str) -> Explanation:
     returned, decision = recorded(log, return_id)
     for found in dispositions(log, return_id):
         if found.item == item_id:
-            return Explanation(return_id, decision.kind, found, candidate=True)
+            duty = next((note for note in decision.duties if note.obligation == item_id), None)
+            return Explanation(return_id, decision.kind, found, candidate=True, duty=duty)
     unseen = out_of_sight(log.item(item_id), returned.request.identity)
     if unseen is None and returned.request.epoch < _entered(log, item_id):
         raise UnknownError(f"{item_id!r} was not a candidate: it was recorded after return {return_id!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from readmit.records.base import nfc
 from readmit.records.canonical import digest_of
 from readmit.records.errors import SealError
 from readmit.records.events import EventKind, KeyChange, draft
@@ -57,6 +58,7 @@ class Keys:
         Like ``revoke``, for the owner and overseers.
         """
         with self._log.atomic():
+            by = nfc(by)
             check_governor(by, policy_in_force(self._log), "rotate keys")
             signer = self._ring(create=True).generate()
             self._append(rotation(current(self.changes()), signer.public, now=now, overlap=overlap), now, by=by)
@@ -65,6 +67,7 @@ class Keys:
     def revoke(self, key: str, *, by: str, reason: str, now: datetime) -> None:
         """Trust nothing that a key signed, from this epoch on."""
         with self._log.atomic():
+            by = nfc(by)
             check_governor(by, policy_in_force(self._log), "revoke keys")
             known = {event.payload.key for event in self.changes() if isinstance(event.payload, KeyChange)}
             if key not in known:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from readmit.capture.checkpoint import unchanged
 from readmit.capture.fold import fold
 from readmit.records.events import EventKind, Suspect
@@ -11,6 +13,7 @@ from readmit.records.policy import Policy
 from readmit.records.snapshot import Delta, Snapshot, WorkState
 from readmit.records.verdicts import Verdict
 from readmit.workspace.background import concerned, premises
+from readmit.workspace.banks import within_reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,6 +43,8 @@ def snapshot(
     else:
         # What another role could see before departure is news, but it happened then: log order decides.
         state = fold(WorkState(), sorted((*before, *change.events), key=lambda event: event.epoch))
+    if state.bank:
+        state = replace(state, bank=within_reach(log, identity, state.bank, until=epoch))
     evidence = log.evidence_behind(departed.identity, until=epoch)
     if identity != departed.identity:
         evidence |= log.evidence_behind(identity, until=epoch)

@@ -18,9 +18,10 @@ import msgspec
 from readmit.backends.admission import Ground, Standing, items_of, standing
 from readmit.backends.binding import BoundBackend, bindings, conservative
 from readmit.backends.handle import Gate, ReturnedMemory
+from readmit.capture.moment import lag, later
 from readmit.cycle import examine
 from readmit.ports.backend import TEAM
-from readmit.records.base import Count, Digest, Id, Name, Record
+from readmit.records.base import Count, Digest, Id, Name, Record, nfc
 from readmit.records.canonical import canonical, digest
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, UnknownError
 from readmit.records.events import Close, EventKind, Exposed, Overrule
@@ -92,20 +93,20 @@ class Memory:
 
         Exact binding needs one source per call. Returns the ids of the records.
         """
-        self._allowed(by)
+        by, owner = self._allowed(by), nfc(owner)
         return self._bound.form(text, bindings(sources, evidence), by=by, owner=owner, verbatim=verbatim)
 
     def observe(self, evidence: str, *, owner: str = TEAM, verbatim: bool = False) -> tuple[str, ...]:
         """Form memories from an observation of the log, bound to it."""
         event = self._workspace.log.evidence(evidence)
         text = event.payload.text  # type: ignore[union-attr]  # filed under its digest: it is evidence
-        return self._bound.form(text, bindings(evidence=[evidence]), by=event.by, owner=owner, verbatim=verbatim)
+        return self._bound.form(text, bindings(evidence=[evidence]), by=event.by, owner=nfc(owner), verbatim=verbatim)
 
     def update(
         self, record: str, text: str, *, by: str, sources: Sequence[str] = (), evidence: Sequence[str] = ()
     ) -> tuple[str, ...]:
         """Give a record another text. Name every source that the new text still tells of."""
-        self._allowed(by)
+        by = self._allowed(by)
         return self._bound.update(record, text, bindings(sources, evidence), by=by)
 
     def delete(self, record: str) -> None:
@@ -118,7 +119,7 @@ class Memory:
         A claim is not proof, so the binding is conservative; it holds for the text that the record has now. Records
         without a claim, and claims without a record, are told.
         """
-        self._allowed(by)
+        by = self._allowed(by)
         held = {record.id: record for record in self.backend.records()}
         strangers = sorted(set(claims) - set(held))
         if strangers:
@@ -203,12 +204,14 @@ class Memory:
     def close(self) -> None:
         self.backend.close()
 
-    def _allowed(self, by: str) -> None:
-        writers = self._workspace.policy.writers
+    def _allowed(self, by: str) -> str:
+        """The writer's name as the policy spells it, if it is one."""
+        by, writers = nfc(by), self._workspace.policy.writers
         if writers and by not in writers:
             raise NotAllowedError(
                 f"by: {by!r} is not among the policy's writers, so nothing it forms could be admitted"
             )
+        return by
 
 
 class StandingView:
@@ -234,12 +237,16 @@ class StandingView:
 
     def __call__(self) -> Ground:
         """The ground to judge records on; the same object as long as nothing changed."""
-        log, now = self._workspace.log, self._workspace.now()
+        log = self._workspace.log
         with log.reading():
-            moved = log.head != self._epoch or (self._until is not None and now >= self._until)
-            if self._ground is None or moved or now < self._judged:
+            now, learnt = self._workspace.now(), log.learnt
+            if behind := lag(now, learnt, self._workspace.policy):
+                raise QuarantineError(f"nothing is read while the clock cannot be right: {behind}")
+            moment = later(now, learnt)
+            moved = log.head != self._epoch or (self._until is not None and moment >= self._until)
+            if self._ground is None or moved or moment < self._judged:
                 self._refuse_departed()
-                self._judge(now)
+                self._judge(moment)
         assert self._ground is not None  # noqa: S101 - set by _judge, for the type checker
         return self._ground
 
@@ -254,19 +261,19 @@ class StandingView:
                 f"{self._view.identity.principal!r} has departed or returned since: use the memory of its last return"
             )
 
-    def _judge(self, now: datetime) -> None:
+    def _judge(self, moment: datetime) -> None:
         log, policy = self._workspace.log, self._workspace.policy
         returned, _ = recorded(log, self._view.return_id)
         departed = checkpoint_named(log, returned.request.checkpoint)
         head = log.head
-        state = snapshot(log, departed, self._view.identity, epoch=head, purpose=self._view.purpose, now=now)
+        state = snapshot(log, departed, self._view.identity, epoch=head, purpose=self._view.purpose, now=moment)
         eligible = examine(state, policy).gated.eligible if state.intact else {}
         still = frozenset(
             one.id for one in self._view.items if one.id in eligible and eligible[one.id].digest == one.digest
         )
         # Another object each time: also an event about other matters may change what evidence stands for.
         self._ground = Ground(admitted=still, reader=self._view.identity.principal, writers=frozenset(policy.writers))
-        self._epoch, self._judged, self._until = head, now, _next_turn(state, now)
+        self._epoch, self._judged, self._until = head, moment, _next_turn(state, moment)
 
 
 def _next_turn(state: Snapshot, now: datetime) -> datetime | None:

@@ -1,20 +1,20 @@
-"""Many raw observations made ready for the log at once."""
+"""Raw observations made ready for the log. What many have in common is checked once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from readmit.records.base import Id, Name, Record, Text, Time, utc
+from readmit.records.base import Id, Name, Record, Text, Time, nfc, utc
 from readmit.records.canonical import convert
 from readmit.records.errors import RecordError
 from readmit.records.events import EventKind, draft, draft_alike
 from readmit.records.evidence import Evidence
-from readmit.records.items import Scope
+from readmit.workspace.recording import scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from datetime import datetime
 
     from readmit.records.events import Draft
 
@@ -51,14 +51,48 @@ def drafts(
                 first = _draft(workspace, {**shared, "text": str(given)}, now)
                 yield first
             else:
-                yield draft_alike(first, str(given))
+                yield draft_alike(first, str(given), first.at)
         except RecordError as error:
             raise RecordError(f"observations[{number}]: {error}") from None
 
 
+class Observer:
+    """Makes one observation after the other ready, as ``observe`` takes them.
+
+    In a long loop each is like the last but for its text and its moment, so that no more than these are checked.
+    """
+
+    def __init__(self, workspace: str) -> None:
+        self._workspace = workspace
+        self._last: tuple[tuple[object, ...], Draft] | None = None
+
+    def draft(
+        self,
+        text: str,
+        at: datetime,
+        *,
+        by: str,
+        id: str | None,
+        source: Literal["message", "tool_result", "document"],
+        task: str | None,
+        roles: tuple[str, ...],
+        principals: tuple[str, ...],
+    ) -> Draft:
+        """One observation as an event."""
+        shared = (by, source, task, roles, principals)
+        last = self._last
+        if id is None and last is not None and last[0] == shared and type(text) is str and type(at) is datetime:
+            return draft_alike(last[1], text, at)
+        author, scope = nfc(by), scope_of(self._workspace, task, roles, principals)
+        evidence = Evidence(text=text, by=author, at=at, source=source, scope=scope)
+        entry = draft(EventKind.OBSERVE, evidence, id=id, by=author, at=at)
+        self._last = shared, entry
+        return entry
+
+
 def _draft(workspace: str, given: object, now: datetime) -> Draft:
     observed = convert(given, Observed, what="observe")
-    scope = Scope(workspace=workspace, task=observed.task, roles=observed.roles, principals=observed.principals)
-    moment = now if observed.at is None else utc(observed.at, field="at")
-    evidence = Evidence(text=observed.text, by=observed.by, at=moment, source=observed.source, scope=scope)
-    return draft(EventKind.OBSERVE, evidence, id=observed.id, by=observed.by, at=moment)
+    scope = scope_of(workspace, observed.task, observed.roles, observed.principals)
+    moment, by = now if observed.at is None else utc(observed.at, field="at"), nfc(observed.by)
+    evidence = Evidence(text=observed.text, by=by, at=moment, source=observed.source, scope=scope)
+    return draft(EventKind.OBSERVE, evidence, id=observed.id, by=by, at=moment)

@@ -57,7 +57,9 @@ def _decide(log: Log, departed: Checkpoint, request: Request, unprepared: str) -
     if unprepared:
         return refuse(request, Reason.INFERENCE_FAILED, unprepared)
     try:
-        state = snapshot(log, departed, request.identity, epoch=request.epoch, purpose=request.purpose, now=request.now)
+        state = snapshot(
+            log, departed, request.identity, epoch=request.epoch, purpose=request.purpose, now=request.moment
+        )
         return decide(request, state)
     except Exception as error:  # whatever failed, the agent gets nothing and the audit gets a row
         logger.exception("return %s failed", request.return_id)
@@ -82,7 +84,8 @@ def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], S
     head = log.audit.append(request.return_id, [*rows, ("decision", "", body)])
     sealed = None if envelope is None else canonical(envelope)
     log.audit.decide(request.return_id, StoredDecision(body, sealed, first, head.seq))
-    fault = {Reason.INFERENCE_FAILED, Reason.INTERNAL_ERROR, Reason.SIGNER_FAILED}.intersection(decision.reasons)
+    # An altered checkpoint is in the log itself, and the clock in the request: a replay finds both.
+    fault = set(decision.faults) - {Reason.CHECKPOINT_ALTERED, Reason.CLOCK_SKEW}
     returned = Returned(
         request=request,
         kind=decision.kind,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.records.errors import UnknownError
 from readmit.workspace.history import explain
+from readmit.workspace.missing import lacking
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from readmit.records.decisions import Decision, Disposition, Request, ReturnView
+    from readmit.records.decisions import Decision, Disposition, DutyNote, Request, ReturnView
     from readmit.records.reasons import Reason
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation
+    from readmit.workspace.missing import Lack
     from readmit.workspace.workspace import Workspace
 
 
@@ -21,12 +22,20 @@ class Return:
     """The outcome of ``come_back``. Whatever it holds about items left out is for the operator, not the agent."""
 
     def __init__(
-        self, workspace: Workspace, request: Request, decision: Decision, dispositions: tuple[Disposition, ...]
+        self,
+        workspace: Workspace,
+        request: Request,
+        decision: Decision,
+        dispositions: tuple[Disposition, ...],
+        *,
+        secret: str,
     ) -> None:
         self._workspace = workspace
         self.request = request
         self.decision = decision
         self.dispositions = dispositions
+        self.secret = secret
+        """What the workload proves with that the view was issued to it. Only its hash is stored."""
 
     @property
     def id(self) -> str:
@@ -52,6 +61,11 @@ class Return:
         return self.decision.reasons
 
     @property
+    def duties(self) -> tuple[DutyNote, ...]:
+        """Every duty that was considered, and what became of it."""
+        return self.decision.duties
+
+    @property
     def coverage(self) -> Fraction:
         return self.decision.report.coverage
 
@@ -63,17 +77,29 @@ class Return:
     def view(self) -> ReturnView | None:
         return self.decision.view
 
-    def expose(self, *, within_batch: bool = False) -> Bundle:
-        """Recheck the view at this moment and hand it over, once.
+    @property
+    def partial(self) -> bool:
+        """Whether the view leaves out duties that are owed."""
+        return self.view is not None and self.view.partial
 
-        ``within_batch`` is for a caller that keeps the bundle to itself until its batch is committed.
+    def expose(self, *, within_batch: bool = False) -> Bundle:
+        """Recheck the view at this moment and hand it over.
+
+        It may be asked for again, and is checked again each time, until the workload acknowledges it, writes or
+        departs. ``within_batch`` is for a caller that keeps the bundle to itself until its batch is committed.
         """
-        if self.decision.view is None:
-            raise UnknownError(f"the return was {self.kind}: there is no view to expose; missing: {self.missing}")
         return self._workspace.expose(
-            self.id, identity=self.request.identity, instance=self.request.instance, within_batch=within_batch
+            self.id, identity=self.request.identity, secret=self.secret, within_batch=within_batch
         )
+
+    def acknowledge(self) -> None:
+        """Say that the bundle has arrived. From here on it is not handed over again."""
+        self._workspace.acknowledge(self.id, identity=self.request.identity, secret=self.secret)
 
     def explain(self, item: str) -> Explanation:
         """Why this was in, or why it was out."""
         return explain(self._workspace.log, self.id, item)
+
+    def lacking(self) -> tuple[Lack, ...]:
+        """What is missing, which items last met it, why they are out, and the call that would meet it."""
+        return lacking(self._workspace.log, self.id)

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from readmit.records.base import listed, require_name, utc
+from readmit.capture.moment import later
+from readmit.records.base import listed, nfc, require_name, utc
 from readmit.records.canonical import convert, digest
-from readmit.records.errors import QuarantineError, RecordError
+from readmit.records.errors import QuarantineError
 from readmit.records.events import (
     Close,
     Dispute,
@@ -25,17 +26,17 @@ from readmit.records.events import (
     draft,
     targets_of,
 )
-from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
-from readmit.records.items import Interval, Receipt, Scope
 from readmit.records.policy import OWNER, Policy
 from readmit.records.verdicts import Pair, Verdict
-from readmit.store.places import MEMORY, open_store
-from readmit.workspace import history
+from readmit.store.places import MEMORY, names, open_store
+from readmit.workspace import history, missing
 from readmit.workspace.agent import Agent
-from readmit.workspace.exposing import Asker, expose
+from readmit.workspace.exposing import Asker, acknowledge, expose, instance_of
 from readmit.workspace.keeping import Keys
-from readmit.workspace.observing import drafts
+from readmit.workspace.naming import normal
+from readmit.workspace.observing import Observer, drafts
+from readmit.workspace.recording import author_of, content_of, id_of, inherited, open_again
 from readmit.workspace.writing import check, disputed, policy_in_force
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from readmit.records.decisions import Decision, Disposition
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation, Replay
+    from readmit.workspace.missing import Lack
 
 DEFAULT_NAME = "default"
 
@@ -62,6 +64,7 @@ class Workspace:
         self.log = log
         self.keys = keys
         self._clock = clock
+        self._observer = Observer(log.workspace)
 
     @classmethod
     def open(
@@ -78,11 +81,11 @@ class Workspace:
         Its signing keys live beside the file, in ``<file>.keys``; those of a server in the folder that ``keys`` or
         ``READMIT_KEYS`` names, or in the user's data folder.
         """
-        log, beside = open_store(path, require_name("name", name), keys)
+        log, beside = open_store(path, _spelled(path, require_name("name", name)), keys)
         try:
             workspace = cls(log, Keys(log, beside), clock)
             workspace.keys.ensure(workspace.now())
-            if policy is not None and policy != workspace.policy:
+            if policy is not None and normal(policy) != workspace.policy:
                 workspace.govern(policy, by=OWNER)
         except BaseException:
             log.close()
@@ -115,6 +118,10 @@ class Workspace:
     def now(self) -> datetime:
         return utc(self._clock(), field="clock")
 
+    def moment(self) -> datetime:
+        """What counts as now: the later of the clock and the last moment that the log has learnt."""
+        return later(self.now(), self.log.learnt)
+
     def signer(self) -> Signer:
         return self.keys.signer()
 
@@ -126,7 +133,7 @@ class Workspace:
 
     def agent(self, principal: str, *, role: str, task: str) -> Agent:
         """A handle for one principal in one role on one task."""
-        identity = {"workspace": self.name, "principal": principal, "role": role, "task": task}
+        identity = {"workspace": self.name, "principal": nfc(principal), "role": nfc(role), "task": nfc(task)}
         return Agent(self, convert(identity, Identity, what="agent"))
 
     # What the team observes and holds.
@@ -145,11 +152,10 @@ class Workspace:
     ) -> str:
         """Keep a raw observation and return its digest, to be named as a source."""
         now = self.now()
-        moment = utc(at or now, field="at")
-        evidence = Evidence(
-            text=text, by=by, at=moment, source=source, scope=self._scope(task, roles, principals, private=False)
-        )
-        entry = draft(EventKind.OBSERVE, evidence, by=by, at=moment, id=id)
+        entry = self._observer.draft(
+            text, utc(at or now, field="at"), by=by, id=id, source=source, task=task,
+            roles=listed("roles", roles), principals=listed("principals", principals),
+        )  # fmt: skip
         self._commit([entry], now)
         return entry.digest
 
@@ -173,20 +179,26 @@ class Workspace:
         id: str | None = None,
         kind: Literal["fact", "role_constraint", "interface_constraint"] = "fact",
         supersedes: str | None = None,
+        inherits: bool = False,
         **fields: Any,
     ) -> str:
         """Record a statement and return its id.
 
-        ``sources`` are digests of evidence that the statement and all its references rest on. Further fields:
-        ``slot``, ``supports``, ``depends_on``, ``purposes``, ``tasks``, ``valid_from``, ``valid_until``,
-        ``receipts``, and the scope as ``task``, ``roles``, ``principals``, ``private``.
+        ``sources`` are digests of evidence that the statement and all its references rest on. What stands in a
+        ``slot`` meets a requirement of that name; ``supports`` names further dependencies. With ``inherits`` it also
+        supports what its predecessor did: the item it supersedes, or the last one in its slot. Further fields:
+        ``depends_on``, ``purposes``, ``tasks``, ``valid_from``, ``valid_until``, ``receipts``, and the scope as
+        ``task``, ``roles``, ``principals``, ``private``.
         """
         with self.batch():
-            name = self._item(
-                EventKind.RECORD, {"kind": kind, "text": text}, sources=sources, by=by, name=id, fields=fields
-            )
+            author = author_of(self.log, by, sources)
+            if inherits:
+                fields["supports"] = inherited(
+                    self.log, by=author, supersedes=supersedes, sources=sources, fields=fields, policy=self._rules
+                )
+            content = {"kind": kind, "text": text, **content_of(self.name, author, sources, fields)}
+            name = self._add(EventKind.RECORD, content, id or id_of(content))
             if supersedes is not None:
-                author = self.log.item(name).by
                 self.supersede(supersedes, name, by=author, id=digest((supersedes, name))[:32])
         return name
 
@@ -201,14 +213,20 @@ class Workspace:
         id: str | None = None,
         **fields: Any,
     ) -> str:
-        """Open an obligation: what the role must be able to do, and the dependencies that takes."""
-        content = {
-            "kind": "obligation",
-            "text": text,
-            "required": listed("required", required),
-            "critical": listed("critical", critical),
-        }
-        return self._item(EventKind.OPEN, content, sources=sources, by=by, name=id, fields=fields)
+        """Open an obligation: what the role must be able to do, and the dependencies that takes.
+
+        ``required`` names slots, or dependencies that items support. Opening it is the act, so it needs no evidence.
+        The same duty without an ``id`` is one as long as it is open; once it is over, it is opened anew.
+        """
+        with self.batch():
+            content = {
+                "kind": "obligation",
+                "text": text,
+                "required": listed("required", required),
+                "critical": listed("critical", critical),
+                **content_of(self.name, author_of(self.log, by, sources), sources, fields),
+            }
+            return self._add(EventKind.OPEN, content, id or open_again(self.log, content, self.moment()))
 
     def progress(
         self,
@@ -221,57 +239,26 @@ class Workspace:
         **fields: Any,
     ) -> str:
         """Move an obligation's frontier: what is unresolved about it now."""
-        content = {"kind": "frontier", "text": text, "obligation": obligation}
-        return self._item(EventKind.MOVE, content, sources=sources, by=by, name=id, fields=fields)
+        shared = content_of(self.name, author_of(self.log, by, sources), sources, fields)
+        content = {"kind": "frontier", "text": text, "obligation": obligation, **shared}
+        return self._add(EventKind.MOVE, content, id or id_of(content))
 
-    def _item(
-        self,
-        event: EventKind,
-        content: dict[str, Any],
-        *,
-        sources: Sequence[str],
-        by: str | None,
-        name: str | None,
-        fields: dict[str, Any],
-    ) -> str:
-        author = by or (self.log.evidence(sources[0]).by if sources else None)
-        if author is None:
-            raise RecordError("by: say who records this, or name a source whose observer does")
-        supports = listed("supports", fields.pop("supports", ()))
-        premises = listed("depends_on", fields.pop("depends_on", ()))
-        receipts = tuple(fields.pop("receipts", ())) + tuple(
-            Receipt(evidence=one, binds=("item", *premises, *supports)) for one in listed("sources", sources)
-        )
-        scope = self._scope(
-            fields.pop("task", None),
-            fields.pop("roles", ()),
-            fields.pop("principals", ()),
-            private=fields.pop("private", False),
-        )
-        start, end = fields.pop("valid_from", None), fields.pop("valid_until", None)
-        valid = Interval(
-            start=None if start is None else utc(start, field="valid_from"),
-            end=None if end is None else utc(end, field="valid_until"),
-        )
-        fields |= {name: listed(name, fields[name]) for name in ("purposes", "tasks") if name in fields}
-        content |= {
-            "by": author, "scope": scope, "valid": valid, "depends_on": premises, "supports": supports,
-            "receipts": receipts, **fields,
-        }  # fmt: skip
-        item_id = name or f"m{digest(content)[:16]}"
-        self.append(event, {"id": item_id, **content}, by=author, id=item_id)
-        return item_id
+    def _add(self, event: EventKind, content: dict[str, Any], name: str) -> str:
+        self.append(event, {"id": name, **content}, by=content["by"], id=name)
+        return name
 
     # What happens to it.
 
-    def supersede(self, target: str, successor: str, *, by: str, reason: str = "", **event: Any) -> int:
-        """``successor`` replaces ``target``."""
-        payload = Supersede(target=target, successor=successor, reason=reason)
+    def supersede(
+        self, target: str, successor: str, *, by: str, reason: str = "", role: str | None = None, **event: Any
+    ) -> int:
+        """``successor`` replaces ``target``. Said the other way round later, it is undone. ``role``: see ``settle``."""
+        payload = Supersede(target=target, successor=successor, reason=reason, role=role)
         return self.append(EventKind.SUPERSEDE, payload, by=by, **event)
 
-    def revoke(self, target: str, *, by: str, reason: str = "", **event: Any) -> int:
-        """Withdraw an item: it should not have been relied on."""
-        return self.append(EventKind.REVOKE, Revoke(target=target, reason=reason), by=by, **event)
+    def revoke(self, target: str, *, by: str, reason: str = "", role: str | None = None, **event: Any) -> int:
+        """Withdraw an item: it should not have been relied on. ``role`` as in ``settle``."""
+        return self.append(EventKind.REVOKE, Revoke(target=target, reason=reason, role=role), by=by, **event)
 
     def close_validity(self, target: str, *, end: datetime, by: str, reason: str = "", **event: Any) -> int:
         """The item is true only until ``end``."""
@@ -282,9 +269,13 @@ class Workspace:
         """A slot, and those below it, start anew: what was recorded about them before no longer applies."""
         return self.append(EventKind.REBASE, Rebase(slot=slot, task=task, reason=reason), by=by, **event)
 
-    def settle(self, obligation: str, *, by: str, reason: str = "", **event: Any) -> int:
-        """The obligation is done, or no longer owed."""
-        return self.append(EventKind.SETTLE, Settle(target=obligation, reason=reason), by=by, **event)
+    def settle(self, obligation: str, *, by: str, reason: str = "", role: str | None = None, **event: Any) -> int:
+        """The obligation is done, or no longer owed.
+
+        That is for its author, the overseers, and whoever owes it, who says in which ``role``; and for nobody who is
+        away.
+        """
+        return self.append(EventKind.SETTLE, Settle(target=obligation, reason=reason, role=role), by=by, **event)
 
     def dispute(self, items: Sequence[str], *, by: str, reason: str = "", id: str | None = None, **event: Any) -> str:
         """Contest items: none of them may be acted on until this is resolved. Returns the dispute's id."""
@@ -328,23 +319,35 @@ class Workspace:
 
     # What is handed over.
 
-    def expose(self, return_id: str, *, identity: Identity, instance: str, within_batch: bool = False) -> Bundle:
-        """Check a view again at this moment and hand it over, once, to the workload it was issued to."""
+    def expose(self, return_id: str, *, identity: Identity, secret: str, within_batch: bool = False) -> Bundle:
+        """Check a view again at this moment and hand it over to the workload it was issued to.
+
+        That workload, which ``secret`` proves it to be, gets the same bundle again until it acknowledges, writes or
+        departs.
+        """
         if self.log.pending and not within_batch:
             raise QuarantineError("nothing is handed over before it is committed: expose after the batch")
-
-        def ask() -> Asker:
-            return Asker(identity, instance, self.policy, self.now(), self.keys.handed_over.read())
-
-        bundle = expose(self.log, return_id, ask, self.signer)
+        bundle = expose(self.log, return_id, self._asker(identity, secret), self.signer)
         self.keys.handed_over.raise_to(self.log.head)
         return bundle
+
+    def acknowledge(self, return_id: str, *, identity: Identity, secret: str) -> None:
+        """The bundle has arrived: from here on it is not handed over again. Saying so twice changes nothing."""
+        acknowledge(self.log, return_id, self._asker(identity, secret), self.signer)
+
+    def _asker(self, identity: Identity, secret: str) -> Callable[[], Asker]:
+        who, instance = normal(identity), instance_of(secret)
+        return lambda: Asker(who, instance, self.policy, self.now(), self.keys.handed_over.read)
 
     # Looking back.
 
     def explain(self, return_id: str, item: str) -> Explanation:
         """Why an item was in or out of a past return."""
         return history.explain(self.log, return_id, item)
+
+    def lacking(self, return_id: str) -> tuple[Lack, ...]:
+        """What a past return lacked, which items last met it, why they are out, and the call that would meet it."""
+        return missing.lacking(self.log, return_id)
 
     def replay(self, return_id: str) -> Replay:
         """Recompute a past decision from the log and compare bytes."""
@@ -368,17 +371,23 @@ class Workspace:
         # A resolution touches what its dispute does.
         about = targets_of(disputed(self.log, payload.dispute)) if isinstance(payload, Resolve) else None
         name = secrets.token_hex(8) if id is None else id
-        (epoch,) = self._commit([draft(kind, payload, id=name, by=by, at=at or now, about=about)], now)
+        entry = draft(kind, payload, id=name, by=nfc(by), at=at or now, about=about)
+        if not entry.body.isascii():
+            entry = draft(kind, normal(entry.payload), id=name, by=nfc(by), at=at or now, about=about)
+        (epoch,) = self._commit([entry], now)
         return epoch
 
     def _commit(self, entries: Sequence[Draft], now: datetime) -> list[int]:
-        return self.log.append(entries, now=now, check=lambda new: check(self.log, new, lambda: self.policy, now))
+        return self.log.append(entries, now=now, check=lambda new: check(self.log, new, self._rules, now))
 
-    def _scope(self, task: str | None, roles: Sequence[str], principals: Sequence[str], *, private: bool) -> Scope:
-        return Scope(
-            workspace=self.name,
-            task=task,
-            roles=listed("roles", roles),
-            principals=listed("principals", principals),
-            visibility="private" if private else "team",
-        )
+    def _rules(self) -> Policy:
+        return self.policy
+
+
+def _spelled(path: str | Path, name: str) -> str:
+    """A workspace's name in one spelling, except where it was started in another one, before that was done."""
+    spelled = nfc(name)
+    if spelled != name and str(path) != MEMORY:
+        known = names(path)
+        return name if name in known and spelled not in known else spelled
+    return spelled

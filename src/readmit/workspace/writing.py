@@ -16,16 +16,21 @@ from readmit.records.events import (
     Dispute,
     Draft,
     EventKind,
+    Examine,
     Overrule,
     Resolve,
+    Revoke,
     Settle,
     Supersede,
     Suspect,
 )
 from readmit.records.evidence import Evidence, Experience
+from readmit.records.identity import Identity
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.policy import AUTHOR, OWNER, Policy
 from readmit.records.verdicts import Verdict
+from readmit.workspace.replacing import Replacements
+from readmit.workspace.rights import check_may_end, item_for, known_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
     from readmit.records.items import Scope
 
 
-_OWN = frozenset({EventKind.RETURN, EventKind.EXPOSE, EventKind.KEY})
+_OWN = frozenset({EventKind.RETURN, EventKind.EXPOSE, EventKind.ACKNOWLEDGE, EventKind.KEY})
 
 
 def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -> None:
@@ -47,30 +52,115 @@ def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -
         return
     _check_author(draft)
     _check_writer(log, draft, policy, now)
-    match draft.payload:
-        case Item() as item:
-            _check_item(log, item)
-        case Supersede(target=target, successor=successor):
-            log.item(successor)
-            _check_circle(log, target, successor)
-        case Settle(target=target):
-            _check_obligation(log, "target", target)
-        case Resolve() as resolve:
-            _check_resolution(log, resolve)
-        case Overrule(expires=expires):
-            if expires <= now:
-                raise RecordError(f"expires: {expires.isoformat()} has passed; give a moment in the future")
-        case Verdict(pair=pair) | Suspect(pair=pair):
-            _check_evidence(log, pair.evidence)
-        case Experience() as experience:
-            log.item(experience.bound_to)
-    _check_targets(log, draft)
+    _Checks(log, draft, policy, now).run()
 
 
-def _check_targets(log: Log, draft: Draft) -> None:
-    if not isinstance(draft.payload, Item):
-        for target in draft.about:
-            log.item(target)
+class _Checks:
+    """One event against what the log holds, in the eyes of whoever writes it."""
+
+    def __init__(self, log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -> None:
+        self._log = log
+        self._draft = draft
+        self._policy = policy
+        self._now = now
+
+    def run(self) -> None:
+        match self._draft.payload:
+            case Item() as item:
+                self._item(item)
+            case Resolve() as resolve:
+                self._resolution(resolve)
+            case Examine() as examined:
+                self._examination(examined)
+            case Experience(bound_to=source):
+                self._named(source)
+            case _:
+                self._mark()
+
+    def _named(self, name: str) -> Item:
+        """An item that the event names, if its writer may know of it."""
+        return item_for(self._log, name, self._draft.by, self._policy)
+
+    def _mark(self) -> None:
+        targets = [self._named(name) for name in self._draft.about]
+        match self._draft.payload:
+            case Supersede(successor=successor, role=role):
+                replaces = self._named(successor)
+                if isinstance(targets[0], Obligation):
+                    self._end(targets[0], role)
+                    _check_duty_follows(targets[0], replaces)
+                Replacements(self._log).check(targets[0].id, successor)
+            case Revoke(role=role) if isinstance(targets[0], Obligation):
+                self._end(targets[0], role)
+            case Settle(role=role):
+                self._end(_obligation("target", targets[0]), role)
+            case Overrule(expires=expires):
+                if expires <= self._now:
+                    raise RecordError(f"expires: {expires.isoformat()} has passed; give a moment in the future")
+            case Verdict(pair=pair) | Suspect(pair=pair):
+                _check_evidence(self._log, pair.evidence)
+
+    def _end(self, duty: Obligation, role: str | None) -> None:
+        by, verb = self._draft.by, self._draft.kind
+        check_may_end(self._log, duty, by=by, role=role, verb=verb, policy=self._policy())
+
+    def _item(self, item: Item) -> None:
+        _check_workspace(self._log, item.scope)
+        for premise in item.depends_on:
+            if premise == item.id:
+                raise ConflictError(f"depends_on: {item.id!r} cannot be its own premise")
+            self._named(premise)
+        references = {"item", *item.depends_on, *item.supports}
+        for receipt in item.receipts:
+            _check_evidence(self._log, receipt.evidence)
+            for name in receipt.binds:
+                if name not in references:
+                    raise RecordError(
+                        f"receipts: {name!r} is neither 'item' nor a premise or dependency that {item.id!r} names"
+                    )
+        if isinstance(item, Frontier):
+            _obligation("obligation", self._named(item.obligation))
+        elif isinstance(item, Obligation):
+            self._duty(item)
+        check_terms(self._log, item)
+
+    def _duty(self, duty: Obligation) -> None:
+        """How much one writer may put on others."""
+        if set(duty.scope.principals) == {duty.by}:
+            return
+        rules = self._policy()
+        since = self._now - timedelta(seconds=rules.invalidation_window_seconds)
+        if self._log.duties_opened(duty.by, since=since) >= rules.duties_per_writer:
+            raise RateError(
+                f"{duty.by!r} opened {rules.duties_per_writer} duties for others within "
+                f"{rules.invalidation_window_seconds} s, the policy's limit (duties_per_writer); "
+                "wait, or let an overseer raise it"
+            )
+
+    def _resolution(self, resolve: Resolve) -> None:
+        dispute = disputed(self._log, resolve.dispute)
+        items = [self._log.item(name) for name in dispute.items]
+        if not all(known_to(item, self._draft.by, self._policy) for item in items):
+            # To resolve it would be to decide about items that do not exist for this principal.
+            raise unknown_dispute(self._log, resolve.dispute)
+        strangers = sorted(set(resolve.keep) - set(dispute.items))
+        if strangers:
+            raise RecordError(f"keep: {', '.join(strangers)} not in dispute {resolve.dispute!r}")
+
+    def _examination(self, examined: Examine) -> None:
+        if self._draft.by != AUTHOR:
+            raise NotAllowedError(
+                f"{self._draft.by!r} may not claim an examination: readmit itself writes it after a preparation"
+            )
+        departed = self._log.named(f"depart:{examined.checkpoint}")
+        if (
+            departed is None
+            or not isinstance(departed.payload, Checkpoint)
+            or departed.payload.identity.principal != examined.identity.principal
+        ):
+            raise UnknownError(f"no departure {examined.checkpoint!r} in workspace {self._log.workspace!r}")
+        if examined.until > self._log.head:
+            raise RecordError(f"until: the log ends at {self._log.head}, and nobody has looked further")
 
 
 def _check_author(draft: Draft) -> None:
@@ -83,7 +173,7 @@ def _check_author(draft: Draft) -> None:
         if own != draft.payload.id:
             raise RecordError(f"id: the event has {own!r}, its content {draft.payload.id!r}; give both the same")
     match draft.payload:
-        case Item(by=author) | Experience(owner=author):
+        case Item(by=author) | Experience(owner=author) | Checkpoint(identity=Identity(principal=author)):
             _check_name(draft, author)
 
 
@@ -136,27 +226,18 @@ def _is_own_finding(draft: Draft) -> bool:
     return draft.by == AUTHOR and draft.kind in {EventKind.SUSPECT, EventKind.JUDGE}
 
 
-def _check_obligation(log: Log, field: str, name: str) -> None:
-    if not isinstance(log.item(name), Obligation):
-        raise RecordError(f"{field}: {name!r} is not an obligation")
+def _obligation(field: str, item: Item) -> Obligation:
+    if not isinstance(item, Obligation):
+        raise RecordError(f"{field}: {item.id!r} is not an obligation")
+    return item
 
 
-def _check_item(log: Log, item: Item) -> None:
-    _check_workspace(log, item.scope)
-    for premise in item.depends_on:
-        if premise == item.id:
-            raise ConflictError(f"depends_on: {item.id!r} cannot be its own premise")
-        log.item(premise)
-    references = {"item", *item.depends_on, *item.supports}
-    for receipt in item.receipts:
-        _check_evidence(log, receipt.evidence)
-        for name in receipt.binds:
-            if name not in references:
-                raise RecordError(
-                    f"receipts: {name!r} is neither 'item' nor a premise or dependency that {item.id!r} names"
-                )
-    if isinstance(item, Frontier):
-        _check_obligation(log, "obligation", item.obligation)
+def _check_duty_follows(duty: Obligation, successor: Item) -> None:
+    if not isinstance(successor, Obligation):
+        raise RecordError(
+            f"successor: {successor.id!r} is not an obligation, and only another duty takes the place of one: "
+            f"oblige what is owed instead of {duty.id!r}, or settle {duty.id!r} if nothing is"
+        )
 
 
 def _check_evidence(log: Log, digest: str) -> None:
@@ -164,35 +245,36 @@ def _check_evidence(log: Log, digest: str) -> None:
         raise UnknownError(f"no evidence {digest!r} in workspace {log.workspace!r}; observe it first")
 
 
-def _check_circle(log: Log, target: str, successor: str) -> None:
-    """Follow replacements from the successor: none may lead back to the target."""
-    seen: set[str] = set()
-    ahead = {successor}
-    while ahead:
-        if target in ahead:
+def check_terms(log: Log, item: Item) -> None:
+    """A name means one thing to the team: a slot, or a dependency that items support.
+
+    Private items neither give a name its meaning nor are held to one. Where both meanings were there already, neither
+    is refused.
+    """
+    if item.scope.visibility == "private":
+        return
+    slot = item.slot
+    if slot is not None and (slot in item.supports or log.is_dependency(slot)) and not log.is_slot(slot):
+        raise ConflictError(
+            f"slot: {slot!r} is a dependency that items name in supports; choose another name for the slot. "
+            f"Or use {slot!r} as a slot only: what stands in it meets required=[{slot!r}] without supports"
+        )
+    for name in item.supports:
+        if (name == slot or log.is_slot(name)) and not log.is_dependency(name):
             raise ConflictError(
-                f"superseding {target!r} by {successor!r} would close a circle: "
-                f"{successor!r} was itself replaced, in the end, by {target!r}"
+                f"supports: {name!r} is a slot, and what stands in it meets required=[{name!r}] by itself; "
+                "leave it out of supports, or choose another name"
             )
-        seen |= ahead
-        events = log.about(ahead, until=log.head)
-        ahead = {
-            event.payload.successor
-            for event in events
-            if isinstance(event.payload, Supersede) and event.payload.target in ahead
-        } - seen
-
-
-def _check_resolution(log: Log, resolve: Resolve) -> None:
-    dispute = disputed(log, resolve.dispute)
-    strangers = sorted(set(resolve.keep) - set(dispute.items))
-    if strangers:
-        raise RecordError(f"keep: {', '.join(strangers)} not in dispute {resolve.dispute!r}")
 
 
 def disputed(log: Log, name: str) -> Dispute:
     """A dispute by its id."""
     event = log.named(f"dispute:{name}")
     if event is None or not isinstance(event.payload, Dispute):
-        raise UnknownError(f"no dispute {name!r} in workspace {log.workspace!r}; dispute the items first")
+        raise unknown_dispute(log, name)
     return event.payload
+
+
+def unknown_dispute(log: Log, name: str) -> UnknownError:
+    """There is no such dispute, or none that the caller may know of."""
+    return UnknownError(f"no dispute {name!r} in workspace {log.workspace!r}; dispute the items first")

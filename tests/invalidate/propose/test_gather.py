@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from tests.scene import START
-
 from readmit.invalidate.propose import DeclaredPremises, SameSlot, observations_of, open_pairs, propose, targets_of
 from readmit.records.items import Fact, Item, Obligation, Receipt, Scope
 from readmit.records.snapshot import Held, Sighting
+from tests.scene import START
 
 SCOPE = Scope(workspace="w")
 
@@ -42,6 +41,11 @@ def test_critical_items_support_a_critical_dependency() -> None:
         "plain": False,
     }
     assert targets_of(entries[2:], critical={"d"})[0].critical
+
+
+def test_what_stands_in_a_slot_supports_its_name() -> None:
+    entries = [held(fact("vital", slot="hotel"), 1), held(fact("plain", slot="train"), 2)]
+    assert [target.critical for target in targets_of(entries, critical={"hotel"})] == [True, False]
 
 
 def test_observations_know_what_receipts_bind_to_them() -> None:

@@ -73,7 +73,7 @@ class Absence:
             self._sources.setdefault(statement.row.id, []).append(statement.id)
         # The whole of what stands, so that the store's own ranking has all of it to choose from.
         most = len(work.statements) + len(work.duties) * 16 + 16
-        policy = replace(policy_for(whole), fill=True, max_items=most, max_chars=10_000_000)
+        policy = replace(policy_for(whole), nothing_owed="fill", max_items=most, max_chars=10_000_000)
         self._workspace, self._agent, _, _ = self._exits.enter_context(played(whole, work, policy))
         self._purpose = checkpoint.task_version
 

@@ -127,8 +127,12 @@ def policy_for(checkpoint: Checkpoint, *, duties: int = 1, selection: str = "gre
         max_chars=10_000_000 if characters is None else characters + duties * LONGEST_DUTY,
         # What bounds a row is the view's budget; an obligation's own words must never be what does not fit.
         max_item_chars=max(longest, LONGEST_DUTY),
-        # A history replayed at once is not a flood of invalidations.
+        # As the paper hands over what covers an obligation, and nothing else.
+        constraints="as_needed",
+        nothing_owed="empty",
+        # A history replayed at once is neither a flood of invalidations nor one of duties.
         invalidations_per_writer=1_000_000,
+        duties_per_writer=1_000_000,
     )
 
 
@@ -238,7 +242,7 @@ def _befall(workspace: Workspace, work: Work, digests: Mapping[str, str], place:
 
 
 def _told(outcome: Return, digests: Mapping[str, str], ungrounded: Iterable[str]) -> Returned:
-    standing = {State.ADMITTED, State.NOT_NEEDED}
+    standing = {State.ADMITTED, State.NOT_NEEDED, State.WITHHELD}
     items = [one for one in outcome.dispositions if not one.item.startswith("duty-")]
     view = outcome.view
     chosen = () if view is None else tuple(one.id for one in view.items if not one.id.startswith("duty-"))

@@ -40,7 +40,7 @@ def _target(entry: Held, known: Mapping[str, Held], critical: AbstractSet[str]) 
         slot=item.slot,
         premises=premises,
         premise_slots=frozenset(slot for slot in slots if slot is not None),
-        critical=not critical.isdisjoint(item.supports),
+        critical=not critical.isdisjoint(item.covers),
     )
 
 

@@ -1,0 +1,27 @@
+"""The moment that is judged, and a clock that lags too far behind the log to be believed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from readmit.records.policy import Policy
+
+
+def later(now: datetime, learnt: datetime | None) -> datetime:
+    """The later of the clock and the last moment that the log has learnt."""
+    return now if learnt is None else max(now, learnt)
+
+
+def lag(now: datetime, learnt: datetime | None, policy: Policy) -> str:
+    """Why the clock cannot be right, and what to do; empty if it does not lag beyond the policy's limit."""
+    behind = 0.0 if learnt is None else (learnt - now).total_seconds()
+    if learnt is None or behind <= policy.max_clock_skew:
+        return ""
+    return (
+        f"the clock says {now.isoformat()}, but the log has learnt something at {learnt.isoformat()}, "
+        f"{behind:.0f} s later, and the policy allows {policy.max_clock_skew} s (max_clock_skew): set the clock right, "
+        "or, if a writer's clock was ahead, let the owner or an overseer raise max_clock_skew"
+    )

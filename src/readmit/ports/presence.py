@@ -1,0 +1,67 @@
+"""Where an agent stands: at work, away, handed a view, or starting anew. Read from the log alone.
+
+Its handle, what it may write and its threads in other frameworks all ask here, so that they never disagree.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from readmit.records.decisions import Returned
+from readmit.records.events import Checkpoint, Event, EventKind
+from readmit.records.identity import Identity
+
+if TYPE_CHECKING:
+    from readmit.ports.store import Log
+
+
+class Absence(NamedTuple):
+    """The last departure of an agent, and what ended it."""
+
+    departure: Event
+    end: Event | None = None
+    """The first exposure of a view of a return from it, or the return that let the agent start anew."""
+
+    @property
+    def started_anew(self) -> bool:
+        """Whether it ended in a reset: with no view, and nothing from before."""
+        return self.end is not None and self.end.kind is EventKind.RETURN
+
+
+def last_absence(log: Log, identity: Identity) -> Absence | None:
+    """The last absence of an agent, whichever role it is in now; none if it never departed."""
+    departure = log.latest(EventKind.DEPART, identity.agent)
+    if departure is None:
+        return None
+    returned = log.latest(EventKind.RETURN, identity.agent)
+    # The newest first. A return from before the departure belongs to an earlier absence, whenever it was exposed.
+    while returned is not None and returned.epoch > departure.epoch:
+        exposed = log.named(f"expose:{_return_id(returned)}")
+        if exposed is not None:
+            return Absence(departure, exposed)
+        if isinstance(returned.payload, Returned) and returned.payload.starts_anew:
+            return Absence(departure, returned)
+        returned = log.latest(EventKind.RETURN, identity.agent, until=returned.epoch - 1)
+    return Absence(departure)
+
+
+def is_away(log: Log, principal: str, task: str | None) -> bool:
+    """Whether a principal is away from a task, or, without one, from any task."""
+    if task is not None:
+        # The role does not matter: an agent may come back in another one.
+        agents = [Identity(workspace=log.workspace, principal=principal, role=principal, task=task)]
+    else:
+        bank = Identity(workspace=log.workspace, principal=principal, role=principal, task=principal).bank
+        departures = (event.payload for event in log.milestones(EventKind.DEPART, bank))
+        agents = list({one.identity.agent: one.identity for one in departures if isinstance(one, Checkpoint)}.values())
+    absences = (last_absence(log, agent) for agent in agents)
+    return any(absence is not None and absence.end is None for absence in absences)
+
+
+def received(log: Log, exposed: Event) -> bool:
+    """Whether a view that was handed over has arrived: its workload said so, or its principal went on to write."""
+    return log.named(f"acknowledge:{_return_id(exposed)}") is not None or log.wrote(exposed.by, since=exposed.epoch)
+
+
+def _return_id(event: Event) -> str:
+    return event.id.partition(":")[2]

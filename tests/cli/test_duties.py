@@ -1,0 +1,231 @@
+"""What became of every duty, what is missing and what is withheld, as each command tells it, and to whom."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.run import WHO, run, said
+
+DUTIES = [
+    {"do": "oblige", "id": "done", "text": "Book a table", "required": ["d_r"], "by": "A2", "task": "trip"},
+    {"do": "oblige", "id": "theirs", "text": "Pay", "required": ["d_m"], "by": "A2", "roles": ["payer"]},
+    {"do": "oblige", "id": "late", "text": "Call", "required": ["d_h"], "by": "A2",
+     "valid_until": "2020-01-01T00:00:00Z"},
+    {"do": "settle", "obligation": "done", "by": "A2"},
+]  # fmt: skip
+TRANSFER = [
+    {"do": "observe", "id": "e1", "text": "The car comes at 8:00 to Sunrise.", "by": "A4", "task": "trip"},
+    {"do": "record", "id": "p-left-out", "text": "Pickup by a green car", "sources": ["e1"], "slot": "pickup",
+     "supports": ["d_p"], "task": "trip"},
+    {"do": "oblige", "id": "o_t", "text": "Prepare the transfer", "required": ["d_p"], "critical": ["d_p"],
+     "by": "A2", "task": "trip"},
+    {"do": "revoke", "target": "p-left-out", "by": "A4", "reason": "the driver is ill"},
+]  # fmt: skip
+
+
+def write(team: str, steps: list[dict[str, Any]]) -> None:
+    run("record", "--file", "-", "--db", team, input=json.dumps(steps))
+
+
+def govern(team: str, **policy: Any) -> None:
+    Path("policy.json").write_text(json.dumps(policy), encoding="utf-8")
+    run("init", "--policy", "policy.json", "--db", team)
+
+
+def test_every_duty_is_listed_with_what_became_of_it(team: str) -> None:
+    write(team, DUTIES)
+    returned = said("return", *WHO, "--db", team)
+    expected = {
+        "o": ("owed", True, True),
+        "done": ("settled", False, False),
+        "late": ("overdue", True, True),
+    }
+    told = {one["obligation"]: (one["state"], one["owed"], one["handed_over"]) for one in returned["duties"]}
+    assert told == expected
+    for command in (("audit", "show"), ("explain",)):
+        assert said(*command, returned["return"], "--db", team)["duties"] == returned["duties"]
+        text = run(*command, returned["return"], "--db", team).stdout
+        assert "late  overdue  Its time has passed, and it is still owed. Handed over." in text
+        assert "It was settled." in text
+    assert "It was settled." in run("return", *WHO, "--db", team).stdout
+
+
+def test_an_obligation_is_explained_as_a_duty(team: str) -> None:
+    write(team, [*DUTIES, *TRANSFER])
+    name = said("return", *WHO, "--db", team, status=3)["return"]
+    explained = said("explain", name, "o_t", "--db", team)
+    assert explained["duty"] == {
+        "obligation": "o_t", "state": "owed", "owed": True, "handed_over": False, "lacks": ["d_p"],
+    }  # fmt: skip
+    assert (
+        "o_t: owed. The returning agent owes it.\no_t: It lacks d_p."
+        in run("explain", name, "o_t", "--db", team).stdout
+    )
+    assert "done: settled. It was settled." in run("explain", name, "done", "--db", team).stdout
+    assert "duty" not in said("explain", name, "h0", "--db", team)
+
+
+def test_missing_is_told_usefully_to_the_operator(team: str) -> None:
+    write(team, TRANSFER)
+    returned = said("return", *WHO, "--db", team, status=3)
+    [lack] = returned["lacking"]
+    assert (lack["name"], lack["kind"], lack["duties"], lack["critical"]) == ("d_p", "dependency", ["o_t"], True)
+    [former] = lack["last"]
+    assert (former["item"], former["state"], former["reasons"]) == ("p-left-out", "revoked", ["revoked"])
+    assert former["why"][0].endswith("because the driver is ill.")
+    call = 'workspace.record("…", by="A4", slot="pickup", supports=["d_p"], sources=[…], task="trip")'
+    assert [one["call"] for one in lack["remedies"]] == [call]
+    for command in (("audit", "show"), ("explain",)):
+        assert said(*command, returned["return"], "--db", team)["lacking"] == returned["lacking"]
+    for text in (
+        run("return", *WHO, "--db", team, status=3).stdout,
+        run("audit", "show", returned["return"], "--db", team).stdout,
+        run("explain", returned["return"], "--db", team).stdout,
+    ):
+        assert "Lacking d_p, critical: needed by o_t" in text
+        assert "p-left-out “Pickup by a green car” is revoked" in text
+        assert call in text
+        assert 'readmit record "…" --by A4 --slot pickup --supports d_p --source "…" --task trip' in text
+
+
+@pytest.mark.parametrize("policy", [{}, {"on_incomplete": "reset"}, {"on_incomplete": "partial"}], ids=str)
+@pytest.mark.parametrize("extra", [(), ("--json",)], ids=str)
+def test_an_agent_learns_dependency_ids_and_nothing_more(
+    team: str, policy: dict[str, Any], extra: tuple[str, ...]
+) -> None:
+    """I8, and THREATS, "Rejection oracle": no text, id or reason of an item left out, and no call that names one."""
+    govern(team, **policy)
+    unfit = {"do": "dispute", "items": ["gone"], "by": "A2", "id": "q-left-out", "reason": "whose is it?"}
+    gone = {"do": "oblige", "id": "gone", "text": "Buy presents", "required": ["d_h"], "by": "A2", "roles": ["payer"]}
+    write(team, [*TRANSFER, gone, unfit])
+    status = {"reset": 4, "partial": 0}.get(policy.get("on_incomplete", ""), 3)
+    text = run("return", *WHO, "--db", team, "--agent-facing", *extra, status=status).stdout
+    assert "d_p" in text
+    for kept in ("left-out", "green car", "pickup", "driver", "revoked", "A4", "gone", "presents", "workspace.", "…"):
+        assert kept not in text
+    for operators_only in ("lacking", "duties", "dispositions", "absent"):
+        assert f'"{operators_only}"' not in text
+
+
+def test_a_duty_that_cannot_be_handed_over_is_named_to_the_operator_alone(team: str) -> None:
+    write(team, [{"do": "dispute", "items": ["o"], "by": "A2", "id": "q", "reason": "whose is it?"}])
+    returned = said("return", *WHO, "--db", team, status=3)
+    assert (returned["absent"], returned["reasons"]) == (["o"], ["mandatory_missing"])
+    [lack] = returned["lacking"]
+    assert (lack["name"], lack["kind"]) == ("o", "duty")
+    text = run("return", *WHO, "--db", team, status=3).stdout
+    assert "Not fit to be handed over: duty o" in text
+    assert 'workspace.resolve("q", keep=["o"], by="…")' in text
+    agent = said("return", *WHO, "--db", team, "--agent-facing", status=3)
+    assert "absent" not in agent
+    assert "whose" not in json.dumps(agent)
+
+
+def test_a_partial_view_says_so_everywhere(team: str) -> None:
+    """Admitted in part is admitted: exit status 0, because the policy asks for it."""
+    govern(team, on_incomplete="partial")
+    write(team, TRANSFER)
+    returned = said("return", *WHO, "--db", team)
+    assert (returned["decision"], returned["partial"], returned["withheld"]) == ("admitted", True, ["o_t"])
+    assert (returned["missing"], returned["view_items"]) == (["d_p"], ["o", "h0"])
+    assert [one["name"] for one in returned["lacking"]] == ["d_p"]
+    for agent in ((), ("--agent-facing",)):
+        text = run("return", *WHO, "--db", team, *agent).stdout
+        assert text.startswith("ADMITTED IN PART  coverage 0.5 (1 of 2 obligations)")
+        assert "Withheld: o_t." in text
+    shown = said("audit", "show", returned["return"], "--db", team)
+    assert (shown["partial"], shown["withheld"]) == (True, ["o_t"])
+    assert [one["partial"] for one in said("audit", "list", "--db", team)["returns"]] == [True] * 3
+    assert "  partial" in run("audit", "list", "--db", team).stdout
+
+
+def test_a_recovered_item_says_through_what(team: str) -> None:
+    steps = [
+        {"do": "observe", "id": "e1", "text": "Sunrise has parking.", "by": "A2", "task": "trip"},
+        {"do": "record", "id": "premise", "text": "There is parking", "sources": ["e1"], "task": "trip"},
+        {"do": "record", "id": "rests", "text": "Come by car", "sources": ["e1"], "depends_on": ["premise"],
+         "supports": ["d_c"], "task": "trip"},
+        {"do": "oblige", "id": "o_c", "text": "Say how to come", "required": ["d_c"], "by": "A2", "task": "trip"},
+        {"do": "revoke", "target": "premise", "by": "A2"},
+        {"do": "observe", "id": "e2", "text": "Sunrise has parking after all.", "by": "A2", "task": "trip"},
+        {"do": "record", "id": "again", "text": "There is parking", "sources": ["e2"], "task": "trip"},
+    ]  # fmt: skip
+    write(team, steps)
+    returned = said("return", *WHO, "--db", team)
+    explained = said("explain", returned["return"], "rests", "--db", team)
+    assert explained["admitted"]
+    [recovered] = explained["recovered"]
+    assert (recovered["reason"], recovered["ref"], recovered["chain"]) == ("premise_restored", "again", ["premise"])
+    text = run("explain", returned["return"], "rests", "--db", team).stdout
+    assert "rests: It stands again through again, which says from later evidence what premise said." in text
+    assert "stands again through again in place of premise" in " ".join(
+        run("explain", returned["return"], "--db", team).stdout.split()
+    )
+
+
+def test_nothing_owed_is_said_in_words(tmp_path: Path) -> None:
+    db = ("--db", tmp_path / "team.db")
+    run("init", *db)
+    run("depart", *WHO, *db)
+    text = run("return", *WHO, *db).stdout
+    assert text.startswith("ADMITTED  nothing is owed")
+    assert "The view is empty" in text
+
+
+def test_one_of_a_kind_is_not_a_plural(team: str) -> None:
+    assert "(1 of 1 obligation), critical 1 (1 of 1 dependency)" in run("return", *WHO, "--db", team).stdout
+    note = [{"do": "observe", "text": "Noted.", "by": "A2"}]
+    assert "Wrote 1 step;" in run("record", "--file", "-", "--db", team, input=json.dumps(note)).stdout
+
+
+def test_play_tells_duties_and_what_is_lacking() -> None:
+    from tests.conftest import ROOT
+
+    played = said("play", ROOT / "examples" / "travel.json")
+    before, after = played["returns"]
+    assert {one["obligation"]: one["lacks"] for one in before["duties"]} == {"o_h": [], "o_t": ["d_p"]}
+    assert [one["name"] for one in before["lacking"]] == ["d_p"]
+    assert after["lacking"] == []
+    assert all(one["handed_over"] for one in after["duties"])
+    text = run("play", ROOT / "examples" / "travel.json").stdout
+    assert "Lacking d_p, critical: needed by o_t" in text
+
+
+def test_who_is_away_and_what_was_handed_over(team: str) -> None:
+    assert said("status", "--db", team)["away"] == ["A1 (planner, trip)"]
+    issued = said("return", *WHO, "--db", team)
+    asked = (issued["return"], "--secret", issued["secret"], *WHO, "--db", team)
+    run("expose", *asked)
+    run("expose", *asked)
+    assert said("status", "--db", team)["away"] == []
+    assert [one["acknowledged"] for one in said("audit", "list", "--db", team)["returns"]] == [False]
+    run("acknowledge", *asked)
+    run("expose", *asked, status=3)
+    [listed] = said("audit", "list", "--db", team)["returns"]
+    assert (listed["exposed"], listed["acknowledged"]) == (True, True)
+    shown = run("audit", "show", issued["return"], "--db", team).stdout
+    lines = [line.partition(":")[0] for line in shown.splitlines() if ": row " in line]
+    assert lines == ["exposure", "exposure once more", "acknowledgement", "refusal"]
+
+
+def test_a_reset_ends_the_absence(team: str) -> None:
+    govern(team, on_incomplete="reset")
+    write(team, TRANSFER)
+    assert said("return", *WHO, "--db", team, status=4)["view_items"] == []
+    assert said("status", "--db", team)["away"] == []
+
+
+def test_a_decision_says_whether_implicit_changes_were_looked_for(team: str) -> None:
+    """I10: what nobody looked at, and what is suspected and not settled."""
+    seen = said("observe", "Sunrise may close.", "--by", "A2", "--task", "trip", "--db", team)["evidence"]
+    write(team, [{"do": "suspect", "item": "h0", "evidence": seen, "by": "A2"}])
+    returned = said("return", *WHO, "--db", team, status=3)
+    assert returned["examination"] == {"examined": False, "open_pairs": 1}
+    text = "Implicit changes: no examination is on record; 1 open pair"
+    assert text in run("return", *WHO, "--db", team, status=3).stdout
+    assert text in run("explain", returned["return"], "--db", team).stdout
+    assert said("audit", "show", returned["return"], "--db", team)["examination"] == returned["examination"]

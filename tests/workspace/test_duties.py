@@ -1,0 +1,236 @@
+"""Opening and ending duties: who may, how often, and what is owed once more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from readmit.records.errors import NotAllowedError, RateError, RecordError, UnknownError
+from readmit.records.events import EventKind
+from tests.scene import HOUR, Scene
+
+if TYPE_CHECKING:
+    from readmit import Workspace
+
+WRITE: dict[str, Any] = {"required": ["d"], "task": "trip"}
+
+
+def duties(team: Workspace) -> list[str]:
+    return [event.payload.id for event in team.log.tail() if event.kind is EventKind.OPEN]  # type: ignore[union-attr]
+
+
+# Opening.
+
+
+def test_opening_a_duty_is_the_act_and_needs_no_evidence() -> None:
+    team = Scene().team
+    assert team.log.item(team.oblige("Write the plan", by="bob", **WRITE)).receipts == ()
+    with pytest.raises(RecordError, match="say who records this"):
+        team.oblige("Write the plan", **WRITE)
+
+
+def test_the_same_duty_is_one_as_long_as_it_is_open() -> None:
+    team = Scene().team
+    first = team.oblige("Write the plan", by="bob", **WRITE)
+    assert team.oblige("Write the plan", by="bob", **WRITE) == first
+    assert duties(team) == [first]
+
+
+def end(team: Workspace, how: str, duty: str) -> None:
+    other = team.oblige("Something else", by="bob", **WRITE)
+    {
+        "settle": lambda: team.settle(duty, by="bob"),
+        "revoke": lambda: team.revoke(duty, by="bob"),
+        "supersede": lambda: team.supersede(duty, other, by="bob"),
+    }[how]()
+
+
+@pytest.mark.parametrize("how", ["settle", "revoke", "supersede"])
+def test_what_is_over_and_owed_once_more_is_a_new_duty(how: str) -> None:
+    names = []
+    for scene in (Scene(), Scene()):
+        team = scene.team
+        made = [team.oblige("Write the plan", by="bob", **WRITE)]
+        for _ in range(3):
+            end(team, how, made[-1])
+            made.append(team.oblige("Write the plan", by="bob", **WRITE))
+            assert team.oblige("Write the plan", by="bob", **WRITE) == made[-1], "while it is open, it is one"
+        assert len(set(made)) == 4
+        names.append(made)
+    assert names[0] == names[1], "the same history gives the same ids"
+
+
+def test_a_settled_duty_that_is_opened_again_is_owed_at_the_return() -> None:
+    scene = Scene()
+    plan: dict[str, Any] = {"sources": [scene.source], **WRITE}
+    scene.team.settle(scene.team.oblige("Write the plan", **plan), by="bob")
+    again = scene.team.oblige("Write the plan", **plan)
+    scene.fact("h", supports=["d"])
+    outcome = scene.away()
+    assert again in {item.id for item in outcome.view.items}  # type: ignore[union-attr]
+
+
+def test_a_settlement_that_holds_only_later_leaves_the_duty_open() -> None:
+    scene = Scene()
+    first = scene.team.oblige("Write the plan", by="bob", **WRITE)
+    scene.team.settle(first, by="bob", at=scene.now + HOUR)
+    assert scene.team.oblige("Write the plan", by="bob", **WRITE) == first
+    scene.wait(2 * HOUR)
+    assert scene.team.oblige("Write the plan", by="bob", **WRITE) != first
+
+
+def test_a_replacement_that_was_undone_leaves_the_duty_open() -> None:
+    team = Scene().team
+    first = team.oblige("Write the plan", by="bob", **WRITE)
+    other = team.oblige("Something else", by="bob", **WRITE)
+    team.supersede(first, other, by="bob")
+    team.supersede(other, first, by="bob")
+    assert team.oblige("Write the plan", by="bob", **WRITE) == first
+
+
+def test_a_named_duty_keeps_its_name() -> None:
+    team = Scene().team
+    team.oblige("Write the plan", id="o", by="bob", **WRITE)
+    team.settle("o", by="bob")
+    before = team.epoch
+    assert team.oblige("Write the plan", id="o", by="bob", **WRITE) == "o"
+    assert team.epoch == before
+
+
+def test_one_writer_opens_so_many_duties_for_others() -> None:
+    scene = Scene(duties_per_writer=3, invalidation_window_seconds=3600)
+    team = scene.team
+    for number in range(3):
+        team.oblige(f"Do {number}", by="eve", **WRITE)
+    before = team.epoch
+    for scope in ({}, {"roles": ["planner"]}, {"principals": ["ann"]}, {"principals": ["eve", "ann"]}):
+        with pytest.raises(RateError, match=r"duties_per_writer.*wait, or let an overseer raise it"):
+            team.oblige("One more", by="eve", **WRITE, **scope)
+    assert team.epoch == before
+    for number in range(5):
+        team.oblige(f"Remember {number}", by="eve", principals=["eve"], **WRITE)
+    team.oblige("Others are not held back", by="bob", **WRITE)
+    scene.wait(2 * HOUR)
+    team.oblige("One more", by="eve", **WRITE)
+
+
+def test_settling_and_opening_again_counts_against_the_limit() -> None:
+    team = Scene(duties_per_writer=2).team
+    for _ in range(2):
+        team.settle(team.oblige("Write the plan", by="eve", **WRITE), by="eve")
+    with pytest.raises(RateError, match="duties_per_writer"):
+        team.oblige("Write the plan", by="eve", **WRITE)
+
+
+# Ending.
+
+
+def owed(**scope: Any) -> Scene:
+    scene = Scene()
+    scene.team.oblige("Write the plan", id="o", by="bob", required=["d"], sources=[scene.source], **scope)
+    scene.team.oblige("Write another one", id="o2", by="bob", required=["d"], sources=[scene.source], **scope)
+    return scene
+
+
+VERBS = {
+    "settle": lambda team, **who: team.settle("o", **who),
+    "revoke": lambda team, **who: team.revoke("o", **who),
+    "supersede": lambda team, **who: team.supersede("o", "o2", **who),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_its_author_an_overseer_and_whoever_owes_it_may_end_a_duty(verb: str) -> None:
+    for who in ({"by": "bob"}, {"by": "boss"}, {"by": "ann", "role": "planner"}):
+        VERBS[verb](owed(roles=["planner"]).team, **who)
+    for who in ({"by": "eve"}, {"by": "eve", "role": "guest"}, {"by": "ann"}):
+        scene = owed(roles=["planner"])
+        before = scene.team.epoch
+        with pytest.raises(NotAllowedError, match="its author, the overseers, and whoever owes it"):
+            VERBS[verb](scene.team, **who)
+        assert scene.team.epoch == before
+    VERBS[verb](owed().team, by="eve")
+    VERBS[verb](owed(principals=["ann"]).team, by="ann")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_duty_of_somebody_else_is_unknown(verb: str) -> None:
+    scene = owed(principals=["ann"])
+    with pytest.raises(UnknownError) as hidden:
+        VERBS[verb](scene.team, by="eve")
+    assert str(hidden.value) == "no item 'o' in workspace 'default'; record it first"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_nobody_ends_a_duty_while_away(verb: str) -> None:
+    """Also not its author, nor an overseer: what they owe, they find when they come back."""
+    for who, scope in (
+        ({"by": "ann", "role": "planner"}, {"roles": ["planner"], "task": "trip"}),
+        ({"by": "ann"}, {"task": "trip"}),
+        ({"by": "ann"}, {}),
+        ({"by": "bob"}, {"task": "trip"}),
+        ({"by": "boss"}, {"task": "trip"}),
+    ):
+        scene = owed(**scope)
+        scene.fact("h", supports=["d"])
+        agent = scene.team.agent(who["by"], role="planner", task="trip")
+        agent.depart()
+        with pytest.raises(NotAllowedError, match="come back first"):
+            VERBS[verb](scene.team, **who)
+        outcome = agent.come_back()
+        with pytest.raises(NotAllowedError, match="come back first"):
+            VERBS[verb](scene.team, **who)
+        outcome.expose()
+        VERBS[verb](scene.team, **who)
+
+
+def test_away_from_another_task_a_duty_of_this_one_can_be_settled() -> None:
+    scene = owed(task="trip")
+    scene.ann(task="elsewhere").depart()
+    scene.team.settle("o", by="ann")
+    everywhere = owed()
+    everywhere.ann(task="elsewhere").depart()
+    with pytest.raises(NotAllowedError, match="away from a task"):
+        everywhere.team.settle("o", by="ann")
+
+
+def test_an_agent_settles_what_it_owes_in_its_role() -> None:
+    scene = owed(roles=["planner"], task="trip")
+    ann = scene.ann()
+    with pytest.raises(NotAllowedError):
+        scene.ann("guest").settle("o")
+    ann.settle("o", reason="it is written")
+    ann.depart()
+    with pytest.raises(NotAllowedError, match="come back first"):
+        ann.settle("o2")
+    [settled] = [event for event in scene.team.log.tail() if event.kind is EventKind.SETTLE]
+    assert (settled.by, settled.payload.role, settled.payload.reason) == ("ann", "planner", "it is written")  # type: ignore[union-attr]
+
+
+def test_after_a_reset_an_agent_is_not_away() -> None:
+    scene = Scene(on_incomplete="reset")
+    scene.duty()
+    assert scene.away().kind == "reset"
+    scene.ann().settle("o")
+
+
+def test_only_a_duty_takes_the_place_of_a_duty() -> None:
+    scene = owed()
+    scene.fact("h")
+    before = scene.team.epoch
+    for attempt in (
+        lambda: scene.team.supersede("o", "h", by="bob"),
+        lambda: scene.fact("h2", supersedes="o"),
+    ):
+        with pytest.raises(RecordError, match="oblige what is owed instead of 'o', or settle 'o'"):
+            attempt()
+    assert scene.team.epoch == before
+    scene.team.supersede("o", "o2", by="bob")
+
+
+def test_settling_is_for_duties() -> None:
+    scene = Scene()
+    scene.fact("h")
+    with pytest.raises(RecordError, match="'h' is not an obligation"):
+        scene.team.settle("h", by="bob")

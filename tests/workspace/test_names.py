@@ -1,0 +1,215 @@
+"""Names in one spelling, and names with one meaning."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from readmit import Policy, Workspace
+from readmit.records.errors import ConflictError, NotAllowedError, RecordError, UnknownError
+from readmit.records.events import EventKind
+from readmit.records.evidence import Evidence
+from readmit.records.identity import Identity
+from readmit.records.items import Fact, Scope
+from tests.scene import START, Scene
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NFC = unicodedata.normalize("NFC", "José")
+NFD = unicodedata.normalize("NFD", "José")
+assert NFC != NFD
+
+
+def spelled(name: str) -> str:
+    """The same name in the other spelling."""
+    return unicodedata.normalize("NFD" if unicodedata.is_normalized("NFC", name) else "NFC", name)
+
+
+@pytest.mark.parametrize("first", [NFC, NFD])
+def test_a_duty_for_somebody_is_owed_whichever_way_the_name_is_typed(first: str) -> None:
+    second = spelled(first)
+    scene = Scene()
+    scene.duty("o", principals=[first], roles=[first], task=first)
+    scene.fact("h", supports=["d"])
+    agent = scene.team.agent(second, role=second, task=second)
+    agent.depart()
+    outcome = agent.come_back()
+    assert {item.id for item in outcome.view.items} >= {"o", "h"}  # type: ignore[union-attr]
+    identity = Identity(workspace="default", principal=first, role=first, task=first)
+    assert scene.team.expose(outcome.id, identity=identity, secret=outcome.secret) == outcome.expose()
+    scene.team.settle("o", by=first, role=first)
+
+
+def test_one_principal_in_two_spellings_has_one_bank_and_one_absence() -> None:
+    scene = Scene()
+    scene.fact("h")
+    scene.team.agent(NFD, role="r", task="t").remember("late check-in", bound_to="h", id="x")
+    same = scene.team.agent(NFC, role="r", task="t")
+    assert [one.id for one in same.recall()] == ["x"]
+    scene.team.agent(NFD, role="r", task="t").depart()
+    with pytest.raises(Exception, match="quarantined"):
+        same.recall()
+    assert same.come_back(purpose=NFD).request.purpose == NFC
+
+
+def test_writers_and_overseers_are_found_in_either_spelling() -> None:
+    team = Workspace.open(policy=Policy(writers=(NFD,), overseers=(NFD,)), clock=lambda: START)
+    assert team.policy.writers == (NFC,)
+    for by in (NFC, NFD):
+        source = team.observe("seen", by=by, id=None)
+        team.record(f"so it is {by!a}", sources=[source], id=f"m{by!a}".replace("'", "").replace("\\", ""))
+        team.govern(msgspec.structs.replace(team.policy, overseers=(by,)), by=by)
+        team.keys.rotate(by=by, now=START)
+    item = next(event.payload for event in team.log.tail() if event.kind is EventKind.RECORD)
+    team.revoke(item.id, by=NFD)  # type: ignore[union-attr]
+    team.overrule(item.id, grant="restore", by=NFD, reason="read it", expires=START.replace(year=2030))  # type: ignore[union-attr]
+    with pytest.raises(NotAllowedError):
+        team.revoke(item.id, by="Jose")  # type: ignore[union-attr]
+
+
+def test_opening_with_the_same_policy_in_another_spelling_governs_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    with Workspace.open(path, policy=Policy(writers=(NFC,))) as team:
+        before = team.epoch
+    with Workspace.open(path, policy=Policy(writers=(NFD,))) as team:
+        assert team.epoch == before
+
+
+def test_a_workspace_is_found_in_either_spelling(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    with Workspace.open(path, name=NFD) as team:
+        assert team.name == NFC
+        key = team.signer().keyid
+    with Workspace.open(path, name=NFC) as team:
+        assert team.signer().keyid == key
+
+
+def test_a_workspace_that_was_started_in_the_other_spelling_is_still_found(tmp_path: Path) -> None:
+    from readmit.store.places import open_store
+
+    path = tmp_path / "team.db"
+    log, _ = open_store(path, NFD, None)
+    log.close()
+    with Workspace.open(path, name=NFD) as team:
+        assert team.name == NFD
+
+
+def test_the_same_item_in_two_spellings_is_one() -> None:
+    team = Scene().team
+    fields = {"principals": [NFD], "roles": [NFD], "tasks": [NFD], "purposes": [NFD], "task": NFD}
+    first = team.record("so it is", by=NFD, **fields)
+    before = team.epoch
+    same = {name: NFC if isinstance(value, str) else [NFC] for name, value in fields.items()}
+    assert team.record("so it is", by=NFC, **same) == first
+    assert team.epoch == before
+    assert team.log.item(first).scope.principals == (NFC,)
+
+
+def test_observations_in_two_spellings_are_by_one_principal() -> None:
+    team = Scene().team
+    one = team.observe("seen", by=NFD, principals=[NFD], roles=[NFD], task=NFD, at=START)
+    many = team.observe_many(["seen", {"text": "more", "by": NFD}], by=NFC, principals=[NFC], roles=[NFC], task=NFC)
+    assert many[0] == one
+    assert {event.by for event in team.log.tail() if event.kind is EventKind.OBSERVE} == {"bob", NFC}
+
+
+def test_what_is_appended_as_it_is_gets_the_same_spelling() -> None:
+    team = Scene().team
+    scope = Scope(workspace="default", principals=(NFD,), visibility="private")
+    team.append(EventKind.RECORD, Fact(id="f", text=NFD, by=NFD, scope=scope), by=NFD, id="f")
+    found = team.log.item("f")
+    assert (found.by, found.scope.principals, found.text) == (NFC, (NFC,), NFD), "texts are kept as they are"
+    team.append(EventKind.OBSERVE, Evidence(text="x", by=NFD, at=START, scope=scope), by=NFC, id="e")
+    team.rebase("slot", task=NFD, by=NFD)
+    assert team.log.latest(EventKind.REBASE, NFC) is not None
+
+
+def test_a_name_that_is_no_text_is_refused_by_its_field() -> None:
+    team = Scene().team
+    for attempt in (
+        lambda: team.agent(7, role="r", task="t"),  # type: ignore[arg-type]
+        lambda: team.record("x", by="bob", roles=[7]),
+        lambda: team.observe_many(["x"], by=7),
+    ):
+        with pytest.raises(RecordError):
+            attempt()
+
+
+# One meaning.
+
+
+def test_a_name_is_a_slot_or_a_dependency() -> None:
+    scene = Scene()
+    scene.fact("a", slot="hotel")
+    with pytest.raises(ConflictError, match=r"supports: 'hotel' is a slot.*required=\['hotel'\].*leave it out"):
+        scene.fact("b", supports=["hotel"])
+    scene.fact("c", supports=["pickup"])
+    with pytest.raises(ConflictError, match=r"slot: 'pickup' is a dependency.*choose another name"):
+        scene.fact("d", slot="pickup")
+    with pytest.raises(ConflictError, match="choose another name"):
+        scene.fact("e", slot="both", supports=["both"])
+    with pytest.raises(ConflictError, match="leave it out"):
+        scene.fact("e", slot="hotel", supports=["hotel"])
+    scene.fact("f", slot="hotel", supports=["pickup"])
+    scene.duty("o", required=("hotel", "pickup"))
+    before = scene.team.epoch
+    scene.fact("a", slot="hotel")
+    assert scene.team.epoch == before, "the same again changes nothing"
+
+
+def test_a_store_in_which_a_name_has_both_meanings_can_still_be_written_to() -> None:
+    scene = Scene()
+    scene.fact("a", slot="hotel")
+    scene.sql("INSERT INTO term SELECT ws, 'hotel', 'dependency' FROM workspace")
+    scene.fact("b", supports=["hotel"])
+    scene.fact("c", slot="hotel")
+
+
+# What a replacement takes over.
+
+
+def test_a_replacement_supports_what_it_says_and_inherits_only_if_it_says_so() -> None:
+    scene = Scene()
+    scene.fact("p0", slot="pickup.place", supports=["d_p", "d_t"])
+    scene.fact("p1", slot="pickup.place", text="pickup still to be confirmed", supersedes="p0")
+    assert scene.team.log.item("p1").supports == ()
+    scene.fact("p2", supersedes="p0", inherits=True)
+    assert scene.team.log.item("p2").supports == ("d_p", "d_t")
+    assert scene.team.log.item("p2").receipts[0].binds == ("item", "d_p", "d_t"), "its own evidence vouches for them"
+    scene.fact("p3", supersedes="p0", inherits=True, supports=["d_x", "d_t"])
+    assert scene.team.log.item("p3").supports == ("d_x", "d_t", "d_p")
+
+
+def test_without_a_named_predecessor_it_is_the_last_in_the_slot_of_the_same_task() -> None:
+    scene = Scene()
+    scene.fact("a", slot="pickup", supports=["one"], task="trip")
+    scene.fact("b", slot="pickup", supports=["two"], task="other")
+    scene.fact("c", slot="pickup", supports=["three"], task="trip", principals=["cy"], private=True)
+    scene.fact("d", slot="pickup", task="trip", inherits=True, by="bob")
+    assert scene.team.log.item("d").supports == ("three",), "bob wrote the private one"
+    scene.fact("e", slot="pickup", task="other", inherits=True)
+    assert scene.team.log.item("e").supports == ("two",)
+    fresh = Scene()
+    fresh.fact("a", slot="pickup", supports=["one"], task="trip")
+    fresh.fact("c", slot="pickup", supports=["three"], task="trip", principals=["cy"], private=True)
+    source = fresh.team.observe("seen", by="eve")
+    name = fresh.team.record("x", by="eve", sources=[source], slot="pickup", task="trip", inherits=True)
+    assert fresh.team.log.item(name).supports == ("one",), "eve does not know of the private one"
+
+
+def test_nothing_is_inherited_from_nothing_or_without_evidence() -> None:
+    scene = Scene()
+    scene.fact("a", slot="pickup", supports=["one"])
+    before = scene.team.epoch
+    for fields in ({}, {"slot": "empty"}, {"slot": "pickup", "task": "trip"}):
+        with pytest.raises(UnknownError, match="supersedes, or a slot that is taken"):
+            scene.fact("b", inherits=True, **fields)
+    with pytest.raises(RecordError, match="give sources"):
+        scene.fact("b", inherits=True, slot="pickup", sources=[])
+    with pytest.raises(UnknownError, match="no item 'nobody'"):
+        scene.fact("b", inherits=True, supersedes="nobody")
+    assert scene.team.epoch == before
