@@ -237,8 +237,9 @@ class TeamSimulator:
         self.newest: dict[tuple[str, str], str] = {}
         self.exposed: dict[str, int] = {}
         """When each view was first handed over."""
-        self.received: dict[str, int] = {}
-        """When its workload acknowledged it or wrote something."""
+        self.acknowledged: set[str] = set()
+        self.received: set[str] = set()
+        """Views that were handed over and acknowledged, or whose principal wrote something since."""
         self.resets: dict[tuple[str, str], int] = {}
         self.keys: list[str] = []
         self.retired: dict[str, datetime] = {}
@@ -264,9 +265,7 @@ class TeamSimulator:
 
     def wrote(self, by: str) -> None:
         """Whoever writes has received what it was handed."""
-        for name in self.exposed:
-            if self.views[name].who.principal == by:
-                self.received.setdefault(name, self.epoch)
+        self.received |= {name for name in self.exposed if self.views[name].who.principal == by}
 
     def observe(self, digest: str, by: str, text: str, at: datetime | None = None) -> None:
         said = self.now if at is None else min(at, self.now)
@@ -296,16 +295,24 @@ class TeamSimulator:
     def away(self, principal: str, task: str) -> bool:
         """Whether neither an exposed view nor a reset has ended the last departure from this task."""
         left = self.departures.get((principal, task))
-        return left is not None and self._ended(principal, task, self.exposed) < left.epoch
+        return left is not None and not self.reset_since(left) and self.handed(left) is None
 
     def may_return(self, who: Who) -> bool:
-        """A view that was handed over and never acknowledged does not stop a new return."""
+        """A view that was handed over and never arrived does not stop a new return."""
         left = self.departures.get((who.principal, who.task))
-        return left is not None and self._ended(who.principal, who.task, self.received) < left.epoch
+        if left is None or self.reset_since(left):
+            return False
+        view = self.handed(left)
+        return view is None or view not in self.received
 
-    def _ended(self, principal: str, task: str, handed: dict[str, int]) -> int:
-        own = [at for name, at in handed.items() if self.agent_of(name) == (principal, task)]
-        return max([*own, self.resets.get((principal, task), 0)], default=0)
+    def reset_since(self, left: Departure) -> bool:
+        return self.resets.get((left.who.principal, left.who.task), 0) > left.epoch
+
+    def handed(self, left: Departure) -> str | None:
+        """The newest view of an absence that was handed over."""
+        agent = (left.who.principal, left.who.task)
+        views = [name for name in self.exposed if self.agent_of(name) == agent and self.views[name].epoch > left.epoch]
+        return max(views, key=lambda name: self.views[name].epoch, default=None)
 
     def agent_of(self, view: str) -> tuple[str, str]:
         return self.views[view].who.principal, self.views[view].who.task
@@ -384,10 +391,10 @@ class TeamSimulator:
     def refusals(self, name: str) -> set[str]:
         """Why a view must not be exposed now; none means that it must."""
         view = self.views[name]
-        if view.key in self.revoked_keys or (view.key in self.retired and self.retired[view.key] <= self.now):
-            return {"signature_invalid"}
         if self.skewed:
             return {"clock_skew"}
+        if view.key in self.revoked_keys or (view.key in self.retired and self.retired[view.key] <= self.moment):
+            return {"signature_invalid"}
         reasons = set()
         # A view's own life runs by the clock.
         if not view.issued <= self.now < view.expires:
@@ -401,17 +408,27 @@ class TeamSimulator:
         return reasons | Deciding(self, view.departure, view.who, view.purpose).lost(view)
 
     def readmitted(self, who: Who, shown: tuple[str, ...]) -> set[str]:
-        """Private experiences that come back with a view: their items are in it, and no reset came in between."""
-        emptied = max((epoch for (principal, _), epoch in self.resets.items() if principal == who.principal), default=0)
-        own = {name: one for name, one in self.bank.items() if one[0] == who.principal and one[2] > emptied}
+        """Private experiences that come back with a view: their items are in it, and no reset cut them off."""
+        cuts = [
+            epoch if task == who.task else self.departures[principal, task].epoch
+            for (principal, task), epoch in self.resets.items()
+            if principal == who.principal
+        ]
+        own = {
+            name: one for name, one in self.bank.items() if one[0] == who.principal and one[2] > max(cuts, default=0)
+        }
         return {name for name, (_, item, _) in own.items() if item in shown}
 
     def expose(self, name: str) -> None:
-        self.tick()
-        self.exposed.setdefault(name, self.epoch)
+        """Each time is audited; the log has the first."""
+        if name not in self.exposed:
+            self.exposed[name] = self.tick()
 
     def acknowledge(self, name: str) -> None:
-        self.received.setdefault(name, self.tick())
+        if name not in self.acknowledged:
+            self.tick()
+        self.acknowledged.add(name)
+        self.received.add(name)
 
 
 class Reading:
@@ -511,7 +528,7 @@ class Reading:
         if item.kind != "obligation":
             closings = [mark for mark in self.held(item, "close") if mark.data["end"] <= self.moment]
             against += [Against("expired", mark.epoch) for mark in closings]
-        if item.obligation is not None:
+        if item.obligation in self.known:
             against += [Against("settled", mark.epoch) for mark in self.held(self.items[item.obligation], "settle")]
         return against + self.by_rebase(item) + self.by_disputes(item)
 
@@ -618,7 +635,7 @@ class Reading:
             (twin, successor, mark)
             for target, successor, mark in latest
             for twin in self.twins[target.id]
-            if twin.id != successor.id and self.named(twin, mark)
+            if target.said != successor.said and self.named(twin, mark)
         ]
         counted: list[tuple[Statement, Statement, int]] = []
         for target, successor, mark in sorted([*latest, *again], key=lambda one: one[2].epoch, reverse=True):
@@ -676,7 +693,7 @@ class Reading:
         return (
             not self.flaws(item)
             and start <= self.moment
-            and all(end > start for end in ends)
+            and all(end >= start for end in ends)
             and not any(max(mark.at, mark.learnt) < start for mark in self.held(item, "revoke"))
             and not any(one.code == "dispute_lost" for one in self.doubts(item))
         )
@@ -797,7 +814,8 @@ class Deciding(Reading):
         self.eligible = [self.items[name] for name in self.known if not self.against[name]]
         self.evident = [item for item in self.eligible if item.kind in STATEMENTS]
         self.attainable = {name for item in self.evident for name in item.covers}
-        self.absent: list[str] = []
+        self.absent: dict[str, list[str]] = {}
+        """What cannot be handed over of each duty, although it has to be."""
         self.mandatory: dict[str, list[Statement]] = {}
         """What can be handed over of each duty: itself and its frontier."""
         duties = [self.items[name] for name in self.known if self.items[name].kind == "obligation"]
@@ -822,9 +840,9 @@ class Deciding(Reading):
         for code in ("settled", "revoked", "superseded", "other_task", "other_purpose"):
             if code in codes:
                 return code
-        if "writer_not_allowed" in codes and not self.was_owed(duty):
-            return "not_imposed"
-        return "not_begun" if "not_yet_valid" in codes else ""
+        if "not_yet_valid" in codes:
+            return "not_begun"
+        return "not_imposed" if "writer_not_allowed" in codes and not self.was_owed(duty) else ""
 
     def was_owed(self, duty: Statement) -> bool:
         """Whether it bound somebody at departure."""
@@ -839,7 +857,7 @@ class Deciding(Reading):
         usable = sorted((one for one in live if not self.against[one.id]), key=lambda one: self.rank(one)[0])
         absent = [duty.id] if codes or (self.rules.require_frontier and not live) else []
         absent += [] if usable else [one.id for one in live[-1:]]
-        self.absent += absent
+        self.absent[duty.id] = absent
         self.mandatory[duty.id] = [*([] if codes else [duty]), *usable[-1:]]
         if "writer_not_allowed" in codes:
             return "unproven"
@@ -915,8 +933,9 @@ class Deciding(Reading):
         """What stands in the way of handing everything over, and what is absent."""
         if self.rules.examination == "required":
             return {"not_examined"}, []
-        if self.absent:
-            return {"mandatory_missing"}, self.absent
+        absent = [name for names in self.absent.values() for name in names]
+        if absent:
+            return {"mandatory_missing"}, absent
         if not self.owed and self.rules.nothing_owed == "block":
             return {"nothing_owed"}, []
         if not self.sufficient(self.owed, self.evident):
@@ -983,9 +1002,13 @@ class Deciding(Reading):
 
     def unused(self, item: Statement) -> str:
         """Why an eligible item is not handed over where no view was issued."""
-        if item in self.constraints or item in self.must(self.owed) or item.covers & self.required(self.owed):
-            return "view_withheld"
-        return "not_needed"
+        owed = [duty.id for duty in self.owed]
+        structure = item.id in owed or item.obligation in owed
+        return (
+            "view_withheld"
+            if structure or item in self.constraints or item.covers & self.required(self.owed)
+            else "not_needed"
+        )
 
     def filled(self, base: list[Statement], kept: list[Statement]) -> set[str]:
         """What fills the room that is left: what stands, newest first, nothing of a duty that is withheld."""
@@ -1029,7 +1052,7 @@ class Deciding(Reading):
         evident = [item for item in shown if item.kind in STATEMENTS]
         enough = self.whole(kept, evident) if view.withheld else self.sufficient(kept, evident)
         has = {item.id for item in (*self.must(kept), *kept, *self.constraints)} <= set(view.items)
-        absent = [name for name in self.absent if name not in view.withheld]
+        absent = [duty for duty in kept if self.absent[duty.id]]
         small = all(len(item.text) <= self.rules.max_item_chars for item in shown)
         if absent or not (has and small and enough and self.within_budget(shown)):
             reasons.add("coverage_lost")

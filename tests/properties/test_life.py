@@ -197,8 +197,15 @@ class Life(RuleBasedStateMachine):
         target = self.pick(a)
         kind = None if target is None else self.team.sim.items[target].kind
         successor = self.pick(b, STATEMENTS if kind in STATEMENTS else (kind or "", "fact")[: 1 + (a % 9 == 0)])
-        if target is not None and successor is not None:
+        if target is not None and successor is not None and not self.decided_otherwise(target, successor):
             self.team.supersede(target, successor, by, role)
+
+    def decided_otherwise(self, target: str, successor: str) -> bool:
+        """Whether the same two statements were set against each other under other names: who is to win then is moot."""
+        items = self.team.sim.items
+        pairs = [{mark.items[0], mark.data["successor"]} for mark in self.team.sim.marks if mark.kind == "supersede"]
+        said = {items[target].said, items[successor].said}
+        return any({items[name].said for name in pair} == said and pair != {target, successor} for pair in pairs)
 
     @rule(number=index, by=people)
     def undo(self, number: int, by: str) -> None:

@@ -231,8 +231,8 @@ def test_by_whole_duties() -> None:
 def test_a_view_may_be_asked_for_again_until_its_workload_goes_on() -> None:
     for step in ("acknowledge", "write", "depart"):
         play = Play()
-        play.sim.issue("r", ANN, play.sim.departures["ann", "trip"], None, ())
         play.sim.returned("r", ANN)
+        play.sim.issue("r", ANN, play.sim.departures["ann", "trip"], None, ())
         play.sim.expose("r")
         assert not play.sim.away("ann", "trip")
         assert play.sim.may_return(ANN), "what was never acknowledged does not stop a new return"
