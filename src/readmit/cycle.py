@@ -21,7 +21,7 @@ from readmit.gate.judge import Gated, judge
 from readmit.invalidate.resolve import Findings, resolve
 from readmit.readmission.match import match
 from readmit.records.canonical import canonical, digest, digest_of
-from readmit.records.decisions import Decision, Disposition, Outcome
+from readmit.records.decisions import Decision, Disposition, DutyState, Outcome
 from readmit.records.evidence import Experience
 from readmit.records.reasons import Reason, State
 from readmit.seal.view import issue
@@ -63,6 +63,7 @@ def decide(request: Request, snapshot: Snapshot, *, deadline: Deadline = Deadlin
             checkpoint=snapshot.checkpoint.digest,
             policy=digest(request.policy),
             open_pairs=examined.findings.open_pairs,
+            overdue=(duty.obligation.id for duty in examined.duties.owed if duty.state is DutyState.OVERDUE),
         )
     left_out = leaving_out(examined.duties, selection, request.policy)
     judged = tuple(dispositions(snapshot, examined.findings, examined.gated, left_out, selection))

@@ -17,6 +17,8 @@ from readmit.scenario import document as scenario
 from readmit.scenario.play import played
 from readmit.workspace.auditing import audit
 from readmit.workspace.workspace import Workspace
+from tests.foresight.world import SHOES, Ruled, away, foresee, hear, home
+from tests.scene import Scene
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -209,3 +211,34 @@ def test_every_unit_of_work_is_counted(trip: Path) -> None:
     with Workspace.open(trip, name=NAME) as workspace:
         report = audit(workspace.log, watch=lambda: seen.append(1))
     assert len(seen) == report.rows + report.events
+
+
+def test_a_delivery_is_in_the_log_and_in_the_audit() -> None:
+    """Log and audit each show what was cut from the other, down to the acknowledgement."""
+    for kind, row in (("expose", "exposure"), ("acknowledge", "acknowledgement")):
+        scene = Scene()
+        scene.covered()
+        outcome = scene.away()
+        outcome.expose()
+        outcome.expose()
+        outcome.acknowledge()
+        assert audit(scene.team.log).problems == ()
+        scene.sql("UPDATE audit SET kind = 'note' WHERE kind = ?", row)
+        said = f"return {outcome.id!r} has an {row} in the log, but no {row} row"
+        assert said in audit(scene.team.log).problems
+        assert kind in {event.kind for event in scene.team.log.tail()}
+
+
+def test_rows_of_a_preparation_are_no_flaw() -> None:
+    """Neither before those of the return that it prepared, nor alone, where no return followed."""
+    with home() as workspace:
+        agent = away(workspace)
+        hear(workspace, SHOES)
+        foresight = foresee(workspace, Ruled())
+        foresight.prepare(agent)
+        foresight.watch().look()
+        outcome = foresight.come_back(agent)
+        outcome.expose()
+        report = audit(workspace.log)
+        assert report.problems == ()
+        assert [row.kind for row in workspace.log.audit.rows()].count("inference") >= 2

@@ -229,3 +229,21 @@ def test_a_decision_says_whether_implicit_changes_were_looked_for(team: str) -> 
     assert text in run("return", *WHO, "--db", team, status=3).stdout
     assert text in run("explain", returned["return"], "--db", team).stdout
     assert said("audit", "show", returned["return"], "--db", team)["examination"] == returned["examination"]
+
+
+def test_an_examination_is_told_in_words() -> None:
+    from readmit.cli.reports import looked
+    from readmit.records.decisions import CoverageReport, Decision, Examination
+
+    nothing = CoverageReport(obligations=0, covered=0, critical=0, critical_covered=0)
+    examined = Examination(verifier="friend", until=7, unexamined=1)
+    decision = Decision(
+        kind="admitted",
+        return_id="r",
+        epoch=9,
+        report=nothing,
+        dispositions="0" * 64,
+        examination=examined,
+        open_pairs=2,
+    )
+    assert looked(decision) == "looked for by friend up to epoch 7, not in 1 later observation; 2 open pairs"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 
 from readmit.cover import find as finding
 from readmit.cover.choose import Pool, choose
-from readmit.cover.exact import Cover
+from readmit.cover.exact import Cover, exact
 from readmit.cover.find import Deadline
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
@@ -226,6 +226,48 @@ def test_constraints_that_do_not_fit_block_by_name(case: str) -> None:
 def test_a_missing_cover_is_named_before_the_constraints() -> None:
     assert pick((K, L), ALONE, Policy(max_items=1)).reasons == (Reason.COVERAGE_SHORT,)
     assert pick((fact("h", "d"), K, L), ALONE, Policy(max_items=1)).reasons == (Reason.BUDGET_SHORT,)
+
+
+# Beside the duty and a constraint there are 29 characters: 'a' and 'b' take 30, 'wide' takes 25, and greedy takes 'a'.
+SECOND = (fact("a", "a", 10), fact("b", "b", 20), fact("wide", "a b c d e", 25), constraint("k", "", 50))
+NARROW = (duty(obligation("o1", "a b", "", 1)),)
+ROOM = Policy(max_chars=80)
+
+
+def test_the_second_search_finds_every_set_that_there_is() -> None:
+    selection = pick(SECOND, NARROW, ROOM)
+    assert (selection.items, selection.solver) == (("o1", "wide", "k"), "exact")
+
+
+def test_another_duty_never_turns_blocked_into_admitted() -> None:
+    another = duty(obligation("o2", "c d e", "", 1))
+    for chars in range(50, 120):
+        policy = Policy(max_chars=chars)
+        if pick(SECOND, (*NARROW, another), policy).outcome == "found":
+            assert pick(SECOND, NARROW, policy).outcome == "found", chars
+
+
+@pytest.mark.parametrize("selection", ["greedy_then_exact", "cheapest"])
+@pytest.mark.parametrize("slow", ["cheapest", "all"])
+def test_a_second_search_past_its_deadline_is_repeated(
+    monkeypatch: pytest.MonkeyPatch, selection: Any, slow: str
+) -> None:
+    policy = msgspec.structs.replace(ROOM, selection=selection)
+
+    def late(*values: Any, first: bool = False, **more: Any) -> Cover:
+        return exact(*values, first=first, **more) if first and slow == "cheapest" else Cover("undecided")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(finding, "exact", late)
+        then = pick(SECOND, NARROW, policy)
+    if then.reasons == (Reason.COVER_UNDECIDED,):
+        assert slow == "all"
+        assert then.timed_out
+        assert pick(SECOND, NARROW, policy, deadline=Deadline.MET_BY_ALL) == then
+    else:
+        assert then.outcome == "found"
+        deadline = Deadline.MET if then.timed_out else Deadline.AHEAD
+        assert pick(SECOND, NARROW, policy, deadline=deadline) == then
 
 
 def test_the_second_search_repeats_whether_the_first_was_late() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from readmit.cover import find as module
@@ -93,7 +95,7 @@ def test_only_the_cheapest_asks_for_more_than_a_first_set(
 ) -> None:
     asked: list[bool] = []
 
-    def recording(*_: object, first: bool = False) -> Cover:
+    def recording(*_: object, first: bool = False, **__: object) -> Cover:
         asked.append(first)
         return Cover("infeasible")
 
@@ -148,8 +150,8 @@ def test_the_repetition_comes_to_what_the_clock_came_to(
 def _slow(solver: Callable[..., Cover], *, everywhere: bool) -> Callable[..., Cover]:
     """A solver that meets its deadline whenever it looks for the cheapest set, or always."""
 
-    def solve(*values: object, first: bool = False) -> Cover:
-        return solver(*values, first=True) if first and not everywhere else Cover("undecided")
+    def solve(*values: object, first: bool = False, **more: object) -> Cover:
+        return solver(*values, first=True, **more) if first and not everywhere else Cover("undecided")
 
     return solve
 
@@ -176,3 +178,32 @@ def test_more_given_than_fits() -> None:
 def test_what_is_given_is_not_taken_again() -> None:
     assert find(room=ROOMY, given=(AB,)) == Covered("found", ())
     assert find(room=ROOMY, given=(B,)) == Covered("found", (A,))
+
+
+def test_what_is_given_counts_towards_the_share_of_critical_dependencies() -> None:
+    half = Policy(gamma=Decimal(0), rho=Decimal("0.5"))
+    owed = (obligation("o", "a b", "a b"),)
+    for policy in (half, msgspec.structs.replace(half, selection="cheapest")):
+        found = find_cover((B,), owed, policy, ROOMY, given=(constraint("k", "a"),))
+        assert (found.outcome, found.items) == ("found", ())
+
+
+def test_exact_takes_what_is_given_into_account() -> None:
+    evidence = (fact("a", "a", 10), fact("ab", "a b", 35), fact("b", "b", 20), fact("c", "c", 5))
+    owed = (obligation("o", "a b c"),)
+    # Greedy would take 'a' first; beside what is given there is room for one item.
+    found = find_cover(evidence, owed, Policy(), Room(2, 8_000), given=(constraint("k", "c"),))
+    assert (ids(found), found.solver) == ("ab", "exact")
+
+
+MET = {
+    "nothing": ((Covered("found", ()),), Deadline.AHEAD),
+    "one was late": ((Covered("found", ()), Covered("infeasible", (), timed_out=True)), Deadline.MET),
+    "one is undecided": ((Covered("found", ()), UNDECIDED), Deadline.MET_BY_ALL),
+}
+
+
+@pytest.mark.parametrize("case", MET)
+def test_which_searches_a_replay_takes_for_over(case: str) -> None:
+    covers, expected = MET[case]
+    assert Deadline.met_by(*covers) is expected

@@ -194,3 +194,31 @@ def test_same_inputs_same_bytes_and_all_budgets_hold(
     )
     if constraints == "always":
         assert {item.id for item in evidence if isinstance(item, RoleConstraint)} <= set(chosen.items)
+
+
+@settings(max_examples=200, deadline=None)
+@given(instances(), st.sets(st.integers(0, 7)), st.sampled_from(["greedy_then_exact", "cheapest"]))
+def test_a_set_with_every_constraint_is_found_exactly_when_one_exists(
+    case: Instance, binding: set[int], selection: str
+) -> None:
+    if not case.obligations:
+        return
+    policy = msgspec.structs.replace(
+        case.policy,
+        max_items=case.policy.max_items + len(case.obligations),
+        max_chars=case.policy.max_chars + sum(each.length for each in case.obligations),
+        selection=selection,
+    )
+    evidence = tuple(
+        constraint(item.id, " ".join(item.supports), item.length) if at in binding else item
+        for at, item in enumerate(case.evidence)
+    )
+    always = tuple(item for item in evidence if isinstance(item, RoleConstraint))
+    others = [item for item in evidence if not isinstance(item, RoleConstraint)]
+    exists = any(
+        case.enough((*always, *items)) and not case.room.after((*always, *items)).overdrawn
+        for count in range(len(others) + 1)
+        for items in combinations(others, count)
+    )
+    chosen = choose(Pool(evidence, evidence[::-1], policy), [duty(each) for each in case.obligations])
+    assert (chosen.outcome == "found") is exists

@@ -68,7 +68,7 @@ def state(returned: Any) -> str:
 
 def test_return_prepares_itself_when_asked_to(team: Path) -> None:
     """Nothing is decided while answers are awaited; then it is what preparing and returning come to."""
-    assert state(typed("return", *WHO)) == "not_needed"
+    assert state(typed("return", *WHO)) == "admitted"
     for _ in range(2):
         stopped = typed("return", *WHO, "--prepare", *MODELS, "--id", "r1", ends=Status.WAITING)
         assert stopped["error"]["type"] == "PendingAnswers"

@@ -101,7 +101,7 @@ def test_the_later_conversation_keeps_the_slot_whatever_the_order_of_extraction(
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
     found = {workspace.log.item(item).text: state for item, state in states(agent.come_back()).items()}
-    assert found == {"Riverside is booked instead.": "not_needed", "Sunrise is booked for two nights.": "superseded"}
+    assert found == {"Riverside is booked instead.": "admitted", "Sunrise is booked for two nights.": "superseded"}
 
 
 def test_a_conversation_is_evidence_whole_and_read_in_part() -> None:

@@ -30,7 +30,7 @@ def test_a_changed_premise_takes_the_item_out_and_the_audit_says_what_was_done()
         agent = away(workspace)
         (shift, _) = hear(workspace, SHIFT, SHOES)
         returned = foresee(workspace, Ruled()).come_back(agent)
-        assert states(returned) == {"bedtime": "premise_changed", "screens": "not_needed", "o_advise": "not_needed"}
+        assert states(returned) == {"bedtime": "premise_changed", "screens": "not_needed", "o_advise": "withheld"}
         assert (returned.kind, returned.missing) == ("blocked", ("d_bed",))
         (cause,) = returned.explain("bedtime").disposition.causes
         assert (cause.ref, cause.note) == (shift, "The user is at home in the evening.")

@@ -78,7 +78,7 @@ def test_a_mutated_record_is_valid_or_refused_with_a_path(data: st.DataObject) -
         except RecordError as error:
             message = str(error)
         # What is wrong at the top is named by the field; what is no text or no JSON at all lies in no field.
-        named = ("$", "field", "Expected `object`", "malformed", "codec", *type(sample).__struct_fields__)
+        named = ("$", "field", "Expected `object`", "malformed", "truncated", "codec", *type(sample).__struct_fields__)
         assert not message or (message.startswith("sample: ") and any(hint in message for hint in named)), message
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from readmit import Reason
 from readmit.records.decisions import DutyNote, DutyState
-from readmit.records.errors import RecordError
+from readmit.records.errors import ExposureError, RecordError
 from tests.scene import HOUR, START, Scene
 
 DAY = timedelta(days=1)
@@ -321,8 +321,6 @@ def test_whole_duties_are_handed_over_and_the_rest_is_named() -> None:
 
 
 def test_a_partial_view_is_checked_again_at_exposure() -> None:
-    from readmit.records.errors import ExposureError
-
     scene = partial()
     outcome = scene.away()
     scene.team.revoke("for_d_h", by="bob")
@@ -365,3 +363,43 @@ def test_gamma_below_one_still_says_which_duty_was_not_met() -> None:
     assert scene.away().admitted
     assert (note(scene).handed_over, note(scene, "o2").handed_over) == (True, False)
     assert note(scene, "o2").lacks == ("e",)
+
+
+# Marked, and checked again.
+
+
+def test_an_overdue_duty_is_marked_in_the_view_and_the_prompt() -> None:
+    scene = Scene()
+    scene.covered()
+    scene.team.close_validity("o", end=START + HOUR, by="bob")
+    scene.wait(2 * HOUR)
+    outcome = scene.away()
+    assert outcome.view is not None
+    assert outcome.view.overdue == ("o",)
+    bundle = outcome.expose()
+    assert "- Overdue: `o`" in bundle.markdown()
+    assert '"overdue":["o"]' in bundle.json()
+
+
+def test_the_frontier_of_a_purposed_duty_comes_with_it_when_no_purpose_is_given() -> None:
+    scene = Scene(require_frontier=True)
+    scene.duty(purposes=["book"])
+    scene.frontier(purposes=["book"])
+    scene.fact("h", supports=["d"])
+    outcome = scene.away()
+    assert outcome.view is not None
+    assert [item.id for item in outcome.view.items] == ["o", "f", "h"]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [({"nothing_owed": "block"}, Reason.NOTHING_OWED), ({"examination": "required"}, Reason.NOT_EXAMINED)],
+)
+def test_what_a_fresh_return_would_not_be_given_is_not_handed_over(change: dict[str, Any], reason: Reason) -> None:
+    scene = Scene()
+    outcome = scene.away()
+    scene.team.govern(msgspec.structs.replace(scene.team.policy, **change), by="owner")
+    with pytest.raises(ExposureError) as refused:
+        outcome.expose()
+    assert refused.value.reasons == (reason,)
+    assert scene.come_back().reasons == (reason,)

@@ -274,3 +274,30 @@ def test_steps_written_outside_a_scenario_are_all_or_nothing() -> None:
         ids = write(workspace, scenario.read_steps(json.dumps([OBSERVE, OWED, good])), watch=lambda: seen.append(1))
         assert ids[1:] == ["o", "k"]
         assert len(seen) == 3
+
+
+def test_a_view_is_acknowledged_by_its_label() -> None:
+    arrived = {"do": "acknowledge", "return": "back"}
+    exposed = {"do": "expose", "return": "back"}
+    assert last(*START, RETURN, exposed, exposed).refused == ()
+    returned = last(*START, RETURN, exposed, arrived, arrived, exposed)
+    assert returned.bundle is not None
+    assert returned.refused == (Reason.VIEW_CONSUMED,)
+    with pytest.raises(ScenarioError, match=r"^\$\.steps\[4\]\.return: no earlier return is labeled"):
+        last(*START, arrived)
+    with pytest.raises(ScenarioError, match=r"^\$\.steps\[5\]: .*expose it first"):
+        last(*START, RETURN, arrived)
+
+
+def test_whoever_owes_a_duty_settles_it_in_its_role() -> None:
+    owed = {**OWED, "id": "o2", "required": ["d2"], "critical": [], "roles": ["planner"]}
+    done = {"do": "settle", "obligation": "o2", "by": "A3", "role": "planner"}
+    assert last(*START, owed, done, RETURN).outcome.admitted
+    with pytest.raises(ScenarioError, match="whoever owes it"):
+        last(*START, owed, {**done, "role": "guest"}, RETURN)
+
+
+def test_a_replacement_inherits_if_it_says_so() -> None:
+    newer = {"do": "record", "id": "k2", "text": "it is otherwise", "supersedes": "k", "sources": ["e"], "task": "trip"}
+    assert last(*START, newer, RETURN).outcome.missing == ("d",)
+    assert last(*START, {**newer, "inherits": True}, RETURN).outcome.admitted

@@ -61,7 +61,7 @@ def test_the_markdown_reads_well() -> None:
 - Task: `family-trip`
 - State at epoch 7, issued 2026-03-01T12:00:00Z, expires 2026-03-01T12:15:00Z
 - Coverage: 1 of 1 obligations, 1 of 1 critical dependencies
-- Implicit changes: nobody looked for them
+- Implicit changes: no examination is on record
 
 ## Obligations
 
@@ -154,6 +154,7 @@ def test_the_json_holds_the_same() -> None:
         "coverage": {"obligations": 1, "covered": 1, "critical": 1, "critical_covered": 1, "missing": []},
         "partial": False,
         "withheld": [],
+        "overdue": [],
         "examination": {"examined": False, "open_pairs": 0},
         "items": [
             {
@@ -206,7 +207,7 @@ def test_optional_parts_are_shown_where_they_exist() -> None:
 def test_an_empty_view_renders() -> None:
     view = view_of((), ())
     assert "0 of 0 critical dependencies\n" in markdown(view, ())
-    assert markdown(view, ()).endswith("- Implicit changes: nobody looked for them\n")
+    assert markdown(view, ()).endswith("- Implicit changes: no examination is on record\n")
     assert json.loads(json_bundle(view, ()))["items"] == []
 
 
@@ -227,11 +228,11 @@ def test_a_whole_view_says_nothing_of_a_part() -> None:
 
 
 LOOKED: dict[str, tuple[Examination | None, int, str, dict[str, object]]] = {
-    "nobody": (None, 0, "nobody looked for them", {"examined": False, "open_pairs": 0}),
+    "nobody": (None, 0, "no examination is on record", {"examined": False, "open_pairs": 0}),
     "nobody, with open pairs": (
         None,
         2,
-        "nobody looked for them; suspected and not settled: 2",
+        "no examination is on record; suspected and not settled: 2",
         {"examined": False, "open_pairs": 2},
     ),
     "all of it": (

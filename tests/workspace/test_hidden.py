@@ -74,16 +74,22 @@ def test_a_hidden_item_is_refused_like_an_unknown_one(verb: str, scope: str) -> 
 
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("who", ["bob", "cy", "boss", "owner", "readmit"])
-def test_its_author_whom_it_names_and_overseers_may(scope: str, who: str) -> None:
+def test_whoever_may_know_of_it_may_build_on_it(scope: str, who: str) -> None:
+    scene = secret(scope)
+    scene.team.record("x", by=who, depends_on=["theirs"])
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("who", ["bob", "boss", "owner", "readmit"])
+def test_its_author_and_overseers_may_end_it(scope: str, who: str) -> None:
     scene = secret(scope)
     scene.team.dispute(["theirs"], by=who)
-    scene.team.record("x", by=who, depends_on=["theirs"])
     scene.team.revoke("theirs", by=who)
 
 
 def test_a_dispute_about_a_hidden_item_is_unknown() -> None:
     scene = secret("private")
-    name = scene.team.dispute(["h", "theirs"], by="cy", id="quarrel")
+    name = scene.team.dispute(["h", "theirs"], by="bob", id="quarrel")
     for keep in ([], ["h"], ["theirs"], ["nobody"]):
         hidden = refusal(lambda keep=keep: scene.team.resolve(name, keep=keep, by="eve"))
         unknown = refusal(lambda keep=keep: scene.team.resolve("nobody", keep=keep, by="eve"))
@@ -115,3 +121,20 @@ def test_nobody_writes_a_departure_in_anothers_name() -> None:
     with pytest.raises(NotAllowedError, match="in the name of 'ann'"):
         scene.team.append(EventKind.DEPART, forged, by="eve", id="again")
     assert scene.team.epoch == before
+
+
+TOUCHING = ("supersede", "revoke", "close", "dispute", "suspect", "judge")
+
+
+@pytest.mark.parametrize("verb", TOUCHING)
+def test_a_private_item_is_judged_by_its_author_and_overseers_not_by_its_reader(verb: str) -> None:
+    scene = secret("private")
+    with pytest.raises(NotAllowedError, match="for its author and the overseers"):
+        NAMING[verb](scene, "theirs", "cy")
+    NAMING[verb](scene, "theirs", "bob")
+    NAMING[verb](scene, "theirs", "boss")
+
+
+@pytest.mark.parametrize("verb", TOUCHING)
+def test_what_is_shared_with_named_principals_is_theirs_to_judge(verb: str) -> None:
+    NAMING[verb](secret("for named principals"), "theirs", "cy")

@@ -62,18 +62,19 @@ def choose(pool: Pool, duties: Sequence[Duty], absent: Sequence[str] = ()) -> Se
     beside = _beyond(always, found.items)
     if room.after((*found.items, *beside)).overdrawn:
         # They are in anyway: what they cover themselves may make room for the rest.
-        again = find_cover(evidence, obligations, _greedily(policy), room, given=always)
-        if again.outcome != "found":
-            return _refused(Reason.CONSTRAINTS_SHORT, attainable, found, absent=_ids(beside))
-        found, beside = msgspec.structs.replace(again, timed_out=found.timed_out), always
+        again = find_cover(evidence, obligations, policy, room, given=always, deadline=pool.deadline)
+        late = Deadline.met_by(found, again)
+        if late > pool.deadline:
+            # A replay knows that a deadline was met, not in which of two searches: both take this way then.
+            return choose(msgspec.structs.replace(pool, deadline=late), duties, absent)
+        if again.outcome == "undecided":
+            return _refused(Reason.COVER_UNDECIDED, report(obligations, supported((*always, *again.items))), again)
+        if again.outcome == "infeasible":
+            return _refused(Reason.CONSTRAINTS_SHORT, attainable, again, absent=_ids(beside))
+        found, beside = again, always
     fill = _fill(pool.newest, (*found.items, *beside), room) if policy.fill else ()
     selection = _selection(pool, mandatory, found, beside, fill)
     return msgspec.structs.replace(selection, report=report(obligations, supported(_chosen(pool, selection))))
-
-
-def _greedily(policy: Policy) -> Policy:
-    """The policy with the selector that meets no deadline: a replay need not know how far a second search got."""
-    return msgspec.structs.replace(policy, selection="greedy")
 
 
 def _unowed(pool: Pool) -> Selection:

@@ -44,35 +44,40 @@ def exact(
     room: Room,
     *,
     first: bool = False,
+    met: frozenset[str] = frozenset(),
 ) -> Cover:
     """A sufficient set within the room, in log order; or the proof that none exists; or neither by the deadline.
+
+    ``met`` names dependencies that are covered already.
 
     It is the cheapest set, or the cheapest met by the deadline. ``first`` settles for the first sufficient set
     that the search meets: much sooner, and always the same one, since only how far the search gets depends on the
     clock, not its path.
     """
-    if sufficient(report(obligations, frozenset()), policy):
+    if sufficient(report(obligations, met), policy):
         return Cover("found", cheapest=True)
-    candidates = undominated(evidence, required(obligations), room)
-    model = _model(candidates, obligations, policy, room)
+    candidates = undominated(evidence, required(obligations) - met, room)
+    model = _model(candidates, obligations, policy, room, met)
     if first:
         model.setOptionValue("mip_max_improving_sols", 1)
     status, chosen = _solve(model, candidates)
     if status == "infeasible":
         return Cover("infeasible")
     # The solver works with tolerances, so its set counts only if it holds in exact arithmetic.
-    if room.after(chosen).overdrawn or not sufficient(report(obligations, supported(chosen)), policy):
+    if room.after(chosen).overdrawn or not sufficient(report(obligations, met | supported(chosen)), policy):
         return Cover("undecided")
     if status == "optimal":
         return Cover("found", chosen, cheapest=True)
-    return Cover("found", _irredundant(chosen, obligations, policy))
+    return Cover("found", _irredundant(chosen, obligations, policy, met))
 
 
-def _irredundant(chosen: tuple[Item, ...], obligations: Sequence[Obligation], policy: Policy) -> tuple[Item, ...]:
+def _irredundant(
+    chosen: tuple[Item, ...], obligations: Sequence[Obligation], policy: Policy, met: frozenset[str]
+) -> tuple[Item, ...]:
     """The set without what it does not need, the costliest dropped first."""
     for item in sorted(chosen, key=lambda item: (-cost(item), item.id)):
         rest = tuple(other for other in chosen if other is not item)
-        if sufficient(report(obligations, supported(rest)), policy):
+        if sufficient(report(obligations, met | supported(rest)), policy):
             chosen = rest
     return chosen
 
@@ -110,7 +115,13 @@ def _solve(
     return ("optimal" if status == HighsModelStatus.kOptimal else "stopped"), chosen
 
 
-def _model(candidates: Sequence[Item], obligations: Sequence[Obligation], policy: Policy, room: Room) -> Highs:
+def _model(
+    candidates: Sequence[Item],
+    obligations: Sequence[Obligation],
+    policy: Policy,
+    room: Room,
+    met: frozenset[str],
+) -> Highs:
     """The program of the module's docstring. Its columns are x, then y, then z, each in a fixed order."""
     from highspy import Highs, HighsVarType, kHighsInf
 
@@ -130,9 +141,10 @@ def _model(candidates: Sequence[Item], obligations: Sequence[Obligation], policy
     def at_least(bound: int, columns: Sequence[int], factors: Sequence[int]) -> None:
         model.addRow(bound, kHighsInf, len(columns), list(columns), list(map(float, factors)))
 
-    suppliers: dict[str, list[int]] = {dependency: [] for dependency in y}
+    # What is met needs no supplier.
+    suppliers: dict[str, list[int]] = {dependency: [] for dependency in y if dependency not in met}
     for column, item in enumerate(candidates):
-        for dependency in y.keys() & set(item.covers):
+        for dependency in suppliers.keys() & set(item.covers):
             suppliers[dependency].append(column)
     for dependency, columns in suppliers.items():
         at_least(0, [*columns, y[dependency]], [1] * len(columns) + [-1])

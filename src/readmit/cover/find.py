@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import IntEnum
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -20,15 +20,22 @@ if TYPE_CHECKING:
     from readmit.records.policy import Policy
 
 
-class Deadline(Enum):
+class Deadline(IntEnum):
     """Which searches are over before they begin: a replay repeats what the clock did to the first decision."""
 
-    AHEAD = "ahead"
+    AHEAD = 0
     """None."""
-    MET = "met"
+    MET = 1
     """The search for the cheapest set; that for any set where it is the only one."""
-    MET_BY_ALL = "met_by_all"
+    MET_BY_ALL = 2
     """Every search by the exact solver."""
+
+    @classmethod
+    def met_by(cls, *covers: Covered) -> Deadline:
+        """Which searches a replay takes for over, after these."""
+        if any(one.outcome == "undecided" for one in covers):
+            return cls.MET_BY_ALL
+        return cls.MET if any(one.timed_out for one in covers) else cls.AHEAD
 
 
 class Covered(msgspec.Struct, frozen=True):
@@ -54,18 +61,17 @@ def find_cover(
     How far the search for the cheapest set gets by its deadline depends on the machine, so a set it has not proven
     cheapest is not used: what counts then is what would have counted without it.
     """
+    room = room.after(given)
+    if room.overdrawn:
+        return Covered("infeasible", ())
+    taken, met = {item.id for item in given}, supported(given)
     if given:
-        room = room.after(given)
-        if room.overdrawn:
-            return Covered("infeasible", ())
-        taken, met = {item.id for item in given}, supported(given)
         evidence = [item for item in evidence if item.id not in taken]
-        obligations = [_without(obligation, met) for obligation in obligations]
-    best = greedy(evidence, obligations, policy, room)
-    enough = sufficient(report(obligations, supported(best)), policy)
+    best = greedy(evidence, obligations, policy, room, met=met)
+    enough = sufficient(report(obligations, met | supported(best)), policy)
     late = deadline is not Deadline.AHEAD
     if policy.selection == "cheapest" and not late:
-        cheapest = exact(evidence, obligations, policy, room)
+        cheapest = exact(evidence, obligations, policy, room, met=met)
         if cheapest.cheapest:
             return Covered("found", cheapest.items, "exact")
         late = cheapest.outcome != "infeasible"
@@ -75,16 +81,7 @@ def find_cover(
         return Covered("infeasible", best)
     if deadline is Deadline.MET_BY_ALL or (late and policy.selection == "greedy_then_exact"):
         return Covered("undecided", best, "exact", timed_out=True)
-    first = exact(evidence, obligations, policy, room, first=True)
+    first = exact(evidence, obligations, policy, room, first=True, met=met)
     if first.outcome == "found":
         return Covered("found", first.items, "exact", timed_out=late)
     return Covered(first.outcome, best, "exact", timed_out=late or first.outcome == "undecided")
-
-
-def _without(obligation: Obligation, met: frozenset[str]) -> Obligation:
-    """The obligation as far as it is not met yet."""
-    return msgspec.structs.replace(
-        obligation,
-        required=tuple(name for name in obligation.required if name not in met),
-        critical=tuple(name for name in obligation.critical if name not in met),
-    )

@@ -25,10 +25,20 @@ if TYPE_CHECKING:
 _SCALE = 64
 
 
-def greedy(evidence: Sequence[Item], obligations: Sequence[Obligation], policy: Policy, room: Room) -> tuple[Item, ...]:
-    """The set the greedy rule ends with, in the order of addition: sufficient, or as far as the room allowed."""
+def greedy(
+    evidence: Sequence[Item],
+    obligations: Sequence[Obligation],
+    policy: Policy,
+    room: Room,
+    *,
+    met: frozenset[str] = frozenset(),
+) -> tuple[Item, ...]:
+    """The set the greedy rule ends with, in the order of addition: sufficient, or as far as the room allowed.
+
+    ``met`` names dependencies that are covered already.
+    """
     vital = critical(obligations)
-    weight = {dependency: 2 if dependency in vital else 1 for dependency in required(obligations)}
+    weight = {dependency: 2 if dependency in vital else 1 for dependency in required(obligations) - met}
     heap: list[tuple[int, int, str, int, frozenset[str]]] = []
     supply = Supply(frozenset(weight))
     worths: dict[frozenset[str], int] = {}
@@ -43,6 +53,7 @@ def greedy(evidence: Sequence[Item], obligations: Sequence[Obligation], policy: 
     heapify(heap)
 
     tally = _Tally(obligations, policy)
+    tally.add(met)
     chosen: list[Item] = []
     while heap and not tally.sufficient:
         negative, price, name, index, relevant = heap[0]

@@ -10,12 +10,14 @@ import secrets
 from typing import TYPE_CHECKING, Any, Self
 
 from readmit.foresight import planning
+from readmit.foresight.examined import note
 from readmit.foresight.ingesting import conversation, ingest
 from readmit.foresight.preparing import file, prepare
 from readmit.foresight.settings import Settings, Team
 from readmit.foresight.settling import settle
 from readmit.foresight.watching import Watch
 from readmit.models.usage import Ledger, Metered
+from readmit.records.base import nfc
 from readmit.records.errors import ModelError
 
 if TYPE_CHECKING:
@@ -86,7 +88,8 @@ class Foresight:
 
     def prepare(self, agent: Agent, *, purpose: str | None = None, checkpoint: str | None = None) -> Prepared:
         """Work out what has changed implicitly for one agent, so that its next return reads it from the log."""
-        return self._prepare(agent.departed(checkpoint), agent.identity, purpose, f"prepare-{secrets.token_hex(8)}")
+        name = f"prepare-{secrets.token_hex(8)}"
+        return self._prepare(agent.departed(checkpoint), agent.identity, purpose, name)
 
     def come_back(
         self,
@@ -129,7 +132,7 @@ class Foresight:
         self, departed: Checkpoint, identity: Identity, purpose: str | None, name: str, *, always: bool = True
     ) -> Prepared:
         ledger = Ledger(self.settings.budget)
-        log = self.workspace.log
+        purpose = None if purpose is None else nfc(purpose)
         for _ in range(ROUNDS):
             prepared = prepare(
                 self.workspace,
@@ -142,9 +145,12 @@ class Foresight:
             )
             if always or prepared.eventful:
                 file(self.workspace, name, prepared)
-            if not log.observations(identity, since=prepared.epoch, until=log.head):
+            if note(self.workspace, departed, prepared, purpose=purpose, verifier=self._verifier()):
                 return prepared
         raise ModelError(f"the log took in observations faster than {ROUNDS} preparations could look at them")
+
+    def _verifier(self) -> str:
+        return self._needed(self.team.verifier, "verifier").name
 
     # From conversation to items.
 

@@ -46,6 +46,9 @@ class Prepared(Record, kw_only=True):
     use: Note
     epoch: Count
     """The log position that was looked at."""
+    until: Count = 0
+    """Every observation up to here was looked at: judged, suspected, or passed over by every signal. Pairs that the
+    limits cut, or that failed answers hid, are not, unless they are suspicions now."""
     targets: Count
     observations: Count
     """Observations with at least one pair that was still open."""

@@ -19,11 +19,11 @@ from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.models.stages.verify import Verifier
 from readmit.models.usage import Metered
 from readmit.records.canonical import canonical, digest
-from readmit.records.verdicts import Answer
+from readmit.records.verdicts import Answer, Pair
 from readmit.workspace.returning import sign_head
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from readmit.foresight.judging import Judged
     from readmit.foresight.proposing import Found
@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from readmit.ports.models import Model
     from readmit.records.events import Checkpoint
     from readmit.records.identity import Identity
-    from readmit.records.verdicts import Pair
     from readmit.workspace.workspace import Workspace
 
 
 PASSED = "passed"
+LEFT_OUT = "left_out"
+"""How derived texts name, for each item, how far a look came, and the observations on the way that it left out."""
 
 
 def prepare(
@@ -70,20 +71,25 @@ def prepare(
     looker = _looker(state, verifier, readers, settings, identity)
     found = find(state, known, readers, settings, _passed(workspace, state, looker))
     chosen = list(dict.fromkeys([*state.suspected(known), *(one.pair for one in found.proposals.kept)]))
-    taken = set(chosen)
-    left = [pair for pair in _left(found) if pair not in taken and state.is_critical(pair.item)]
+    left_out = _except(chosen, dict.fromkeys([*_left(found), *_left_out(workspace, state, looker, known)]))
+    left = [pair for pair in left_out if state.is_critical(pair.item)]
     if settings.on_cut == "verify":
         chosen += left
     judged = judging.judge(workspace, state, verifier, chosen)
     if settings.on_cut == "block":
         judging.suspect(workspace, left, "not_looked_at")
+    suspected = left if settings.on_cut == "block" else []
+    unlooked = _except([*chosen, *suspected], left_out)
     if not found.faults:
         seen = str(state.epoch).encode("ascii")
         workspace.log.derived.write(PASSED, looker, dict.fromkeys(state.held, seen))
+        # The next look starts where this one ended, and would not come across them again.
+        workspace.log.derived.write(LEFT_OUT, looker, _by_item(unlooked))
     return Prepared(
         identity=identity,
         use=state.use,
         epoch=state.epoch,
+        until=min([state.epoch, *(state.observed[pair.evidence].epoch - 1 for pair in unlooked)]),
         targets=len(state.held),
         observations=found.observations,
         open=found.proposals.open,
@@ -94,7 +100,7 @@ def prepare(
         unanswered=len(judged.failed),
         cut=_except(chosen, (one.pair for one in found.proposals.cut)),
         unseen=_except(chosen, found.unseen),
-        suspected=len(left) if settings.on_cut == "block" else 0,
+        suspected=len(suspected),
         signals=tuple(
             SignalCount(signal=signal, **msgspec.structs.asdict(tally))
             for signal, tally in found.proposals.tallies.items()
@@ -116,6 +122,22 @@ def _looker(state: Standing, verifier: Verifier, readers: Readers, settings: Set
 def _passed(workspace: Workspace, state: Standing, looker: str) -> dict[str, int]:
     """How far the same look has come for each item. What it passed over then it would pass over now."""
     return {item: int(body) for item, body in workspace.log.derived.read(PASSED, looker, state.held).items()}
+
+
+def _left_out(
+    workspace: Workspace, state: Standing, looker: str, known: Mapping[str, frozenset[str]]
+) -> Iterable[Pair]:
+    """Pairs that earlier looks of the same kind left out and that nobody has settled since."""
+    stored = workspace.log.derived.read(LEFT_OUT, looker, state.held)
+    pairs = (Pair(item=item, evidence=one) for item, body in stored.items() for one in body.decode("ascii").split())
+    return (one for one in pairs if one.evidence in state.observed and one.evidence not in known.get(one.item, ()))
+
+
+def _by_item(pairs: Iterable[Pair]) -> dict[str, bytes]:
+    found: dict[str, list[str]] = {}
+    for pair in sorted(pairs, key=lambda pair: (pair.item, pair.evidence)):
+        found.setdefault(pair.item, []).append(pair.evidence)
+    return {item: " ".join(evidence).encode("ascii") for item, evidence in found.items()}
 
 
 def file(workspace: Workspace, name: str, prepared: Prepared) -> None:

@@ -12,6 +12,7 @@ import msgspec
 
 from readmit.models.stages.answer import PROMPT, Opinion, Question, opine, settled
 from readmit.ports.models import Failure
+from readmit.records.base import nfc
 from readmit.records.canonical import canonical, decode, digest
 from readmit.records.errors import NotAllowedError
 from readmit.records.events import Dispute, Resolve, targets_of
@@ -50,6 +51,7 @@ class _Contest(msgspec.Struct, frozen=True):
 
 def settle(workspace: Workspace, model: Model, identity: Identity, *, by: str) -> tuple[Settlement, ...]:
     """Settle the open disputes that an identity can see, each only if the model's own answer is one side's alone."""
+    by = nfc(by)
     if by == identity.principal:
         raise NotAllowedError(f"{by!r} may not settle disputes for its own return: name somebody else")
     with workspace.log.reading():

@@ -79,7 +79,9 @@ class Watch:
         news = list(self._workspace.log.tail(since=self._read))
         for event in news:
             self._note(event)
-        if not news:
+        if all(event.kind is EventKind.EXAMINE for event in news):
+            # What a look itself left is nothing to look at.
+            self._read = news[-1].epoch if news else self._read
             return Look(self._read)
         prepared = [
             self._prepare(departed, departed.identity, purpose)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.records.decisions import Cause
-from readmit.records.items import KINDS, Obligation
+from readmit.records.items import KINDS, Frontier, Obligation
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
@@ -42,14 +42,14 @@ def current(item: Item, findings: Findings) -> tuple[Cause, ...]:
 def applicable(item: Item, task: str, purpose: str | None, policy: Policy) -> Iterator[Cause]:
     """``U``: does it serve this task and purpose, and is its kind admitted at all?
 
-    A duty is owed whatever kinds the policy admits, and to whoever returns without saying what for.
+    A duty is owed whatever kinds the policy admits. Whoever returns without saying what for owes it with its frontier.
     """
-    duty = type(item) is Obligation
-    if KINDS[type(item)] not in policy.kinds and not duty:
+    if KINDS[type(item)] not in policy.kinds and type(item) is not Obligation:
         yield Cause(reason=Reason.KIND_NOT_ADMITTED)
     if item.tasks and task not in item.tasks:
         yield Cause(reason=Reason.OTHER_TASK)
-    if item.purposes and purpose not in item.purposes and not (duty and purpose is None):
+    owed = purpose is None and isinstance(item, Obligation | Frontier)
+    if item.purposes and purpose not in item.purposes and not owed:
         yield Cause(reason=Reason.OTHER_PURPOSE)
 
 

@@ -37,7 +37,7 @@ LONGEST_NOTE = 2_000
 _SETTLED = frozenset({Reason.DISPUTED, Reason.DISPUTE_LOST})
 
 
-def honoured(held: Held, snapshot: Snapshot, policy: Policy) -> list[Event]:
+def honored(held: Held, snapshot: Snapshot, policy: Policy) -> list[Event]:
     """The overruling events on an item that count in this return."""
     return [
         event

@@ -87,7 +87,12 @@ def _replaced(groups: Iterable[Sequence[Held]], field: Field, reason: Reason) ->
             continue
         for task in dict.fromkeys(held.item.scope.task or field.reader.task for held in members):
             rivals = [held for held in members if _competes(held, task, field)]
-            judged = [held for held in members if (held.item.scope.task or field.reader.task) == task]
+            # What rests on nothing has no place in the order, and is out for that alone.
+            judged = [
+                held
+                for held in members
+                if (held.item.scope.task or field.reader.task) == task and field.order.source(held).position
+            ]
             yield from _outranked(judged, rivals, field, reason)
 
 

@@ -70,7 +70,7 @@ class _Case:
         for one in self.named:
             self.successors.setdefault(one.target, []).append(one.successor)
         self.overrules = {
-            held.item.id: events for held in self.marked if (events := overrule.honoured(held, snapshot, policy))
+            held.item.id: events for held in self.marked if (events := overrule.honored(held, snapshot, policy))
         }
 
     def charges(self) -> dict[str, list[Charge]]:

@@ -173,6 +173,8 @@ class ReturnView(Record, kw_only=True):
     checkpoint: Digest
     withheld: tuple[Id, ...] = ()
     """Duties that are owed and not in this view: it is partial."""
+    overdue: tuple[Id, ...] = ()
+    """Duties of this view whose time has passed."""
     examination: Examination | None = None
     """Who looked for implicit changes; none if nobody did."""
     open_pairs: Count = 0

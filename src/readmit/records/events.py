@@ -138,7 +138,7 @@ class Overrule(Record, kw_only=True):
     """An overseer overrules automated rejections of ``target`` that rest on events up to this one.
 
     ``restore`` undoes supersession, revocation, closing, suspicion and verdicts; ``rejustify`` lets the item
-    stand although a declared premise is out; ``settle`` ends disputes in its favour. It lapses at ``expires``.
+    stand although a declared premise is out; ``settle`` ends disputes in its favor. It lapses at ``expires``.
     """
 
     target: Id
@@ -186,6 +186,9 @@ class Examine(Record, kw_only=True):
     identity: Identity
     verifier: Name
     until: Count
+    """Every observation up to here was looked at, for everything that the agent could see when this was written."""
+    purpose: Name | None = None
+    """What the agent was expected to return for."""
 
 
 class KeyChange(Record, kw_only=True):

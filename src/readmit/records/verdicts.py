@@ -1,7 +1,7 @@
 """Pairs and verdicts: implicit invalidation as data.
 
 Paper, "From a possible dependency to a confirmed invalidation". A pair is a hypothesis. A verdict is a
-judgement on it, and counts only if both of its quotes are found in the texts it speaks about.
+judgment on it, and counts only if both of its quotes are found in the texts it speaks about.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Answer(StrEnum):
 
 
 class Verdict(Record, kw_only=True):
-    """A judgement on one pair for one returning use. It can only take an item out, never put one in."""
+    """A judgment on one pair for one returning use. It can only take an item out, never put one in."""
 
     pair: Pair
     answer: Answer

@@ -57,7 +57,7 @@ def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: 
         if item.depends_on:
             causes = causes + premises.fallen(held, known, fallen)
         if causes:
-            stand, aside = overrule.split(causes, overrule.honoured(held, snapshot, policy))
+            stand, aside = overrule.split(causes, overrule.honored(held, snapshot, policy))
             if stand:
                 against[item.id] = tuple(stand)
             if aside:

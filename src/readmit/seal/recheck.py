@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from readmit.gate.duties import Duties
-    from readmit.records.decisions import ReturnView
+    from readmit.records.decisions import Examination, ReturnView
     from readmit.records.evidence import Experience
     from readmit.records.identity import Identity
     from readmit.records.items import Item
@@ -45,6 +45,7 @@ def recheck(
     items: Sequence[Item],
     experiences: Sequence[Experience] = (),
     policy: Policy,
+    examination: Examination | None = None,
 ) -> tuple[Reason, ...]:
     """Every check that fails now, in the order of the reason codes; empty means: expose.
 
@@ -52,11 +53,14 @@ def recheck(
     it names one rather than presenting the view. ``head`` is the log's last epoch, ``consumed`` says that the view has
     arrived, ``departed_again`` that the agent left after it was issued; ``newest_return`` is the id of that identity's
     newest return. ``eligible`` holds the items that pass every gate now, ``duties`` what is owed now.
-    ``items`` and ``experiences`` are the contents that would be handed over.
+    ``items`` and ``experiences`` are the contents that would be handed over; ``examination`` says who has looked for
+    implicit changes by now, which matters where the policy requires it.
     """
     present = matching_items(view, items)
     remembered = matching_experiences(view, experiences)
     failed = {
+        Reason.NOTHING_OWED: policy.nothing_owed == "block" and not duties.owed,
+        Reason.NOT_EXAMINED: policy.examination == "required" and (examination is None or examination.unexamined > 0),
         Reason.BINDING_MISMATCH: (view.identity, view.instance) != (identity, instance)
         or return_id not in (None, view.return_id),
         # A clock before the issue is as wrong as one past the expiry: neither lies within the view's life.

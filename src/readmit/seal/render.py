@@ -54,7 +54,7 @@ _WIDEST = 12
 _NAME = 256 * _WIDEST
 _ID = 128 * 3 + 4
 _LIST = LISTED_CHARS * 4 + 100
-_AROUND_VIEW = 2_500 + _ID + 6 * _NAME + 2 * _LIST
+_AROUND_VIEW = 2_500 + _ID + 6 * _NAME + 3 * _LIST
 _AROUND_ITEM = 500 + 3 * _ID + _NAME + 2 * _LIST
 _AROUND_EXPERIENCE = 200 + 2 * _ID
 
@@ -114,6 +114,7 @@ def json_bundle(view: ReturnView, items: Sequence[Item], experiences: Sequence[E
         },
         "partial": view.partial,
         **_listed("withheld", view.withheld),
+        **_listed("overdue", view.overdue),
         "examination": _examination(view),
         "items": [_item(item) for kind in HEADINGS for item in shown if item.kind is kind],
         "experiences": [{"id": one.id, "bound_to": one.bound_to, "text": one.text} for one in remembered],
@@ -155,6 +156,8 @@ def _head(view: ReturnView) -> Iterator[str]:
     )
     if view.partial:
         yield f"- Partial: only whole duties are here. Withheld: {_ids(view.withheld)}. Do not act on those"
+    if view.overdue:
+        yield f"- Overdue: {_ids(view.overdue)}"
     if coverage.missing:
         yield f"- Still missing: {_ids(coverage.missing)}"
     yield f"- Implicit changes: {_looked(view)}"
@@ -163,11 +166,12 @@ def _head(view: ReturnView) -> Iterator[str]:
 def _looked(view: ReturnView) -> str:
     looked = view.examination
     if looked is None:
-        words = "nobody looked for them"
+        words = "no examination is on record"
     else:
         words = f"looked for by {_inline(looked.verifier)} up to epoch {looked.until}"
         if looked.unexamined:
-            words += f", not in {looked.unexamined} newer observations"
+            newer = "observation" if looked.unexamined == 1 else "observations"
+            words += f", not in {looked.unexamined} newer {newer}"
     return f"{words}; suspected and not settled: {view.open_pairs}" if view.open_pairs else words
 
 

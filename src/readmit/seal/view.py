@@ -32,6 +32,7 @@ def issue(
     checkpoint: str,
     policy: str,
     open_pairs: int = 0,
+    overdue: Iterable[str] = (),
 ) -> ReturnView:
     """The view of a found selection. ``checkpoint`` and ``policy`` are digests; experiences come with theirs."""
     if selection.outcome != "found":
@@ -59,6 +60,7 @@ def issue(
         withheld=selection.withheld,
         examination=request.examination,
         open_pairs=open_pairs,
+        overdue=tuple(name for name in overdue if name in selection.mandatory),
     )
 
 

@@ -15,6 +15,7 @@ from readmit.records.errors import ConflictError, PendingAnswers, QuarantineErro
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.evidence import Experience
 from readmit.workspace.banks import readable
+from readmit.workspace.examining import examination
 from readmit.workspace.exposing import checkpoint_named, instance_of
 from readmit.workspace.returning import carry_out, logger
 from readmit.workspace.returns import Return
@@ -22,6 +23,7 @@ from readmit.workspace.returns import Return
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from readmit.ports.presence import Absence
     from readmit.records.identity import Identity
     from readmit.workspace.workspace import Workspace
 
@@ -73,6 +75,7 @@ class Agent:
         unprepared = "" if prepare is None else _fault(prepare, departed, return_id)
 
         def ask(epoch: int) -> Request:
+            policy = self._workspace.policy
             request = Request(
                 return_id=return_id,
                 identity=self.identity,
@@ -80,11 +83,14 @@ class Agent:
                 nonce=nonce,
                 purpose=purpose,
                 now=self._workspace.now(),
-                policy=self._workspace.policy,
+                policy=policy,
                 checkpoint=departed.id,
                 epoch=epoch,
                 rules=RULES,
                 learnt=self._log.learnt,
+                examination=examination(
+                    self._log, departed, self.identity, purpose=purpose, epoch=epoch, policy=policy
+                ),
             )
             return checked(request, what="return")
 
@@ -115,20 +121,26 @@ class Agent:
 
     def departed(self, name: str | None = None) -> Checkpoint:
         """The departure that a return now would be from, or the one that is named."""
+        principal = self.identity.principal
         if name is not None:
-            departed = checkpoint_named(self._log, name)
-            if departed.identity.principal != self.identity.principal:
-                raise UnknownError(f"departure {name!r} is not one of {self.identity.principal!r}")
-            return departed
+            event = self._log.named(f"depart:{name}")
+            # Somebody else's departure is told like one that never was.
+            if event is None or event.by != principal:
+                raise UnknownError(f"no departure {name!r} of {principal!r} in workspace {self._log.workspace!r}")
+            return checkpoint_named(self._log, name)
         absence = last_absence(self._log, self.identity)
-        # A view that was handed over and never arrived does not keep its agent from returning again.
-        lost = absence is not None and absence.end is not None and not absence.started_anew
-        if absence is None or not (absence.end is None or (lost and not received(self._log, absence.end))):
+        if absence is None or self._is_back(absence):
             raise UnknownError(
-                f"{self.identity.principal!r} has not departed from {self.identity.task!r}: call depart() first, "
+                f"{principal!r} has not departed from {self.identity.task!r}: call depart() first, "
                 "with the epoch it had reached if it crashed"
             )
         return absence.departure.payload  # type: ignore[return-value]  # the kind of the event says which payload it is
+
+    def _is_back(self, absence: Absence) -> bool:
+        """Whether nothing is left to return from. A view that was handed over and never arrived ends no absence."""
+        if absence.end is None:
+            return False
+        return absence.started_anew or received(self._log, absence.end)
 
     def _away(self) -> bool:
         """Whether the last departure was ended neither by an exposed view nor by a reset."""

@@ -18,7 +18,7 @@ import msgspec
 from readmit.records.canonical import decode, digest_of
 from readmit.records.decisions import Decision, Envelope, Returned
 from readmit.records.errors import AuditError, ReadmitError, SealError, StoreError
-from readmit.records.events import EventKind, Exposed
+from readmit.records.events import Acknowledge, EventKind, Exposed
 from readmit.seal.statement import encode_view, open_head
 from readmit.seal.trust import trusted
 from readmit.store.retold import Retold
@@ -51,17 +51,23 @@ class AuditReport(msgspec.Struct, frozen=True):
 
 
 class _Filed:
-    """What the rows of one return say, gathered in one pass."""
+    """What the rows of one return say, gathered in one pass.
 
-    def __init__(self, first: int) -> None:
-        self.first = first
-        self.last = first
+    A preparation has rows of its own: before those of its return, or under its own name if no return followed.
+    """
+
+    def __init__(self) -> None:
+        self.first = 0
+        self.last = 0
         self.candidates = 0
         self.joined = hashlib.sha256()
         self.decision = ""
-        self.exposed = False
+        self.delivered: set[str] = set()
+        """Which steps of a delivery have a row."""
 
     def add(self, row: AuditRow) -> None:
+        if row.kind != "inference" and not self.first:
+            self.first = row.seq
         match row.kind:
             case "candidate":
                 self.joined.update(b"\n" + row.body if self.candidates else row.body)
@@ -69,8 +75,8 @@ class _Filed:
             case "decision":
                 self.decision = digest_of(row.body)
                 self.last = row.seq
-            case "exposure":
-                self.exposed = True
+            case "exposure" | "acknowledgement" as step:
+                self.delivered.add(step)
 
 
 def audit(log: Log, *, kept: Envelope | None = None, watch: Callable[[], object] = lambda: None) -> AuditReport:
@@ -97,7 +103,7 @@ def _audit(log: Log, kept: Envelope | None, watch: Callable[[], object]) -> Audi
             rows = row.seq
             if row.seq in wanted:
                 hashes[row.seq] = row.hash.hex()
-            filed.setdefault(row.return_id, _Filed(row.seq)).add(row)
+            filed.setdefault(row.return_id, _Filed()).add(row)
             watch()
     except AuditError as error:
         problems.append(str(error))
@@ -160,7 +166,7 @@ def _matches(head: AuditHead, hashes: Mapping[int, str], what: str, problems: li
 def _check_log(log: Log, filed: dict[str, _Filed], problems: list[str], watch: Callable[[], object]) -> tuple[int, int]:
     events = returns = 0
     returned: set[str] = set()
-    exposed: set[str] = set()
+    delivered: dict[str, set[str]] = {"exposure": set(), "acknowledgement": set()}
     try:
         with closing(Retold(log.workspace)) as retold:
             for event in retold.tell(log.tail()):
@@ -170,21 +176,28 @@ def _check_log(log: Log, filed: dict[str, _Filed], problems: list[str], watch: C
                     return_id = event.payload.request.return_id
                     returned.add(return_id)
                     problems += _return_flaws(log, event.payload, filed.get(return_id))
-                elif event.kind is EventKind.EXPOSE and isinstance(event.payload, Exposed):
-                    exposed.add(event.payload.return_id)
+                elif isinstance(event.payload, Exposed | Acknowledge):
+                    step = "exposure" if event.kind is EventKind.EXPOSE else "acknowledgement"
+                    delivered[step].add(event.payload.return_id)
                 watch()
             problems += retold.differences(log)
     except StoreError as error:
         problems.append(str(error))
         return events, returns
     for return_id, rows in filed.items():
-        if return_id not in returned:
+        if rows.first and return_id not in returned:
             problems.append(f"rows of return {return_id!r} belong to no return in the log")
-        if rows.exposed and return_id not in exposed:
-            problems.append(f"return {return_id!r} has an exposure row, but no exposure in the log")
-    unaudited = sorted(name for name in exposed if name not in filed or not filed[name].exposed)
-    problems += [f"return {name!r} was exposed without an audit row" for name in unaudited]
+    for step, named in delivered.items():
+        problems += _delivery_flaws(step, named, {name for name, rows in filed.items() if step in rows.delivered})
     return events, returns
+
+
+def _delivery_flaws(step: str, logged: set[str], audited: set[str]) -> Iterator[str]:
+    """Where the log and the audit do not agree on which views were exposed, or acknowledged."""
+    for name in sorted(audited - logged):
+        yield f"return {name!r} has an {step} row, but no {step} in the log"
+    for name in sorted(logged - audited):
+        yield f"return {name!r} has an {step} in the log, but no {step} row"
 
 
 def _return_flaws(log: Log, event: Returned, rows: _Filed | None) -> Iterator[str]:

@@ -30,12 +30,14 @@ from readmit.seal.recheck import recheck
 from readmit.seal.statement import open_view
 from readmit.seal.trust import trusted
 from readmit.seal.view import contents
+from readmit.workspace.examining import examination
 from readmit.workspace.loading import snapshot
 from readmit.workspace.returning import logger, sign_head
 
 if TYPE_CHECKING:
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
+    from readmit.records.decisions import Examination
     from readmit.records.events import Checkpoint, Event
     from readmit.records.snapshot import Snapshot
 
@@ -209,8 +211,16 @@ def _judge(
         items=items,
         experiences=bank,
         policy=asker.policy,
+        examination=_examined(log, state, asker.policy),
     )
     return failed, items, bank
+
+
+def _examined(log: Log, state: Snapshot, policy: Policy) -> Examination | None:
+    """Who has looked for implicit changes by now. Read only where something depends on it."""
+    if policy.examination == "optional":
+        return None
+    return examination(log, state.checkpoint, state.identity, purpose=state.purpose, epoch=log.head, policy=policy)
 
 
 def checkpoint_named(log: Log, name: str) -> Checkpoint:

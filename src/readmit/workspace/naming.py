@@ -12,12 +12,14 @@ from msgspec.structs import replace
 from readmit.records.base import nfc
 from readmit.records.events import Checkpoint, Examine, Rebase, Revoke, Settle, Supersede
 from readmit.records.evidence import Evidence, Experience
-from readmit.records.identity import Identity
-from readmit.records.items import Item, Scope
+from readmit.records.items import Item
 from readmit.records.policy import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from readmit.records.identity import Identity
+    from readmit.records.items import Scope
 
 T = TypeVar("T")
 
@@ -27,26 +29,36 @@ def all_nfc(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(map(nfc, names))
 
 
+def who(identity: Identity) -> Identity:
+    """An identity in NFC, but for the workspace, which is what it is."""
+    return replace(identity, principal=nfc(identity.principal), role=nfc(identity.role), task=nfc(identity.task))
+
+
 def normal(value: T) -> T:
     """A checked record with every name of a principal, role, task or purpose in NFC."""
     match value:
-        case Identity(principal=principal, role=role, task=task):
-            return replace(value, principal=nfc(principal), role=nfc(role), task=nfc(task))
-        case Scope(task=task, principals=principals, roles=roles):
-            spelled = None if task is None else nfc(task)
-            return replace(value, task=spelled, principals=all_nfc(principals), roles=all_nfc(roles))
         case Item(by=by, scope=scope, purposes=purposes, tasks=tasks):
-            return replace(value, by=nfc(by), scope=normal(scope), purposes=all_nfc(purposes), tasks=all_nfc(tasks))
+            return replace(value, by=nfc(by), scope=_reach(scope), purposes=all_nfc(purposes), tasks=all_nfc(tasks))
         case Evidence(by=by, scope=scope):
-            return replace(value, by=nfc(by), scope=normal(scope))
+            return replace(value, by=nfc(by), scope=_reach(scope))
         case Experience(owner=owner):
             return replace(value, owner=nfc(owner))
-        case Checkpoint(identity=identity) | Examine(identity=identity):
-            return replace(value, identity=normal(identity))
+        case Checkpoint(identity=identity):
+            return replace(value, identity=who(identity))
+        case Examine(identity=identity, purpose=purpose):
+            return replace(value, identity=who(identity), purpose=_optional(purpose))
         case Rebase(task=task):
             return replace(value, task=nfc(task))
-        case Settle(role=str(role)) | Revoke(role=str(role)) | Supersede(role=str(role)):
-            return replace(value, role=nfc(role))
+        case Settle(role=role) | Revoke(role=role) | Supersede(role=role):
+            return replace(value, role=_optional(role))
         case Policy(writers=writers, overseers=overseers):
             return replace(value, writers=all_nfc(writers), overseers=all_nfc(overseers))
     return value
+
+
+def _reach(scope: Scope) -> Scope:
+    return replace(scope, task=_optional(scope.task), principals=all_nfc(scope.principals), roles=all_nfc(scope.roles))
+
+
+def _optional(name: str | None) -> str | None:
+    return None if name is None else nfc(name)

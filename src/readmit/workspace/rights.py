@@ -34,6 +34,13 @@ def known_to(item: Item, by: str, policy: Callable[[], Policy]) -> bool:
     return not named or by in {item.by, *named, OWNER, AUTHOR} or by in policy().overseers
 
 
+def check_may_touch(item: Item, *, by: str, verb: str, policy: Callable[[], Policy]) -> None:
+    """Refuse whoever reads a private item and neither wrote it nor oversees: what is said of it is for those."""
+    if item.scope.visibility != "private" or by in {item.by, OWNER, AUTHOR} or by in policy().overseers:
+        return
+    raise NotAllowedError(f"{by!r} may not {verb} {item.id!r}: a private item is for its author and the overseers")
+
+
 def check_may_end(log: Log, duty: Obligation, *, by: str, role: str | None, verb: str, policy: Policy) -> None:
     """Refuse whoever may not settle, revoke or supersede a duty, and whoever is away from it."""
     task = duty.scope.task

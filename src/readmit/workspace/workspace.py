@@ -34,7 +34,7 @@ from readmit.workspace import history, missing
 from readmit.workspace.agent import Agent
 from readmit.workspace.exposing import Asker, acknowledge, expose, instance_of
 from readmit.workspace.keeping import Keys
-from readmit.workspace.naming import normal
+from readmit.workspace.naming import normal, who
 from readmit.workspace.observing import Observer, drafts
 from readmit.workspace.recording import author_of, content_of, id_of, inherited, open_again
 from readmit.workspace.writing import check, disputed, policy_in_force
@@ -336,8 +336,8 @@ class Workspace:
         acknowledge(self.log, return_id, self._asker(identity, secret), self.signer)
 
     def _asker(self, identity: Identity, secret: str) -> Callable[[], Asker]:
-        who, instance = normal(identity), instance_of(secret)
-        return lambda: Asker(who, instance, self.policy, self.now(), self.keys.handed_over.read)
+        asker, instance = who(identity), instance_of(secret)
+        return lambda: Asker(asker, instance, self.policy, self.now(), self.keys.handed_over.read)
 
     # Looking back.
 

@@ -30,7 +30,7 @@ from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.policy import AUTHOR, OWNER, Policy
 from readmit.records.verdicts import Verdict
 from readmit.workspace.replacing import Replacements
-from readmit.workspace.rights import check_may_end, item_for, known_to
+from readmit.workspace.rights import check_may_end, check_may_touch, item_for, known_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,6 +83,8 @@ class _Checks:
 
     def _mark(self) -> None:
         targets = [self._named(name) for name in self._draft.about]
+        for item in targets:
+            check_may_touch(item, by=self._draft.by, verb=self._draft.kind, policy=self._policy)
         match self._draft.payload:
             case Supersede(successor=successor, role=role):
                 replaces = self._named(successor)

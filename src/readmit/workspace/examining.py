@@ -1,0 +1,83 @@
+"""How far it was looked for implicit changes before a return, read from the log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.records.decisions import Examination
+from readmit.records.events import EventKind, Examine
+from readmit.records.items import Frontier, Item, Obligation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from readmit.ports.store import Log
+    from readmit.records.events import Checkpoint, Event
+    from readmit.records.identity import Identity
+    from readmit.records.policy import Policy
+
+
+def examination(
+    log: Log, departed: Checkpoint, identity: Identity, *, purpose: str | None, epoch: int, policy: Policy
+) -> Examination | None:
+    """The last examination for a return like this one, as of an epoch; none if nobody has looked.
+
+    One for another departure, role or purpose looked at other items, or at other uses of them, and does not count.
+    """
+    event = _last(log, departed, identity, purpose, epoch)
+    if event is None or not isinstance(event.payload, Examine):
+        return None
+    seen = event.payload
+    # An item that was recorded since is to be held against everything later than its own evidence.
+    since = min([seen.until, *_evidence_of(statements(log, departed, identity, since=event.epoch, until=epoch), log)])
+    missed = observations(log, departed, identity, since=since, until=epoch, policy=policy)
+    return Examination(verifier=seen.verifier, until=seen.until, unexamined=len(missed))
+
+
+def observations(
+    log: Log, departed: Checkpoint, identity: Identity, *, since: int, until: int, policy: Policy
+) -> dict[int, Event]:
+    """What was observed, by position, in the eyes of whoever departed or returns.
+
+    Whoever may not write cannot change an item's premises, nor keep anybody from returning by writing on and on.
+    """
+    eyes = {identity, departed.identity}
+    found = (event for one in eyes for event in log.observations(one, since=since, until=until))
+    return {event.epoch: event for event in found if not policy.writers or event.by in policy.writers}
+
+
+def statements(log: Log, departed: Checkpoint, identity: Identity, *, since: int, until: int) -> dict[int, Event]:
+    """What was recorded, by position, in the eyes of whoever departed or returns, without duties and frontiers."""
+    eyes = {identity, departed.identity}
+    found = (event for one in eyes for event in log.seen(one, since=since, until=until))
+    return {
+        event.epoch: event
+        for event in found
+        if isinstance(event.payload, Item) and not isinstance(event.payload, Obligation | Frontier)
+    }
+
+
+def _last(log: Log, departed: Checkpoint, identity: Identity, purpose: str | None, epoch: int) -> Event | None:
+    departure = log.named(f"depart:{departed.id}")
+    first = 0 if departure is None else departure.epoch
+    event = log.latest(EventKind.EXAMINE, identity.agent, until=epoch)
+    while event is not None and event.epoch > first:
+        seen = event.payload
+        if isinstance(seen, Examine) and (seen.checkpoint, seen.identity, seen.purpose) == (
+            departed.id,
+            identity,
+            purpose,
+        ):
+            return event
+        event = log.latest(EventKind.EXAMINE, identity.agent, until=event.epoch - 1)
+    return None
+
+
+def _evidence_of(recorded: Mapping[int, Event], log: Log) -> list[int]:
+    """For each item, the position of the latest evidence behind it; its own if there is none."""
+    positions = []
+    for event in recorded.values():
+        receipts = event.payload.receipts if isinstance(event.payload, Item) else ()
+        own = [one.epoch for receipt in receipts for one in log.sighting(receipt.evidence).values()]
+        positions.append(max(own, default=event.epoch))
+    return positions
