@@ -326,6 +326,10 @@ class TeamSimulator:
         """Whether an item exists at all for somebody who names it."""
         return not item.principals or by in (item.by, *item.principals, *self.rules.overseers, "owner", "readmit")
 
+    def may_touch(self, by: str, item: Statement) -> bool:
+        """Whether somebody may say something of an item: a private one is for its author and the overseers."""
+        return not item.private or by in (item.by, *self.rules.overseers, "owner", "readmit")
+
     def may_end(self, by: str, role: str | None, duty: Statement) -> bool:
         """Whether somebody may settle, revoke or supersede a duty.
 
@@ -480,7 +484,7 @@ class Reading:
         return max((one.epoch for one in self.bound_by(item)), default=item.epoch)
 
     def start(self, item: Statement) -> datetime:
-        """From when an item holds. Without evidence nothing says since when, so everything else is later."""
+        """From when an item holds. Without evidence nothing says since when."""
         said = max((one.said for one in self.bound_by(item)), default=EVER)
         return said if item.start is None else max(item.start, said)
 
@@ -567,9 +571,9 @@ class Reading:
             if not self.confirms(item, seen.epoch, seen.said):
                 for twin in self.twins[item.id]:
                     held += [one for one in self.pair(twin, digest) if not self.set_aside(twin, one)]
-            against += [one for one in held if one.code == "premise_changed"]
-            if not against and (self.rules.on_unsure == "exclude" or self.critical & item.covers):
-                against += [one for one in held if one.code == "suspected"]
+            changed = [one for one in held if one.code == "premise_changed"]
+            strict = self.rules.on_unsure == "exclude" or bool(self.critical & item.covers)
+            against += changed or [one for one in held if strict]
         return against
 
     def pair(self, item: Statement, digest: str) -> list[Against]:
@@ -720,7 +724,8 @@ class Reading:
     def by_replacement(self, item: Statement) -> list[Against]:
         against = []
         moved = "frontier_moved" if item.kind == "frontier" else "slot_updated"
-        for other in self.items.values():
+        # What rests on nothing has no place in the order: it is unproven, and that is all.
+        for other in self.items.values() if self.bound_by(item) else ():
             rivals = other.id != item.id and other.said != item.said and self.same_thing(other, item)
             if not rivals or not self.concerns(other, item) or not self.competes(other):
                 continue
@@ -1056,4 +1061,8 @@ class Deciding(Reading):
         small = all(len(item.text) <= self.rules.max_item_chars for item in shown)
         if absent or not (has and small and enough and self.within_budget(shown)):
             reasons.add("coverage_lost")
+        if self.rules.examination == "required":
+            reasons.add("not_examined")
+        if not self.owed and self.rules.nothing_owed == "block":
+            reasons.add("nothing_owed")
         return reasons

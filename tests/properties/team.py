@@ -84,7 +84,8 @@ class Team:
 
     def writing(self, by: str, *names: str) -> list[type[Exception]]:
         """How taking these items out of use is refused to somebody."""
-        return self.rights(by, *names) + ([] if self.sim.allowed(by) else [NotAllowedError])
+        may = self.sim.allowed(by) and all(self.sim.may_touch(by, self.sim.items[name]) for name in names)
+        return self.rights(by, *names) + ([] if may else [NotAllowedError])
 
     def ending(self, by: str, role: str | None, name: str) -> list[type[Exception]]:
         """How ending this, which may be a duty, is refused to somebody."""
