@@ -511,7 +511,7 @@ class Reading:
         """Whether a mark is about an item, or about the same statement and still held against that."""
         if item.id in mark.items:
             return True
-        code = {"revoke": "revoked", "close": "expired", "supersede": "superseded", "dispute": "disputed"}
+        code = {"revoke": "revoked", "close": "expired", "supersede": "superseded"}
         against = Against(code.get(mark.kind, ""), mark.epoch)
         again = [twin for twin in self.twins[item.id] if twin.id in mark.items and not self.set_aside(twin, against)]
         return bool(again) and not self.confirms(item, mark.epoch, min(mark.at, mark.learnt))
@@ -548,19 +548,31 @@ class Reading:
 
     def by_disputes(self, item: Statement) -> list[Against]:
         against = []
-        for mark in self.held(item, "dispute"):
-            # Nobody settles a dispute for their own return.
-            endings = [
-                one
-                for one in self.marks
-                if one.kind == "resolve" and one.data["of"] == mark.data["id"] and one.by != self.who.principal
-            ]
-            meant = [item.id] if item.id in mark.items else [twin.id for twin in self.twins[item.id]]
-            if not endings:
-                against.append(Against("disputed", mark.epoch))
-            elif not set(meant) & set(endings[-1].data["keep"]):
-                against.append(Against("dispute_lost", endings[-1].epoch))
+        for mark in self.marks:
+            twins = [twin for twin in self.twins[item.id] if twin.id in mark.items]
+            if mark.kind == "dispute" and item.id in mark.items:
+                against += [one for one, _ in self.disputed(item, mark)]
+            elif mark.kind == "dispute":
+                found = [
+                    pair for twin in twins for pair in self.disputed(twin, mark) if not self.set_aside(twin, pair[0])
+                ]
+                against += [
+                    one for one, event in found[:1] if not self.confirms(item, event.epoch, min(event.at, event.learnt))
+                ]
         return against
+
+    def disputed(self, item: Statement, dispute: Mark) -> list[tuple[Against, Mark]]:
+        """What a dispute that names an item has come to, and through which event."""
+        # Nobody settles a dispute for their own return.
+        endings = [
+            one
+            for one in self.marks
+            if one.kind == "resolve" and one.data["of"] == dispute.data["id"] and one.by != self.who.principal
+        ]
+        if not endings:
+            return [(Against("disputed", dispute.epoch), dispute)]
+        lost = item.id not in endings[-1].data["keep"]
+        return [(Against("dispute_lost", endings[-1].epoch), endings[-1])] if lost else []
 
     # Verdicts and suspicions.
 
@@ -679,9 +691,9 @@ class Reading:
         rank, through = self.rank(one)
         if rank > self.rank(other)[0]:
             return max(one.epoch, through)
-        since = self.above(other, one)
-        restored, answered = self.restores(one), self.restores(other)
-        if since is None or one.kind == "frontier" or restored < since or restored < answered:
+        since, restored = self.above(other, one), self.restores(one)
+        replaced = self.competes(other) and self.concerns(other, one) and one.kind != "frontier"
+        if since is None or not replaced or restored < since or restored < self.restores(other):
             return None
         return restored
 
