@@ -133,6 +133,11 @@ class Statement:
         return {*self.supports, *([] if self.slot is None else [self.slot])}
 
     @property
+    def words(self) -> tuple[Any, ...]:
+        """What a reader is told by it: handing it over twice tells nothing more."""
+        return (self.kind, self.text, self.slot)
+
+    @property
     def said(self) -> tuple[Any, ...]:
         """What makes two items the same statement."""
         scope = (self.task, self.roles, self.principals, self.private)
@@ -839,7 +844,8 @@ class Deciding(Reading):
         self.duties = {duty.id: self.owing(duty) for duty in duties}
         self.owed = [duty for duty in duties if self.duties[duty.id].state in OWED]
         always = self.rules.constraints == "always"
-        self.constraints = [item for item in self.evident if always and item.kind in CONSTRAINTS]
+        applying = [item for item in self.evident if always and item.kind in CONSTRAINTS]
+        self.constraints = list({item.words: item for item in applying}.values())
 
     # Duties.
 
@@ -941,7 +947,9 @@ class Deciding(Reading):
             absent=frozenset(absent if reasons else ()),
             missing=frozenset(self.required(self.owed) - self.attainable) if short else None,
             mandatory=frozenset(item.id for item in self.must(kept)),
-            constraints=frozenset(item.id for item in self.constraints),
+            constraints=frozenset(
+                item.id for item in self.evident if item.words in [one.words for one in self.constraints]
+            ),
             withheld=frozenset(duty.id for duty in self.owed if duty not in kept),
             open_pairs=self.open_pairs(),
         )
@@ -990,7 +998,7 @@ class Deciding(Reading):
             "an item that is not eligible": all(item in self.eligible for item in shown),
             "a duty or frontier": must == {item.id for item in shown if item not in evident},
             "must be in": must == {name for name, code in reasons.items() if code == "mandatory"},
-            "a constraint is lacking": all(item in shown for item in self.constraints),
+            "a constraint is lacking": {item.words for item in self.constraints} <= {item.words for item in shown},
             "not sufficient": enough,
             "over the budgets": self.within_budget(shown),
             "two statements about one thing": not self.at_odds(evident),
@@ -1021,11 +1029,8 @@ class Deciding(Reading):
         """Why an eligible item is not handed over where no view was issued."""
         owed = [duty.id for duty in self.owed]
         structure = item.id in owed or item.obligation in owed
-        return (
-            "view_withheld"
-            if structure or item in self.constraints or item.covers & self.required(self.owed)
-            else "not_needed"
-        )
+        bound = item.words in [one.words for one in self.constraints]
+        return "view_withheld" if structure or bound or item.covers & self.required(self.owed) else "not_needed"
 
     def filled(self, base: list[Statement], kept: list[Statement]) -> set[str]:
         """What fills the room that is left: what stands, newest first, nothing of a duty that is withheld."""
@@ -1033,8 +1038,8 @@ class Deciding(Reading):
             return set()
         taken = list(base)
         for item in sorted(self.evident, key=self.key, reverse=True):
-            said = any(other.said == item.said for other in taken)
-            if not said and self.fillable(item, kept) and self.within_budget([*taken, item]):
+            told = any(other.words == item.words for other in taken)
+            if not told and self.fillable(item, kept) and self.within_budget([*taken, item]):
                 taken.append(item)
         return {item.id for item in taken if item not in base}
 
@@ -1068,10 +1073,11 @@ class Deciding(Reading):
         kept = [duty for duty in self.owed if duty.id not in view.withheld]
         evident = [item for item in shown if item.kind in STATEMENTS]
         enough = self.whole(kept, evident) if view.withheld else self.sufficient(kept, evident)
-        has = {item.id for item in (*self.must(kept), *kept, *self.constraints)} <= set(view.items)
+        has = {item.id for item in (*self.must(kept), *kept)} <= set(view.items)
+        bound = {item.words for item in self.constraints} <= {item.words for item in shown}
         absent = [duty for duty in kept if self.absent[duty.id]]
         small = all(len(item.text) <= self.rules.max_item_chars for item in shown)
-        if absent or not (has and small and enough and self.within_budget(shown)):
+        if absent or not (has and bound and small and enough and self.within_budget(shown)):
             reasons.add("coverage_lost")
         if self.rules.examination == "required":
             reasons.add("not_examined")
