@@ -94,7 +94,7 @@ bench-backends: $(BACKENDS)/.ready ## Measure search through a view on real memo
 bench-postgres: setup ## Measure a store on a PostgreSQL server beside one in a file; needs the server's programs
 	$(BIN)/python -m benchmarks postgres
 
-mutation: setup ## Mutation testing of gates, cover, seal and recheck (hours); ends with the survivors
+mutation: setup ## Mutation testing of gates, duties, replacement, cover, seal and recheck (hours); ends with the survivors
 	$(PIP) --require-hashes -r requirements/mutation.txt
 	$(BIN)/python -m tests.mutation $(ROOMS)
 

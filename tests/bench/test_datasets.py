@@ -7,7 +7,7 @@ import shutil
 import tarfile
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from tests.bench.data import SMOKE, shared
@@ -155,7 +155,21 @@ def test_stale_departs_after_the_old_evidence() -> None:
 
 
 def fillers(count: int) -> list[Session]:
-    return [Session(index=i, at="", turns=(Turn(speaker="user", text=f"small talk {i}"),)) for i in range(count)]
+    """Small talk in which either may begin, end, or speak twice."""
+    patterns: tuple[tuple[Literal["user", "assistant"], ...], ...] = (
+        ("user", "assistant", "user"), ("assistant", "user"), ("user", "user", "assistant", "user"),
+    )  # fmt: skip
+    return [
+        Session(
+            index=i,
+            at="",
+            turns=tuple(
+                Turn(speaker=speaker, text=f"small talk {i}.{n}")
+                for n, speaker in enumerate(patterns[i % len(patterns)])
+            ),
+        )
+        for i in range(count)
+    ]
 
 
 def pairs(copy: Path) -> Path:
@@ -172,13 +186,55 @@ def test_pairs_get_a_substitute_haystack_that_says_so(copy: Path) -> None:
     assert SUBSTITUTE_NOTE in data.notes
     for case in data.cases:
         old, new = case.labels.old_session, case.labels.new_session
-        texts = [session.turns[0].text for session in case.episode.sessions]
+        texts = [[turn.text for turn in session.turns] for session in case.episode.sessions]
         assert case.episode.haystack == "substitute"
-        assert (texts[old], texts[new]) == (case.labels.old, case.labels.new)
-        assert all(len(session.turns) == 1 + (session.index in (old, new)) for session in case.episode.sessions)
-        assert len({session.turns[-1].text for session in case.episode.sessions}) == SESSIONS
+        assert case.labels.old in texts[old]
+        assert case.labels.new in texts[new]
+        said = {text for part in texts for text in part}
+        assert len(said & {case.labels.old, case.labels.new}) == 2
+        assert sum(len(part) for part in texts) == len(said), "no turn is there twice"
     assert data == read_stale(copy / "stale", fillers=fillers(60))
     assert data != read_stale(copy / "stale", fillers=fillers(60), seed=1)
+
+
+def speakers(session: Session) -> tuple[str, ...]:
+    return tuple(turn.speaker for turn in session.turns)
+
+
+def test_who_speaks_when_does_not_mark_a_labelled_session(copy: Path) -> None:
+    """With the statement taken out again, each labelled session is a filler with one turn less to read."""
+    given = fillers(60)
+    known = {tuple(turn.text for turn in session.turns): speakers(session) for session in given}
+    for case in read_stale(pairs(copy), fillers=given).cases:
+        stated = {case.labels.old, case.labels.new}
+        for session in case.episode.sessions:
+            said = [None if turn.text in stated else turn.text for turn in session.turns]
+            (pattern,) = {
+                pattern
+                for texts, pattern in known.items()
+                if len(texts) == len(said) and all(one in (None, text) for one, text in zip(said, texts, strict=True))
+            }
+            assert speakers(session) == pattern
+            assert said.count(None) == (session.index in (case.labels.old_session, case.labels.new_session))
+
+
+def test_on_the_shared_pairs_no_pattern_of_turns_tells_a_labelled_session() -> None:
+    """How often each pattern occurs among labelled sessions and among the others: the same but for chance."""
+    labelled: Counter[tuple[str, ...]] = Counter()
+    others: Counter[tuple[str, ...]] = Counter()
+    for case in read_stale(shared("stale"), fillers=read_fillers(shared("memora"))).cases:
+        for session in case.episode.sessions:
+            marked = session.index in (case.labels.old_session, case.labels.new_session)
+            (labelled if marked else others)[speakers(session)[:2]] += 1
+    assert set(labelled) <= set(others)
+    for pattern, count in others.items():
+        assert abs(labelled[pattern] / labelled.total() - count / others.total()) < 0.1, pattern
+
+
+def test_a_filler_without_a_word_of_the_user_is_not_used(copy: Path) -> None:
+    silent = Session(index=99, at="", turns=(Turn(speaker="assistant", text="Hello?"),))
+    with pytest.raises(RecordError, match="fillers: 49 sessions"):
+        read_stale(pairs(copy), fillers=[*fillers(49), silent])
 
 
 def test_a_haystack_needs_enough_fillers(copy: Path) -> None:

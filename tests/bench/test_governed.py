@@ -316,6 +316,25 @@ def test_a_pair_is_judged_on_what_was_said_and_not_on_what_was_taken_down(govern
     assert NEW in text(view, drawn_from(*rows))
 
 
+@pytest.mark.parametrize("governance", [TRACE_PAPER, READMIT], ids=lambda one: one.name)
+def test_a_verdict_on_a_session_that_left_no_row_counts(governance: Governance) -> None:
+    """Memora keeps facts alone: a session of which nothing was taken down is still what a verdict may speak of."""
+    rows = drawn_from(drawn(ROWS[0], OLD), drawn(ROWS[1], OTHER))
+    view = admitted(method(governance), rows)
+    assert view.left_out == {"old.e00": ("premise_changed",)}
+    assert view.rows == ("new", "other.e00")
+    kept = admitted(method(governance, verify=verdict("compatible")), rows)
+    assert kept.left_out == {}
+    assert kept.rows == ("old.e00", "other.e00")
+    unsure = admitted(method(governance, verify=verdict("unsure")), rows)
+    assert "new" not in unsure.rows
+
+
+def test_a_suspicion_from_a_session_that_left_no_row_withholds() -> None:
+    view = admitted(method(READMIT, verify=lambda _: None), drawn_from(drawn(ROWS[0], OLD), drawn(ROWS[1], OTHER)))
+    assert view.left_out["old.e00"] == ("suspected",)
+
+
 def test_premises_that_extraction_wrote_are_not_asked_for_again() -> None:
     asked: list[dict[str, str]] = []
 

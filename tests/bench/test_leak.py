@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import shutil
+import subprocess
+import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +15,7 @@ import msgspec
 import pytest
 from tests.bench.data import SMOKE
 
+from readmit.bench.apart import Apart, Asked
 from readmit.bench.datasets.manbench import read_manbench
 from readmit.bench.datasets.memora import read_memora
 from readmit.bench.datasets.stale import read_stale
@@ -98,7 +102,7 @@ def test_a_checkpoint_that_carries_more_is_refused() -> None:
         admitted(Reset(), loaded)
 
 
-@pytest.mark.parametrize("visible", [Checkpoint, Episode])
+@pytest.mark.parametrize("visible", [Checkpoint, Episode, Asked])
 def test_no_field_a_method_sees_can_hold_labels(visible: type) -> None:
     def kinds(info: msgspec.inspect.Type) -> Iterator[type]:
         assert not isinstance(info, (msgspec.inspect.AnyType, msgspec.inspect.CustomType)), "an open field could"
@@ -118,6 +122,39 @@ def test_no_field_a_method_sees_can_hold_labels(visible: type) -> None:
     labels = read_manbench(SMOKE / "manbench").cases[0].labels
     with pytest.raises(RecordError):
         convert({"rows": [labels]}, visible, what="smuggled")
+
+
+@pytest.mark.parametrize("benchmark", READERS)
+def test_views_made_in_a_process_without_labels_are_the_same(benchmark: str) -> None:
+    data = READERS[benchmark](SMOKE / benchmark)
+    with Apart() as apart:
+        for _, checkpoint in checkpoints(data.episodes):
+            made = apart.views(list(MODEL_FREE), checkpoint)
+            here = {name: admitted(method, checkpoint) for name, method in MODEL_FREE.items()}
+            assert {name: one.view for name, one in made.items()} == here
+
+
+def test_that_process_reads_no_data_set() -> None:
+    """It is handed bytes, and has not even loaded what reads labels."""
+    look = (
+        "import gc, sys; import readmit.bench.apart; from readmit.bench.episodes import Labels\n"
+        "print([name for name in sys.modules if name.startswith('readmit.bench.datasets')])\n"
+        "print([thing for thing in gc.get_objects() if isinstance(thing, Labels)])"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, env=env, check=True)
+    assert done.stdout.split() == ["[]", "[]"], done.stdout
+
+
+def test_a_process_that_is_gone_is_told_by_the_methods_it_was_for() -> None:
+    _, checkpoint = next(checkpoints(read_manbench(SMOKE / "manbench").episodes))
+    with Apart() as apart:
+        apart.views(["Static"], checkpoint)
+        assert apart._process is not None
+        apart._process.kill()
+        apart._process.wait()
+        with pytest.raises(RecordError, match="Static: their process ended"):
+            apart.views(["Static"], checkpoint)
 
 
 @pytest.mark.parametrize("benchmark", READERS)

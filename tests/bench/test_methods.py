@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.bench.episodes import Budget, Checkpoint, Row, View
-from readmit.bench.methods import MODEL_FREE, admitted, retrieved
+from readmit.bench.episodes import Budget, Checkpoint, Row, Session, Turn, View
+from readmit.bench.methods import MODEL_FREE, SHORTCUTS, admitted, retrieved
 from readmit.bench.methods.memstrata import fingerprint, key, open_rows
 from readmit.bench.methods.memtx import Beliefs, State
 from readmit.records.errors import RecordError
@@ -41,6 +42,20 @@ def test_static_shows_the_last_version_of_everything() -> None:
 def test_restore_shows_the_departure_state_as_it_was() -> None:
     rows = (row("a", 1), row("a2", 2, supersedes=("a",)), row("b", 60, supersedes=("a2",)), row("c", 61))
     assert shown("Restore", *rows) == {"a2"}
+
+
+def test_restore_hands_over_the_departure_state_whole() -> None:
+    rows = tuple(row(f"r{at:02}", at) for at in range(1, 40))
+    tight = checkpoint(*rows, row("later", 60), budget=Budget(per_query=2, union=3))
+    assert admitted(MODEL_FREE["Restore"], tight).rows == tuple(one.id for one in rows)
+    assert len(admitted(MODEL_FREE["Static"], tight).rows) == 2
+
+
+def test_dropping_the_last_session_before_the_departure_looks_at_places_alone() -> None:
+    rows = tuple(row(f"s{at}", at, departure=at < 3000) for at in (1001, 2001, 2002, 3001, 9001))
+    view = admitted(SHORTCUTS["drop-last-session"], checkpoint(*rows))
+    assert view.rows == ("s1001", "s3001", "s9001")
+    assert admitted(SHORTCUTS["drop-last-session"], checkpoint(rows[-1])).rows == ("s9001",)
 
 
 def test_reset_shows_nothing() -> None:
@@ -140,8 +155,19 @@ MEMTX = {
     "an explicit link supersedes across sources": Transactions(
         (row("a", 1, slot="s"), row("b", 2, slot="s", source="other", supersedes=("a",))), {"a": S, "b": C}
     ),
-    "an unstable dependency leaves the conflict untouched": Transactions(
+    "what fails on a dependency supersedes nothing": Transactions(
         (row("a", 1, slot="s"), row("b", 2, slot="s", depends_on=("missing",))), {"a": C, "b": V}
+    ),
+    "a conflict comes before dependencies and quarantines both": Transactions(
+        (row("a", 1, slot="s"), row("b", 2, slot="s", source="other", depends_on=("missing",))), {"a": Q, "b": Q}
+    ),
+    "a write that is quarantined supersedes nothing": Transactions(
+        (
+            row("a", 1, slot="s", valid_until=NOW + 1, source="other"),
+            row("b", 2, slot="s", valid_from=2, text="a", source="me"),
+            row("c", 3, slot="s", source="me"),
+        ),
+        {"a": Q, "b": C, "c": Q},
     ),
     "a deletion revokes, and what rests on it": Transactions(
         (row("a", 1, slot="s"), row("b", 2, depends_on=("a",)), row("d", 3, slot="s", operation="delete")),
@@ -214,6 +240,53 @@ def test_a_view_is_checked(answer: View, message: str) -> None:
         admitted(Rogue(answer), checkpoint(row("a", 1)))
 
 
+TIGHT = Budget(per_query=5, union=2, at_most=3, characters=20)
+TURNS = (Session(index=0, at="", turns=(Turn(speaker="user", text="I keep herons here."),)),)
+BEYOND = {
+    "one row too many": (Rogue(View(method="Rogue", rows=("a", "b", "c"))), r"budget: Rogue hands over 3 rows.*for 2"),
+    "obligations have room, and an end": (
+        Rogue(View(method="readmit", rows=("a", "b", "c", "d")), "readmit"), r"budget: readmit .* 4 rows.*for 3",
+    ),
+    "private memories have room, and an end": (
+        Rogue(View(method="trace-without-sbpr", rows=tuple("abcdefghijkl")), "trace-without-sbpr"), r"12 rows.*for 11",
+    ),
+    "too many characters": (
+        Rogue(View(method="Rogue", rows=("long",))), r"budget: Rogue hands over 21 characters.*for 20",
+    ),
+    "memories count": (Rogue(View(method="Rogue", rows=("a", "b"), memories=("I keep",))), r"3 rows.*for 2"),
+    "a memory that nobody said": (
+        Rogue(View(method="Rogue", rows=(), memories=("I keep eagles",))), "memories: Rogue hands over 'I keep eagles'",
+    ),
+    "what is not of the departure state": (
+        Rogue(View(method="Restore", rows=("a", "later")), "Restore"), "rows: Restore .*'later' is of the absence",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BEYOND)
+def test_a_view_beyond_budget_or_words_is_an_error_that_names_the_method(case: str) -> None:
+    method, message = BEYOND[case]
+    rows = (*(row(name, 1) for name in "abcdefghijkl"), row("long", 2, "x" * 21), row("later", 60))
+    given_rows = msgspec.structs.replace(checkpoint(*rows, budget=TIGHT), history=TURNS)
+    with pytest.raises(RecordError, match=message):
+        admitted(method, given_rows)
+
+
+def test_what_is_within_budget_and_words_is_handed_over() -> None:
+    rows = (*(row(name, 1) for name in "abc"), row("long", 2, "x" * 21))
+    given_rows = msgspec.structs.replace(checkpoint(*rows, budget=TIGHT), history=TURNS)
+    for view in (
+        View(method="Rogue", rows=("a", "b")),
+        View(method="Rogue", rows=("long",), excerpts={"long": "x" * 20}),
+        View(method="Rogue", rows=(), memories=("I keep herons",)),
+    ):
+        assert admitted(Rogue(view), given_rows) == view
+    whole = View(method="Restore", rows=("a", "b", "c", "long"))
+    assert admitted(Rogue(whole, "Restore"), given_rows) == whole
+    own_words = View(method="Rogue", rows=(), memories=("keeps herons",))
+    assert admitted(Rogue(own_words), given_rows, rewords=True) == own_words
+
+
 names = st.sampled_from(["r0", "r1", "r2", "r3", "r4", "r5"])
 moments = st.integers(0, 99)
 drawn_rows = st.builds(
@@ -238,7 +311,7 @@ def test_every_method_answers_every_checkpoint_within_the_budget(rows: list[Row]
     given_rows = checkpoint(*rows, budget=Budget(per_query=3, union=3))
     for method in MODEL_FREE.values():
         view = admitted(method, given_rows)
-        assert len(view.rows) <= 3
+        assert len(view.rows) <= 3 or method.name == "Restore"
         assert view == admitted(method, given_rows)
     by_id = {r.id: r for r in rows}
     opened = open_rows(tuple(rows), NOW)

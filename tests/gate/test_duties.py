@@ -198,9 +198,9 @@ def test_an_unproven_duty_stays_unproven_whatever_else_obstructs_it() -> None:
 
 
 def test_every_duty_comes_in_log_order_with_its_frontier() -> None:
-    items = [duty("o1"), duty("o2"), fact("x"), frontier("f2", "o2"), frontier("f1", "o1"), duty("o3")]
-    result = found(items, {"o3": (Reason.SETTLED,)})
-    assert list(told(result).items()) == [("o1", "owed f1"), ("o2", "owed f2"), ("o3", "settled")]
+    items = [duty("o3"), duty("o1"), duty("o2"), fact("x"), frontier("f2", "o2"), frontier("f1", "o1"), duty("o4")]
+    result = found(items, {"o3": (Reason.SETTLED,), "o4": (Reason.REVOKED,)})
+    assert list(told(result).items()) == [("o3", "settled"), ("o1", "owed f1"), ("o2", "owed f2"), ("o4", "revoked")]
     assert result.absent == ()
 
 

@@ -237,6 +237,7 @@ def test_open_pairs_are_counted_one_by_one_as_far_as_she_can_see() -> None:
     for name, news in (("h", first), ("h", second), ("k", first), ("hidden", first)):
         board.suspect(name, news)
     board.judge("k", first, "compatible", by="worker")
+    board.revoke("k")
     assert board.findings().open_pairs == 2
 
 

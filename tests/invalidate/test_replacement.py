@@ -36,6 +36,7 @@ ABOUT = {
     "a fact about a constraint's slot": Two(True, {"kind": InterfaceConstraint}),
     # Tasks overlap: no task overlaps with all.
     "one task": Two(True, {"task": "trip"}, {"task": "trip"}),
+    "a task of the same letters": Two(True, {"task": "trip"}, {"task": "".join("trip")}),
     "a task and none": Two(True, {"task": "trip"}),
     "none and a task": Two(True, newer={"task": "trip"}),
     "two tasks": Two(False, {"task": "trip"}, {"task": "other"}),
@@ -63,6 +64,9 @@ ABOUT = {
     "names others": Two(False, newer={"principals": ("cy",), "hidden": True}),
     "names all whom the older names": Two(
         True, {"principals": ("cy",), "hidden": True}, {"principals": ("cy", "di"), "hidden": True}
+    ),
+    "names whom the older names": Two(
+        True, {"principals": ("cy",), "hidden": True}, {"principals": ("cy",), "hidden": True}
     ),
     "names some of whom the older names": Two(
         False, {"principals": ("cy", "di"), "hidden": True}, {"principals": ("cy",), "hidden": True}
@@ -97,6 +101,8 @@ def test_a_duty_competes_with_nothing() -> None:
     board.fact("a", at=1)
     board.duty("p", slot="s")
     assert board.out() == {}
+    board.fact("b", at=2)
+    assert board.out() == {"a": "slot_updated b"}
 
 
 def test_a_cause_names_the_replacement_and_its_author() -> None:
@@ -202,6 +208,9 @@ FORCE = {
     "it was revoked as of before its start, but later": Force(True, befalls=revoking(at=19, learnt=30)),
     "it was revoked before its start, as of after it": Force(True, befalls=revoking(at=30, learnt=19)),
     "it will be revoked": Force(True, befalls=revoking(at=101, learnt=19)),
+    "it will be disputed, and was revoked before its start": Force(
+        False, befalls=lambda b: (b.dispute("b", at=101, learnt=18), b.revoke("b", at=19))
+    ),
     "it lost a dispute": Force(False, befalls=lambda b: b.mark(Resolve(dispute=b.dispute("b")), by="cy")),
     "it won a dispute": Force(True, befalls=lambda b: b.mark(Resolve(dispute=b.dispute("b"), keep=("b",)), by="cy")),
     "it was invalidated": Force(True, befalls=lambda b: b.judge("b", b.said(40))),
@@ -342,6 +351,7 @@ SINCE = {
     "recorded after, from later evidence": Since({"at": 11}, before=False, replaced=True),
     "recorded after, from evidence between the two": Since({"at": 1.5}, before=False, replaced=False),
     "recorded before, valid from after": Since({"at": 3, "valid_from": 50}, before=True, replaced=True),
+    "recorded before, valid from then on": Since({"at": 3, "valid_from": 10}, before=True, replaced=False),
     "recorded before, valid from before": Since({"at": 3, "valid_from": 9}, before=True, replaced=False),
 }
 
@@ -419,6 +429,28 @@ def test_a_successor_named_before_does_not(at: float) -> None:
     assert board.out() == {"c": "slot_updated a"}
 
 
+@pytest.mark.parametrize(("at", "lower", "higher"), [(0.5, "c", "a"), (1.5, "a", "c")])
+def test_what_was_restored_and_what_was_named_to_follow_the_same_one_go_by_their_dates(
+    at: float, lower: str, higher: str
+) -> None:
+    board = Board()
+    board.fact("a", at=1)
+    board.fact("b", at=2)
+    board.overrule("a", at=10)
+    board.fact("c", at=at)
+    board.supersede("b", "c", at=20)
+    assert board.out() == {"b": f"superseded c, slot_updated {higher}", lower: f"slot_updated {higher}"}
+
+
+@pytest.mark.parametrize("grant", ["settle", "rejustify"])
+def test_no_other_grant_gives_a_place_back(grant: str) -> None:
+    board = Board()
+    board.fact("a", at=1)
+    board.fact("b", at=2)
+    board.overrule("a", grant, at=10)
+    assert board.out() == {"a": "slot_updated b"}
+
+
 @pytest.mark.parametrize("private", [False, True])
 def test_a_private_item_of_another_makes_no_difference_to_what_is_restored(private: bool) -> None:
     board = Board()
@@ -441,6 +473,10 @@ FRONTIERS: dict[str, tuple[Callable[[Board], object], dict[str, str]]] = {
         lambda b: (b.frontier("g", at=2), b.frontier("f", at=1)), {"f": "frontier_moved g"},
     ),
     "one of another obligation": (lambda b: (b.frontier("f", at=1), b.frontier("g", at=2, obligation="p")), {}),
+    "a later one, after one of another obligation": (
+        lambda b: (b.frontier("e", obligation="p"), b.frontier("f", at=1), b.frontier("g", at=2)),
+        {"f": "frontier_moved g"},
+    ),
     "one that starts next week": (
         lambda b: (b.frontier("f", at=1), b.frontier("g", at=2, valid_from=200)), {"g": "not_yet_valid"},
     ),
@@ -513,9 +549,12 @@ ANEW = {
     "dated back": Anew(False, early=False, when={"at": 1}),
     "a slot above": Anew(True, item={"slot": "s.t"}),
     "a slot below": Anew(False, slot="s.t"),
+    "a slot of the same letters": Anew(True, item={"slot": "seat"}, slot="".join("seat")),
     "a slot of the same beginning": Anew(False, item={"slot": "st"}),
     "of this task": Anew(True, item={"task": "trip"}),
+    "of a task of the same letters": Anew(True, task="".join("trip")),
     "of another task": Anew(False, task="other"),
+    "of another task, later in the alphabet": Anew(False, task="walk"),
     "an item of another task, out of sight": Anew(True, item={"task": "other", "hidden": True}, task="other"),
     "as of later": Anew(False, when={"at": 101, "learnt": 50}),
 }
@@ -531,11 +570,22 @@ def test_a_rebase_compares_evidence(case: str) -> None:
     assert board.out() == ({"a": f"epoch_incompatible {anew.slot}"} if anew.out else {})
 
 
-def test_a_rebase_leaves_duties_alone() -> None:
+def test_a_rebase_leaves_duties_alone_and_what_has_no_slot() -> None:
     board = Board()
     board.duty("o", slot="s")
+    board.fact("n", slot=None)
+    board.fact("a")
     board.mark(Rebase(slot="s", task="trip"))
+    assert board.out() == {"a": "epoch_incompatible s"}
+
+
+def test_an_overseer_restores_what_a_rebase_has_passed_by() -> None:
+    board = Board()
+    board.fact("a")
+    board.mark(Rebase(slot="s", task="trip"))
+    board.overrule("a")
     assert board.out() == {}
+    assert [cause.reason for cause in board.findings().overruled["a"]] == ["epoch_incompatible"]
 
 
 def test_without_evidence_the_record_itself_is_compared() -> None:

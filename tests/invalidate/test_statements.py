@@ -231,6 +231,35 @@ def test_a_repetition_that_was_named_to_replace_the_successor_does(through: str 
     assert {"a", "b"} <= board.out().keys()
 
 
+def _suspected(board: Board) -> str:
+    news = board.said(6)
+    board.suspect("a", news)
+    return news
+
+
+# Causes that refer to something else than an item, by a name that an item may have as well.
+NAMES: dict[str, Callable[[Board], str]] = {"disputed": lambda board: board.dispute("a"), "suspected": _suspected}
+
+
+@pytest.mark.parametrize("reason", NAMES)
+def test_a_repetition_of_the_name_that_a_cause_refers_to_does_not_answer_it(reason: str) -> None:
+    board = Board()
+    early = board.said(1)
+    board.fact("a", text=TEXT, slot=None, at=2)
+    name = NAMES[reason](board)
+    board.fact(name, early, text=TEXT, slot=None)
+    assert board.out() == {"a": f"{reason} {name}", name: f"{reason} {name}"}
+
+
+@pytest.mark.parametrize("reason", NAMES)
+def test_nor_is_another_item_of_that_name_a_successor(reason: str) -> None:
+    board = Board()
+    board.fact("a", at=5)
+    name = NAMES[reason](board)
+    board.fact(name, at=1)
+    assert board.out() == {"a": f"{reason} {name}", name: "slot_contested a"}
+
+
 def test_what_an_overseer_set_aside_is_not_held_against_a_repetition() -> None:
     board = Board()
     early = board.said(1)

@@ -29,7 +29,16 @@ TREE = WORK / "tree"
 # The code that is changed, and the tests that must notice. Key files and rendering are left out: their constants
 # are loose upper bounds, and flags of the operating system, which few mutants of mean anything.
 ROOMS = {
-    "gate": ("src/readmit/gate", "tests/gate"),
+    "gate": (
+        "src/readmit/gate/gates.py src/readmit/gate/judge.py",
+        "tests/gate/test_gates.py tests/gate/test_judge.py",
+    ),
+    "duties": ("src/readmit/gate/duties.py", "tests/gate/test_duties.py"),
+    "replacement": ("src/readmit/invalidate/replacement.py", "tests/invalidate/test_replacement.py"),
+    "resolve": (
+        "src/readmit/invalidate/resolve.py",
+        " ".join(f"tests/invalidate/test_{part}.py" for part in ("statements", "replacement", "premises", "implicit")),
+    ),
     "coverage": ("src/readmit/cover/coverage.py", "tests/cover/test_coverage.py"),
     "greedy": ("src/readmit/cover/greedy.py", "tests/cover/test_greedy.py"),
     "choose": ("src/readmit/cover/choose.py", "tests/cover/test_choose.py"),
@@ -65,17 +74,17 @@ def _copy_tree() -> None:
 
 
 def _run_room(room: str) -> int:
-    source, tests = ROOMS[room]
+    sources, tests = (paths.split() for paths in ROOMS[room])
     session = WORK / f"{room}.sqlite"
     config = WORK / f"{room}.toml"
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-    command += ["-p", "pytest_timeout", "-p", "tests.mutation.parented", tests]
+    command += ["-p", "pytest_timeout", "-p", "tests.mutation.parented", *tests]
     begun = time.monotonic()
     _run(command)
     clean = time.monotonic() - begun
     config.write_text(
         "[cosmic-ray]\n"
-        f"module-path = {json.dumps(source)}\n"
+        f"module-path = {json.dumps(sources)}\n"
         f"timeout = {max(LEAST_SECONDS, TIMES_AS_LONG * clean):.1f}\n"
         'excluded-modules = ["**/__init__.py"]\n'
         f"test-command = {json.dumps(shlex.join(command))}\n"

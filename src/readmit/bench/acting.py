@@ -48,6 +48,10 @@ def choices_in(question: str) -> tuple[tuple[str, str], ...]:
 def chosen(said: str, choices: Sequence[tuple[str, str]]) -> str:
     """The one choice that an answer names by letter or text; the answer itself if it names none or several."""
     plain = said.strip().strip(".'\"* ")
+    # As it is printed comes first: two choices may differ in case alone.
+    for _, text in choices:
+        if said.split() == text.split():
+            return text
     for letter, text in choices:
         if plain.casefold() in (text.casefold(), letter.casefold(), f"({letter})".casefold()):
             return text

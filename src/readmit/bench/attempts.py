@@ -17,7 +17,7 @@ import msgspec
 from readmit.bench.acting import choose, respond
 from readmit.bench.judge_free import score_candidates, score_view
 from readmit.bench.judging import judge_memora, judge_stale
-from readmit.bench.methods import MODEL_FREE, admitted
+from readmit.bench.methods import MODEL_FREE, SHORTCUTS, admitted
 from readmit.bench.methods.backed import Backed
 from readmit.bench.methods.cupmem import CUPMem
 from readmit.bench.methods.governed import Governed, Tuning
@@ -66,8 +66,8 @@ class Attempt:
 
 def method_named(name: str, benchmark: Benchmark, roles: Roles, settings: Settings) -> Method:
     """A method, holding the models that it asks."""
-    if name in MODEL_FREE:
-        return MODEL_FREE[name]
+    if name in MODEL_FREE or name in SHORTCUTS:
+        return {**MODEL_FREE, **SHORTCUTS}[name]
     if name in BACKED:
         if roles.stores is None:
             raise BackendError(f"{name}: needs a place for the histories that it forms; give stores")
@@ -111,7 +111,8 @@ def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) 
     extractor = None if isinstance(method, CUPMem | Backed) else roles.extractor
     try:
         checkpoint = work_state(episode, settings, extractor)
-        view = admitted(method, checkpoint)
+        # A store that a model forms memories for words them itself.
+        view = admitted(method, checkpoint, rewords=isinstance(method, Backed) and roles.extractor is not None)
         answers = _answers(episode, method, checkpoint, view, roles=roles, settings=settings)
     except (PendingAnswers, UnknownError):
         raise

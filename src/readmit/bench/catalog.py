@@ -21,6 +21,8 @@ RULES = {
     "MemStrata": "A bi-temporal ledger of slots.",
     "MemTX": "Belief transactions on slots.",
     "readmit-lexical": "Explicit lifecycle read off rows and plain words, decided by the library.",
+    "same-version": "Compares the two task-version ids, and nothing else. ManBench only.",
+    "drop-last-session": "Static without the last session before the departure. STALE only.",
     "trace-paper": "The paper's pipeline: its scan, greedy selection, its budgets and thresholds.",
     "readmit": "Premises against implied facts, exact cover.",
     "trace-without-ii": "trace-paper without implicit invalidation.",

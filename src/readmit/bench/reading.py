@@ -51,8 +51,13 @@ _PRONOUN = re.compile(r"\b(?:it|its|them|they|those|that|this|him|her|his|their)
 
 @cache
 def common_words() -> frozenset[str]:
-    """Function words, and the words in which one speaks of liking, planning and changing whatever it may be."""
-    return frozenset(resources.files("readmit.bench").joinpath("common_words.txt").read_text("utf-8").split())
+    """The function words of English, by the classes that grammars list them in, and no others.
+
+    What a benchmark's conversations happen to say often, in which words they change the subject or speak of liking, is
+    not among them.
+    """
+    text = resources.files("readmit.bench").joinpath("common_words.txt").read_text("utf-8")
+    return frozenset(word for line in text.splitlines() for word in line.partition(":")[2].split())
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,8 @@ def _sentence(sentence: str) -> tuple[list[str], list[tuple[str, ...]]]:
         speaks = _SPEAKS.search(sentence) or _INSTRUCTS.search(sentence)
         return ([sentence] if speaks else []), []
     rest = [clause for clause in clauses if clause not in ending]
-    gone = [run for clause in ending for run in runs(clause)]
+    # The words that say that something ended do not name it.
+    gone = [run for clause in ending for part in _ENDS.split(clause) for run in runs(part)]
     if not rest or all(_NEGATES.search(clause) for clause in rest):
         return [], gone
     if any(_PRONOUN.search(clause) for clause in rest):

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from readmit.bench import apart
 from readmit.bench.attempts import Attempt, Roles, at_scale, method_named, scored
 from readmit.bench.judge_free import ceilings
-from readmit.bench.methods import admitted
+from readmit.bench.methods import admitted, checked
 from readmit.bench.methods.formed import Stores
 from readmit.bench.methods.stores import check_stores
 from readmit.bench.results import ANSWERS, AnswerStore, Plan, Results, alone, read_plan, read_results, start
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from readmit.bench.episodes import Case
+    from readmit.bench.episodes import Case, Checkpoint
+    from readmit.bench.methods import Method
     from readmit.bench.roles import Exchange
     from readmit.bench.studies import Cases, Study
     from readmit.ports.models import Embedder
@@ -251,24 +253,39 @@ def _model_free(
     finished = sum((name, case.episode.id, None) in done for name in methods for case in cases)
     open_cases = [case for case in cases if any((name, case.episode.id, None) not in done for name in methods)]
     made = checkpoints((case.episode for case in open_cases), settings)
-    by_name = {name: method_named(name, cases[0].episode.benchmark, roles, settings) for name in methods}
-    for case, (_, checkpoint) in zip(open_cases, made, strict=True):
-        lines = []
-        for name in methods:
-            if (name, case.episode.id, None) in done:
-                continue
-            started = time.monotonic()
-            try:
-                made_of_it = Attempt(admitted(by_name[name], checkpoint), checkpoint)
-            except ReadmitError as error:
-                made_of_it = Attempt(checkpoint=checkpoint, failure=f"{type(error).__name__}: {error}")
-            milliseconds = round((time.monotonic() - started) * 1000)
-            lines.append(scored(case, name, replace(made_of_it, milliseconds=milliseconds), Roles(), settings))
-        results.append(lines)
-        finished += len(lines)
-        if watch is not None:
-            watch(finished, planned)
+    here = [name for name in methods if name not in apart.METHODS]
+    by_name = {name: method_named(name, cases[0].episode.benchmark, roles, settings) for name in here}
+    with apart.Apart() as elsewhere:
+        for case, (_, checkpoint) in zip(open_cases, made, strict=True):
+            names = [name for name in methods if (name, case.episode.id, None) not in done]
+            views = elsewhere.views([name for name in names if name not in by_name], checkpoint)
+            lines = [
+                scored(case, name, _attempted(name, views.get(name), by_name, checkpoint), Roles(), settings)
+                for name in names
+            ]
+            results.append(lines)
+            finished += len(lines)
+            if watch is not None:
+                watch(finished, planned)
     return len(open_cases)
+
+
+def _attempted(
+    name: str, elsewhere: apart.Made | None, by_name: Mapping[str, Method], checkpoint: Checkpoint
+) -> Attempt:
+    """One method's view, made elsewhere or here, if it may be handed over."""
+    started = time.monotonic()
+    try:
+        if elsewhere is None:
+            view = admitted(by_name[name], checkpoint)
+        elif elsewhere.view is None:
+            return Attempt(checkpoint=checkpoint, milliseconds=elsewhere.milliseconds, failure=elsewhere.failure)
+        else:
+            view = checked(name, elsewhere.view, checkpoint)
+    except ReadmitError as error:
+        return Attempt(checkpoint=checkpoint, failure=f"{type(error).__name__}: {error}")
+    spent = round((time.monotonic() - started) * 1000) if elsewhere is None else elsewhere.milliseconds
+    return Attempt(view, checkpoint, milliseconds=spent)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from readmit.bench.datasets.memora import read_memora
 from readmit.bench.datasets.memora_files import read_fillers
 from readmit.bench.datasets.smoke import SMOKE, SMOKE_NOTE
 from readmit.bench.datasets.stale import PAIRS_FILE, STRATA, read_stale
-from readmit.bench.episodes import Case, Dataset
-from readmit.bench.methods import MODEL_FREE
+from readmit.bench.episodes import Benchmark, Case, Dataset
+from readmit.bench.methods import MODEL_FREE, SHORTCUTS
 from readmit.bench.methods.governed import ABLATIONS, READMIT, TRACE_PAPER
 from readmit.bench.methods.stores import HALVES, STORES, lacking, stores_of
 from readmit.bench.settings import ManBenchSettings, Settings
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from readmit.bench.episodes import Benchmark
-
 COMPARISON = ("Static", "Restore", "Reset", "MemStrata", "MemTX")
 MODEL_BASED = ("trace-paper", "readmit", *(one.name for one in ABLATIONS), "CUPMem")
 BACKED = tuple(f"{store}/{half}" for store in STORES for half in HALVES)
-METHODS = (*MODEL_FREE, *MODEL_BASED, *BACKED)
+METHODS = (*MODEL_FREE, *SHORTCUTS, *MODEL_BASED, *BACKED)
+ONLY: dict[str, Benchmark] = {"CUPMem": "stale", "drop-last-session": "stale", "same-version": "manbench"}
+"""Methods that are defined on one benchmark."""
+TITLES: dict[Benchmark, str] = {"memora": "Memora", "stale": "STALE", "manbench": "ManBench"}
 GOVERNANCE = {one.name: one for one in (TRACE_PAPER, READMIT, *ABLATIONS)}
 SUBSET = 20
 
@@ -59,11 +60,17 @@ STUDIES = {
     for study in (
         Study("smoke", ("memora", "stale", "manbench"), "A few cases that come with the package: does everything run?"),
         Study("memora", ("memora",), "Retention and forgetting at 25, 50 and 75 % departure."),
-        Study("stale", ("stale",), "Implicit invalidation, Type II, by early, middle and late departure."),
+        Study(
+            "stale",
+            ("stale",),
+            "Implicit invalidation, Type II, by early, middle and late departure.",
+            (*MODEL_FREE, "drop-last-session"),
+        ),
         Study(
             "stale-type1",
             ("stale",),
             "STALE Type I: a later value of the same attribute. Not among the paper's experiments.",
+            (*MODEL_FREE, "drop-last-session"),
             stale="T1",
         ),
         Study(
@@ -74,7 +81,9 @@ STUDIES = {
             ("CUPMem", "trace-paper", "readmit"),
             per_block=SUBSET,
         ),
-        Study("manbench", ("manbench",), "Propagated conflict: Old-Valid and Old-Stale."),
+        Study(
+            "manbench", ("manbench",), "Propagated conflict: Old-Valid and Old-Stale.", (*MODEL_FREE, "same-version")
+        ),
         Study(
             "scale",
             ("manbench",),
@@ -138,8 +147,12 @@ def chosen_methods(study: Study, names: Sequence[str], *, models: bool) -> tuple
         raise RecordError(
             f"methods: {', '.join(needing)} ask models; name them with --actor or --extractor and --verifier"
         )
-    if "CUPMem" in methods and study.benchmarks != ("stale",):
-        raise RecordError("methods: CUPMem is defined on STALE only; leave it out or run a stale study")
+    for name in methods:
+        if name in ONLY and study.benchmarks != (ONLY[name],):
+            benchmark = TITLES[ONLY[name]]
+            raise RecordError(
+                f"methods: {name} is defined on {benchmark} only; leave it out or run a {ONLY[name]} study"
+            )
     if not methods:
         raise RecordError(f"methods: {study.name} compares methods that ask models; name an --actor")
     return methods

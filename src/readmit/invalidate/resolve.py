@@ -115,7 +115,7 @@ class _Case:
         met, waiting = {cause.ref}, [cause.ref]
         while waiting:
             one = waiting.pop()
-            if one == name or self.same.same(one, name):
+            if self.same.same(one, name):
                 return True
             fresh = [successor for successor in self.successors.get(one, ()) if successor not in met]
             met.update(fresh)

@@ -52,7 +52,7 @@ class Statements:
         return self._same[held.item.id][0].epoch if held.item.id in self._same else held.epoch
 
     def same(self, one: str, other: str) -> bool:
-        """Whether two different items make the same statement."""
+        """Whether two items make the same statement, one that was said more than once."""
         return one in self._same and self._same[one] is self._same.get(other)
 
 

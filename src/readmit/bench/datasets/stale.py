@@ -1,9 +1,9 @@
 """STALE: dependent-attribute invalidation over 50 sessions, three probes an episode.
 
 The full release is one or more JSON files, each a list of records with ``haystack_session``. Where the
-session text is missing (``pairs.jsonl``), a substitute haystack puts the two statements at the official
-indices, each as the opening turn of an unrelated session, and fills the rest with unrelated sessions;
-the data set's notes say so, and every report prints them.
+session text is missing (``pairs.jsonl``), a substitute haystack is made of unrelated sessions, and in those at the two
+official indices the user says the statement instead of their longest turn: who speaks when is that of any other
+session. The data set's notes say so, and every report prints them.
 
 The returning agent departs after the session of the old evidence and returns after the last one.
 """
@@ -30,7 +30,7 @@ SESSIONS = 50
 PAIRS_FILE = "pairs.jsonl"
 SUBSTITUTE_NOTE = (
     "STALE: substitute haystack, not the official one: the two statements stand at their official session "
-    "indices among unrelated sessions."
+    "indices among unrelated sessions, each in place of a turn of small talk, which it differs from in tone and length."
 )
 
 Stratum = Literal["early", "middle", "late"]
@@ -128,23 +128,27 @@ def stratum_of(old_session: int, settings: StaleSettings) -> Stratum | None:
 
 def substitute(record: RawStale, fillers: Sequence[Session], *, seed: int) -> tuple[Session, ...]:
     """A haystack of unrelated sessions around the two statements, the same for the same seed."""
-    if len(fillers) < SESSIONS:
-        raise RecordError(f"fillers: {len(fillers)} sessions cannot fill a haystack of {SESSIONS}; give more")
+    usable = [session for session in fillers if any(turn.speaker == "user" for turn in session.turns)]
+    if len(usable) < SESSIONS:
+        raise RecordError(f"fillers: {len(usable)} sessions cannot fill a haystack of {SESSIONS}; give more")
     generator = random.Random(f"{seed}\n{record.uid}")  # noqa: S311  # a repeatable shuffle, not a secret
-    chosen = generator.sample(range(len(fillers)), SESSIONS)
+    chosen = generator.sample(usable, SESSIONS)
     old, new = record.relevant_session_index
-    opening = {old: record.m_old, new: record.m_new}
+    stated = {old: record.m_old, new: record.m_new}
     return tuple(
-        Session(
-            index=position,
-            at=record.timestamps[position],
-            turns=(
-                *((Turn(speaker="user", text=opening[position]),) if position in opening else ()),
-                *fillers[filler].turns,
-            ),
-        )
+        Session(index=position, at=record.timestamps[position], turns=_saying(filler.turns, stated.get(position)))
         for position, filler in enumerate(chosen)
     )
+
+
+def _saying(turns: tuple[Turn, ...], statement: str | None) -> tuple[Turn, ...]:
+    """The turns, with the statement for the user's longest one: nothing about who speaks when marks the session."""
+    if statement is None:
+        return turns
+    longest = max(
+        (number for number, turn in enumerate(turns) if turn.speaker == "user"), key=lambda n: len(turns[n].text)
+    )
+    return (*turns[:longest], Turn(speaker="user", text=statement), *turns[longest + 1 :])
 
 
 def _official(record: RawStale) -> tuple[Session, ...]:

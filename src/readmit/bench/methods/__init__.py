@@ -5,12 +5,14 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from readmit.bench.methods.drop_last_session import DropLastSession
 from readmit.bench.methods.memstrata import MemStrata
 from readmit.bench.methods.memtx import MemTX
-from readmit.bench.methods.protocol import Method, admitted, retrieved
+from readmit.bench.methods.protocol import Method, admitted, checked, retrieved
 from readmit.bench.methods.readmit_lexical import ReadmitLexical
 from readmit.bench.methods.reset import Reset
 from readmit.bench.methods.restore import Restore
+from readmit.bench.methods.same_version import SameVersion
 from readmit.bench.methods.static import Static
 
 if TYPE_CHECKING:
@@ -18,17 +20,26 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MODEL_FREE",
+    "SHORTCUTS",
+    "DropLastSession",
     "MemStrata",
     "MemTX",
     "Method",
     "ReadmitLexical",
     "Reset",
     "Restore",
+    "SameVersion",
     "Static",
     "admitted",
+    "checked",
     "retrieved",
 ]
 
 MODEL_FREE: Mapping[str, Method] = MappingProxyType(
     {method.name: method for method in (Static(), Restore(), Reset(), MemStrata(), MemTX(), ReadmitLexical())}
 )
+
+SHORTCUTS: Mapping[str, Method] = MappingProxyType(
+    {method.name: method for method in (SameVersion(), DropLastSession())}
+)
+"""What a benchmark's construction gives away: right for no other reason, and defined on that benchmark alone."""

@@ -11,16 +11,17 @@ that rank best for it; what a confirmed invalidation or a later value of its slo
 it supported, to the latest words that did. The view is the chosen cover, filled up by retrieval within the shared
 budget. A turn that states nothing is no item.
 
-An answer that another source replaced is contested. A verifier that answers the task by itself settles that, and only
-at confidence ≥ 0.65; otherwise the return is blocked. Whatever it says, an answer to another version of the task is
-not applicable.
+An answer that another source replaced by another answer is contested; the same answer again is no dispute. A verifier
+that answers the task by itself settles it, and only at confidence ≥ 0.65; otherwise the return is blocked. Choices are
+compared as they are printed. Whatever the verifier says, an answer to another version of the task is not applicable.
 
 Each ablation takes away one mechanism (paper, "Component Ablations") and nothing else:
 
 * II: no pair is proposed or judged;
 * OAS: retrieval fills the view instead of the cover; the coverage check stays;
 * CVG: the agent proceeds although coverage is incomplete, with what selection covers of the rest;
-* SBPR: private memories come back by relevance, whatever became of the statement they are bound to.
+* SBPR: private memories come back by relevance, whatever became of the statement they are bound to. They stand beside
+  the view, which is unchanged, and so beyond its budget.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from readmit.bench.episodes import View
 from readmit.bench.methods import observed
 from readmit.bench.methods.observed import Looking, earlier_sessions
 from readmit.bench.methods.proposing import Later, implied_by, judged, later_sessions, matched
-from readmit.bench.methods.protocol import retrieved
+from readmit.bench.methods.protocol import PRIVATE, retrieved
 from readmit.bench.methods.readmit_lexical import contested, declared, reading_of
 from readmit.bench.methods.state import Contest, Duty, Statement, Work, come_back, policy_for, session_of, sessions
 from readmit.bench.methods.support import (
@@ -114,7 +115,7 @@ class Tuning:
     verification_tokens: int = verify.MAX_TOKENS
     contest_tokens: int = answer.MAX_TOKENS
     contest_confidence: Decimal = answer.THRESHOLD
-    private: int = 8
+    private: int = PRIVATE
 
 
 class Governed:
@@ -129,35 +130,41 @@ class Governed:
         self._tuning = tuning
 
     def view(self, checkpoint: Checkpoint) -> View:
-        # Who has a verifier takes no replacement of an answer on trust, not even of an answer to another question.
-        contests = tuple(contested(checkpoint, any_version=True))
-        if contests:
-            return self._contested(checkpoint, contests)
+        if checkpoint.task_version is not None:
+            return self._answered(checkpoint)
         return self._governed(checkpoint)
 
-    def _contested(self, checkpoint: Checkpoint, contests: Sequence[Contest]) -> View:
+    def _answered(self, checkpoint: Checkpoint) -> View:
+        """Answers to a version of the task."""
+        # Who has a verifier takes no replacement of an answer on trust, not even of an answer to another question.
+        contests = tuple(contested(checkpoint, any_version=True))
         statements = [
-            # No slot: a later answer does not replace an earlier one by being later. That is what is in dispute.
+            # No slot: a later answer does not replace an earlier one by being later.
             Statement(row.id, row, row.text, None, ("answer",))
             for row in checkpoint.rows
             if reading_of(row).parts
         ]
-        answers = {row.id: row.answer or row.text for row in checkpoint.rows}
-        task = checkpoint.tasks[0]
-        choices = tuple(text for _, text in choices_in(task))
-        asked = [Question(text=task, choices=choices)]
-        (opinion,) = opine(Staged(self._verifier, "settle"), asked, max_tokens=self._tuning.contest_tokens)
-        kept = [
-            replace(
-                one, keep=settled(opinion, {s: answers[s] for s in one.statements}, self._tuning.contest_confidence)
-            )
-            for one in contests
-        ]
-        duty = Duty(task, ("answer",), ("answer",))
-        work = Work(statements, (), kept, (duty,))
+        duty = Duty(checkpoint.tasks[0], ("answer",), ("answer",))
+        work = Work(statements, tuple(declared(checkpoint, contests)), self._settled(checkpoint, contests), (duty,))
         returned = come_back(checkpoint, work, policy_for(checkpoint, selection=self._rules.selection))
         rows = retrieved(checkpoint, returned.standing)
         return self._handed(checkpoint, returned, rows, {s.id: s for s in statements})
+
+    def _settled(self, checkpoint: Checkpoint, contests: Sequence[Contest]) -> list[Contest]:
+        """The contests, each with what an independent answer keeps. Where there are none, nothing is asked."""
+        if not contests:
+            return []
+        answers = {row.id: row.answer or row.text for row in checkpoint.rows}
+        task, tuning = checkpoint.tasks[0], self._tuning
+        choices = tuple(text for _, text in choices_in(task))
+        asked = [Question(text=task, choices=choices)]
+        (opinion,) = opine(Staged(self._verifier, "settle"), asked, max_tokens=tuning.contest_tokens)
+        kept = []
+        for one in contests:
+            positions = {name: answers[name] for name in one.statements}
+            keep = settled(opinion, positions, tuning.contest_confidence, exact=bool(choices))
+            kept.append(replace(one, keep=keep))
+        return kept
 
     def _governed(self, checkpoint: Checkpoint) -> View:
         rules = self._rules

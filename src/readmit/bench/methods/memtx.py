@@ -9,6 +9,9 @@ A row starts raw and climbs to tentative, validated and committed through four c
    supersedes itself. Across sources higher authority supersedes, lower aborts, equal quarantines both;
 4. dependencies: every ancestor is committed, and no ancestor's scope is narrower than the row's.
 
+An unsettled conflict (3) quarantines both rows whether or not (4) would have held. What a row supersedes, it
+supersedes by being committed: a row that fails (4) supersedes nothing.
+
 A ``supersedes`` link supersedes its target outright. A deletion revokes the rows of its slot. Retraction
 cascades by type: what depends on a revoked row is revoked, what depends on a superseded or quarantined
 row is quarantined until it is written anew. (The state "action-safe", a commitment good enough for an
@@ -85,24 +88,19 @@ class Beliefs:
             return State.RAW
         if not row.holds_at(self._now):
             return State.TENTATIVE
-        # Dependencies are looked at before a conflict displaces anything: a write that fails leaves no trace.
-        if not self._stable(row):
-            return State.VALIDATED
-        return self._settle_conflicts(row) or State.COMMITTED
-
-    def _settle_conflicts(self, row: Row) -> State | None:
-        """The state a conflict leaves the row in, or None when nothing stands against it."""
         rivals = [r for r in self._committed_in_slot(row) if _overlap(r, row) and not _same_value(r, row)]
         if any(_aborts(rival, row) for rival in rivals):
             return State.VALIDATED
-        outcome: State | None = None
+        equals = [rival for rival in rivals if not _yields(rival, row)]
+        for rival in equals:
+            self._retract(rival.id, State.QUARANTINED)
+        if equals:
+            return State.QUARANTINED
+        if not self._stable(row):
+            return State.VALIDATED
         for rival in rivals:
-            if rival.source == row.source or row.authority > rival.authority:
-                self._retract(rival.id, State.SUPERSEDED)
-            else:
-                self._retract(rival.id, State.QUARANTINED)
-                outcome = State.QUARANTINED
-        return outcome
+            self._retract(rival.id, State.SUPERSEDED)
+        return State.COMMITTED
 
     def _stable(self, row: Row) -> bool:
         return all(
@@ -127,6 +125,11 @@ def _aborts(rival: Row, row: Row) -> bool:
     """Whether a committed rival turns the write away instead of yielding to it."""
     unseen = row.snapshot is not None and rival.at > row.snapshot
     return unseen or (rival.source != row.source and rival.authority > row.authority)
+
+
+def _yields(rival: Row, row: Row) -> bool:
+    """Whether a committed rival gives way to the write: its own source's, or one of higher authority."""
+    return rival.source == row.source or row.authority > rival.authority
 
 
 def _overlap(one: Row, other: Row) -> bool:

@@ -64,7 +64,7 @@ def explicit_work(checkpoint: Checkpoint, readings: Sequence[Reading]) -> Work:
         for one in readings
         for name, part in one.named().items()
     ]
-    endings = (*declared(checkpoint), *spoken(readings))
+    endings = (*declared(checkpoint, contests), *spoken(readings))
     return Work(statements=statements, endings=endings, contests=contests, duties=duties)
 
 
@@ -90,9 +90,9 @@ def reading_of(row: Row) -> Reading:
     return Reading(row, (row.text,)) if structured else read(row)
 
 
-def declared(checkpoint: Checkpoint) -> Iterator[Ending]:
-    """What the rows themselves say has ended."""
-    disputed = {frozenset(contest.statements) for contest in contested(checkpoint)}
+def declared(checkpoint: Checkpoint, contests: Sequence[Contest] = ()) -> Iterator[Ending]:
+    """What the rows themselves say has ended, where that is not contested."""
+    disputed = {frozenset(contest.statements) for contest in contests}
     for row in checkpoint.rows:
         if row.invalidated:
             yield Ending(row.id, row.at, "marked as invalidated")
@@ -106,15 +106,23 @@ def declared(checkpoint: Checkpoint) -> Iterator[Ending]:
 
 
 def contested(checkpoint: Checkpoint, *, any_version: bool = False) -> Iterator[Contest]:
-    """Another source's replacement of an answer to the very same version of the task, or to any."""
+    """Another source's replacement of an answer to the very same version of the task, or to any.
+
+    Two sources that give the same answer do not contradict each other, whatever question each was asked.
+    """
     rows = {row.id: row for row in checkpoint.rows}
     for row in checkpoint.rows:
         for target in row.supersedes:
             old = rows.get(target)
-            if old is None or row.task_version is None:
+            if old is None or row.task_version is None or answer_of(old) == answer_of(row):
                 continue
             if old.source != row.source and (any_version or old.task_version == row.task_version):
                 yield Contest((target, row.id))
+
+
+def answer_of(row: Row) -> list[str]:
+    """The bare answer as it is compared: every sign of it, however it is spaced."""
+    return (row.answer or row.text).split()
 
 
 def spoken(readings: Sequence[Reading]) -> Iterator[Ending]:

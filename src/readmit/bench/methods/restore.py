@@ -1,7 +1,8 @@
 """Restore: the departure checkpoint, whole, and nothing later.
 
-Whatever happened in the absence is ignored, including what replaced a row. The budget is that of every
-other method.
+Whatever happened in the absence is ignored, including what replaced a row. Nothing is retrieved and nothing is left out
+for want of room: it is the one method whose rule is a whole state, so it is not held to the budget of rows. The most
+relevant rows come first.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.bench.episodes import View
-from readmit.bench.methods.protocol import retrieved
+from readmit.bench.retrieval import in_turn
 
 if TYPE_CHECKING:
     from readmit.bench.episodes import Checkpoint
@@ -24,4 +25,6 @@ class Restore:
         held = [row for row in checkpoint.rows if row.departure]
         replaced = {old for row in held for old in row.supersedes}
         current = {row.id for row in held if row.operation != "delete"} - replaced
-        return View(method=self.name, rows=retrieved(checkpoint, current))
+        ranked = (row for row in in_turn(checkpoint.relevance) if row in current)
+        unranked = (row.id for row in held if row.id in current)
+        return View(method=self.name, rows=tuple(dict.fromkeys((*ranked, *unranked))))

@@ -14,12 +14,14 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason, State
 from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from readmit.bench.episodes import Checkpoint, Row
     from readmit.records.verdicts import Verdict
@@ -157,8 +159,9 @@ def played(
         digests: dict[str, str] = {}
         texts = sessions(checkpoint.heard)
         with workspace.batch():
-            # A statement may stand in a turn that is no row: words that only a verdict brought up.
-            named = {row.id: row for row in (*checkpoint.rows, *(one.row for one in written))}
+            # Every session that was heard is an observation, also one that left no row: a verdict may speak of it.
+            # And a statement may stand in a turn that is no row: words that only a verdict brought up.
+            named = {row.id: row for row in (*checkpoint.heard, *checkpoint.rows, *(one.row for one in written))}
             rows = sorted(named.values(), key=lambda row: row.at)
             before = [row for row in rows if row.departure]
             for row in before:
@@ -215,8 +218,6 @@ def _remember(agent: Agent, work: Work, before: Sequence[Statement]) -> None:
 
 
 def _befall(workspace: Workspace, work: Work, digests: Mapping[str, str], place: Mapping[str, int]) -> None:
-    from msgspec.structs import replace
-
     for ending in work.endings:
         at = _time(ending.at)
         if ending.target not in place or ending.target == ending.successor:
@@ -230,15 +231,21 @@ def _befall(workspace: Workspace, work: Work, digests: Mapping[str, str], place:
         name = workspace.dispute(contest.statements, by=OWNER, id=f"contest-{number}")
         if contest.keep is not None:
             workspace.resolve(name, keep=[contest.keep], by=OWNER)
-    for session, verdict in work.verdicts:
-        pair = replace(verdict.pair, evidence=digests[session])
-        workspace.judge(replace(verdict, pair=pair), by=OWNER)
-    for session, target in work.suspicions:
-        workspace.suspect(target, digests[session], by=OWNER, signal="unverified")
+    _judge(workspace, work, digests, place)
     for number, duty in enumerate(work.duties):
         text = duty.text[:LONGEST_DUTY]
         asked = workspace.observe(text, by=OWNER, id=f"asked-{number}")
         workspace.oblige(text, required=duty.required, critical=duty.critical, sources=[asked], id=f"duty-{number}")
+
+
+def _judge(workspace: Workspace, work: Work, digests: Mapping[str, str], written: Container[str]) -> None:
+    for session, verdict in work.verdicts:
+        if verdict.pair.item in written:
+            pair = replace(verdict.pair, evidence=digests[session])
+            workspace.judge(replace(verdict, pair=pair), by=OWNER)
+    for session, target in work.suspicions:
+        if target in written:
+            workspace.suspect(target, digests[session], by=OWNER, signal="unverified")
 
 
 def _told(outcome: Return, digests: Mapping[str, str], ungrounded: Iterable[str]) -> Returned:

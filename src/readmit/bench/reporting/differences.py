@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.bench.intervals import interval_of
-from readmit.bench.reporting.scoring import draw, values_of
+from readmit.bench.reporting.scoring import draw, scale_and_block, scale_values, scale_weights, values_of
 from readmit.bench.reporting.tables import ABSENT, UNRANKED, Cell, Table, columns_of, metric_name, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from fractions import Fraction
 
+    from readmit.bench.intervals import Floats
     from readmit.bench.reporting.scoring import Scored
     from readmit.bench.reporting.tables import TableRow
     from readmit.bench.results import Plan, Result
 
 REFERENCE, PAPER, OURS = "Static", "trace-paper", "readmit"
 NOTE = (
-    "Method minus reference in percentage points, over the episodes both have, blocks weighted equally. In brackets: "
+    "Method minus reference in percentage points, over the episodes both have, blocks weighted equally; over scales, "
+    "conditions by their episodes and scales equally, as in the paper's table. In brackets: "
     "95 % bootstrap interval of the paired difference; marked where it leaves out 0. The intervals are not "
     "corrected for how many comparisons there are."
 )
@@ -60,9 +63,8 @@ def _row(plan: Plan, scored: Scored, method: str, reference: str) -> Iterator[Ta
     ours, theirs = _common(scored, method, reference)
     if not ours:
         return
-    block = (lambda r: f"{r.agents}/{r.block}") if scored.scales else (lambda r: str(r.block))
-    here, there = (values_of(scored.kind, results, block=block) for results in (ours, theirs))
-    drawn, drawn_there = (draw(scored.kind, results, seed=plan.seed, block=block) for results in (ours, theirs))
+    here, there = (_values(scored, results) for results in (ours, theirs))
+    drawn, drawn_there = (_drawn(scored, results, plan.seed) for results in (ours, theirs))
     cells = []
     for metric in _metrics(scored):
         if metric not in here or metric not in there:
@@ -76,6 +78,16 @@ def _row(plan: Plan, scored: Scored, method: str, reference: str) -> Iterator[Ta
         clear = bounds.low > 0 or bounds.high < 0
         cells.append(Cell(text, f"[{bounds.low:+.1f}, {bounds.high:+.1f}]", marked=clear))
     yield row_of(method, reference, str(len(ours)), *cells)
+
+
+def _values(scored: Scored, results: Sequence[Result]) -> dict[str, Fraction]:
+    return scale_values(scored.kind, results) if scored.scales else values_of(scored.kind, results)
+
+
+def _drawn(scored: Scored, results: Sequence[Result], seed: int) -> dict[str, Floats]:
+    if scored.scales:
+        return draw(scored.kind, results, seed=seed, weights=scale_weights(results), block=scale_and_block)
+    return draw(scored.kind, results, seed=seed)
 
 
 def _common(scored: Scored, method: str, reference: str) -> tuple[list[Result], list[Result]]:

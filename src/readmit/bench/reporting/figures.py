@@ -219,7 +219,7 @@ def _scales(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Draw
         one.set_title(f"{name}, %", fontsize=9)
         one.set_xlabel("active agents", fontsize=8)
     _method_legend(figure, plan.methods, printed)
-    caption = "Agent scale, ManBench-Return, mean of both conditions. Filled, solid: this run. "
+    caption = "Agent scale, ManBench-Return, both conditions pooled. Filled, solid: this run. "
     caption += "Hollow, dashed: published (tab:agent-scale). Methods are set a little apart."
     said = "; ".join(
         f"{line.method} with {line.block} agents {line.get('via'):.1f} / {line.get('iir'):.1f}"

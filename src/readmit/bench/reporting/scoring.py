@@ -155,17 +155,36 @@ def _by_scale(plan: Plan, benchmark: str, kind: Kind, results: Sequence[Result])
     for method in plan.methods:
         own = [result for result in results if result.method == method]
         by_scale = [[result for result in own if result.agents == scale] for scale in scales]
-        lines += [aggregate(kind, method, str(r[0].agents), r, seed=plan.seed) for r in by_scale if r]
+        lines += [aggregate(kind, method, str(r[0].agents), r, seed=plan.seed, weighted=True) for r in by_scale if r]
         if own:
-            lines.append(aggregate(kind, method, AVERAGE, own, seed=plan.seed, block=_scale_and_block))
+            draws = draw(kind, own, seed=plan.seed, weights=scale_weights(own), block=scale_and_block)
+            lines.append(_line(method, AVERAGE, own, scale_values(kind, own), draws, seed=plan.seed))
     yield Scored(benchmark, kind, tuple(results), tuple(lines), scales=True)
     for scale in scales:
         at = tuple(result for result in results if result.agents == scale)
         yield Scored(benchmark, kind, at, tuple(_lines(plan, kind, at)), agents=scale)
 
 
-def _scale_and_block(result: Result) -> str:
+def scale_and_block(result: Result) -> str:
+    """A condition at a scale."""
     return f"{result.agents}/{result.block}"
+
+
+def scale_values(kind: Kind, results: Sequence[Result]) -> dict[str, Fraction]:
+    """Every metric over scales, as the paper's table pools: conditions by their episodes, then scales equally.
+
+    (It prints 44.26 for a method that is right on every Old-Stale episode and on no other: that is their share.)
+    """
+    scales = {result.agents for result in results}
+    parts = {str(scale): [result for result in results if result.agents == scale] for scale in scales}
+    return _figures(kind, average({scale: _merged(kind, part, weighted=True) for scale, part in parts.items()}))
+
+
+def scale_weights(results: Sequence[Result]) -> dict[str, float]:
+    """The same as the weight of each condition at each scale."""
+    at, counts = Counter(result.agents for result in results), Counter(map(scale_and_block, results))
+    of = {scale_and_block(result): result.agents for result in results}
+    return {name: count / at[of[name]] / len(at) for name, count in counts.items()}
 
 
 def _lines(plan: Plan, kind: Kind, results: Sequence[Result]) -> Iterator[Line]:
@@ -196,7 +215,18 @@ def aggregate(
     counts = Counter(block(result) for result in results)
     weights = {part: count / len(results) for part, count in counts.items()} if weighted else None
     draws = draw(kind, results, seed=seed, weights=weights, block=block)
-    values = values_of(kind, results, weighted=weighted, block=block)
+    return _line(method, name, results, values_of(kind, results, weighted=weighted, block=block), draws, seed=seed)
+
+
+def _line(
+    method: str,
+    name: str,
+    results: Sequence[Result],
+    values: Mapping[str, Fraction],
+    draws: Mapping[str, Floats],
+    *,
+    seed: int,
+) -> Line:
     return Line(
         method=method,
         block=name,
@@ -217,11 +247,24 @@ def values_of(
     block: Callable[[Result], str] = lambda result: result.block,
 ) -> dict[str, Fraction]:
     """Every metric that is defined in all of the blocks, exactly."""
+    return _figures(kind, _merged(kind, results, weighted=weighted, block=block))
+
+
+def _merged(
+    kind: Kind,
+    results: Sequence[Result],
+    *,
+    weighted: bool,
+    block: Callable[[Result], str] = lambda result: result.block,
+) -> Any:
     parts: dict[str, list[Result]] = {}
     for result in results:
         parts.setdefault(block(result), []).append(result)
     scores = {name: kind.score([kind.pick(r) for r in part]) for name, part in parts.items()}
-    merged = pooled({name: (s, len(parts[name])) for name, s in scores.items()}) if weighted else average(scores)
+    return pooled({name: (s, len(parts[name])) for name, s in scores.items()}) if weighted else average(scores)
+
+
+def _figures(kind: Kind, merged: Any) -> dict[str, Fraction]:
     values = {metric: getattr(merged, metric) for metric in kind.columns if metric != "hm"}
     values["hm"] = harmonic_mean(merged.via, merged.iir)
     return {metric: value for metric, value in values.items() if value is not None}

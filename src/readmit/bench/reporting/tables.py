@@ -9,6 +9,7 @@ from readmit.bench.datasets.stale import STRATA
 from readmit.bench.metrics import OLD_STALE, OLD_VALID, percent
 from readmit.bench.published import published
 from readmit.bench.reporting.beside import printed_rows
+from readmit.bench.reporting.remarks import remarks
 from readmit.bench.reporting.scoring import AGGREGATES
 
 if TYPE_CHECKING:
@@ -100,7 +101,9 @@ def _score_table(plan: Plan, scored: Scored) -> Table:
         title=scored.title,
         columns=columns_of(("Block", "Method", "Source"), ("n", *(metric_name(scored, metric) for metric in metrics))),
         rows=tuple(rows),
-        note=" ".join(said for said in (scored.kind.note, _beside_note(scored, printed)) if said),
+        note=" ".join(
+            said for said in (scored.kind.note, *remarks(plan.study, scored), _beside_note(scored, printed)) if said
+        ),
     )
 
 

@@ -28,6 +28,8 @@ THRESHOLD = Decimal("0.65")
 """The paper's confidence threshold."""
 MAX_TOKENS = 384
 """The larger of the paper's verifier budgets."""
+AROUND_CHOICE = "".join(sign for sign in AROUND if sign not in "()[]")
+"""What may stand around a choice without making it another one."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,18 +86,48 @@ def opine(
     ]
 
 
-def settled(opinion: Opinion | Failure, positions: Mapping[str, str], threshold: Decimal = THRESHOLD) -> str | None:
-    """The one position, by its name, that the opinion agrees with; ``None`` where the dispute stays open."""
+def settled(
+    opinion: Opinion | Failure,
+    positions: Mapping[str, str],
+    threshold: Decimal = THRESHOLD,
+    *,
+    exact: bool = False,
+) -> str | None:
+    """The one position, by its name, that the opinion agrees with; ``None`` where the dispute stays open.
+
+    ``exact``: positions are choices, and one that differs in a bracket is another choice.
+    """
     if isinstance(opinion, Failure) or opinion.answer is None or opinion.confidence < threshold:
         return None
-    agreeing = [name for name, text in positions.items() if same(text, opinion.answer)]
+    agrees = _equal if exact else same
+    agreeing = [name for name, text in positions.items() if agrees(text, opinion.answer)]
     return agreeing[0] if len(agreeing) == 1 else None
+
+
+def choice_named(said: str, choices: Sequence[str]) -> str | None:
+    """The one choice that an answer names: as it is printed, or but for case and the quotes or stop around it.
+
+    Brackets count: there are questions to which they are the answer.
+    """
+    printed = [choice for choice in dict.fromkeys(choices) if _equal(choice, said)]
+    named = printed or [choice for choice in dict.fromkeys(choices) if _bare(choice) == _bare(said)]
+    return named[0] if len(named) == 1 else None
 
 
 def same(one: str, other: str) -> bool:
     """Whether two answers are equal but for case, white space and punctuation around them."""
     plain = _plain(one)
     return bool(plain) and plain == _plain(other)
+
+
+def _equal(one: str, other: str) -> bool:
+    """Whether two answers are the same words and signs, however they are spaced."""
+    return one.split() == other.split()
+
+
+def _bare(text: str) -> str:
+    flat = " ".join(text.split()).casefold()
+    return flat.strip(AROUND_CHOICE) or flat
 
 
 def _plain(text: str) -> str:
@@ -116,6 +148,5 @@ def _checked(question: Question, said: Said | Failure, model: str) -> Opinion | 
     if isinstance(said, Failure):
         return said
     text = line(said.answer)
-    chosen = [choice for choice in question.choices if same(choice, text)]
-    known = (chosen[0] if len(chosen) == 1 else None) if question.choices else text or None
+    known = choice_named(text, question.choices) if question.choices else text or None
     return Opinion(answer=known if said.answerable else None, confidence=share(said.confidence), model=model)
