@@ -37,10 +37,7 @@ STATES = {
 }
 # A frontier in one of these has ended; in another one it is merely obscured, and its duty with it.
 ENDED = ("unauthorized", "revoked", "superseded", "expired", "not_yet_valid", "not_applicable")
-RESTORED = {
-    "revoked", "superseded", "slot_updated", "slot_contested", "epoch_incompatible", "expired", "suspected",
-    "premise_changed",
-}  # fmt: skip
+RESTORED = {"revoked", "superseded", "epoch_incompatible", "expired", "suspected", "premise_changed"}
 SETTLED = {"disputed", "dispute_lost"}
 EVER = datetime(1, 1, 1, tzinfo=UTC)
 OWED = ("owed", "overdue", "obstructed", "unproven")
@@ -220,6 +217,7 @@ class Issued:
     expires: datetime
     items: tuple[str, ...]
     withheld: tuple[str, ...]
+    experiences: frozenset[str]
     key: str
 
 
@@ -385,11 +383,18 @@ class TeamSimulator:
     def issue(
         self, name: str, who: Who, departure: Departure, purpose: str | None, shown: tuple[str, ...], *withheld: str
     ) -> None:
-        expires = self.now + timedelta(seconds=self.rules.view_seconds)
-        epoch = self.epoch
         self.views[name] = Issued(
-            who, departure, purpose, epoch, self.now, expires, shown, withheld, self.keys[-1]
-        )  # fmt: skip
+            who=who,
+            departure=departure,
+            purpose=purpose,
+            epoch=self.epoch,
+            issued=self.now,
+            expires=self.now + timedelta(seconds=self.rules.view_seconds),
+            items=shown,
+            withheld=withheld,
+            experiences=frozenset(name for name in self.reach(who) if self.bank[name][1] in shown),
+            key=self.keys[-1],
+        )
 
     def returned(self, name: str, who: Who, *, reset: bool = False) -> None:
         self.newest[who.principal, who.task] = name
@@ -416,17 +421,27 @@ class TeamSimulator:
             reasons.add("departed_again")
         return reasons | Deciding(self, view.departure, view.who, view.purpose).lost(view)
 
-    def readmitted(self, who: Who, shown: tuple[str, ...]) -> set[str]:
-        """Private experiences that come back with a view: their items are in it, and no reset cut them off."""
+    def reach(self, who: Who) -> set[str]:
+        """The private experiences that no reset has cut off.
+
+        A reset cuts its own agent off from everything before it, and the principal's other tasks from what was in
+        quarantine then.
+        """
         cuts = [
             epoch if task == who.task else self.departures[principal, task].epoch
             for (principal, task), epoch in self.resets.items()
             if principal == who.principal
         ]
-        own = {
-            name: one for name, one in self.bank.items() if one[0] == who.principal and one[2] > max(cuts, default=0)
-        }
-        return {name for name, (_, item, _) in own.items() if item in shown}
+        return {name for name, one in self.bank.items() if one[0] == who.principal and one[2] > max(cuts, default=0)}
+
+    def recall(self, who: Who) -> set[str]:
+        """What an agent that is not away may read of its own: nothing that is in quarantine for any of its tasks."""
+        known = self.reach(who)
+        for left in [one for one in self.departures.values() if one.who.principal == who.principal]:
+            view = None if self.reset_since(left) else self.handed(left)
+            back = frozenset() if view is None else self.views[view].experiences
+            known -= {name for name in known if self.bank[name][2] <= left.epoch and name not in back}
+        return known
 
     def expose(self, name: str) -> None:
         """Each time is audited; the log has the first."""
@@ -689,18 +704,18 @@ class Reading:
         return best, through
 
     def above(self, one: Statement, other: Statement) -> int | None:
-        """Since which event one item comes after another in the order; none if it does not.
-
-        An overseer who restores an item puts it above everything that had replaced it by then.
-        """
+        """Since which event one item comes after another in the order; none if it does not."""
         rank, through = self.rank(one)
         if rank > self.rank(other)[0]:
-            return max(one.epoch, through)
-        since, restored = self.above(other, one), self.restores(one)
-        replaced = self.competes(other) and self.concerns(other, one) and one.kind != "frontier"
-        if since is None or not replaced or restored < since or restored < self.restores(other):
-            return None
-        return restored
+            since = max(one.epoch, through)
+            return None if self.restored_over(other, one, since) else since
+        return self.restores(one) if self.restored_over(one, other, max(other.epoch, self.rank(other)[1])) else None
+
+    def restored_over(self, older: Statement, newer: Statement, since: int) -> bool:
+        """Whether an overseer restored an item that another had replaced by then: that puts it above the other."""
+        restored = self.restores(older)
+        replaced = self.competes(newer) and self.concerns(newer, older) and older.kind != "frontier"
+        return replaced and restored >= since and restored >= self.restores(newer)
 
     def restores(self, item: Statement) -> int:
         """The last event by which an overseer restored an item."""

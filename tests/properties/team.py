@@ -52,6 +52,7 @@ class Team:
         self.evidence: list[str] = []
         self.disputes: dict[str, tuple[str, ...]] = {}
         self.returns: dict[str, Return] = {}
+        self.bundles: dict[str, str] = {}
         self.govern(Rules())
         self._number = 0
 
@@ -256,7 +257,7 @@ class Team:
         if outcome.view is not None:
             shown = tuple(one.id for one in outcome.view.items)
             self.sim.issue(name, who, departure, purpose, shown, *outcome.view.withheld)
-            assert {one.id for one in outcome.view.experiences} == self.sim.readmitted(who, shown)
+            assert {one.id for one in outcome.view.experiences} == self.sim.views[name].experiences
         self.returns[name] = outcome
         assert self.workspace.replay(name).matches
         return name
@@ -320,11 +321,28 @@ class Team:
         view = self.sim.views[name]
         shown = set(view.items)
         assert {item.id for item in bundle.items} == shown
+        assert self.bundles.setdefault(name, bundle.json()) == bundle.json(), "asked again, the very same bytes"
         self.would_pass_afresh(name)
         texts = {item.text for item in bundle.items}
         for text in (bundle.markdown(), bundle.json()):
             left_out = {item.text for item in self.sim.items.values()} - texts
             assert not [one for one in left_out if one in text]
+
+    def pose(self, name: str) -> None:
+        """Somebody else asks for a view: with another secret, or as another."""
+        outcome = self.returns[name]
+        other = Who("eve", outcome.request.identity.role, outcome.request.identity.task)
+        for identity, secret in ((outcome.request.identity, "guessed"), (self.identity(other), outcome.secret)):
+            found = set()
+            try:
+                self.workspace.expose(name, identity=identity, secret=secret)
+            except ExposureError as error:
+                found = set(map(str, error.reasons))
+            assert found & {"binding_mismatch", "signature_invalid", "clock_skew"}, found
+
+    def recall(self, who: Who) -> None:
+        found = {one.id for one in self.agent(who).recall()}
+        assert found == self.sim.recall(who), (found, "but expected", self.sim.recall(who))
 
     def would_pass_afresh(self, name: str) -> None:
         """What is exposed would pass every gate in a fresh return at that moment."""
