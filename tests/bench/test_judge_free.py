@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from msgspec.structs import replace
 from tests.bench.data import SMOKE, shared
@@ -11,7 +13,7 @@ from readmit.bench.datasets.manbench import ManBenchLabels, read_manbench
 from readmit.bench.datasets.memora import MemoraLabels, read_memora
 from readmit.bench.datasets.stale import read_stale
 from readmit.bench.episodes import Dataset, View
-from readmit.bench.judge_free import ceiling, score_view
+from readmit.bench.judge_free import ceiling, reach, score_view
 from readmit.bench.methods import MODEL_FREE, admitted
 from readmit.bench.metrics import ManBenchScores, harmonic_mean, percent, score_memora
 from readmit.bench.retrieval import checkpoints
@@ -69,18 +71,52 @@ def test_the_simple_methods_on_the_shared_part_of_memora(
     assert restore.iir > static.iir > 0
 
 
-def test_readmit_leads_every_model_free_method(
+def test_readmit_leads_every_model_free_method_on_the_part_it_was_developed_on(
     memora: tuple[Dataset[MemoraLabels], Views, dict[str, ViewScores]],
 ) -> None:
     scores = {name: of.average for name, of in memora[2].items()}
     ours = scores.pop("readmit-lexical")
     assert all(harmonic_mean(ours.via, ours.iir) > harmonic_mean(one.via, one.iir) for one in scores.values())
+    # A guard against losing what there is: on unseen data no difference is shown (docs/guide/benchmarks.md).
     # Above plain retrieval in both directions at once, not by trading one for the other.
     assert ours.via > scores["Static"].via
     assert ours.iir > scores["Static"].iir
-    assert percent(harmonic_mean(ours.via, ours.iir)) > 50
     most = max(len(made["readmit-lexical"].rows) for _, made in memora[1].made)
     assert most <= max(len(made["Static"].rows) for _, made in memora[1].made), "the same retrieval budget"
+
+
+def test_no_view_of_the_shared_part_is_above_the_ceiling_of_its_checkpoint(
+    memora: tuple[Dataset[MemoraLabels], Views, dict[str, ViewScores]],
+) -> None:
+    data, views, _ = memora
+    most = []
+    for case, (checkpoint, made) in zip(data.cases, views.made, strict=True):
+        most.append(reach(case, checkpoint))
+        for view in made.values():
+            seen = score_view(case, view, checkpoint)
+            assert all(possible or not shown for shown, possible in zip(seen.presence, most[-1].presence, strict=True))
+    whole = score_memora([ceiling(case) for case in data.cases]).via
+    assert 0 < score_memora(most).via < whole, "retrieval reaches a part of what was said"
+    assert score_memora(most).iir == 1
+
+
+def test_what_is_to_be_avoided_is_not_met_by_a_liking() -> None:
+    data = read_memora(SMOKE / "memora")
+    case, (_, checkpoint) = next(zip(data.cases, checkpoints(data.episodes), strict=True))
+    row = checkpoint.rows[0]
+    rubric = {"valid": ("cedar",), "stale": ("pine",), "forgetting": ("Is pine mentioned?",)}
+    wanting = {
+        "for": "Does the response reflect the user's preference for cedar?",
+        "against": "Does the response avoid recommending cedar (which the user dislikes)?",
+    }
+    for polarity, criterion in wanting.items():
+        asked = dataclasses.replace(case, labels=replace(case.labels, presence=(criterion,), **rubric))
+        for stance, said in (("for", "I like cedar and pine."), ("against", "I dislike cedar, and I dropped pine.")):
+            made = replace(checkpoint, rows=(replace(row, text=said), *checkpoint.rows[1:]))
+            outcome = score_view(asked, View(method="x", rows=(row.id,)), made)
+            assert outcome.presence == (stance == polarity,)
+            # An ended value is handed over where it is spoken for, not where the view says that it ended.
+            assert outcome.forgetting == (stance == "against",)
 
 
 def test_presence_and_absence_are_literal_but_blind_to_layout() -> None:
@@ -92,8 +128,10 @@ def test_presence_and_absence_are_literal_but_blind_to_layout() -> None:
     assert outcome.presence == (True, False, False)
     assert outcome.forgetting == (True,)
     dropped = rows["The harbor office sent us a set, so take this off my task list: Order new signal flags."]
-    # A deletion quotes what it deletes: handing it over verbatim puts the stale words before the agent.
-    assert score_view(case, View(method="x", rows=(dropped,)), checkpoint).forgetting == (False,)
+    # A deletion quotes what it deletes, and says that it is deleted.
+    assert score_view(case, View(method="x", rows=(dropped,)), checkpoint).forgetting == (True,)
+    ended = rows["One more for the task list: Order new signal flags."]
+    assert score_view(case, View(method="x", rows=(ended,)), checkpoint).forgetting == (False,)
 
 
 def test_a_drawn_part_of_a_statement_counts_as_it_and_the_same_words_elsewhere_do_not() -> None:

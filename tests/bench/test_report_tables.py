@@ -10,10 +10,11 @@ from tests.bench.data import SMOKE
 from tests.bench.reported import manbench, memora, plan, stale
 
 from readmit.bench.episodes import Finding, View
+from readmit.bench.metrics import MemoraOutcome
 from readmit.bench.published import published
 from readmit.bench.reporting.costs import cost_tables
 from readmit.bench.reporting.differences import difference_tables
-from readmit.bench.reporting.scoring import score_run
+from readmit.bench.reporting.scoring import CEILING, score_run
 from readmit.bench.reporting.tables import published_tables, score_tables
 from readmit.bench.results import Plan, Result, read_plan, read_results
 from readmit.bench.running import Order, run
@@ -80,6 +81,36 @@ def test_memora_shows_p_f_w_and_fama() -> None:
         "33.33",
         "58.33",
     ]
+
+
+def test_questions_about_one_history_are_drawn_together() -> None:
+    """Ten questions about each of two histories are two things, not twenty."""
+    held = [
+        msgspec.structs.replace(
+            memora("Static", "25%", number, (number < 10,), (True,)), history="one" if number < 10 else "other"
+        )
+        for number in range(20)
+    ]
+    (table,) = tables(plan("memora", "Static"), held)
+    assert shown(table)[0]["VIA (P)"] == "50.00 [0.0, 100.0]"
+    apart = [msgspec.structs.replace(line, history="") for line in held]
+    (table,) = tables(plan("memora", "Static"), apart)
+    assert shown(table)[0]["VIA (P)"] == "50.00 [30.0, 70.0]"
+
+
+def test_the_ceiling_of_the_checkpoint_stands_in_the_table_and_in_no_comparison() -> None:
+    most = MemoraOutcome(episode="0@25%", presence=(True, True, False), forgetting=(True,))
+    seen = MemoraOutcome(episode="0@25%", presence=(True, False, False), forgetting=(False,))
+    results = [
+        msgspec.structs.replace(memora(name, "25%", 0, (True,), (True,)), memora=None, seen=seen, reach=most)
+        for name in ("Static", "readmit-lexical")
+    ]
+    planned = plan("memora", "Static", "readmit-lexical")
+    (table,) = tables(planned, results)
+    *_, ceiling = shown(table)
+    assert (ceiling["Method"], ceiling["n"], ceiling["VIA"], ceiling["IIR"]) == (CEILING, "1", "66.67", "100.00")
+    (compared,) = difference_tables(planned, score_run(planned, results))
+    assert [row["Method"] for row in shown(compared)] == ["readmit-lexical"]
 
 
 def test_published_rows_stand_in_the_same_block_and_in_no_average() -> None:
@@ -158,6 +189,18 @@ def test_stores_are_read_beside_the_same_store() -> None:
     }  # fmt: skip
 
 
+def test_a_lead_is_marked_only_where_its_interval_leaves_out_zero() -> None:
+    results = [stale("Static", "early", n, NO) for n in range(10)]
+    results += [stale("MemTX", "early", n, YES if n == 0 else NO) for n in range(10)]
+    (table,) = tables(plan("stale", "Static", "MemTX"), results)
+    assert [row["Overall"][-1] for row in shown(table)] == ["]", "]"]
+    results += [stale("readmit", "early", n, YES) for n in range(10)]
+    (table,) = tables(plan("stale", "Static", "MemTX", "readmit"), results)
+    assert [row["Overall"].endswith("*") for row in shown(table)] == [False, False, True]
+    (table,) = tables(plan("stale", "Static", "MemTX", "readmit"), results[:-1])
+    assert not any(row["Overall"].endswith("*") for row in shown(table)), "not the same episodes"
+
+
 def test_the_best_of_a_block_is_marked_and_none_where_all_are_alike() -> None:
     results = [manbench("Static", "old-valid", n, valid=True, invalid=True) for n in range(2)]
     results += [manbench("Reset", "old-valid", n, valid=False, invalid=False) for n in range(2)]
@@ -177,7 +220,7 @@ def test_by_construction_the_simple_methods_score_fifty_fifty_on_manbench(tmp_pa
     for name in ("Static", "Restore"):
         assert [rows[name][metric].rstrip("*") for metric in ("VIA", "IIR")] == ["50.00 [50.0, 50.0]"] * 2
     assert rows["Reset"]["VIA"] == "0.00 [0.0, 0.0]"
-    assert rows["Reset"]["IIR"] == "100.00 [100.0, 100.0]*"
+    assert rows["Reset"]["IIR"] == "100.00 [100.0, 100.0]", "and readmit-lexical refuses as much: nobody leads"
 
 
 def test_paired_differences_are_over_the_episodes_both_have() -> None:

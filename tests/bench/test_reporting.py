@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 from html.parser import HTMLParser
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,10 +15,12 @@ from tests.bench.data import SMOKE
 from tests.bench.reported import manbench, plan, stale, written
 
 from readmit.bench.episodes import Finding, View
-from readmit.bench.reporting.canvas import side_by_side
+from readmit.bench.reporting.canvas import LARGEST, SMALLEST, STEP, canvas, sizes
 from readmit.bench.reporting.escaping import in_markdown
+from readmit.bench.reporting.figures import _plane
 from readmit.bench.reporting.pages import CHANGED, GONE, write_report
 from readmit.bench.reporting.provenance import shown_model
+from readmit.bench.reporting.scoring import score_run
 from readmit.bench.results import RESULTS, read_results
 from readmit.bench.running import Order, run
 from readmit.models.usage import StageUsage
@@ -135,14 +136,31 @@ def test_every_figure_of_the_paper(tmp_path: Path) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), max_size=24))
 @settings(max_examples=60, deadline=None)
-def test_no_point_of_a_figure_covers_another(points: list[tuple[float, float]]) -> None:
-    moved = side_by_side(points, 6.0)
-    for (x, y), (other_x, other_y) in combinations(moved, 2):
-        assert abs(x - other_x) > 5 or abs(y - other_y) > 5
+def test_a_mark_that_lies_on_another_is_smaller(points: list[tuple[float, float]]) -> None:
+    drawn = sizes(points)
+    for place, later in enumerate(points):
+        below = [size for size, point in zip(drawn[:place], points[:place], strict=True) if point == later]
+        assert all(drawn[place] < size or drawn[place] == SMALLEST for size in below)
 
 
-def test_a_point_with_room_around_it_stays() -> None:
-    assert side_by_side([(50.0, 50.0), (50.1, 49.9), (90.0, 10.0)], 6.0)[2] == (90.0, 10.0)
+def test_a_mark_with_room_around_it_is_whole() -> None:
+    assert sizes([(50.0, 50.0), (50.1, 49.9), (90.0, 10.0)]) == [LARGEST, LARGEST - STEP, LARGEST]
+
+
+def test_points_stand_where_they_are_with_their_intervals(tmp_path: Path) -> None:
+    """Two methods that score alike have the same place in the figure, and bars as long as their intervals."""
+    lines = [stale(m, "early", n, YES if n % 2 else NO) for m in ("Static", "MemTX") for n in range(8)]
+    planned = plan("stale", "Static", "MemTX")
+    (scored,) = score_run(planned, lines)
+    figure, (axes,) = canvas(4, 4)
+    _plane(axes, "early", scored.lines, [])
+    marks = [(line.get_xdata()[0], line.get_ydata()[0]) for line in axes.get_lines()]
+    assert marks == [(50.0, 50.0)] * 2
+    bounds = scored.lines[0].bounds("via")
+    assert bounds is not None
+    spans = [path.get_extents() for bar in axes.collections for path in bar.get_paths()]
+    assert (bounds.low, bounds.high) in {(span.x0, span.x1) for span in spans}
+    figure.savefig(tmp_path / "plane.png")
 
 
 EVIL = (

@@ -270,6 +270,23 @@ def test_a_second_search_past_its_deadline_is_repeated(
         assert pick(SECOND, NARROW, policy, deadline=deadline) == then
 
 
+def test_one_late_search_of_two_counts_for_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first is late, and the second, beside the constraint, is not: a replay could not tell them apart."""
+    policy = msgspec.structs.replace(ROOM, selection="cheapest")
+    calls: list[bool] = []
+
+    def late_once(*values: Any, first: bool = False, **more: Any) -> Cover:
+        calls.append(first)
+        return Cover("undecided") if len(calls) == 1 else exact(*values, first=first, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(finding, "exact", late_once)
+        then = pick(SECOND, NARROW, policy)
+    assert calls == [False, False, True]
+    assert then.timed_out
+    assert pick(SECOND, NARROW, policy, deadline=Deadline.MET) == then
+
+
 def test_the_second_search_repeats_whether_the_first_was_late() -> None:
     evidence = (fact("h", "d", 5), constraint("m", "d", 20), K)
     policy = Policy(max_items=3, selection="cheapest")

@@ -177,6 +177,12 @@ def test_the_costliest_that_is_not_needed_goes_first(monkeypatch: pytest.MonkeyP
     assert ids(exact(evidence, A_B, Policy(), ROOMY).items) == "a b"
 
 
+def test_what_only_covers_again_what_is_met_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence = (fact("ab", "a b", 10), fact("x", "a", 20))
+    monkeypatch.setattr(module, "_solve", lambda *_: ("stopped", evidence))
+    assert ids(exact(evidence, A_B, Policy(), ROOMY, met=frozenset("a")).items) == "ab"
+
+
 def test_a_solver_that_refuses_to_run_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(highspy.Highs, "run", lambda _: highspy.HighsStatus.kError)
     with pytest.raises(ReadmitError, match="selection to 'greedy'"):

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit.gate.duties import Duties
-from readmit.records.decisions import DutyState
+from readmit.records.decisions import DutyState, Examination
 from readmit.records.items import Fact, Frontier, InterfaceConstraint, Obligation, RoleConstraint
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
@@ -89,8 +89,13 @@ WITHOUT_FRONTIER = tuple(item for item in ITEMS if item is not FRONTIER)
 WITHOUT_PAID = tuple(item for item in ITEMS if item is not PAID)
 LOUD = RoleConstraint(id="c2", text="No sea view.", by="A3", scope=SCOPE)
 LIMIT = InterfaceConstraint(id="c3", text="Two nights at least.", by="A3", scope=SCOPE)
-ALTERED = msgspec.structs.replace(ELIGIBLE["c1"], digest="0" * 64)
 NEWS = Fact(id="n1", text="It rains.", by="A3", scope=SCOPE)
+REPORT = Fact(id="n2", text="It rains. " * 100, by="A3", scope=SCOPE)
+EXAMINED = Policy(examination="required")
+
+
+def looked(unexamined: int) -> Examination:
+    return Examination(verifier="v", until=7, unexamined=unexamined)
 
 
 def withholding(duty: Obligation, items: tuple[Item, ...] = ITEMS, experiences: Any = EXPERIENCES) -> ReturnView:
@@ -123,6 +128,7 @@ CASES = {
     "at expiry": Case((Reason.VIEW_EXPIRED,), {"now": NOW + 15 * MINUTE}),
     "long after expiry": Case((Reason.VIEW_EXPIRED,), {"now": NOW + 900 * MINUTE}),
     "exposed before": Case((Reason.VIEW_CONSUMED,), {"consumed": True}),
+    "a return of the same letters": Case((), {"newest_return": "".join("r1")}),
     "a newer return": Case((Reason.VIEW_REPLACED,), {"newest_return": "r2"}),
     "departed since": Case((Reason.DEPARTED_AGAIN,), {"departed_again": True}),
     "no return known": Case((Reason.VIEW_REPLACED,), {"newest_return": ""}),
@@ -131,7 +137,13 @@ CASES = {
     "an item fell": Case(
         (Reason.ITEM_NO_LONGER_ELIGIBLE,), {"eligible": {item: of for item, of in ELIGIBLE.items() if item != "c1"}}
     ),
-    "an item has another digest": Case((Reason.ITEM_NO_LONGER_ELIGIBLE,), {"eligible": ELIGIBLE | {"c1": ALTERED}}),
+    **{
+        f"an item has another digest, of {digit}": Case(
+            (Reason.ITEM_NO_LONGER_ELIGIBLE,),
+            {"eligible": ELIGIBLE | {"c1": msgspec.structs.replace(ELIGIBLE["c1"], digest=digit * 64)}},
+        )
+        for digit in "0f"
+    },
     "contents lack an item": Case((Reason.ITEM_NO_LONGER_ELIGIBLE, Reason.COVERAGE_LOST), {"items": WITHOUT_PAID}),
     "contents hold another text": Case(
         (Reason.ITEM_NO_LONGER_ELIGIBLE, Reason.COVERAGE_LOST), {"items": (*ITEMS[:2], FORGED, *ITEMS[3:])}
@@ -184,6 +196,20 @@ CASES = {
     "a constraint came since, and the policy hands over what is needed": Case(
         (), {"eligible": ELIGIBLE | held((LOUD, LIMIT)), "policy": Policy(constraints="as_needed")}
     ),
+    "nothing is owed, and the policy hands over what stands": Case(
+        (), {"duties": owing(), "policy": Policy(nothing_owed="fill")}
+    ),
+    "nothing is owed, and the policy hands over nothing": Case(
+        (Reason.NOTHING_OWED,), {"duties": owing(), "policy": Policy(nothing_owed="block")}
+    ),
+    "something is owed, where the policy would hand over nothing": Case((), {"policy": Policy(nothing_owed="block")}),
+    "nobody examined it": Case((Reason.NOT_EXAMINED,), {"policy": EXAMINED}),
+    "nobody examined it, and nobody has to": Case((), {"policy": Policy(examination="optional")}),
+    "somebody examined it": Case((), {"policy": EXAMINED, "examination": looked(0)}),
+    "somebody examined it, and something came since": Case(
+        (Reason.NOT_EXAMINED,), {"policy": EXAMINED, "examination": looked(1)}
+    ),
+    "something came since somebody examined it, and nobody has to": Case((), {"examination": looked(1)}),
     "a fact came since": Case((), {"eligible": ELIGIBLE | held((NEWS,))}),
     "partial": Case((), PARTIAL),
     "partial, and what is withheld is settled": Case((), PARTIAL | {"duties": owing(HOTEL, FRONTIER)}),
@@ -211,6 +237,14 @@ CASES = {
     "partial, and a constraint came since": Case(
         (Reason.COVERAGE_LOST,), PARTIAL | {"eligible": ELIGIBLE | held((LOUD,))}
     ),
+    "a long text": Case(
+        (),
+        {
+            "view": view_of((*ITEMS, REPORT), EXPERIENCES),
+            "eligible": ELIGIBLE | held((REPORT,)),
+            "items": (*ITEMS, REPORT),
+        },
+    ),
     "as many items as allowed": Case((), {"policy": Policy(max_items=5)}),
     "too many items": Case((Reason.COVERAGE_LOST,), {"policy": Policy(max_items=4)}),
     "as many characters as allowed": Case((), {"policy": Policy(max_chars=CHARS)}),
@@ -223,6 +257,9 @@ CASES = {
     "experiences too long": Case((Reason.COVERAGE_LOST,), {"policy": Policy(max_experience_chars=MEMORY_CHARS - 1)}),
     "the view understates its size": Case(
         (Reason.COVERAGE_LOST,), {"view": msgspec.structs.replace(view_of(), chars=CHARS - 1)}
+    ),
+    "the view overstates its size": Case(
+        (Reason.COVERAGE_LOST,), {"view": msgspec.structs.replace(view_of(), chars=CHARS + 1)}
     ),
     "the view states another kind": Case(
         (Reason.ITEM_NO_LONGER_ELIGIBLE, Reason.COVERAGE_LOST),
@@ -242,6 +279,8 @@ def test_what_fails(case: Case) -> None:
 
 
 EXPOSURE = (
+    Reason.NOTHING_OWED,
+    Reason.NOT_EXAMINED,
     Reason.BINDING_MISMATCH,
     Reason.VIEW_EXPIRED,
     Reason.VIEW_CONSUMED,
@@ -263,6 +302,8 @@ def test_every_reason_is_kept() -> None:
         "newest_return": "r2",
         "eligible": {},
         "items": (),
+        "duties": owing(),
+        "policy": Policy(nothing_owed="block", examination="required"),
     }
     assert failing(**everything) == EXPOSURE
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from readmit.bench.acting import choose, respond
-from readmit.bench.judge_free import score_candidates, score_view
+from readmit.bench.judge_free import reach, score_candidates, score_view
 from readmit.bench.judging import judge_memora, judge_stale
 from readmit.bench.methods import MODEL_FREE, SHORTCUTS, admitted
 from readmit.bench.methods.backed import Backed
@@ -62,6 +62,18 @@ class Attempt:
     answers: tuple[str, ...] = ()
     milliseconds: int = 0
     failure: str = ""
+    reach: MemoraOutcome | None = None
+    """The checkpoint's own, where whoever scores several methods on it has it already."""
+
+
+def history_of(case: Case[Any]) -> str:
+    """The history that a case is about: all questions of a Memora persona and period are asked of one."""
+    return str(case.labels.cluster) if case.episode.benchmark == "memora" else ""
+
+
+def forms_its_own(method: str) -> bool:
+    """Whether the method forms a memory of its own, and so is not bound by the shared checkpoint."""
+    return method == "CUPMem" or method in BACKED
 
 
 def method_named(name: str, benchmark: Benchmark, roles: Roles, settings: Settings) -> Method:
@@ -144,6 +156,7 @@ def scored(case: Case[Any], method: str, made: Attempt, roles: Roles, settings: 
         case=case.labels.case,
         block=block_of(case),
         unit=unit_of(case),
+        history=history_of(case),
         view=made.view,
         answers=made.answers,
         milliseconds=made.milliseconds,
@@ -158,7 +171,10 @@ def scored(case: Case[Any], method: str, made: Attempt, roles: Roles, settings: 
         outcome = msgspec.structs.replace(outcome, correct=correct)
         return msgspec.structs.replace(result, manbench=outcome, candidates=candidates)
     result = msgspec.structs.replace(
-        result, seen=score_view(case, made.view, made.checkpoint), candidates=_extracted(made.view, made.checkpoint)
+        result,
+        seen=score_view(case, made.view, made.checkpoint),
+        reach=None if forms_its_own(method) else made.reach or reach(case, made.checkpoint),
+        candidates=_extracted(made.view, made.checkpoint),
     )
     if case.episode.benchmark == "stale" and method in GOVERNANCE and GOVERNANCE[method].implicit:
         result = msgspec.structs.replace(result, true_pair=_true_pair(case.labels, made.view))

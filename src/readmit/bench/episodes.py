@@ -9,13 +9,16 @@ because a task name and a position would tell a ManBench method its condition.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
 
 from readmit.models.stages.plan import Plan
 from readmit.records.base import Record
-from readmit.records.canonical import digest_of
+from readmit.records.canonical import canonical, digest_of, digest_of_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Benchmark = Literal["memora", "stale", "manbench"]
 Haystack = Literal["official", "substitute"]
@@ -216,6 +219,11 @@ class Dataset(Generic[L]):
     @property
     def episodes(self) -> tuple[Episode, ...]:
         return tuple(case.episode for case in self.cases)
+
+
+def digest_of_cases(cases: Iterable[Case[Any]]) -> str:
+    """What says that a run and its report speak of the same episodes. Labels are not in it."""
+    return digest_of_lines(canonical(case.episode) for case in cases)
 
 
 def opaque_id(benchmark: Benchmark, case: str) -> str:

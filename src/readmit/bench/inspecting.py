@@ -21,7 +21,7 @@ from inspect_ai.scorer import Score, Target, mean, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import apply_limits, time_limit
 
-from readmit.bench.attempts import Attempt, Roles, attempt, failed, method_named, scored, with_usage
+from readmit.bench.attempts import Attempt, Roles, attempt, failed, history_of, method_named, scored, with_usage
 from readmit.bench.metrics import manbench_values, memora_values, stale_values
 from readmit.bench.outages import Outage
 from readmit.bench.results import Result
@@ -96,7 +96,8 @@ def sampled_of(case: Case[Any], setting: Setting) -> Sampled:
     """A sample that has asked nothing yet, with all its roles accounted together."""
     ledger, account = Ledger(), Account()
     metered = {
-        role: Metered(RoleModel(role, name, setting.exchange, account), ledger) for role, name in setting.models.items()
+        role: Metered(RoleModel(role, name, setting.exchange, account, setting.settings.role(role)), ledger)
+        for role, name in setting.models.items()
     }
     roles = Roles(**metered, embedder=setting.shared.embedder, stores=setting.shared.stores)
     return Sampled(ledger, account, roles, case)
@@ -206,6 +207,7 @@ def _line(sampled: Sampled, method: str, setting: Setting) -> Result:
             case=case.labels.case,
             block=block_of(case),
             unit=unit_of(case),
+            history=history_of(case),
             eligible=False,
         )
     else:

@@ -1,7 +1,7 @@
 """Bootstrap intervals, which the paper does not report: seeded, percentile, over whole units.
 
-A unit is what was sampled independently: an episode on STALE and ManBench, a question on Memora,
-where the same question runs at three departures and its three values must be drawn together.
+A unit is what was sampled independently: an episode on STALE and ManBench, a history on Memora, of which several
+questions are asked, each at three departures: they share their conversations and must be drawn together.
 Units are drawn within the set of blocks they occur in, so that no resample can empty a stratum.
 The draw depends on the units and the seed alone: two metrics, or two methods on the same episodes,
 are resampled alike, so what is computed from both draw by draw is paired.

@@ -1,20 +1,28 @@
 """Scoring a view itself, without any model: which valid and which stale statements are in it.
 
 Memora's rubric values and STALE's statements are literal strings, so availability and rejection follow from their
-presence in the view, case-folded and with white space collapsed. A part of a statement that an extractor drew from the
-very turn that says it counts as the statement, where it holds and where it ended. Paraphrase goes unseen: ``ceilings``
-says what a view of the whole history would score, so that a figure can be read against it. ManBench candidates are
-scored by their ids.
+presence in the view, case-folded and with white space collapsed. A value is counted by what is said of it
+(``polarity``): what is to be avoided has to be spoken against, and "I no longer like X" neither makes X available nor
+hands it over as if it held. STALE's statements are whole sentences and are compared as they are. A part of a statement
+that an extractor drew from the very turn that says it counts as the statement, where it holds and where it ended.
+
+Paraphrase goes unseen. ``ceiling`` says what the whole history would score, and ``reach`` what any view drawn from the
+checkpoint could, so that a figure can be read against what was possible. ManBench candidates are scored by their ids.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from readmit.bench.datasets.stale import StaleLabels
+from readmit.bench.episodes import View
 from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, percent, score_memora
 from readmit.bench.notes import handed, text
+from readmit.bench.polarity import Spoken, polarities
 from readmit.bench.wording import fold_typeset
 
 if TYPE_CHECKING:
@@ -22,19 +30,49 @@ if TYPE_CHECKING:
 
     from readmit.bench.datasets.manbench import ManBenchLabels
     from readmit.bench.datasets.memora import MemoraLabels
-    from readmit.bench.episodes import Case, Checkpoint, Episode, View
+    from readmit.bench.episodes import Case, Checkpoint, Episode
+    from readmit.bench.polarity import Polarity
 
 
-def statements(labels: MemoraLabels | StaleLabels) -> tuple[tuple[str, ...], tuple[str, ...]]:
+@dataclass(frozen=True)
+class Wanted:
+    """A statement to look for; ``polarity`` says how it has to be spoken of, or that it stands for itself."""
+
+    text: str
+    polarity: Polarity | None = None
+
+
+def statements(labels: MemoraLabels | StaleLabels) -> tuple[tuple[Wanted, ...], tuple[Wanted, ...]]:
     """What holds at return and what does not: (valid, stale)."""
     if isinstance(labels, StaleLabels):
-        return (labels.new,), (labels.old,)
-    return labels.valid, labels.stale
+        return (Wanted(labels.new),), (Wanted(labels.old),)
+    # An ended value is one that was liked or planned: it is handed over where it is spoken for.
+    return (
+        tuple(Wanted(value, _asked(value, labels.presence)) for value in labels.valid),
+        tuple(Wanted(value, "for") for value in labels.stale),
+    )
+
+
+def _asked(value: str, criteria: Sequence[str]) -> Polarity:
+    """How the rubric asks for a value: "Does the response avoid recommending X?" wants it spoken against."""
+    said = (polarities(value, criterion) for criterion in criteria)
+    return "against" if "against" in next((one for one in said if one), ()) else "for"
 
 
 def score_view(case: Case[MemoraLabels] | Case[StaleLabels], view: View, checkpoint: Checkpoint) -> MemoraOutcome:
     """Presence of each valid statement and absence of each stale one."""
-    return _score(case, fold_typeset(text(view, checkpoint)), _parts(view, checkpoint))
+    return _score(case, Spoken(text(view, checkpoint)), _parts(view, checkpoint))
+
+
+def reach(case: Case[MemoraLabels] | Case[StaleLabels], checkpoint: Checkpoint) -> MemoraOutcome:
+    """The most that a view drawn from the checkpoint could score: every valid statement that some row says.
+
+    An upper bound: one row for each statement need not fit the budget, and a row may say something stale as well. What
+    ended can always be left out.
+    """
+    rows = tuple(row.id for row in (*checkpoint.observations, *checkpoint.rows))
+    everything = score_view(case, View(method="", rows=rows), checkpoint)
+    return msgspec.structs.replace(everything, forgetting=(True,) * len(everything.forgetting))
 
 
 def ceiling(case: Case[MemoraLabels] | Case[StaleLabels]) -> MemoraOutcome:
@@ -70,8 +108,8 @@ def score_candidates(case: Case[ManBenchLabels], view: View) -> ManBenchOutcome:
     )
 
 
-def _whole(episode: Episode) -> str:
-    return fold_typeset("\n".join(turn.text for s in episode.sessions for turn in s.turns if turn.speaker == "user"))
+def _whole(episode: Episode) -> Spoken:
+    return Spoken("\n".join(turn.text for s in episode.sessions for turn in s.turns if turn.speaker == "user"))
 
 
 def _parts(view: View, checkpoint: Checkpoint) -> list[tuple[str, str]]:
@@ -86,11 +124,13 @@ def _parts(view: View, checkpoint: Checkpoint) -> list[tuple[str, str]]:
 
 
 def _score(
-    case: Case[MemoraLabels] | Case[StaleLabels], folded: str, parts: Sequence[tuple[str, str]] = ()
+    case: Case[MemoraLabels] | Case[StaleLabels], spoken: Spoken, parts: Sequence[tuple[str, str]] = ()
 ) -> MemoraOutcome:
-    def shown(statement: str) -> bool:
-        wanted = fold_typeset(statement)
-        return wanted in folded or any(wanted in turn and words in wanted for words, turn in parts)
+    def shown(statement: Wanted) -> bool:
+        if statement.polarity is not None:
+            return statement.polarity in spoken.polarities(statement.text)
+        wanted = fold_typeset(statement.text)
+        return wanted in spoken.folded or any(wanted in turn and words in wanted for words, turn in parts)
 
     valid, stale = statements(case.labels)
     return MemoraOutcome(

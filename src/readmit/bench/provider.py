@@ -82,7 +82,7 @@ class Readmit(ModelAPI):
     ) -> ModelOutput:
         if tools:
             raise ModelError(f"{self.model_name}: this provider answers text and takes no tools")
-        ask = _ask(input, config)
+        ask = request_of(input, config)
         try:
             # A limiter of its own: the threads that inspect lends are taken by the methods that wait for this.
             (result,) = await to_thread.run_sync(
@@ -130,7 +130,8 @@ class Readmit(ModelAPI):
         return ModelOutput(model=self._model.name, error="the answer comes by file", metadata=told)
 
 
-def _ask(messages: list[ChatMessage], config: GenerateConfig) -> Ask:
+def request_of(messages: list[ChatMessage], config: GenerateConfig) -> Ask:
+    """The request that inspect makes, as one of readmit's: what a batch directory knows it by."""
     system = "\n\n".join(message.text for message in messages if message.role == "system")
     said = [message for message in messages if message.role != "system"]
     if [message.role for message in said] != ["user"]:
@@ -145,6 +146,9 @@ def _ask(messages: list[ChatMessage], config: GenerateConfig) -> Ask:
         user=said[0].text,
         schema=schema,
         max_tokens=config.max_tokens or MAX_TOKENS,
+        # None and 0 are what a model's line says, so that answers from before are found.
+        temperature=f"{config.temperature:g}" if config.temperature else "",
+        effort=config.reasoning_effort or "",
     )
 
 

@@ -75,10 +75,14 @@ class Result(Record, frozen=True, kw_only=True):
     block: str
     unit: str
     """What was sampled: three departures of one Memora question are one unit."""
+    history: str = ""
+    """What is resampled for intervals: several Memora questions are asked of one history. Empty: the unit."""
     agents: int | None = None
     view: View | None = None
     seen: MemoraOutcome | None = None
     """The judge-free score of the view itself."""
+    reach: MemoraOutcome | None = None
+    """The most that any view drawn from the same checkpoint could score so, where the method draws from it."""
     memora: MemoraOutcome | None = None
     stale: StaleOutcome | None = None
     manbench: ManBenchOutcome | None = None
@@ -101,6 +105,11 @@ class Result(Record, frozen=True, kw_only=True):
     @property
     def key(self) -> tuple[str, str, int | None]:
         return (self.method, self.episode, self.agents)
+
+    @property
+    def cluster(self) -> str:
+        """What was drawn independently of everything else."""
+        return self.history or self.unit
 
     @property
     def tokens(self) -> int:
@@ -196,6 +205,7 @@ class AnswerStore:
     """Model answers by the digest of their request."""
 
     def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
         self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=30)
         weakref.finalize(self, self._db.close)
         self._db.execute("PRAGMA journal_mode = WAL")
@@ -214,14 +224,16 @@ class AnswerStore:
             return None
         return Kept(msgspec.structs.replace(decode(row[0], Reply, what="answer"), replayed=True), row[1])
 
-    def put(self, request: str, reply: Reply, *, retries: int) -> None:
-        """Keep an answer. The first one stays."""
+    def put(self, request: str, reply: Reply, *, retries: int) -> Kept:
+        """Keep an answer; the one that is kept. The first one stays: several runs may share a store."""
         tokens = reply.usage.input + reply.usage.output
         with self._lock:
-            self._db.execute(
+            done = self._db.execute(
                 "INSERT OR IGNORE INTO answer VALUES (?, ?, ?, ?)",
                 (request, msgspec.json.encode(reply), tokens, retries),
             )
+        earlier = None if done.rowcount else self.get(request)
+        return earlier or Kept(reply, retries)
 
     def __len__(self) -> int:
         with self._lock:

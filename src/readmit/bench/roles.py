@@ -26,7 +26,8 @@ from inspect_ai.util import JSONSchema, LimitExceededError
 
 from readmit.bench.outages import Fuse, Outage, meaning
 from readmit.bench.provider import PENDING, TROUBLE
-from readmit.bench.results import JUDGE, Kept
+from readmit.bench.results import JUDGE
+from readmit.bench.settings import RoleSettings
 from readmit.models.chat import failure
 from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
 from readmit.records.errors import ModelError, PendingAnswers, UnknownError
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from inspect_ai.model import ModelOutput
 
-    from readmit.bench.results import AnswerStore
+    from readmit.bench.results import AnswerStore, Kept
 
 
 class Form(JSONSchema):
@@ -85,9 +86,12 @@ class Account:
 class RoleModel:
     """One role of the running sample."""
 
-    def __init__(self, role: str, name: str, exchange: Exchange, account: Account) -> None:
+    def __init__(
+        self, role: str, name: str, exchange: Exchange, account: Account, how: RoleSettings | None = None
+    ) -> None:
         self.role = role
         self.name = name
+        self._how = how or RoleSettings()
         self._exchange = exchange
         self._account = account
 
@@ -131,9 +135,11 @@ class RoleModel:
 
     async def _one(self, ask: Ask) -> Reply | Failure:
         exchange = self._exchange
-        if exchange.cap is not None:
-            ask = msgspec.structs.replace(ask, max_tokens=min(ask.max_tokens, exchange.cap))
-        request = ask.digest(self.name)
+        most = limit_of(ask, self._how, exchange.cap)
+        if most != ask.max_tokens:
+            ask = msgspec.structs.replace(ask, max_tokens=most)
+        # An answer given in another way is another answer; the limit is in the digest by itself.
+        request = ask.digest(f"{self.name}{_manner(self._how)}")
         while request in exchange.under_way:
             await exchange.under_way[request].wait()
         held = exchange.store.get(request)
@@ -144,8 +150,7 @@ class RoleModel:
         try:
             result = await self._asked(ask)
             if isinstance(result, Reply):
-                kept = Kept(result, self._new_retries())
-                exchange.store.put(request, result, retries=kept.retries)
+                kept = exchange.store.put(request, result, retries=self._new_retries())
                 exchange.asked += 1
                 return self._entered(kept, ask)
             return result
@@ -155,9 +160,7 @@ class RoleModel:
 
     async def _asked(self, ask: Ask) -> Reply | Failure:
         started = time.monotonic()
-        messages: list[ChatMessage] = [ChatMessageSystem(content=ask.system)] if ask.system else []
-        messages.append(ChatMessageUser(content=ask.user))
-        model, config = get_model(role=self.role), _config(ask)
+        messages, model, config = messages_of(ask), get_model(role=self.role), config_of(ask, self._how)
         try:
             output = await model.generate(messages, config=config)
         except (PendingAnswers, UnknownError, LimitExceededError):
@@ -217,9 +220,35 @@ def _result(ask: Ask, output: ModelOutput, milliseconds: int) -> Reply | Failure
     )
 
 
-def _config(ask: Ask) -> GenerateConfig:
+def messages_of(ask: Ask) -> list[ChatMessage]:
+    """What is said to a model."""
+    said = ChatMessageUser(content=ask.user)
+    return [ChatMessageSystem(content=ask.system), said] if ask.system else [said]
+
+
+def limit_of(ask: Ask, how: RoleSettings, cap: int | None) -> int:
+    """Most tokens of an answer: the role's, or the stage's, and never above the cap of a trial."""
+    most = how.answer_tokens or ask.max_tokens
+    return most if cap is None else min(most, cap)
+
+
+def _manner(how: RoleSettings) -> str:
+    plain = RoleSettings()
+    return (
+        "" if (how.effort, how.temperature) == (plain.effort, plain.temperature) else f" {how.effort} {how.temperature}"
+    )
+
+
+def config_of(ask: Ask, how: RoleSettings | None = None) -> GenerateConfig:
+    """How it is to answer."""
+    how = how or RoleSettings()
     schema = None
     if ask.schema:
         document = Form.model_validate(msgspec.json.decode(ask.schema))
         schema = ResponseSchema(name=ask.stage.replace("-", "_"), json_schema=document)
-    return GenerateConfig(max_tokens=ask.max_tokens, temperature=0.0, response_schema=schema)
+    return GenerateConfig(
+        max_tokens=ask.max_tokens,
+        temperature=how.temperature if isinstance(how.temperature, float | int) else None,
+        reasoning_effort=None if how.effort == "default" else how.effort,
+        response_schema=schema,
+    )

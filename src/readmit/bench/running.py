@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from readmit.bench import apart
 from readmit.bench.attempts import Attempt, Roles, at_scale, method_named, scored
+from readmit.bench.episodes import digest_of_cases
 from readmit.bench.judge_free import ceilings
 from readmit.bench.methods import admitted, checked
 from readmit.bench.methods.formed import Stores
@@ -33,7 +34,6 @@ from readmit.bench.studies import (
     staffed,
     study_named,
 )
-from readmit.records.canonical import canonical, digest_of
 from readmit.records.errors import ModelError, ReadmitError, RecordError
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
     from readmit.bench.episodes import Case, Checkpoint
     from readmit.bench.methods import Method
+    from readmit.bench.planning.estimate import Estimate
+    from readmit.bench.results import Result
     from readmit.bench.roles import Exchange
     from readmit.bench.studies import Cases, Study
     from readmit.ports.models import Embedder
@@ -79,7 +81,13 @@ class Order:
     max_tokens: int | None = None
     token_limit: int | None = None
     time_limit: int | None = None
+    answers: Path | None = None
+    """Where answers are kept, if not with the run: several runs may share the place. It changes no result."""
     driving: Driving = field(default_factory=Driving)
+
+    def store(self, out: Path) -> Path:
+        """The file of the answers."""
+        return (self.answers or out) / ANSWERS
 
 
 @dataclass(frozen=True)
@@ -132,23 +140,8 @@ class _Tally:
 
 def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None) -> Status:
     """Run what is left of a study. ``watch`` is told how many lines there are, of how many."""
-    study = study_named(order.study)
-    models = roles_named(order.models or {})
-    methods = chosen_methods(study, order.methods, models=bool(models))
-    check_roles(study, models, methods)
-    settings = overridden(Settings(), order.settings)
-    study = staffed(study, settings)
-    found = planned_cases(
-        study,
-        order.data,
-        limit=order.limit,
-        stratified=order.stratified,
-        seed=order.seed,
-        fillers=order.fillers,
-        settings=settings,
-    )
-    if not found.cases:
-        raise RecordError(f"limit: no case is left of {study.name}; give at least 1")
+    study, models, methods, settings = _checked(order)
+    found = _cases(order, study, settings)
     embedder = _embedder(order, methods)
     check_stores(methods, embedder)
     tally = _Tally()
@@ -166,12 +159,64 @@ def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None
                 methods, found.cases, out, roles=roles, settings=settings, done=done, watch=watch
             )
             tally.seconds = time.monotonic() - started
-    return _told(out, tally)
+    return _told(out, tally, order.answers)
 
 
-def status(out: Path) -> Status:
-    """How far a run is."""
-    return _told(out, _Tally())
+def plan_of(
+    order: Order,
+    *,
+    recorded: Sequence[Path] = (),
+    per_block: int = 2,
+    chars_per_token: float | None = None,
+    watch: Callable[[], None] = lambda: None,
+) -> tuple[dict[str, str], Estimate]:
+    """What a run of the same order would ask and take, and the model of each role. Nothing is asked."""
+    from readmit.bench.planning.estimate import Asking, estimate
+    from readmit.bench.planning.recorded import Recorded
+
+    study, models, methods, settings = _checked(order)
+    found = _cases(order, study, settings)
+    asking = Asking(
+        methods=methods,
+        models=models,
+        settings=settings,
+        scales=study.agents,
+        cap=order.max_tokens,
+        per_block=per_block,
+        seed=order.seed,
+        chars_per_token=chars_per_token,
+    )
+    return models, estimate(found.cases, asking, Recorded(recorded), watch)
+
+
+def status(out: Path, answers: Path | None = None) -> Status:
+    """How far a run is. ``answers`` is where its answers are kept, if not with the run."""
+    return _told(out, _Tally(), answers)
+
+
+def _checked(order: Order) -> tuple[Study, dict[str, str], tuple[str, ...], Settings]:
+    """What is asked for, refused if it could not be carried out."""
+    study = study_named(order.study)
+    models = roles_named(order.models or {})
+    methods = chosen_methods(study, order.methods, models=bool(models))
+    check_roles(study, models, methods)
+    settings = overridden(Settings(), order.settings)
+    return staffed(study, settings), models, methods, settings
+
+
+def _cases(order: Order, study: Study, settings: Settings) -> Cases:
+    found = planned_cases(
+        study,
+        order.data,
+        limit=order.limit,
+        stratified=order.stratified,
+        seed=order.seed,
+        fillers=order.fillers,
+        settings=settings,
+    )
+    if not found.cases:
+        raise RecordError(f"limit: no case is left of {study.name}; give at least 1")
+    return found
 
 
 def roles_named(models: Mapping[str, str]) -> dict[str, str]:
@@ -224,7 +269,7 @@ def _plan(
             *absent_stores(study, methods, models=bool(models)),
         ),
         cases=many,
-        digest=digest_of(b"\n".join(canonical(case.episode) for case in cases)),
+        digest=digest_of_cases(cases),
         limit=order.limit,
         stratified=order.stratified,
         seed=order.seed,
@@ -259,10 +304,12 @@ def _model_free(
         for case, (_, checkpoint) in zip(open_cases, made, strict=True):
             names = [name for name in methods if (name, case.episode.id, None) not in done]
             views = elsewhere.views([name for name in names if name not in by_name], checkpoint)
-            lines = [
-                scored(case, name, _attempted(name, views.get(name), by_name, checkpoint), Roles(), settings)
-                for name in names
-            ]
+            lines: list[Result] = []
+            for name in names:
+                attempt = _attempted(name, views.get(name), by_name, checkpoint)
+                # What the checkpoint holds is the same for every method: it is worked out once.
+                attempt = replace(attempt, reach=lines[0].reach if lines else None)
+                lines.append(scored(case, name, attempt, Roles(), settings))
             results.append(lines)
             finished += len(lines)
             if watch is not None:
@@ -328,7 +375,7 @@ def _with_models(
     from readmit.bench.roles import Exchange
 
     scales = cases.study.agents if models.get("actor") and "manbench" in cases.study.benchmarks else (None,)
-    store = AnswerStore(out / ANSWERS)
+    store = AnswerStore(order.store(out))
     exchange = Exchange(store, cap=order.max_tokens, token_limit=order.token_limit)
     results = Results(out)
     try:
@@ -361,11 +408,11 @@ def _embedder(order: Order, methods: Sequence[str]) -> Embedder | None:
     return open_embedder(order.embedder) if needing.intersection(methods) else None
 
 
-def _told(out: Path, tally: _Tally) -> Status:
+def _told(out: Path, tally: _Tally, kept_in: Path | None = None) -> Status:
     plan, results = read_plan(out), read_results(out)
     answers = tokens = 0
-    if (out / ANSWERS).exists():
-        store = AnswerStore(out / ANSWERS)
+    if ((kept_in or out) / ANSWERS).exists():
+        store = AnswerStore((kept_in or out) / ANSWERS)
         answers, tokens = len(store), store.tokens
         store.close()
     each = sum(plan.cases.values())

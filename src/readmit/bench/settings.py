@@ -1,5 +1,6 @@
 """Every parameter of the paper's table "Experimental parameter settings", by name, with that default.
 
+Beside them stands, for each role, how its model is to answer.
 ``overridden`` changes some of them by name, as ``stale.retrieved_union=20``, or takes those of one of the paper's
 actors, as ``gemini``. Whatever is changed is checked: a name that is not in the table, or a value that no run could
 mean, is refused.
@@ -8,7 +9,7 @@ mean, is refused.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
@@ -24,6 +25,7 @@ CountOrNone = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 Threshold = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Fraction = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 Span = tuple[CountOrNone, CountOrNone]
+DEFAULT = "default"
 
 
 class MemoraSettings(Record, frozen=True, kw_only=True):
@@ -115,12 +117,38 @@ class ManBenchSettings(Record, frozen=True, kw_only=True):
         return Budget(per_query=self.view_items, union=self.view_items, characters=self.view_characters)
 
 
+class RoleSettings(Record, frozen=True, kw_only=True):
+    """How one role's model is to answer. The paper says nothing of effort and temperature."""
+
+    effort: Literal["default", "none", "minimal", "low", "medium", "high", "xhigh", "max"] = "default"
+    """How much it is to reason, where a provider takes that."""
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | Literal["default"] = 0.0
+    """``default`` leaves it to the provider: some models take no other."""
+    answer_tokens: CountOrNone = 0
+    """Most tokens of an answer, in place of what each stage allows: reasoning counts. 0: as the stage says."""
+
+    @property
+    def told(self) -> str:
+        """What differs from how every role answers unless it is said; empty if nothing does."""
+        changed = [name for name in self.__struct_fields__ if getattr(self, name) != getattr(RoleSettings(), name)]
+        return ", ".join(f"{name.replace('_', ' ')} {getattr(self, name)}" for name in changed)
+
+
 class Settings(Record, frozen=True, kw_only=True):
-    """The settings of the three benchmarks."""
+    """The settings of the three benchmarks and of the four roles."""
 
     memora: MemoraSettings = MemoraSettings()
     stale: StaleSettings = StaleSettings()
     manbench: ManBenchSettings = ManBenchSettings()
+    actor: RoleSettings = RoleSettings()
+    extractor: RoleSettings = RoleSettings()
+    verifier: RoleSettings = RoleSettings()
+    judge: RoleSettings = RoleSettings()
+
+    def role(self, name: str) -> RoleSettings:
+        """How a role's model is to answer."""
+        found: RoleSettings = getattr(self, name)
+        return found
 
 
 GEMINI = ManBenchSettings(baseline_tokens=256, final_tokens=256, active_tokens=1024, verifier_tokens=384)
@@ -175,6 +203,8 @@ def _read(place: str, text: str, now: Any) -> Any:
     """The text as a value of the kind that the setting has now."""
     if isinstance(now, tuple):
         return tuple(_read(place, part.strip(), now[0]) for part in text.split(","))
+    if isinstance(now, str) or (text == DEFAULT and place.endswith(".temperature")):
+        return text
     kind = float if isinstance(now, float) else int
     try:
         return kind(text)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from readmit.cli import planning
 from readmit.cli.command import command
 from readmit.cli.options import grouped
 from readmit.cli.status import Status
@@ -35,6 +36,7 @@ def add_to(group: click.Group) -> None:
         f"readmit bench run stale --data stale --out rounds {by_file}",
     )
     command(bench, "run", store=False, examples=examples)(run)
+    command(bench, "plan", store=False, examples=planning.EXAMPLES)(planning.plan)
     command(bench, "list", store=False, examples=("readmit bench list",))(list_all)
     command(bench, "status", store=False, examples=("readmit bench status smoke",))(status)
     command(bench, "report", store=False, examples=("readmit bench report smoke memora-views --to report",))(report)
@@ -61,13 +63,17 @@ _what, _models, _limits = grouped("What to run"), grouped("Models"), grouped("Li
 @_what("--seed", default=0, show_default=True, help="Which cases --limit takes, and the haystack's order.")
 @_what(
     "--set", "settings", multiple=True, metavar="NAME=VALUE",
-    help="Another value for a setting of the paper, as stale.retrieved_union=20. Repeatable.",
+    help="Another value for a setting, as stale.retrieved_union=20 or judge.effort=high. Repeatable.",
 )  # fmt: skip
 @_models("--actor", default="", metavar="MODEL", help="Who answers. Without one, views are made and scored.")
 @_models("--judge", default="", metavar="MODEL", help="Who judges answers of Memora and STALE.")
 @_models("--extractor", default="", metavar="MODEL", help="Who reads sessions. Default: the actor.")
 @_models("--verifier", default="", metavar="MODEL", help="Who judges pairs. Default: the actor.")
 @_models("--embedder", default="minilm", show_default=True, metavar="NAME", help="For pairs, and for memory stores.")
+@_models(
+    "--answers", type=_FOLDER, metavar="DIR",
+    help="Where answers are kept and looked for. Default: with the run. Several runs may share it.",
+)  # fmt: skip
 @_models(
     "--max-connections", type=_POSITIVE, metavar="N", help="Calls at once. Default: as many as the provider bears."
 )
@@ -114,20 +120,21 @@ def run(
     except KeyboardInterrupt:
         if not (out / "run.json").exists():
             raise
-        _tell(invocation, look(out), out)
+        _tell(invocation, look(out, order.answers), out, order.answers)
         if not invocation.json:
             show("Stopped. Every answer that had arrived is kept: the same command goes on.")
         return Status.INTERRUPTED
-    _tell(invocation, told, out)
+    _tell(invocation, told, out, order.answers)
     return Status.OUTAGE if told.interrupted or told.stopped else Status.WAITING if told.waiting else Status.OK
 
 
 @click.argument("out", type=_FOLDER)
-def status(invocation: Invocation, /, *, out: Path) -> None:
+@click.option("--answers", type=_FOLDER, metavar="DIR", help="Where its answers are kept, if not with the run.")
+def status(invocation: Invocation, /, *, out: Path, answers: Path | None) -> None:
     """Say how far a run is, and what failed in it."""
     from readmit.bench.running import status as look
 
-    _tell(invocation, look(out), out)
+    _tell(invocation, look(out, answers), out, answers)
 
 
 @click.argument("runs", type=_FOLDER, nargs=-1, required=True, metavar="DIR...")
@@ -136,7 +143,7 @@ def status(invocation: Invocation, /, *, out: Path) -> None:
 )
 @click.option("--episodes", default=50, show_default=True, help="How many episodes get a page of their own.")
 def report(invocation: Invocation, /, *, runs: tuple[Path, ...], to: Path, episodes: int) -> None:
-    """Write report.md and report.html with tables, figures and episode pages."""
+    """Write report.md and report.html with tables (also as CSV and LaTeX), figures and episode pages."""
     from readmit.bench.reporting.pages import write_report
     from readmit.cli.output import emit, show, shown
     from readmit.models.extras import need
@@ -175,7 +182,7 @@ def list_all(invocation: Invocation, /, *, settings: bool) -> None:
             show(f"{name}={value}")
 
 
-def _tell(invocation: Invocation, told: RunStatus, out: Path) -> None:
+def _tell(invocation: Invocation, told: RunStatus, out: Path, answers: Path | None = None) -> None:
     from readmit.bench.running import as_json, failure_manifest
     from readmit.cli.output import emit, show, shown
 
@@ -191,7 +198,8 @@ def _tell(invocation: Invocation, told: RunStatus, out: Path) -> None:
         show(f"Settings changed: {shown(', '.join(told.settings))}.")
     if told.answers:
         now = f"; {told.asked:,} were asked for now" if told.asked else ""
-        show(f"{told.answers:,} model answers, {told.tokens:,} tokens in all, are kept in {shown(str(out))}{now}.")
+        where = shown(str(answers or out))
+        show(f"{told.answers:,} model answers, {told.tokens:,} tokens in all, are kept in {where}{now}.")
     for method, count in told.left.items():
         show(f"  {method}: {count} to go")
     if told.waiting:

@@ -35,9 +35,15 @@ def add_to(group: click.Group) -> None:
             "readmit eval pairs pairs.jsonl --verifier 'batch:answers?model=gpt-5&shared=true' --pairs-per-call 4",
         ),
     )(pairs)
-    command(evaluate, "proposals", store=False, examples=("readmit eval proposals --data ../shared/data --json",))(
-        proposals
-    )
+    command(
+        evaluate,
+        "proposals",
+        store=False,
+        examples=(
+            "readmit eval proposals --pairs pairs.jsonl --fillers sessions",
+            "readmit eval proposals --data ../shared/data --json",
+        ),
+    )(proposals)
 
 
 @click.argument("files", type=EXISTING, nargs=-1, required=True, metavar="FILE…")
@@ -96,7 +102,11 @@ def pairs(
         show(pairs_table(report))
 
 
-@click.option("--data", required=True, type=EXISTING, metavar="DIR", help="Folder with stale/ and memora/.")
+@click.option("--pairs", type=EXISTING, metavar="FILE", help="JSON Lines with id, old and new, or STALE's pairs.")
+@click.option(
+    "--fillers", type=EXISTING, metavar="DIR", help="Unrelated sessions: .txt, .jsonl with text, or Memora's files."
+)
+@click.option("--data", type=EXISTING, metavar="DIR", help="Instead: a folder with stale/ and memora/.")
 @click.option(
     "--embedder",
     default="minilm",
@@ -110,18 +120,30 @@ def pairs(
 @click.option(
     "--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Recall curves, .png or .svg."
 )
-def proposals(invocation: Invocation, /, *, data: Path, embedder: str, seeds: int, plot: Path | None) -> None:
+def proposals(
+    invocation: Invocation, /, *, pairs: Path | None, fillers: Path | None, data: Path | None, embedder: str,
+    seeds: int, plot: Path | None,
+) -> None:  # fmt: skip
     """Recall of the true pair per signal and combined, at k per target and at n pairs per return.
 
-    Histories have fifty sessions, built from the data around each STALE Type II pair; where the filler is not the
-    benchmark's own, the haystack is a substitute and is named so.
+    Histories have fifty sessions, built around each pair: --pairs and --fillers give both, of any data. Optional
+    fields of a pair are premises, implied (lists of texts) and places (two session numbers). --data takes the
+    development data instead, around each STALE Type II pair; where the filler is not the benchmark's own, the haystack
+    is a substitute and is named so.
     """
     from readmit.cli.output import emit, show
+    from readmit.evaluation.given import measure_given, read_filler, read_pairs
     from readmit.evaluation.proposals import measure_all
     from readmit.evaluation.tables import proposals_table
     from readmit.models.embedders import open_embedder
 
-    measured = measure_all(data, open_embedder(embedder), range(seeds))
+    if data is not None and pairs is None and fillers is None:
+        measured = measure_all(data, open_embedder(embedder), range(seeds))
+    elif data is None and pairs is not None and fillers is not None:
+        known, written = read_pairs(pairs)
+        measured = measure_given(known, written, read_filler(fillers), open_embedder(embedder), range(seeds))
+    else:
+        raise click.UsageError("Give --pairs and --fillers, or --data.")
     if plot is not None:
         from readmit.evaluation.plots import plot_proposals
 

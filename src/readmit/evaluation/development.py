@@ -22,6 +22,9 @@ FILLER_CHARS = 600
 """How much of a filler session's user turns is used: as much as its implied facts were written from."""
 
 
+NO_MEMORY = "no_memory"
+
+
 class StalePair(msgspec.Struct, frozen=True):
     """A STALE record without its sessions. Fields that this project does not read are ignored."""
 
@@ -63,6 +66,10 @@ class Filler(msgspec.Struct, frozen=True):
 class _Turn(msgspec.Struct):
     speaker: str
     message: str
+
+
+class _Kind(msgspec.Struct):
+    session_type: str = ""
 
 
 class _Session(msgspec.Struct):
@@ -112,16 +119,30 @@ def memora_filler(data: Path) -> list[Filler]:
     with tarfile.open(data / "memora" / "memora-weekly-monthly.tar.xz", "r:xz") as archive:
         for member in archive:
             if member.name in wanted and (file := archive.extractfile(member)) is not None:
-                session = msgspec.json.decode(file.read(), type=_Session)
-                if session.session_type != "no_memory":
-                    raise RecordError(f"{member.name}: session_type is {session.session_type}; filler is no_memory")
-                said = (turn.message for turn in session.conversation if turn.speaker == "user_agent")
-                texts[member.name] = " ".join(said)[:FILLER_CHARS]
+                text = memora_text(file.read(), member.name)
+                if text is None:
+                    raise RecordError(f"{member.name}: session_type is not {NO_MEMORY}; filler has no memory in it")
+                texts[member.name] = text
                 if len(texts) == len(wanted):
                     break
     if lacking := sorted(wanted - texts.keys()):
         raise RecordError(f"memora-weekly-monthly.tar.xz: lacks {lacking[0]}, which filler_implied_facts.jsonl names")
     return [Filler(texts[row.path], row.implied) for row in facts]
+
+
+def memora_text(data: bytes, where: str) -> str | None:
+    """What the user says in a session file of Memora; None if it is another file, or a session with a memory."""
+    try:
+        kind = msgspec.json.decode(data, type=_Kind)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    if kind.session_type != NO_MEMORY:
+        return None
+    try:
+        session = msgspec.json.decode(data, type=_Session)
+    except msgspec.DecodeError as error:
+        raise RecordError(f"{where}: {error}") from None
+    return " ".join(turn.message for turn in session.conversation if turn.speaker == "user_agent")[:FILLER_CHARS]
 
 
 def official_filler(data: Path) -> list[Filler]:

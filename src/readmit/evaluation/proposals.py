@@ -130,7 +130,7 @@ def _rank(history: History, vectors: Vectorizer, signals: SignalSet, *, alone: b
 
 
 def _share(ranks: Sequence[int], k: int) -> float:
-    return sum(0 < rank <= k for rank in ranks) / len(ranks)
+    return sum(0 < rank <= k for rank in ranks) / max(1, len(ranks))
 
 
 class Haystack(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,5 +178,6 @@ def measure_all(data: Path, embedder: Embedder, seeds: Sequence[int]) -> list[Re
         measure(haystack.name, cases, vectors, signals, returns=haystack.returns)
         for haystack in haystacks(data, seeds)
         for cases in [haystack.cases()]
+        if cases
         for signals in (SIGNALS if haystack.facts else MODEL_FREE)
     ]

@@ -21,7 +21,7 @@ def proposals_table(measured: Sequence[Recall]) -> str:
         [recall.haystack, recall.signals, str(recall.histories), *(f"{recall.at[k]:.3f}" for k in CUTOFFS)]
         for recall in measured
     ]
-    text = "Recall of the true pair among the first k candidates of its target\n\n" + _table(head, rows)
+    text = "Recall of the true pair among the first k candidates of its target\n\n" + plain_table(head, rows)
     if budgeted := [recall for recall in measured if recall.budget]:
         head = ["haystack", "signals", "open", *(f"{n}*" if n == PAPER_PAIRS else str(n) for n in BUDGETS)]
         rows = [
@@ -29,7 +29,7 @@ def proposals_table(measured: Sequence[Recall]) -> str:
             for recall in budgeted
         ]
         text += "\n\nRecall of the true pair among the first n pairs of a return (* the paper's average)\n\n"
-        text += _table(head, rows)
+        text += plain_table(head, rows)
     return text
 
 
@@ -49,14 +49,15 @@ def pairs_table(report: PairReport) -> str:
         [f"{row.low:.1f}–{row.high:.1f}", str(row.count), f"{row.said:.3f}", f"{row.was:.3f}"]
         for row in report.reliability
     ]
-    return _table(["figure", "value"], figures) + "\n\n" + _table(["stated", "cases", "said", "was"], bins)
+    return plain_table(["figure", "value"], figures) + "\n\n" + plain_table(["stated", "cases", "said", "was"], bins)
 
 
 def _shown(estimate: Estimate) -> str:
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def plain_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns under their heads."""
     widths = [max(len(line[at]) for line in (head, *rows)) for at in range(len(head))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in (head, *rows)]
     lines.insert(1, "  ".join("-" * width for width in widths))

@@ -68,8 +68,10 @@ def request_body(ask: Ask, model: str, dialect: Dialect) -> dict[str, Any]:
         body["messages"].append({"role": "system", "content": system})
     body["messages"].append({"role": "user", "content": ask.user})
     body[dialect.limit] = ask.max_tokens
-    if dialect.temperature is not None:
-        body["temperature"] = dialect.temperature
+    if dialect.temperature is not None or ask.temperature:
+        body["temperature"] = float(ask.temperature) if ask.temperature else dialect.temperature
+    if ask.effort:
+        body["reasoning_effort"] = ask.effort
     return body
 
 

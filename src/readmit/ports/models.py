@@ -38,10 +38,15 @@ class Ask(Record, frozen=True, kw_only=True):
     max_tokens: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 1_024
     """Most tokens the answer may have."""
     workspace: str = ""
+    temperature: str = ""
+    """As a number in text. Empty: as the model is set up."""
+    effort: str = ""
+    """How much the model is to reason, in its provider's word. Empty: as the provider thinks fit."""
 
     def digest(self, model: str) -> str:
         """What is asked of which model, whoever asks. Recorded answers are found by it."""
-        return digest((model, self.prompt, self.system, self.user, self.schema, self.max_tokens))
+        how = ((self.temperature, self.effort),) if self.temperature or self.effort else ()
+        return digest((model, self.prompt, self.system, self.user, self.schema, self.max_tokens, *how))
 
     def key(self, model: str) -> str:
         """The digest within its workspace: what every cache of answers is addressed by.

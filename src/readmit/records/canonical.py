@@ -44,6 +44,15 @@ def digest(value: object) -> str:
     return digest_of(canonical(value))
 
 
+def digest_of_lines(lines: Iterable[bytes]) -> str:
+    """The digest of some lines joined by line feeds, one held at a time: together they may be larger than memory."""
+    whole = hashlib.sha256()
+    for number, line in enumerate(lines):
+        whole.update(b"\n" if number else b"")
+        whole.update(line)
+    return whole.hexdigest()
+
+
 def digest_of_set(digests: Iterable[str]) -> str:
     """One digest over an ordered set of digests and their count, so that none can be dropped or swapped."""
     listed = list(digests)

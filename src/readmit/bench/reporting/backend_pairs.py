@@ -7,20 +7,22 @@ judged answers, so the two are told apart in the table and drawn on axes of thei
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from readmit.bench.intervals import interval_of
 from readmit.bench.methods.stores import HALVES, STORES
 from readmit.bench.metrics import harmonic_mean, percent, score_memora
 from readmit.bench.published import published
-from readmit.bench.reporting.canvas import BLUE, GREEN, ORANGE, PINK, Drawn, Mark, canvas, legend, save
-from readmit.bench.reporting.scoring import MEMORA, SEEN
+from readmit.bench.reporting.canvas import BLUE, GREEN, ORANGE, PINK, Drawn, Mark, bars, canvas, legend, save
+from readmit.bench.reporting.scoring import MEMORA, SEEN, draw
 from readmit.bench.reporting.tables import ABSENT, NAMES, THIS_RUN, Cell, Table, TableRow, columns_of, row_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from readmit.bench.intervals import Floats, Interval
     from readmit.bench.reporting.scoring import Kind, Scored
     from readmit.bench.results import Plan, Result
 
@@ -41,6 +43,8 @@ class Half:
     method: str
     values: dict[str, float]
     n: int | None = None
+    draws: Mapping[str, Floats] = field(default_factory=dict, compare=False, repr=False)
+    """Each metric in every bootstrap draw, in percent; the halves of a pair are drawn alike."""
 
 
 def pair_tables(plan: Plan, scores: Sequence[Scored]) -> list[Table]:
@@ -71,7 +75,7 @@ def pair_tables(plan: Plan, scores: Sequence[Scored]) -> list[Table]:
 
 
 def _note(kind: Kind) -> str:
-    said = "Both halves read the same stored records; the higher figure of a pair is marked."
+    said = "Both halves read the same stored records; marked is a lead whose interval over the pair leaves out zero."
     if kind is MEMORA:
         return f"{said} Read the published pairs beside ours with the actors in mind."
     return (
@@ -115,6 +119,8 @@ def draw_pairs(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[D
 
 def _arrow(axes: Any, halves: Sequence[Half], style: dict[str, Any]) -> None:
     points = [(half.values["via"], half.values["iir"]) for half in halves]
+    for half, point in zip(halves, points, strict=True):
+        bars(axes, point, _bounds(half, "via"), _bounds(half, "iir"), style["color"])
     axes.plot(*zip(*points, strict=True), linewidth=1.0, **style)
     # The end of the line is where admission leads.
     axes.annotate(halves[-1].method, points[-1], fontsize=7, xytext=(5, 4), textcoords="offset points")
@@ -138,14 +144,17 @@ def _ours(plan: Plan, scores: Sequence[Scored]) -> tuple[list[Half], Kind]:
     for store in STORES:
         own = {half: [r for r in results if r.method == f"{store}/{half}"] for half in HALVES}
         if planned and all(len(lines) == planned for lines in own.values()):
-            found += [_scored(store, half, lines, kind) for half, lines in own.items()]
+            found += [_scored(store, half, lines, kind, seed=plan.seed) for half, lines in own.items()]
     return found, kind
 
 
-def _scored(store: str, half: str, results: Sequence[Result], kind: Kind) -> Half:
+def _scored(store: str, half: str, results: Sequence[Result], kind: Kind, *, seed: int) -> Half:
     scores = score_memora([kind.pick(result) for result in results])
     values = {name: percent(getattr(scores, name)) for name in METRICS if name != "hm"}
-    return Half(store, half, values | {"hm": percent(harmonic_mean(scores.via, scores.iir))}, len(results))
+    hm = percent(harmonic_mean(scores.via, scores.iir))
+    everything = replace(kind, columns=tuple(dict.fromkeys((*kind.columns, *METRICS))))
+    draws = {name: 100 * drawn for name, drawn in draw(everything, results, seed=seed).items()}
+    return Half(store, half, values | {"hm": hm}, len(results), draws)
 
 
 def printed() -> list[Half]:
@@ -159,7 +168,23 @@ def printed() -> list[Half]:
 def _cells(half: Half, pairs: Sequence[Half]) -> list[Cell]:
     cells = []
     for name in METRICS:
-        beside = [one.values[name] for one in pairs if one.store == half.store]
-        marked = len(set(beside)) > 1 and half.values[name] == max(beside)
-        cells.append(Cell(f"{half.values[name]:.2f}", marked=marked) if name in half.values else Cell(ABSENT))
+        if name not in half.values:
+            cells.append(Cell(ABSENT))
+            continue
+        others = [one for one in pairs if one.store == half.store and one.method != half.method]
+        bounds = _bounds(half, name)
+        low, high = ("", "") if bounds is None else (f"{bounds.low:.1f}", f"{bounds.high:.1f}")
+        marked = bool(others) and all(_leads(half, one, name) for one in others)
+        cells.append(Cell(f"{half.values[name]:.2f}", low, high, marked=marked))
     return cells
+
+
+def _bounds(half: Half, name: str) -> Interval | None:
+    return interval_of(half.draws[name].tolist(), seed=0) if name in half.draws else None
+
+
+def _leads(half: Half, other: Half, name: str) -> bool:
+    """Whether the interval of the difference within the pair is above zero."""
+    if name not in half.draws or name not in other.draws:
+        return False
+    return interval_of((half.draws[name] - other.draws[name]).tolist(), seed=0).low > 0

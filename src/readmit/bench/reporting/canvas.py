@@ -1,20 +1,23 @@
 """How figures look: marks that differ in shape and in color-blind-safe color, filled for ours, hollow for published.
 
+Shapes, line styles and hatches tell everything that colors tell, so that a figure can be read in gray.
+
 The same results give the same bytes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations, product
-from math import isclose
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from readmit.bench.intervals import Interval
+
 # The palette of Okabe and Ito, without its yellow, which white swallows.
+PALE = "#e8e8e8"
 BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GRAY = (
     "#000000", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7", "#7a7a7a",
 )  # fmt: skip
@@ -34,7 +37,8 @@ _OTHERS = ((BLACK, "<"), (ORANGE, ">"), (SKY, "p"), (GREEN, "d"), (BLUE, "8"), (
 
 
 Point = tuple[float, float]
-APART = "Points that coincide are set side by side; thin lines lead to where they belong."
+LARGEST, STEP, SMALLEST = 11.0, 2.2, 2.4
+WHERE = "Bars: 95 % intervals. Every mark stands where it belongs: those that coincide lie inside each other."
 
 
 @dataclass(frozen=True)
@@ -54,11 +58,12 @@ class Mark:
     shape: str
     hollow: bool = False
 
-    def style(self, size: float = 6.5) -> dict[str, Any]:
-        """For ``plot`` and for a legend."""
+    def style(self, size: float = 6.5, *, rim: bool = False) -> dict[str, Any]:
+        """For ``plot`` and for a legend; with a white ``rim`` a mark can be told from a larger one below it."""
         wide = 1.4 if self.shape == "*" else 1.0
         return {
-            "marker": self.shape, "markersize": size * wide, "markeredgecolor": self.color, "markeredgewidth": 1.3,
+            "marker": self.shape, "markersize": size * wide, "markeredgewidth": 0.8 if rim else 1.3,
+            "markeredgecolor": "white" if rim else self.color,
             "markerfacecolor": "none" if self.hollow else self.color, "color": self.color,
         }  # fmt: skip
 
@@ -101,47 +106,32 @@ def save(figure: Any, folder: Path, drawn: Drawn) -> Drawn:
     folder.mkdir(parents=True, exist_ok=True)
     # Ids and dates would make the same figure differ from one report to the next.
     with mpl.rc_context({"svg.hashsalt": drawn.stem}):
-        figure.savefig(folder / f"{drawn.stem}.png", dpi=144, metadata={"Software": None})
+        figure.savefig(folder / f"{drawn.stem}.png", dpi=200, metadata={"Software": None})
         figure.savefig(folder / f"{drawn.stem}.svg", metadata={"Date": None})
     return drawn
 
 
-def side_by_side(points: Sequence[Point], step: float, in_row: int = 5) -> list[Point]:
-    """Points that would cover each other, moved apart around their middle so that each can be seen."""
-    near = step * 0.85
-    clusters = [[place] for place in range(len(points))]
-    while True:
-        moved = _laid_out(points, clusters, step, in_row)
-        # Moving one group apart may bring it over another: the two are then one group.
-        touching = (
-            (first, second)
-            for first, second in combinations(clusters, 2)
-            for here, there in product(first, second)
-            if all(abs(moved[here][axis] - moved[there][axis]) < near for axis in (0, 1))
-        )
-        pair = next(touching, None)
-        if pair is None:
-            return moved
-        clusters = [one for one in clusters if one not in pair] + [pair[0] + pair[1]]
+def sizes(points: Sequence[Point], near: Point = (2.0, 2.0)) -> list[float]:
+    """How large each mark is drawn: every point stays where it is, and one that covers others is drawn around them.
+
+    ``near`` says how close two points have to be to cover each other, on either axis.
+    """
+    found: list[float] = []
+    for place, point in enumerate(points):
+        under = sum(all(abs(point[axis] - other[axis]) < near[axis] for axis in (0, 1)) for other in points[:place])
+        found.append(max(LARGEST - STEP * under, SMALLEST))
+    return found
 
 
-def _laid_out(points: Sequence[Point], clusters: Sequence[Sequence[int]], step: float, in_row: int) -> list[Point]:
-    """Each group in rows around its middle, from left to right as its points lie."""
-    moved = list(points)
-    for cluster in clusters:
-        x, y = (sum(points[place][axis] for place in cluster) / len(cluster) for axis in (0, 1))
-        ordered = sorted(cluster, key=lambda place: (points[place], place))
-        rows = [ordered[start : start + in_row] for start in range(0, len(ordered), in_row)]
-        for down, row in enumerate(rows):
-            for across, place in enumerate(row):
-                right, up = across - (len(row) - 1) / 2, (len(rows) - 1) / 2 - down
-                moved[place] = (x + right * step, y + up * step)
-    return moved
+def put(axes: Any, mark: Mark, at: Point, size: float) -> None:
+    """A mark at its point. The later ones of a heap are smaller and lie on top, with a white rim between."""
+    axes.plot(*at, linestyle="none", zorder=3, **mark.style(size, rim=not mark.hollow))
 
 
-def put(axes: Any, mark: Mark, at: Point, moved: Point) -> None:
-    """A mark where there is room for it, and a thin line to where it belongs."""
-    if not all(isclose(here, there, rel_tol=1e-6) for here, there in zip(at, moved, strict=True)):
-        axes.plot(*zip(at, moved, strict=True), color=GRAY, linewidth=0.5, zorder=1.5)
-        axes.plot(*at, marker=".", markersize=2, color=GRAY, zorder=1.5)
-    axes.plot(*moved, linestyle="none", **mark.style())
+def bars(axes: Any, at: Point, across: Interval | None, up: Interval | None, color: str) -> None:
+    """The intervals of a point, in percent, as bars under its mark."""
+    style = {"color": color, "linewidth": 1.0, "alpha": 0.65, "zorder": 2}
+    if across is not None:
+        axes.hlines(at[1], across.low, across.high, **style)
+    if up is not None:
+        axes.vlines(at[0], up.low, up.high, **style)

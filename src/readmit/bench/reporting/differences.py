@@ -76,7 +76,7 @@ def _row(plan: Plan, scored: Scored, method: str, reference: str) -> Iterator[Ta
             continue
         bounds = interval_of((100 * (drawn[metric] - drawn_there[metric])).tolist(), seed=plan.seed)
         clear = bounds.low > 0 or bounds.high < 0
-        cells.append(Cell(text, f"[{bounds.low:+.1f}, {bounds.high:+.1f}]", marked=clear))
+        cells.append(Cell(text, f"{bounds.low:+.1f}", f"{bounds.high:+.1f}", marked=clear))
     yield row_of(method, reference, str(len(ours)), *cells)
 
 

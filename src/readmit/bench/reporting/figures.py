@@ -9,20 +9,24 @@ from readmit.bench.published import published
 from readmit.bench.reporting.backend_pairs import draw_pairs
 from readmit.bench.reporting.beside import FIRST, NOT_THE_PAPERS, OURS, Printed, family, printed_rows
 from readmit.bench.reporting.canvas import (
-    APART,
     BLACK,
     BLUE,
+    LARGEST,
     ORANGE,
-    SKY,
+    PALE,
+    SMALLEST,
+    STEP,
+    WHERE,
     Drawn,
+    bars,
     canvas,
     legend,
     mark_of,
     put,
     save,
-    side_by_side,
+    sizes,
 )
-from readmit.bench.reporting.scoring import AVERAGE, BOTH, MANBENCH, MEMORA, POOLED, SEEN, STALE
+from readmit.bench.reporting.scoring import AVERAGE, BOTH, MANBENCH, MEMORA, POOLED, SEEN, STALE, Line
 from readmit.bench.reporting.tables import in_order
 
 if TYPE_CHECKING:
@@ -30,12 +34,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit.bench.published import PublishedRow
-    from readmit.bench.reporting.canvas import Point
-    from readmit.bench.reporting.scoring import Line, Scored
+    from readmit.bench.reporting.scoring import Scored
     from readmit.bench.results import Plan
 
 ACCURACY = {"stale": ("ls", "LS"), "memora": ("fama", "FAMA"), "manbench": ("overall", "Overall")}
-ABLATION_METRICS = (("overall", "Overall", BLUE), ("via", "VIA", ORANGE), ("iir", "IIR", SKY))
+# Dark, middle and light, so that they differ in gray as well; published ones by their hatches.
+ABLATION_METRICS = (("overall", "Overall", BLUE, "////"), ("via", "VIA", ORANGE, "...."), ("iir", "IIR", PALE, "xxxx"))
+LINES = ("-", (0, (5, 1)), "-.", (0, (1, 1)), (0, (3, 1, 1, 1, 1, 1)))
 SCALE_METRICS = (("overall", "Overall"), ("via", "VIA"), ("iir", "IIR"))
 WIDE = 3
 
@@ -74,9 +79,11 @@ def _planes(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Draw
 def _plane(axes: Any, block: str, lines: Sequence[Line], printed: Sequence[Printed]) -> None:
     drawn: list[tuple[Line | Printed, bool]] = [*((x, False) for x in lines), *((x, True) for x in printed)]
     points = [(x.get("via") or 0.0, x.get("iir") or 0.0) for x, _ in drawn]
-    for (one, hollow), at, moved in zip(drawn, points, side_by_side(points, 6.2), strict=True):
-        put(axes, mark_of(one.method, hollow=hollow), at, moved)
-    axes.set(xlim=(-20, 120), ylim=(-14, 114), xticks=range(0, 101, 25), yticks=range(0, 101, 25))
+    for (one, hollow), at, size in zip(drawn, points, sizes(points), strict=True):
+        if isinstance(one, Line):
+            bars(axes, at, one.bounds("via"), one.bounds("iir"), mark_of(one.method).color)
+        put(axes, mark_of(one.method, hollow=hollow), at, size)
+    axes.set(xlim=(-8, 108), ylim=(-8, 108), xticks=range(0, 101, 25), yticks=range(0, 101, 25))
     axes.set_title(block, fontsize=9)
     axes.set_xlabel("VIA: valid state available, %", fontsize=8)
     axes.set_ylabel("IIR: invalid state rejected, %", fontsize=8)
@@ -99,20 +106,7 @@ def _plane_said(scored: Scored, printed: Sequence[Printed]) -> Drawn:
         if (line := scored.last(method)) is not None
     ]
     alt = f"Scatter plots of VIA against IIR in percent. Over all blocks: {'; '.join(points)}."
-    return Drawn(f"plane-{scored.benchmark}", f"{caption} {APART}", alt)
-
-
-def _costing(scored: Scored, method: str, metric: str) -> Line | None:
-    line = scored.last(method)
-    return line if line is not None and line.tokens and metric in line.scores else None
-
-
-def _apart(points: Sequence[Point]) -> list[Point]:
-    """The same on a log scale: coincident points are moved apart as shares of the axis."""
-    low = log10(min(x for x, _ in points))
-    wide = max(0.5, log10(max(x for x, _ in points)) - low)
-    moved = side_by_side([(100 * (log10(x) - low) / wide, y) for x, y in points], 2.6, in_row=9)
-    return [(10 ** (low + x * wide / 100), y) for x, y in moved]
+    return Drawn(f"plane-{scored.benchmark}", f"{caption} {WHERE}", alt)
 
 
 def _costs(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
@@ -128,15 +122,12 @@ def _costs(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn
         figure, (axes,) = canvas(6.6, 4.6)
         points = [(line.tokens, line.get(metric) or 0.0) for line in lines]
         points += [(float(row.values["tokens"]), float(row.values["ls"])) for row in rows]
-        places = _apart(points)
-        for line, (x, _) in zip(lines, places, strict=False):
-            interval = line.scores[metric].interval
-            if interval is not None:
-                low, high = 100 * interval.low, 100 * interval.high
-                axes.vlines(x, low, high, color=mark_of(line.method).color, alpha=0.5)
+        for line, at in zip(lines, points, strict=False):
+            bars(axes, at, None, line.bounds(metric), mark_of(line.method).color)
         marks = [mark_of(line.method) for line in lines] + [mark_of(row.method, hollow=True) for row in rows]
-        for mark, at, moved in zip(marks, points, places, strict=True):
-            put(axes, mark, at, moved)
+        on_the_axis = [(log10(x), y) for x, y in points]
+        for mark, at, size in zip(marks, points, sizes(on_the_axis, near=(0.03, 2.0)), strict=True):
+            put(axes, mark, at, size)
         axes.set(xscale="log", ylim=(-8, 108))
         axes.set_xlabel("tokens per episode, without the judge's", fontsize=9)
         axes.set_ylabel(f"{name}, %", fontsize=9)
@@ -145,7 +136,7 @@ def _costs(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn
             f"Accuracy against tokens, {scored.benchmark}: {name} by tokens per episode, log scale. Filled: this run."
         )
         caption += " Hollow: published, 20 cases per stratum (tab:stale-subset-buckets)." if rows else ""
-        caption += f" {APART}"
+        caption += f" {WHERE}"
         told = "; ".join(f"{line.method} {line.get(metric):.1f} % at {line.tokens:,.0f} tokens" for line in lines)
         yield save(figure, folder, Drawn(f"cost-{scored.benchmark}", caption, f"Scatter plot. {told}."))
 
@@ -163,15 +154,15 @@ def _ablations(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[D
     for place, method in enumerate(methods):
         line = scored.line(method, POOLED, BOTH) or scored.last(method)
         printed = table.row("Pooled", theirs[method])
-        for number, (metric, _, color) in enumerate(ABLATION_METRICS):
+        for number, (metric, _, color, hatch) in enumerate(ABLATION_METRICS):
             at = place + (number - 1) * 0.28
             if line is not None:
-                value, interval = line.get(metric) or 0.0, line.scores[metric].interval
+                value, interval = line.get(metric) or 0.0, line.bounds(metric)
                 axes.bar(at - 0.065, value, 0.12, color=color, edgecolor=BLACK, linewidth=0.6)
                 if interval is not None:
-                    axes.vlines(at - 0.065, 100 * interval.low, 100 * interval.high, color=BLACK, linewidth=1)
+                    axes.vlines(at - 0.065, interval.low, interval.high, color=BLACK, linewidth=1.4)
             if printed is not None:
-                axes.bar(at + 0.065, float(printed.values[metric]), 0.12, color="none", edgecolor=color, hatch="////")
+                axes.bar(at + 0.065, float(printed.values[metric]), 0.12, color="none", edgecolor=BLACK, hatch=hatch)
         told += [f"{method} {line.get('overall'):.1f}"] if line else []
     axes.set_xticks(range(len(methods)), methods, fontsize=8)
     axes.set(ylim=(0, 105))
@@ -187,10 +178,10 @@ def _ablations(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[D
 def _bar_legend(figure: Any) -> None:
     from matplotlib.patches import Patch
 
-    ours = [Patch(facecolor=color, edgecolor=BLACK, label=name) for _, name, color in ABLATION_METRICS]
+    ours = [Patch(facecolor=color, edgecolor=BLACK, label=name) for _, name, color, _ in ABLATION_METRICS]
     theirs = [
-        Patch(facecolor="none", edgecolor=color, hatch="////", label=f"{name} (published)")
-        for _, name, color in ABLATION_METRICS
+        Patch(facecolor="none", edgecolor=BLACK, hatch=hatch, label=f"{name} (published)")
+        for _, name, _, hatch in ABLATION_METRICS
     ]
     figure.legend(handles=[*ours, *theirs], loc="outside lower center", ncols=3, fontsize=8, frameon=False)
 
@@ -204,23 +195,29 @@ def _scales(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Draw
     figure, axes = canvas(9.6, 3.8, 1, len(SCALE_METRICS))
     for one, (metric, name) in zip(axes, SCALE_METRICS, strict=True):
         for number, method in enumerate(plan.methods):
-            # Methods that score alike would hide each other: each is drawn a little to the right of the one before.
-            xs = [scale * (1 + 0.05 * number) for scale in scales]
-            ys = [line.get(metric) if (line := scored.line(method, str(scale))) else None for scale in scales]
-            one.plot(xs, [float("nan") if y is None else y for y in ys], linewidth=1.2, **mark_of(method).style(5.5))
+            found = [scored.line(method, str(scale)) for scale in scales]
+            ys = [None if line is None else line.get(metric) for line in found]
+            mark, size = mark_of(method), max(LARGEST - STEP * number, SMALLEST)
+            for scale, line, y in zip(scales, found, ys, strict=True):
+                if line is not None and y is not None:
+                    bars(one, (scale, y), None, line.bounds(metric), mark.color)
+            values = [float("nan") if y is None else y for y in ys]
+            one.plot(scales, values, linewidth=1.2, linestyle=LINES[number % len(LINES)], **mark.style(size, rim=True))
         for method in dict.fromkeys(row.method for row in printed):
             points = [
                 (int(row.block), row.get(metric)) for row in printed if row.method == method and row.block != AVERAGE
             ]
-            one.plot(*zip(*points, strict=True), linestyle="--", linewidth=1, **mark_of(method, hollow=True).style(5.5))
+            one.plot(
+                *zip(*points, strict=True), linestyle="--", linewidth=0.8, **mark_of(method, hollow=True).style(5.5)
+            )
         one.set(xscale="log", ylim=(-6, 106))
         one.set_xticks(scales, [str(scale) for scale in scales])
         one.minorticks_off()
         one.set_title(f"{name}, %", fontsize=9)
         one.set_xlabel("active agents", fontsize=8)
     _method_legend(figure, plan.methods, printed)
-    caption = "Agent scale, ManBench-Return, both conditions pooled. Filled, solid: this run. "
-    caption += "Hollow, dashed: published (tab:agent-scale). Methods are set a little apart."
+    caption = "Agent scale, ManBench-Return, both conditions pooled. Filled: this run. "
+    caption += f"Hollow, dashed: published (tab:agent-scale). {WHERE}"
     said = "; ".join(
         f"{line.method} with {line.block} agents {line.get('via'):.1f} / {line.get('iir'):.1f}"
         for line in scored.lines

@@ -27,7 +27,8 @@ METRICS = {
         "episodes, both are one."
     ),
     "in brackets": (
-        "95 % percentile bootstrap interval: 1,000 draws of whole units (a Memora question at its three departures is "
-        "one) within blocks, with the run's seed. Where a block holds one unit there is none, and few units say little."
+        "95 % percentile bootstrap interval: 1,000 draws of whole histories (all Memora questions about one person and "
+        "period, at all their departures, are one) within blocks, with the run's seed. Where a block holds one history "
+        "there is none, and few histories say little."
     ),
 }

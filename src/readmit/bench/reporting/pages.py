@@ -1,4 +1,4 @@
-"""Writing a report: Markdown, HTML, figures, and a page per episode. Everything that comes from data is escaped."""
+"""Writing a report: Markdown, HTML, tables as files, figures, a page per episode. What comes from data is escaped."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from readmit.bench.episodes import digest_of_cases
 from readmit.bench.published import discrepancies, published
 from readmit.bench.reporting.backend_pairs import pair_tables
 from readmit.bench.reporting.costs import cost_tables
 from readmit.bench.reporting.differences import difference_tables
 from readmit.bench.reporting.episode_pages import write_pages
 from readmit.bench.reporting.escaping import cut, in_markdown
+from readmit.bench.reporting.exporting import FOLDER as TABLES
+from readmit.bench.reporting.exporting import write_tables
 from readmit.bench.reporting.figures import draw
 from readmit.bench.reporting.glossary import METRICS
 from readmit.bench.reporting.provenance import in_short, remarks, what_was_run
@@ -24,7 +27,6 @@ from readmit.bench.results import read_plan, read_results
 from readmit.bench.settings import Settings, overridden
 from readmit.bench.studies import planned_cases, study_named
 from readmit.models.fence import visible_text
-from readmit.records.canonical import canonical, digest_of
 from readmit.records.errors import RecordError
 
 if TYPE_CHECKING:
@@ -58,6 +60,8 @@ class Section:
     failures: Table | None
     pages: tuple[Page, ...]
     episodes: int
+    exported: tuple[str, ...]
+    """Tables that are also files, by name without ending."""
 
 
 def write_report(runs: Sequence[Path], to: Path, *, episodes: int = EPISODES) -> Path:
@@ -109,6 +113,10 @@ def _section(names: tuple[str, str], plan: Plan, results: Sequence[Result], to: 
     scores = score_run(plan, results)
     histories, said = _episodes(plan) if most > 0 else ({}, ())
     pages = write_pages(plan, results, histories, to / folder, template=_template("episode.html"), most=most)
+    score_part = (*score_tables(plan, scores), *pair_tables(plan, scores))
+    differences, costs = tuple(difference_tables(plan, scores)), tuple(cost_tables(plan, results))
+    parts = {"scores": score_part, "differences": differences, "costs": costs}
+    exported = write_tables(parts, to / folder / TABLES)
     return Section(
         name=name,
         folder=folder,
@@ -116,13 +124,14 @@ def _section(names: tuple[str, str], plan: Plan, results: Sequence[Result], to: 
         facts=tuple(what_was_run(plan, results)),
         remarks=(*remarks(plan, results), *said),
         short=in_short(plan, results),
-        scores=(*score_tables(plan, scores), *pair_tables(plan, scores)),
-        differences=tuple(difference_tables(plan, scores)),
-        costs=tuple(cost_tables(plan, results)),
+        scores=score_part,
+        differences=differences,
+        costs=costs,
         figures=tuple(draw(plan, scores, to / folder)),
         failures=_failures(results),
         pages=tuple(pages),
         episodes=len({result.episode for result in results}),
+        exported=tuple(exported),
     )
 
 
@@ -162,7 +171,7 @@ def _episodes(plan: Plan) -> tuple[dict[str, Episode], tuple[str, ...]]:
         )
     except (RecordError, OSError):
         return {}, (GONE,)
-    if digest_of(b"\n".join(canonical(case.episode) for case in found.cases)) != plan.digest:
+    if digest_of_cases(found.cases) != plan.digest:
         return {}, (CHANGED,)
     return {case.episode.id: case.episode for case in found.cases}, ()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from readmit.bench.datasets.stale import SUBSTITUTE_NOTE
 from readmit.bench.reporting.beside import NOT_THE_PAPERS
+from readmit.bench.settings import RoleSettings, Settings, overridden
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,6 +37,7 @@ def what_was_run(plan: Plan, results: Sequence[Result]) -> list[tuple[str, str]]
         facts.append(("Haystack", _haystack(plan)))
     facts += [
         ("Models", _models(plan)),
+        *([("Roles", _roles(plan))] if plan.models else []),
         ("Embedder", plan.embedder or "none"),
         ("Methods", ", ".join(plan.methods)),
         ("Lines", f"{len(results):,} of {plan.planned:,} planned; {failed:,} failed, {ineligible:,} not eligible"),
@@ -116,6 +118,16 @@ def shown_model(spec: str) -> str:
 
 def _models(plan: Plan) -> str:
     return ", ".join(f"{role} {shown_model(spec)}" for role, spec in plan.models.items()) or "none"
+
+
+def _roles(plan: Plan) -> str:
+    """How each role's model was to answer: effort, temperature and limits."""
+    settings = overridden(Settings(), plan.settings)
+    usual = RoleSettings()
+    told = (f"{role}: {settings.role(role).told}" for role in plan.models if settings.role(role).told)
+    rest = f"temperature {usual.temperature:g}, the provider's own effort, answer limits of each stage"
+    changed = "; ".join(told)
+    return f"{changed}; otherwise {rest}" if changed else rest
 
 
 def _data(plan: Plan) -> str:

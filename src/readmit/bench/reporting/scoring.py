@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from readmit.bench.intervals import Interval, Sample, interval_of, resampled
 from readmit.bench.metrics import (
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 AVERAGE, POOLED, BOTH = "average", "pooled", "average = pooled"
 AGGREGATES = (AVERAGE, POOLED, BOTH)
+CEILING = "(ceiling of the checkpoint)"
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class Kind:
     columns: tuple[str, ...]
     note: str
     judged: bool = True
+    most: Callable[[Result], Result | None] = lambda _: None
+    """The line as the best view of its checkpoint would have it, where that is known."""
 
 
 SEEN = Kind(
@@ -49,10 +55,12 @@ SEEN = Kind(
     score_memora,
     memora_values,
     ("via", "iir", "wsar", "hm"),
-    "By literal match: VIA is the share of statements that hold at return and are in the view, IIR the share of "
-    "ended ones that are not. The paper's figures are of judged answers, a different quantity: they stand in the "
+    "By literal match and polarity: VIA is the share of statements that hold at return and that the view says, IIR the "
+    "share of ended ones that it does not. The ceiling is an upper bound for every view that is drawn from the same "
+    "checkpoint. The paper's figures are of judged answers, a different quantity: they stand in the "
     "appendix, not here.",
     judged=False,
+    most=lambda result: None if result.reach is None else msgspec.structs.replace(result, seen=result.reach),
 )
 MEMORA = Kind(
     "answers, judged",
@@ -98,10 +106,18 @@ class Line:
     n: int
     scores: Mapping[str, Score]
     tokens: float
+    episodes: frozenset[tuple[str, int | None]] = frozenset()
+    draws: Mapping[str, Floats] = field(default_factory=dict, compare=False, repr=False)
+    """Each metric in every bootstrap draw: of two lines over the same episodes, the draws are the same."""
 
     def get(self, metric: str) -> float | None:
         """A metric in percent."""
         return float(100 * self.scores[metric].value) if metric in self.scores else None
+
+    def bounds(self, metric: str) -> Interval | None:
+        """Its interval in percent."""
+        held = self.scores[metric].interval if metric in self.scores else None
+        return None if held is None else dataclasses.replace(held, low=100 * held.low, high=100 * held.high)
 
 
 @dataclass(frozen=True)
@@ -114,6 +130,8 @@ class Scored:
     lines: tuple[Line, ...]
     agents: int | None = None
     scales: bool = False
+    ceiling: tuple[Line, ...] = ()
+    """The most that a view of the shared checkpoint could score, block by block. No method, and in no comparison."""
 
     @property
     def title(self) -> str:
@@ -149,20 +167,23 @@ def score_run(plan: Plan, results: Sequence[Result]) -> list[Scored]:
 def _by_scale(plan: Plan, benchmark: str, kind: Kind, results: Sequence[Result]) -> Iterator[Scored]:
     scales = sorted({result.agents for result in results if result.agents is not None})
     if len(scales) < 2:  # noqa: PLR2004  # one scale is no comparison of scales
-        yield Scored(benchmark, kind, tuple(results), tuple(_lines(plan, kind, results)))
+        lines = tuple(_lines(plan.methods, kind, results, seed=plan.seed))
+        yield Scored(benchmark, kind, tuple(results), lines, ceiling=tuple(_ceiling(plan, kind, results)))
         return
-    lines = []
+    by_scales: list[Line] = []
     for method in plan.methods:
         own = [result for result in results if result.method == method]
         by_scale = [[result for result in own if result.agents == scale] for scale in scales]
-        lines += [aggregate(kind, method, str(r[0].agents), r, seed=plan.seed, weighted=True) for r in by_scale if r]
+        by_scales += [
+            aggregate(kind, method, str(r[0].agents), r, seed=plan.seed, weighted=True) for r in by_scale if r
+        ]
         if own:
             draws = draw(kind, own, seed=plan.seed, weights=scale_weights(own), block=scale_and_block)
-            lines.append(_line(method, AVERAGE, own, scale_values(kind, own), draws, seed=plan.seed))
-    yield Scored(benchmark, kind, tuple(results), tuple(lines), scales=True)
+            by_scales.append(_line(method, AVERAGE, own, scale_values(kind, own), draws, seed=plan.seed))
+    yield Scored(benchmark, kind, tuple(results), tuple(by_scales), scales=True)
     for scale in scales:
         at = tuple(result for result in results if result.agents == scale)
-        yield Scored(benchmark, kind, at, tuple(_lines(plan, kind, at)), agents=scale)
+        yield Scored(benchmark, kind, at, tuple(_lines(plan.methods, kind, at, seed=plan.seed)), agents=scale)
 
 
 def scale_and_block(result: Result) -> str:
@@ -187,18 +208,25 @@ def scale_weights(results: Sequence[Result]) -> dict[str, float]:
     return {name: count / at[of[name]] / len(at) for name, count in counts.items()}
 
 
-def _lines(plan: Plan, kind: Kind, results: Sequence[Result]) -> Iterator[Line]:
+def _ceiling(plan: Plan, kind: Kind, results: Sequence[Result]) -> Iterator[Line]:
+    """All methods share an episode's checkpoint, so that each episode counts once."""
+    found = {result.episode: most for result in results if (most := kind.most(result)) is not None}
+    own = [msgspec.structs.replace(most, method=CEILING, usage=()) for most in found.values()]
+    yield from _lines((CEILING,), kind, own, seed=plan.seed) if own else ()
+
+
+def _lines(methods: Sequence[str], kind: Kind, results: Sequence[Result], *, seed: int) -> Iterator[Line]:
     counts = Counter((result.method, result.block) for result in results)
     same = len(set(counts.values())) == 1
-    for method in plan.methods:
+    for method in methods:
         own = [result for result in results if result.method == method]
         blocks = list(dict.fromkeys(result.block for result in own))
         for name in blocks:
-            yield aggregate(kind, method, name, [r for r in own if r.block == name], seed=plan.seed)
+            yield aggregate(kind, method, name, [r for r in own if r.block == name], seed=seed)
         if len(blocks) > 1:
-            yield aggregate(kind, method, BOTH if same else AVERAGE, own, seed=plan.seed)
+            yield aggregate(kind, method, BOTH if same else AVERAGE, own, seed=seed)
             if not same:
-                yield aggregate(kind, method, POOLED, own, seed=plan.seed, weighted=True)
+                yield aggregate(kind, method, POOLED, own, seed=seed, weighted=True)
 
 
 def aggregate(
@@ -236,6 +264,8 @@ def _line(
             for metric, value in values.items()
         },
         tokens=sum(result.tokens for result in results) / len(results),
+        episodes=frozenset((result.episode, result.agents) for result in results),
+        draws=draws,
     )
 
 
@@ -278,11 +308,11 @@ def draw(
     weights: Mapping[str, float] | None = None,
     block: Callable[[Result], str] = lambda result: result.block,
 ) -> dict[str, Floats]:
-    """Every metric in every bootstrap draw; nothing where a block has one unit to draw from."""
-    units = Counter(where for _, where in {(result.unit, block(result)) for result in results})
+    """Every metric in every bootstrap draw; nothing where a block has one history to draw from."""
+    units = Counter(where for _, where in {(result.cluster, block(result)) for result in results})
     if min(units.values()) < 2:  # noqa: PLR2004  # drawing from one gives that one: certainty where there is none
         return {}
-    valued = [(result.unit, block(result), kind.values(kind.pick(result))) for result in results]
+    valued = [(result.cluster, block(result), kind.values(kind.pick(result))) for result in results]
     found = {}
     for metric in kind.columns:
         if all(metric in values for _, _, values in valued):

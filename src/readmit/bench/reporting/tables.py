@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from readmit.bench.datasets.stale import STRATA
+from readmit.bench.intervals import interval_of
 from readmit.bench.metrics import OLD_STALE, OLD_VALID, percent
 from readmit.bench.published import published
 from readmit.bench.reporting.beside import printed_rows
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from readmit.bench.reporting.beside import Printed
-    from readmit.bench.reporting.scoring import Line, Score, Scored
+    from readmit.bench.reporting.scoring import Line, Scored
     from readmit.bench.results import Plan
 
 NAMES = {
@@ -42,11 +43,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """Text, the interval under it, and whether it is to be marked."""
+    """Text, the bounds under it, and whether it is to be marked."""
 
     text: str
-    interval: str = ""
+    low: str = ""
+    high: str = ""
     marked: bool = False
+
+    @property
+    def interval(self) -> str:
+        """The bounds in brackets; nothing where there are none."""
+        return f"[{self.low}, {self.high}]" if self.low else ""
 
 
 @dataclass(frozen=True)
@@ -92,10 +99,13 @@ def _score_table(plan: Plan, scored: Scored) -> Table:
     rows: list[TableRow] = []
     for block in in_order(scored.blocks):
         lines = [line for line in scored.lines if line.block == block]
-        best = {metric: _best(metric, lines) for metric in metrics}
+        best = {metric: clearly_best(metric, lines, seed=plan.seed) for metric in metrics}
         for place, line in enumerate(lines):
-            cells = [_cell(line, metric, best[metric]) for metric in metrics]
+            cells = [_cell(line, metric, marked=line.method == best[metric]) for metric in metrics]
             rows.append(row_of(block, line.method, THIS_RUN, str(line.n), *cells, starts=not place))
+        for line in (one for one in scored.ceiling if one.block == block):
+            cells = [_cell(line, metric, marked=False) for metric in metrics]
+            rows.append(row_of(block, line.method, THIS_RUN, str(line.n), *cells))
         rows += [_printed_row(row, metrics) for row in printed if row.block == block]
     return Table(
         title=scored.title,
@@ -119,13 +129,21 @@ def in_order(blocks: Sequence[str]) -> list[str]:
     return [*(block for block in blocks if block not in known), *known]
 
 
-def _best(metric: str, lines: Sequence[Line]) -> float | None:
-    """The best figure of a block as it is printed; none where all are the same."""
-    values = [_figure(line, metric) for line in lines]
-    known = [value for value in values if value is not None]
-    if metric in UNRANKED or len(set(known)) < 2:  # noqa: PLR2004  # the only figure is not the best of any
+def clearly_best(metric: str, lines: Sequence[Line], *, seed: int) -> str | None:
+    """The method with the best figure of a block, if the interval of its lead over the next one leaves out zero.
+
+    The lead is the paired difference over the same episodes. Where they are not the same, or there is no interval, no
+    method is.
+    """
+    sign = -1 if metric in FALLING else 1
+    known = [line for line in lines if metric in line.scores]
+    if metric in UNRANKED or len(known) < 2:  # noqa: PLR2004  # the only figure is not the best of any
         return None
-    return min(known) if metric in FALLING else max(known)
+    first, second = sorted(known, key=lambda line: -sign * line.scores[metric].value)[:2]
+    if first.episodes != second.episodes or metric not in first.draws:
+        return None
+    lead = interval_of((sign * (first.draws[metric] - second.draws[metric])).tolist(), seed=seed)
+    return first.method if lead.low > 0 else None
 
 
 def _figure(line: Line, metric: str) -> float | None:
@@ -134,19 +152,15 @@ def _figure(line: Line, metric: str) -> float | None:
     return percent(line.scores[metric].value) if metric in line.scores else None
 
 
-def _cell(line: Line, metric: str, best: float | None) -> Cell:
+def _cell(line: Line, metric: str, *, marked: bool) -> Cell:
     figure = _figure(line, metric)
     if figure is None:
         return Cell(ABSENT)
     if metric == "tokens":
-        return Cell(f"{figure:,.0f}", marked=figure == best)
-    return Cell(f"{figure:.2f}", interval_text(line.scores[metric]), marked=figure == best)
-
-
-def interval_text(score: Score) -> str:
-    """The bounds in percent; nothing where one unit gives none."""
-    bounds = score.interval
-    return "" if bounds is None else f"[{100 * bounds.low:.1f}, {100 * bounds.high:.1f}]"
+        return Cell(f"{figure:,.0f}")
+    bounds = line.scores[metric].interval
+    low, high = ("", "") if bounds is None else (f"{100 * bounds.low:.1f}", f"{100 * bounds.high:.1f}")
+    return Cell(f"{figure:.2f}", low, high, marked=marked)
 
 
 def _printed_row(row: Printed, metrics: Sequence[str]) -> TableRow:
@@ -159,7 +173,7 @@ def _printed_row(row: Printed, metrics: Sequence[str]) -> TableRow:
 
 
 def _beside_note(scored: Scored, printed: Sequence[Printed]) -> str:
-    said = "HM is the harmonic mean of VIA and IIR. In brackets: 95 % bootstrap interval over whole units."
+    said = "HM is the harmonic mean of VIA and IIR. In brackets: 95 % bootstrap interval over whole histories."
     if printed:
         actors = dict.fromkeys(f"{row.label} {row.actor}" for row in printed)
         return f"{said} Rows marked as published are the paper's and enter no average: {', '.join(actors)}."

@@ -1,0 +1,1 @@
+"""What a run would ask, take and cost, before anything is asked."""

@@ -1,0 +1,53 @@
+"""What models charge: a table that whoever plans a run gives, as JSON or TOML.
+
+``{"currency": "USD", "models": {"openai/NAME": {"input": 0.25, "output": 2.0}}}``: for a million tokens each. A model
+is looked up as it is named on the command line, then by its role. ``currency`` is only shown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from readmit.records.errors import RecordError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MILLION = 1_000_000
+
+Amount = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Of a million prompt tokens and of a million answer tokens."""
+
+    input: Amount
+    output: Amount
+
+    def of(self, sent: float, got: float) -> float:
+        """What so many tokens cost."""
+        return (self.input * sent + self.output * got) / MILLION
+
+
+class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A price table."""
+
+    models: dict[str, Price]
+    currency: str = ""
+
+    def of(self, spec: str, role: str) -> Price | None:
+        """A model's price: under its own name, or under that of its role."""
+        return self.models.get(spec) or self.models.get(role)
+
+
+def read_prices(path: Path) -> Prices:
+    """The table of a file; an error names the field that is wrong."""
+    decode = msgspec.toml.decode if path.suffix == ".toml" else msgspec.json.decode
+    try:
+        return decode(path.read_bytes(), type=Prices)
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be read ({error.strerror}); name a JSON or TOML file of prices") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
+        raise RecordError(f"{path}: {error}; a model has a price for a million tokens of input and output") from None

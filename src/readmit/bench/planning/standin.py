@@ -1,0 +1,123 @@
+"""Answers of the requested form, for planning a run: it understands nothing and quotes what it is shown.
+
+A plan plays real episodes, so that every request is built by the code that would send it. What follows from an answer
+depends on it: these choices decide how much, and a plan states them (``ASSUMED``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from readmit.ports.models import Ask
+
+ITEMS = 1
+"""Statements drawn from one session."""
+LINES = 4
+"""Premises of a statement, facts that a session implies, queries for a task."""
+SCANNED = 50
+"""The scan names one observation in so many."""
+ASSUMED = (
+    f"statements drawn from a session: {ITEMS}; premises or implied facts written for a text: {LINES}",
+    f"the scan names one observation in {SCANNED}",
+    "the verifier finds every pair compatible, so that views are as full as they get",
+    "no answer has to be asked for again",
+)
+
+_FENCED = re.compile(
+    r"^--- (.+?) \[[0-9a-f]{16}\] begins ---\n(.*?)\n--- \1 \[[0-9a-f]{16}\] ends ---", re.MULTILINE | re.DOTALL
+)
+_USER_TURN = re.compile(r"^\[[0-9a-f]{16}\] turn (\d+), user\n(.+)$", re.MULTILINE)
+_CHOICE = re.compile(r"^\([A-Z]\) (.*)$", re.MULTILINE)
+_LISTED = re.compile(r"^(\d+)\. ", re.MULTILINE)
+_COUNTED = ("observation", "number", "proposition", "pair", "statement")
+_PREFERRED = ("compatible", "add", "none", "keep", "no")
+
+
+def answer_to(ask: Ask, chars: int = 0) -> str:
+    """Something of the requested form; free text of so many characters, another for another request."""
+    shown = dict(_FENCED.findall(ask.user))
+    if not ask.schema:
+        choices = _CHOICE.findall(shown.get("question", ""))
+        return str(choices[0]) if choices else f"Said to {ask.digest('')[:16]}. ".ljust(chars, "x")
+    schema: dict[str, Any] = msgspec.json.decode(ask.schema)
+    return msgspec.json.encode(_value(schema, "", shown, 0)).decode()
+
+
+def _value(schema: Mapping[str, Any], name: str, shown: Mapping[str, str], place: int) -> Any:
+    if "enum" in schema:
+        return next((word for word in _PREFERRED if word in schema["enum"]), schema["enum"][0])
+    kind = schema.get("type")
+    if kind == "object":
+        return {key: _value(inner, key, shown, place) for key, inner in schema["properties"].items()}
+    if kind == "array":
+        return _list(schema, name, shown, place)
+    if kind == "boolean":
+        return name not in {"may_change", "critical"}
+    if kind == "integer":
+        return _number(name, shown, place)
+    return 0.9 if kind == "number" else _text(name, shown, place)
+
+
+def _list(schema: Mapping[str, Any], name: str, shown: Mapping[str, str], place: int) -> list[Any]:
+    inner = schema["items"]
+    if name == "answers" and "questions" in shown:
+        return [{"number": int(number), "answer": "yes"} for number in _LISTED.findall(shown["questions"])]
+    if name == "labels":
+        return [_label(inner, label, number) for number, label in enumerate(_observations(shown), start=1)]
+    if name == "items":
+        return [_value(inner, "item", shown, at) for at in range(ITEMS * max(1, len(_observations(shown))))]
+    many = LINES if inner.get("type") == "string" else 1
+    many = min(max(many, schema.get("minItems", 0)), schema.get("maxItems", many))
+    return [_value(inner, name.rstrip("s"), shown, place + at) for at in range(many)]
+
+
+def _label(inner: Mapping[str, Any], label: str, number: int) -> dict[str, Any]:
+    named = sum(label.encode()) % SCANNED == 0
+    values = {"observation": number, "statement": 1, "may_change": named}
+    return {key: values[key] for key in inner["properties"]}
+
+
+def _observations(shown: Mapping[str, str]) -> list[str]:
+    return [f"{label} {text[:200]}" for label, text in shown.items() if label.startswith(("observation", "later"))]
+
+
+def _number(name: str, shown: Mapping[str, str], place: int) -> int:
+    listed = _LISTED.search(shown.get("older items", shown.get("filed items", "")))
+    if name == "item" and listed is not None:
+        return int(listed[1])
+    if name == "turn":
+        return int(_turn(shown, place)[0])
+    return 1 + place // ITEMS if name == "observation" else 1 if name in _COUNTED else 0
+
+
+def _text(name: str, shown: Mapping[str, str], place: int) -> str:
+    texts = list(shown.values()) or [""]
+    if name == "item_quote":
+        return _some_line(shown.get("earlier statement", texts[0]))
+    if name == "evidence_quote":
+        return _some_line(shown.get("later observation", texts[-1]))
+    if name == "quote":
+        return _turn(shown, place)[1]
+    if name == "slot":
+        return f"user.slot{place}.{sum(_turn(shown, place)[1].encode())}"
+    known = {"bucket": "stable_preferences", "track": "likes"}
+    return known.get(name, f"What the {name or 'answer'} says in place {place + 1}.")
+
+
+def _turn(shown: Mapping[str, str], place: int) -> tuple[str, str]:
+    """A turn of the user in the session that the place falls into, with its number."""
+    sessions = [text for label, text in shown.items() if label.startswith("observation")] or list(shown.values())
+    body = sessions[min(place // ITEMS, len(sessions) - 1)] if sessions else ""
+    turns = _USER_TURN.findall(body)
+    return turns[place % ITEMS % len(turns)] if turns else ("0", _some_line(body))
+
+
+def _some_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("[")]
+    return lines[0] if lines else text
