@@ -603,9 +603,8 @@ class Reading:
             if not self.confirms(item, seen.epoch, seen.said):
                 for twin in self.twins[item.id]:
                     held += [one for one in self.pair(twin, digest) if not self.set_aside(twin, one)]
-            changed = [one for one in held if one.code == "premise_changed"]
             strict = self.rules.on_unsure == "exclude" or bool(self.critical & item.covers)
-            against += changed or [one for one in held if strict]
+            against += [one for one in held if one.code == "premise_changed" or strict]
         return against
 
     def pair(self, item: Statement, digest: str) -> list[Against]:
@@ -738,8 +737,12 @@ class Reading:
         """Whether what one item says can end another for this reader, on its task and for its purpose."""
         task = older.task or self.who.task
         applies = newer.task in (None, task) and (not newer.tasks or task in newer.tasks)
-        serves = not newer.purposes or self.purpose in newer.purposes
-        return applies and serves and self.meant_for(newer, older)
+        return applies and self.serves(newer) and self.meant_for(newer, older)
+
+    def serves(self, item: Statement) -> bool:
+        """Whether an item serves the purpose of this return. Without one, what is owed for any purpose is owed."""
+        owed = self.purpose is None and item.kind in {"obligation", "frontier"}
+        return owed or not item.purposes or self.purpose in item.purposes
 
     def meant_for(self, newer: Statement, older: Statement) -> bool:
         """What names principals replaces only for those."""
@@ -766,9 +769,12 @@ class Reading:
                 contested = any(one.code in {"disputed", "suspected"} for one in self.doubts(other))
                 against.append(Against("slot_contested" if contested else moved, since))
         for target, successor, epoch in self.succession:
-            if target.id == item.id and self.meant_for(successor, item):
-                if item.kind == "obligation" and (successor.kind != item.kind or not self.imposed(successor)):
-                    continue
+            if item.kind == "obligation":
+                # Only another duty takes the place of one.
+                ends = successor.kind == item.kind and self.imposed(successor)
+            else:
+                ends = self.meant_for(successor, item)
+            if target.id == item.id and ends:
                 against.append(Against("superseded", epoch))
         return against
 
@@ -830,12 +836,11 @@ class Reading:
         """Every code against a candidate; none means that it is eligible."""
         codes = self.team.scope_codes(item, self.who)
         codes |= {one.code for one in (*self.standing(item), *self.flaws(item))}
-        duty = item.kind == "obligation"
-        if item.kind not in self.rules.kinds and not duty:
+        if item.kind not in self.rules.kinds and item.kind != "obligation":
             codes.add("kind_not_admitted")
         if item.tasks and self.who.task not in item.tasks:
             codes.add("other_task")
-        if item.purposes and self.purpose not in item.purposes and not (duty and self.purpose is None):
+        if not self.serves(item):
             codes.add("other_purpose")
         if len(item.text) > self.rules.max_item_chars:
             codes.add("too_large")
@@ -951,7 +956,9 @@ class Deciding(Reading):
         if "not_examined" not in reasons and reasons and self.rules.on_incomplete == "partial":
             kept = self.wholly()
             reasons = set() if kept else reasons
-        kind = "reset" if reasons and self.rules.on_incomplete == "reset" else "blocked" if reasons else "admitted"
+        # Those two block whatever an incomplete admission ends in.
+        starts_anew = self.rules.on_incomplete == "reset" and not reasons & {"not_examined", "nothing_owed"}
+        kind = "admitted" if not reasons else "reset" if starts_anew else "blocked"
         short = reasons & {"coverage_short", "mandatory_missing"}
         return Expected(
             kind=kind,

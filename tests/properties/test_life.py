@@ -221,14 +221,15 @@ class Life(RuleBasedStateMachine):
         text = f"duty {len(self.team.sim.items)}."
         self.team.item("obligation", text, by=by, required=required, critical=critical, sources=sources, **fields)
 
-    @rule(number=index, by=people, flag=SOME(["", "", "later", "again"]))
+    @rule(number=index, by=people, flag=SOME(["", "", "later", "again", "purpose"]))
     def progress(self, number: int, by: str, flag: str) -> None:
         duty = self.pick(number, ("obligation",))
         if duty is not None:
             sources = (self.witness(number),) if number % 5 else ()
             start = START + timedelta(hours=number % 5) if flag == "later" else None
             text = "half of it is done" if flag == "again" else f"frontier {len(self.team.sim.items)}."
-            self.team.item("frontier", text, by=by, obligation=duty, sources=sources, task="trip", start=start)
+            fields = {"task": "trip", "start": start, "purposes": ("book",) if flag == "purpose" else ()}
+            self.team.item("frontier", text, by=by, obligation=duty, sources=sources, **fields)
 
     @rule(a=index, b=index, by=people, role=SOME([None, "booker"]))
     def supersede(self, a: int, b: int, by: str, role: str | None) -> None:
