@@ -1,29 +1,53 @@
-"""A team in memory: who sees what, what is still in force, and what a return must therefore decide.
+"""A team in memory: who sees what, which of two statements stands, what is owed, and what a return must come to.
 
 An independent restatement in the plainest Python: lists, loops and recursion over the whole history, with no index,
 no snapshot and no code of the library. Slow and obvious on purpose; tests drive it beside the library and compare.
-Reasons are their codes as plain strings.
+Reasons and states are their codes as plain strings.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from itertools import combinations
 from math import ceil
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, TypeAlias
 
-if TYPE_CHECKING:
-    from datetime import datetime
+STATEMENTS = ("fact", "role_constraint", "interface_constraint")
+CONSTRAINTS = ("role_constraint", "interface_constraint")
 
-ENDED = {
-    "principal_out_of_scope", "role_out_of_scope", "task_out_of_scope", "revoked", "dispute_lost", "superseded",
-    "slot_updated", "frontier_moved", "settled", "epoch_incompatible", "expired", "not_yet_valid",
-    "kind_not_admitted", "other_task", "other_purpose", "writer_not_allowed",
-}  # fmt: skip
-RESTORED = {"revoked", "superseded", "slot_updated", "epoch_incompatible", "expired", "suspected", "premise_changed"}
-DISPUTES = {"disputed", "dispute_lost"}
+# Which state each code puts an item in; the first of these that applies is the item's state.
+STATES = {
+    "unauthorized": ("principal_out_of_scope", "role_out_of_scope", "task_out_of_scope"),
+    "revoked": ("revoked", "dispute_lost"),
+    "superseded": ("superseded", "slot_updated", "frontier_moved", "settled", "epoch_incompatible"),
+    "expired": ("expired",),
+    "not_yet_valid": ("not_yet_valid",),
+    "premise_changed": ("premise_changed",),
+    "disputed": ("disputed", "slot_contested"),
+    "suspected": ("suspected",),
+    "not_applicable": ("kind_not_admitted", "other_task", "other_purpose"),
+    "unproven": ("unproven", "reference_unbound", "writer_not_allowed"),
+    "too_large": ("too_large",),
+    "withheld": ("view_withheld", "duty_withheld"),
+    "not_needed": ("not_needed",),
+    "admitted": ("mandatory", "covers", "constrains", "fills"),
+}
+# A frontier in one of these has ended; in another one it is merely obscured, and its duty with it.
+ENDED = ("unauthorized", "revoked", "superseded", "expired", "not_yet_valid", "not_applicable")
+RESTORED = {"revoked", "superseded", "epoch_incompatible", "expired", "suspected", "premise_changed"}
+SETTLED = {"disputed", "dispute_lost"}
+EVER = datetime(1, 1, 1, tzinfo=UTC)
+OWED = ("owed", "overdue", "obstructed", "unproven")
+
+Key: TypeAlias = "tuple[datetime, int, int]"
+
+
+def state_of(codes: frozenset[str]) -> str:
+    """The one state that an item's codes put it in."""
+    return next(state for state, members in STATES.items() if codes & set(members))
 
 
 @dataclass(frozen=True)
@@ -49,8 +73,15 @@ class Rules:
     rho: Decimal = Decimal(1)
     min_confidence: Decimal = Decimal("0.65")
     on_unsure: Literal["exclude", "exclude_critical"] = "exclude"
+    on_incomplete: Literal["block", "reset", "partial"] = "block"
+    nothing_owed: Literal["fill", "empty", "block"] = "fill"
+    constraints: Literal["always", "as_needed"] = "always"
+    examination: Literal["optional", "required"] = "optional"
+    selection: Literal["greedy_then_exact", "greedy", "cheapest"] = "greedy_then_exact"
+    fill: bool = False
     require_frontier: bool = False
     view_seconds: int = 900
+    max_clock_skew: int = 3_600
 
 
 @dataclass(frozen=True)
@@ -60,6 +91,8 @@ class Seen:
     epoch: int
     by: str
     text: str
+    said: datetime
+    """When it was true, but never later than the log learnt it."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +107,7 @@ class Statement:
     task: str | None = None
     roles: tuple[str, ...] = ()
     principals: tuple[str, ...] = ()
+    private: bool = False
     slot: str | None = None
     purposes: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
@@ -88,6 +122,24 @@ class Statement:
     critical: tuple[str, ...] = ()
     obligation: str | None = None
 
+    @property
+    def covers(self) -> set[str]:
+        """What it meets: what it supports, and its slot."""
+        if self.kind not in STATEMENTS:
+            return set()
+        return {*self.supports, *([] if self.slot is None else [self.slot])}
+
+    @property
+    def words(self) -> tuple[Any, ...]:
+        """What a reader is told by it: handing it over twice tells nothing more."""
+        return (self.kind, self.text, self.slot)
+
+    @property
+    def said(self) -> tuple[Any, ...]:
+        """What makes two items the same statement."""
+        scope = (self.task, self.roles, self.principals, self.private)
+        return (self.kind, self.text, self.slot, scope, self.depends_on, self.obligation)
+
 
 @dataclass(frozen=True)
 class Mark:
@@ -101,8 +153,14 @@ class Mark:
     items: tuple[str, ...]
     data: dict[str, Any] = field(default_factory=dict)
 
-    def holds(self, now: datetime) -> bool:
-        return self.at <= now or self.at <= self.learnt
+
+@dataclass(frozen=True)
+class Departure:
+    """Who left, how far it had followed the log, and where the log learnt of it."""
+
+    who: Who
+    seen: int
+    epoch: int
 
 
 @dataclass(frozen=True)
@@ -115,13 +173,36 @@ class Against:
 
 
 @dataclass(frozen=True)
+class Owing:
+    """What became of one duty, and what nothing eligible supplies to it."""
+
+    state: str
+    lacks: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Expected:
     """What a return must come to."""
 
-    admitted: bool
-    candidates: dict[str, frozenset[str]]
+    kind: str
+    reasons: frozenset[str]
+    candidates: dict[str, frozenset[str]] = field(default_factory=dict)
     """Every candidate with the codes against it; none means eligible."""
-    mandatory: frozenset[str]
+    recovered: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Items that stand because a fallen premise was said again, with those premises."""
+    duties: dict[str, Owing] = field(default_factory=dict)
+    absent: frozenset[str] = frozenset()
+    """What had to be handed over and cannot be."""
+    missing: frozenset[str] | None = None
+    """Dependencies that are lacking, where that does not depend on which set was tried."""
+    mandatory: frozenset[str] = frozenset()
+    constraints: frozenset[str] = frozenset()
+    withheld: frozenset[str] = frozenset()
+    open_pairs: int = 0
+
+    @property
+    def admitted(self) -> bool:
+        return self.kind == "admitted"
 
 
 @dataclass(frozen=True)
@@ -129,11 +210,14 @@ class Issued:
     """A view as the model remembers it."""
 
     who: Who
-    departed: Who
+    departure: Departure
     purpose: str | None
+    epoch: int
     issued: datetime
     expires: datetime
     items: tuple[str, ...]
+    withheld: tuple[str, ...]
+    experiences: frozenset[str]
     key: str
 
 
@@ -142,16 +226,24 @@ class TeamSimulator:
 
     def __init__(self, now: datetime) -> None:
         self.now = now
+        self.learnt = now
+        """The last moment that the log has learnt."""
         self.epoch = 0
         self.rules = Rules()
+        self.ruled: list[tuple[int, Rules]] = []
         self.evidence: dict[str, Seen] = {}
         self.items: dict[str, Statement] = {}
         self.marks: list[Mark] = []
-        self.departures: dict[tuple[str, str], tuple[Who, int, int]] = {}
-        """Per principal and task: who left, what it had seen, and when the log learnt of it."""
+        self.departures: dict[tuple[str, str], Departure] = {}
+        """The last one of each principal and task."""
         self.views: dict[str, Issued] = {}
         self.newest: dict[tuple[str, str], str] = {}
         self.exposed: dict[str, int] = {}
+        """When each view was first handed over."""
+        self.acknowledged: set[str] = set()
+        self.received: set[str] = set()
+        """Views that were handed over and acknowledged, or whose principal wrote something since."""
+        self.resets: dict[tuple[str, str], int] = {}
         self.keys: list[str] = []
         self.retired: dict[str, datetime] = {}
         self.revoked_keys: set[str] = set()
@@ -162,38 +254,97 @@ class TeamSimulator:
 
     def tick(self) -> int:
         self.epoch += 1
+        self.learnt = max(self.learnt, self.now)
         return self.epoch
 
-    def observe(self, digest: str, by: str, text: str) -> None:
-        self.evidence[digest] = Seen(self.tick(), by, text)
+    @property
+    def moment(self) -> datetime:
+        """The moment that a return or an exposure judges: never earlier than what the log has learnt."""
+        return max(self.now, self.learnt)
+
+    @property
+    def skewed(self) -> bool:
+        return self.learnt - self.now > timedelta(seconds=self.rules.max_clock_skew)
+
+    def wrote(self, by: str) -> None:
+        """Whoever writes has received what it was handed."""
+        self.received |= {name for name in self.exposed if self.views[name].who.principal == by}
+
+    def observe(self, digest: str, by: str, text: str, at: datetime | None = None) -> None:
+        said = self.now if at is None else min(at, self.now)
+        self.evidence[digest] = Seen(self.tick(), by, text, said)
+        self.wrote(by)
 
     def add(self, statement: Statement) -> None:
         self.items[statement.id] = replace(statement, epoch=self.tick())
+        self.wrote(statement.by)
 
     def mark(self, kind: str, by: str, *items: str, at: datetime | None = None, **data: Any) -> None:
         moment = self.now if at is None else at
         self.marks.append(Mark(self.tick(), kind, by, moment, self.now, items, data))
+        self.wrote(by)
+
+    def govern(self, rules: Rules) -> None:
+        self.rules = rules
+        self.ruled.append((self.tick(), rules))
+
+    def writers_at(self, epoch: int) -> tuple[str, ...]:
+        return next((rules.writers for since, rules in reversed(self.ruled) if since <= epoch), ())
 
     def depart(self, who: Who, seen: int | None = None) -> None:
         reached = self.epoch if seen is None else seen
-        self.departures[who.principal, who.task] = (who, reached, self.tick())
+        self.departures[who.principal, who.task] = Departure(who, reached, self.tick())
 
-    def away(self, who: Who) -> bool:
-        """Whether the last departure from this task has not been ended by an exposed return."""
+    def away(self, principal: str, task: str) -> bool:
+        """Whether neither an exposed view nor a reset has ended the last departure from this task."""
+        left = self.departures.get((principal, task))
+        return left is not None and not self.reset_since(left) and self.handed(left) is None
+
+    def may_return(self, who: Who) -> bool:
+        """A view that was handed over and never arrived does not stop a new return."""
         left = self.departures.get((who.principal, who.task))
-        if left is None:
+        if left is None or self.reset_since(left):
             return False
-        ended = [
-            epoch
-            for name, epoch in self.exposed.items()
-            if (self.views[name].who.principal, self.views[name].who.task) == (who.principal, who.task)
-        ]
-        return max(ended, default=0) < left[2]
+        view = self.handed(left)
+        return view is None or view not in self.received
+
+    def reset_since(self, left: Departure) -> bool:
+        return self.resets.get((left.who.principal, left.who.task), 0) > left.epoch
+
+    def handed(self, left: Departure) -> str | None:
+        """The newest view of an absence that was handed over."""
+        agent = (left.who.principal, left.who.task)
+        views = [name for name in self.exposed if self.agent_of(name) == agent and self.views[name].epoch > left.epoch]
+        return max(views, key=lambda name: self.views[name].epoch, default=None)
+
+    def agent_of(self, view: str) -> tuple[str, str]:
+        return self.views[view].who.principal, self.views[view].who.task
+
+    # Who may do what.
+
+    def allowed(self, writer: str) -> bool:
+        return not self.rules.writers or writer in self.rules.writers
+
+    def knows(self, by: str, item: Statement) -> bool:
+        """Whether an item exists at all for somebody who names it."""
+        return not item.principals or by in (item.by, *item.principals, *self.rules.overseers, "owner", "readmit")
+
+    def may_touch(self, by: str, item: Statement) -> bool:
+        """Whether somebody may say something of an item: a private one is for its author and the overseers."""
+        return not item.private or by in (item.by, *self.rules.overseers, "owner", "readmit")
+
+    def may_end(self, by: str, role: str | None, duty: Statement) -> bool:
+        """Whether somebody may settle, revoke or supersede a duty.
+
+        Its author, an overseer, or whoever owes it; nobody while away from it.
+        """
+        tasks = [task for principal, task in self.departures if principal == by and duty.task in (None, task)]
+        if any(self.away(by, task) for task in tasks):
+            return False
+        owes = (not duty.principals or by in duty.principals) and (not duty.roles or role in duty.roles)
+        return by == duty.by or by in self.rules.overseers or owes
 
     # Who sees what.
-
-    def in_scope(self, item: Statement, who: Who) -> bool:
-        return not self.scope_codes(item, who)
 
     def scope_codes(self, item: Statement, who: Who) -> set[str]:
         codes = set()
@@ -207,12 +358,12 @@ class TeamSimulator:
 
     def reaches(self, item: Statement, who: Who) -> bool:
         """In scope, or the frontier of what is, or later news of a slot that an earlier statement in scope is about."""
-        if self.in_scope(item, who):
+        if not self.scope_codes(item, who):
             return True
-        if item.kind == "frontier" and self.reaches(self.items[item.obligation], who):
+        if item.kind == "frontier" and item.obligation and self.reaches(self.items[item.obligation], who):
             return True
         return item.slot is not None and any(
-            other.epoch < item.epoch and self.in_scope(other, who)
+            other.epoch < item.epoch and not self.scope_codes(other, who)
             for other in self.items.values()
             if (other.task, other.slot) == (item.task, item.slot)
         )
@@ -224,108 +375,263 @@ class TeamSimulator:
     def candidates(self, departed: Who, who: Who) -> list[str]:
         return [item.id for item in self.items.values() if self.reaches(item, departed) or self.reaches(item, who)]
 
-    # What is in force.
+    # What a return comes to, and when a view may be handed over.
+
+    def expected(self, departure: Departure, who: Who, purpose: str | None) -> Expected:
+        return Deciding(self, departure, who, purpose).expected()
+
+    def issue(
+        self, name: str, who: Who, departure: Departure, purpose: str | None, shown: tuple[str, ...], *withheld: str
+    ) -> None:
+        self.views[name] = Issued(
+            who=who,
+            departure=departure,
+            purpose=purpose,
+            epoch=self.epoch,
+            issued=self.now,
+            expires=self.now + timedelta(seconds=self.rules.view_seconds),
+            items=shown,
+            withheld=withheld,
+            experiences=frozenset(name for name in self.reach(who) if self.bank[name][1] in shown),
+            key=self.keys[-1],
+        )
+
+    def returned(self, name: str, who: Who, *, reset: bool = False) -> None:
+        self.newest[who.principal, who.task] = name
+        self.tick()
+        if reset:
+            self.resets[who.principal, who.task] = self.epoch
+
+    def refusals(self, name: str) -> set[str]:
+        """Why a view must not be exposed now; none means that it must."""
+        view = self.views[name]
+        if self.skewed:
+            return {"clock_skew"}
+        if view.key in self.revoked_keys or (view.key in self.retired and self.retired[view.key] <= self.moment):
+            return {"signature_invalid"}
+        reasons = set()
+        # A view's own life runs by the clock.
+        if not view.issued <= self.now < view.expires:
+            reasons.add("view_expired")
+        if name in self.received:
+            reasons.add("view_consumed")
+        if self.newest[view.who.principal, view.who.task] != name:
+            reasons.add("view_replaced")
+        if self.departures[view.who.principal, view.who.task].epoch > view.epoch:
+            reasons.add("departed_again")
+        return reasons | Deciding(self, view.departure, view.who, view.purpose).lost(view)
+
+    def reach(self, who: Who) -> set[str]:
+        """The private experiences that no reset has cut off.
+
+        A reset cuts its own agent off from everything before it, and the principal's other tasks from what was in
+        quarantine then.
+        """
+        cuts = [
+            epoch if task == who.task else self.departures[principal, task].epoch
+            for (principal, task), epoch in self.resets.items()
+            if principal == who.principal
+        ]
+        return {name for name, one in self.bank.items() if one[0] == who.principal and one[2] > max(cuts, default=0)}
+
+    def recall(self, who: Who) -> set[str]:
+        """What an agent that is not away may read of its own: nothing that is in quarantine for any of its tasks."""
+        known = self.reach(who)
+        for left in [one for one in self.departures.values() if one.who.principal == who.principal]:
+            view = None if self.reset_since(left) else self.handed(left)
+            back = frozenset() if view is None else self.views[view].experiences
+            known -= {name for name in known if self.bank[name][2] <= left.epoch and name not in back}
+        return known
+
+    def expose(self, name: str) -> None:
+        """Each time is audited; the log has the first."""
+        if name not in self.exposed:
+            self.exposed[name] = self.tick()
+
+    def acknowledge(self, name: str) -> None:
+        if name not in self.acknowledged:
+            self.tick()
+        self.acknowledged.add(name)
+        self.received.add(name)
+
+
+class Reading:
+    """What stands and what does not, for one reader at one moment."""
+
+    def __init__(self, team: TeamSimulator, departure: Departure, who: Who, purpose: str | None) -> None:
+        self.team, self.departure, self.who, self.purpose = team, departure, who, purpose
+        self.rules, self.items, self.evidence = team.rules, team.items, team.evidence
+        self.moment = team.moment
+        self.known = team.candidates(departure.who, who)
+        self.marks = [mark for mark in team.marks if mark.at <= self.moment]
+        self.critical = {name for one in self.known for name in self.items[one].critical}
+        self.twins = {
+            item.id: [
+                other
+                for other in self.items.values()
+                if other.id != item.id and other.said == item.said and item.kind != "obligation"
+            ]
+            for item in self.items.values()
+        }
+        self._standing: dict[str, list[Against]] = {}
+        self._doubts: dict[str, list[Against]] = {}
+        self.succession = self._succession()
+
+    # Provenance.
+
+    def bound_by(self, item: Statement) -> list[Seen]:
+        """The evidence behind an item whose writers are allowed."""
+        return [self.evidence[one] for one in item.sources if self.team.allowed(self.evidence[one].by)]
 
     def flaws(self, item: Statement) -> list[Against]:
-        found = []
+        if item.kind == "obligation":
+            # Opening it is the act: it needs no evidence.
+            return [] if self.team.allowed(item.by) else [Against("writer_not_allowed")]
         if not item.sources:
-            found.append(Against("unproven"))
-        allowed = [one for one in item.sources if self.allowed(self.evidence[one].by)]
-        if len(allowed) < len(item.sources) or (item.sources and not self.allowed(item.by)):
-            found.append(Against("writer_not_allowed"))
-        references = item.depends_on or item.supports
-        if item.sources and (not allowed or (references and not item.bound)):
+            return [Against("unproven")]
+        own = self.bound_by(item)
+        bound = bool(own) and (item.bound or not (item.depends_on or item.supports))
+        found = []
+        if not bound:
             found.append(Against("reference_unbound"))
+        # A receipt from outside harms only where the others do not bind everything.
+        if not self.team.allowed(item.by) or (not bound and len(own) < len(item.sources)):
+            found.append(Against("writer_not_allowed"))
         return found
 
-    def allowed(self, writer: str) -> bool:
-        return not self.rules.writers or writer in self.rules.writers
+    def position(self, item: Statement) -> int:
+        """An item is as old as its newest own evidence; without any, as its entry in the log."""
+        return max((one.epoch for one in self.bound_by(item)), default=item.epoch)
 
-    def standing(self, name: str, who: Who, purpose: str | None, known: list[str]) -> list[Against]:
-        """What stands against an item's currency once overseers had their say."""
-        item = self.items[name]
-        against = [*self.by_clock(item), *self.by_events(item, who), *self.by_replacement(item, who, known)]
-        against += self.by_verdicts(item, who, purpose, known)
-        for premise in item.depends_on:
-            fallen = self.standing(premise, who, purpose, known) + self.flaws(self.items[premise])
-            if fallen:
-                epochs = [one.epoch for one in fallen if one.epoch is not None]
-                against.append(Against("premise_changed", max(epochs, default=None), through=True))
-        return [one for one in against if not self.set_aside(item, one, who)]
+    def start(self, item: Statement) -> datetime:
+        """From when an item holds. Without evidence nothing says since when."""
+        said = max((one.said for one in self.bound_by(item)), default=EVER)
+        return said if item.start is None else max(item.start, said)
+
+    def begun(self, item: Statement) -> bool:
+        if item.kind == "obligation":
+            return item.start is None or item.start <= self.moment
+        return self.start(item) <= self.moment
+
+    def key(self, item: Statement) -> Key:
+        return self.start(item), max((one.epoch for one in self.bound_by(item)), default=0), item.epoch
+
+    # What is held against a statement is held against saying it again, unless from later evidence.
+
+    def confirms(self, item: Statement, epoch: int, moment: datetime) -> bool:
+        """Whether an item's own evidence is later than something."""
+        own = self.bound_by(item)
+        return bool(own) and max(one.epoch for one in own) > epoch and max(one.said for one in own) >= moment
+
+    def held(self, item: Statement, kind: str) -> list[Mark]:
+        """The marks of a kind that are held against an item."""
+        return [mark for mark in self.marks if mark.kind == kind and self.named(item, mark)]
+
+    def named(self, item: Statement, mark: Mark) -> bool:
+        """Whether a mark is about an item, or about the same statement and still held against that."""
+        if item.id in mark.items:
+            return True
+        code = {"revoke": "revoked", "close": "expired", "supersede": "superseded"}
+        against = Against(code.get(mark.kind, ""), mark.epoch)
+        again = [twin for twin in self.twins[item.id] if twin.id in mark.items and not self.set_aside(twin, against)]
+        return bool(again) and not self.confirms(item, mark.epoch, min(mark.at, mark.learnt))
+
+    # Time, lifecycle, disputes.
 
     def by_clock(self, item: Statement) -> list[Against]:
         against = []
-        if item.end is not None and item.end <= self.now:
+        if item.end is not None and item.end <= self.moment and item.kind != "obligation":
             against.append(Against("expired"))
-        if item.start is not None and item.start > self.now:
+        if item.start is not None and item.start > self.moment:
             against.append(Against("not_yet_valid"))
         return against
 
-    def by_events(self, item: Statement, who: Who) -> list[Against]:
-        against = []
-        codes = {"supersede": "superseded", "revoke": "revoked", "settle": "settled"}
-        for mark in self.marks:
-            if item.id not in mark.items or not mark.holds(self.now):
-                continue
-            if mark.kind in codes:
-                against.append(Against(codes[mark.kind], mark.epoch))
-            if mark.kind == "close" and (mark.data["end"] <= self.now or mark.data["end"] <= mark.learnt):
-                against.append(Against("expired", mark.epoch))
-            if mark.kind == "dispute":
-                endings = [one for one in self.marks if one.kind == "resolve" and one.data["of"] == mark.data["id"]]
-                if not endings or not endings[-1].holds(self.now) or endings[-1].by == who.principal:
-                    against.append(Against("disputed", mark.epoch))
-                elif item.id not in endings[-1].data["keep"]:
-                    against.append(Against("dispute_lost", endings[-1].epoch))
-        return against
+    def by_events(self, item: Statement) -> list[Against]:
+        against = [Against("revoked", mark.epoch) for mark in self.held(item, "revoke")]
+        against += [Against("settled", mark.epoch) for mark in self.held(item, "settle")]
+        if item.kind != "obligation":
+            closings = [mark for mark in self.held(item, "close") if mark.data["end"] <= self.moment]
+            against += [Against("expired", mark.epoch) for mark in closings]
+        if item.obligation in self.known:
+            against += [Against("settled", mark.epoch) for mark in self.held(self.items[item.obligation], "settle")]
+        return against + self.by_rebase(item) + self.by_disputes(item)
 
-    def by_replacement(self, item: Statement, who: Who, known: list[str]) -> list[Against]:
+    def by_rebase(self, item: Statement) -> list[Against]:
         against = []
-        for other in self.items.values():
-            later = other.epoch > item.epoch and not self.flaws(other)
-            started = other.start is None or other.start <= self.now
-            spoken = item.slot is not None and (other.task, other.slot) == (item.task, item.slot)
-            state = {item.kind, other.kind} <= {"fact", "role_constraint", "interface_constraint"}
-            if later and started and spoken and state:
-                against.append(Against("slot_updated", other.epoch))
-            moved = item.kind == other.kind == "frontier" and item.obligation == other.obligation
-            if later and moved and other.id in known:
-                against.append(Against("frontier_moved", other.epoch))
         for mark in self.marks:
-            if not mark.holds(self.now):
-                continue
-            if mark.kind == "settle" and item.obligation in mark.items and item.obligation in known:
-                against.append(Against("settled", mark.epoch))
-            if mark.kind == "rebase" and item.slot is not None and item.epoch < mark.epoch:
+            if mark.kind == "rebase" and item.slot is not None and item.kind in STATEMENTS:
                 slot = mark.data["slot"]
                 below = item.slot == slot or item.slot.startswith(slot + ".")
-                if below and (item.task or who.task) == mark.data["task"]:
+                if below and (item.task or self.who.task) == mark.data["task"] and self.position(item) < mark.epoch:
                     against.append(Against("epoch_incompatible", mark.epoch))
         return against
 
-    def by_verdicts(self, item: Statement, who: Who, purpose: str | None, known: list[str]) -> list[Against]:
-        use = f"{who.task}/{who.role}/{purpose or ''}"
-        critical = {name for one in known for name in self.items[one].critical}
+    def by_disputes(self, item: Statement) -> list[Against]:
+        against = []
+        for mark in self.marks:
+            twins = [twin for twin in self.twins[item.id] if twin.id in mark.items]
+            if mark.kind == "dispute" and item.id in mark.items:
+                against += [one for one, _ in self.disputed(item, mark)]
+            elif mark.kind == "dispute":
+                found = [
+                    pair for twin in twins for pair in self.disputed(twin, mark) if not self.set_aside(twin, pair[0])
+                ]
+                against += [
+                    one for one, event in found[:1] if not self.confirms(item, event.epoch, min(event.at, event.learnt))
+                ]
+        return against
+
+    def disputed(self, item: Statement, dispute: Mark) -> list[tuple[Against, Mark]]:
+        """What a dispute that names an item has come to, and through which event."""
+        # Nobody settles a dispute for their own return.
+        endings = [
+            one
+            for one in self.marks
+            if one.kind == "resolve" and one.data["of"] == dispute.data["id"] and one.by != self.who.principal
+        ]
+        if not endings:
+            return [(Against("disputed", dispute.epoch), dispute)]
+        lost = item.id not in endings[-1].data["keep"]
+        return [(Against("dispute_lost", endings[-1].epoch), endings[-1])] if lost else []
+
+    # Verdicts and suspicions.
+
+    def by_verdicts(self, item: Statement) -> list[Against]:
         against = []
         for digest, seen in self.evidence.items():
-            about = [
-                mark
-                for mark in self.marks
-                if mark.kind in {"suspect", "judge"} and mark.items == (item.id,) and mark.data["evidence"] == digest
-            ]
-            verdicts = [one for one in about if one.kind == "judge" and one.data["use"] in {"", use}]
-            suspicions = [one for one in about if one.kind == "suspect"]
-            invalidating = [one for one in verdicts if self.answer(one, item, seen) == "invalidates"]
-            if invalidating:
-                against.append(Against("premise_changed", invalidating[-1].epoch))
-                continue
-            if verdicts:
-                unsure = verdicts[-1] if self.answer(verdicts[-1], item, seen) == "unsure" else None
-            else:
-                unsure = suspicions[0] if suspicions else None
-            if unsure and (self.rules.on_unsure == "exclude" or critical & set(item.supports)):
-                against.append(Against("suspected", unsure.epoch))
+            held = self.pair(item, digest)
+            if not self.confirms(item, seen.epoch, seen.said):
+                for twin in self.twins[item.id]:
+                    held += [one for one in self.pair(twin, digest) if not self.set_aside(twin, one)]
+            strict = self.rules.on_unsure == "exclude" or bool(self.critical & item.covers)
+            against += [one for one in held if one.code == "premise_changed" or strict]
         return against
+
+    def pair(self, item: Statement, digest: str) -> list[Against]:
+        """What an observation does to an item, if anything."""
+        use = f"{self.who.task}/{self.who.role}/{self.purpose or ''}"
+        about = [
+            mark
+            for mark in self.team.marks
+            if mark.kind in {"suspect", "judge"} and mark.items == (item.id,) and mark.data["evidence"] == digest
+        ]
+        suspicions = [mark for mark in about if mark.kind == "suspect"]
+        verdicts = [
+            (self.answer(mark, item, self.evidence[digest]), mark.epoch)
+            for mark in about
+            if mark.kind == "judge" and mark.data["use"] in {"", use} and not self.clears_own(mark, item)
+        ]
+        invalidating = [one for one in verdicts if one[0] == "invalidates"]
+        codes = {"invalidates": "premise_changed", "unsure": "suspected"}
+        if invalidating or verdicts:
+            answer, epoch = (invalidating or verdicts)[-1]
+            return [Against(codes[answer], epoch)] if answer in codes else []
+        return [Against("suspected", suspicions[0].epoch)] if suspicions else []
+
+    def clears_own(self, verdict: Mark, item: Statement) -> bool:
+        """A returning principal's own verdict does not clear its own item."""
+        clear = self.answer(verdict, item, self.evidence[verdict.data["evidence"]]) == "compatible"
+        return clear and verdict.by == item.by == self.who.principal
 
     def answer(self, verdict: Mark, item: Statement, seen: Seen) -> str:
         said: str = verdict.data["answer"]
@@ -334,127 +640,469 @@ class TeamSimulator:
         own = [item.text, *(self.evidence[one].text for one in item.sources)]
         found = any(verdict.data["item_quote"] in text for text in own) and verdict.data["evidence_quote"] in seen.text
         quoted = verdict.data["item_quote"].strip() and verdict.data["evidence_quote"].strip() and found
-        if said == "invalidates" and not (quoted and seen.epoch > self.said_at(item)):
+        if said == "invalidates" and not (quoted and seen.epoch > self.position(item)):
             return "unsure"
         return said
 
-    def said_at(self, item: Statement) -> int:
-        """An item is as old as the newest evidence behind it; without any, as its entry in the log."""
-        return max((self.evidence[one].epoch for one in item.sources), default=item.epoch)
+    def open_pairs(self) -> int:
+        """Suspected changes that no verdict has settled."""
+        pairs = [one for name in self.known for digest in self.evidence for one in self.pair(self.items[name], digest)]
+        return sum(1 for one in pairs if one.code == "suspected")
 
-    def set_aside(self, item: Statement, one: Against, who: Who) -> bool:
-        for mark in self.marks:
-            if mark.kind != "overrule" or item.id not in mark.items:
+    # Which of two stands.
+
+    def same_thing(self, one: Statement, other: Statement) -> bool:
+        overlap = one.task is None or other.task is None or one.task == other.task
+        if one.kind == other.kind == "frontier":
+            return overlap and one.obligation == other.obligation
+        return overlap and one.slot is not None and one.slot == other.slot and {one.kind, other.kind} <= set(STATEMENTS)
+
+    def _succession(self) -> list[tuple[Statement, Statement, int]]:
+        """Who was explicitly replaced by whom, and by which event: the latest one between two items decides."""
+        marks = [mark for mark in reversed(self.marks) if mark.kind == "supersede"]
+        said = [(self.items[mark.items[0]], self.items[mark.data["successor"]], mark) for mark in marks]
+        latest: list[tuple[Statement, Statement, Mark]] = []
+        for target, successor, mark in said:
+            if not any({target.id, successor.id} == {one.id, other.id} for one, other, _ in latest):
+                latest.append((target, successor, mark))
+        # The same statement, made again from evidence before that event, was replaced with it.
+        again = [
+            (twin, successor, mark)
+            for target, successor, mark in latest
+            for twin in self.twins[target.id]
+            if target.said != successor.said and self.named(twin, mark)
+        ]
+        counted: list[tuple[Statement, Statement, int]] = []
+        for target, successor, mark in sorted([*latest, *again], key=lambda one: one[2].epoch, reverse=True):
+            if not self._decided(counted, target, successor):
+                counted.append((target, successor, mark.epoch))
+        # A successor that has not begun does not replace yet.
+        return [one for one in counted if self.begun(one[1])]
+
+    def _decided(
+        self, counted: list[tuple[Statement, Statement, int]], target: Statement, successor: Statement
+    ) -> bool:
+        """Whether something between two items is said already, or a replacement would close a circle."""
+        pairs = [{one.id, other.id} for one, other, _ in counted]
+        return {target.id, successor.id} in pairs or self._leads(counted, successor.id, target.id)
+
+    def _leads(self, counted: list[tuple[Statement, Statement, int]], first: str, last: str) -> bool:
+        """Whether replacements lead from one item to another already."""
+        return first == last or any(
+            self._leads(counted, successor.id, last) for target, successor, _ in counted if target.id == first
+        )
+
+    def rank(self, item: Statement) -> tuple[tuple[Key, int, Key], int]:
+        """The item's place in the order, and the latest supersession that it owes it to."""
+        best, through = (self.key(item), 0, self.key(item)), 0
+        for target, successor, epoch in self.succession:
+            if successor.id == item.id and self.same_thing(target, item):
+                (base, depth, _), earlier = self.rank(target)
+                if (base, depth + 1, self.key(item)) > best:
+                    best, through = (base, depth + 1, self.key(item)), max(epoch, earlier)
+        return best, through
+
+    def above(self, one: Statement, other: Statement) -> int | None:
+        """Since which event one item comes after another in the order; none if it does not."""
+        rank, through = self.rank(one)
+        if rank > self.rank(other)[0]:
+            since = max(one.epoch, through)
+            return None if self.restored_over(other, one, since) else since
+        return self.restores(one) if self.restored_over(one, other, max(other.epoch, self.rank(other)[1])) else None
+
+    def restored_over(self, older: Statement, newer: Statement, since: int) -> bool:
+        """Whether an overseer restored an item that another had replaced by then: that puts it above the other."""
+        restored = self.restores(older)
+        replaced = self.competes(newer) and self.concerns(newer, older) and older.kind != "frontier"
+        return replaced and restored >= since and restored >= self.restores(newer)
+
+    def restores(self, item: Statement) -> int:
+        """The last event by which an overseer restored an item."""
+        return max((mark.epoch for mark in self.overrules(item) if mark.data["grant"] == "restore"), default=0)
+
+    def competes(self, item: Statement) -> bool:
+        """Whether an item was in force at some moment."""
+        start = self.start(item)
+        ends = [mark.data["end"] for mark in self.held(item, "close")]
+        ends += [] if item.end is None else [item.end]
+        return (
+            not self.flaws(item)
+            and start <= self.moment
+            and all(end >= start for end in ends)
+            and not any(max(mark.at, mark.learnt) < start for mark in self.held(item, "revoke"))
+            and not any(one.code == "dispute_lost" for one in self.doubts(item))
+        )
+
+    def concerns(self, newer: Statement, older: Statement) -> bool:
+        """Whether what one item says can end another for this reader, on its task and for its purpose."""
+        task = older.task or self.who.task
+        applies = newer.task in (None, task) and (not newer.tasks or task in newer.tasks)
+        return applies and self.serves(newer) and self.meant_for(newer, older)
+
+    def serves(self, item: Statement) -> bool:
+        """Whether an item serves the purpose of this return. Without one, what is owed for any purpose is owed."""
+        owed = self.purpose is None and item.kind in {"obligation", "frontier"}
+        return owed or not item.purposes or self.purpose in item.purposes
+
+    def meant_for(self, newer: Statement, older: Statement) -> bool:
+        """What names principals replaces only for those."""
+        covered = bool(older.principals) and set(older.principals) <= set(newer.principals)
+        return not newer.principals or self.who.principal in newer.principals or covered
+
+    def doubts(self, item: Statement) -> list[Against]:
+        """Disputes and suspicions that no overseer has set aside."""
+        if item.id not in self._doubts:
+            found = self.by_disputes(item) + [one for one in self.by_verdicts(item) if one.code == "suspected"]
+            self._doubts[item.id] = [one for one in found if not self.set_aside(item, one)]
+        return self._doubts[item.id]
+
+    def by_replacement(self, item: Statement) -> list[Against]:
+        against = []
+        moved = "frontier_moved" if item.kind == "frontier" else "slot_updated"
+        # What rests on nothing has no place in the order: it is unproven, and that is all.
+        for other in self.items.values() if self.bound_by(item) else ():
+            rivals = other.id != item.id and other.said != item.said and self.same_thing(other, item)
+            if not rivals or not self.concerns(other, item) or not self.competes(other):
                 continue
-            if mark.by not in self.rules.overseers or mark.by == who.principal:
-                continue
-            if not mark.at <= self.now < mark.data["expires"]:
-                continue
+            since = self.above(other, item)
+            if since is not None:
+                contested = any(one.code in {"disputed", "suspected"} for one in self.doubts(other))
+                against.append(Against("slot_contested" if contested else moved, since))
+        for target, successor, epoch in self.succession:
+            if item.kind == "obligation":
+                # Only another duty takes the place of one.
+                ends = successor.kind == item.kind and self.imposed(successor)
+            else:
+                ends = self.meant_for(successor, item)
+            if target.id == item.id and ends:
+                against.append(Against("superseded", epoch))
+        return against
+
+    def imposed(self, duty: Statement) -> bool:
+        return self.team.allowed(duty.by)
+
+    # Everything together.
+
+    def standing(self, item: Statement) -> list[Against]:
+        """What stands against an item's currency once overseers had their say."""
+        if item.id not in self._standing:
+            against = self.by_clock(item) + self.by_events(item) + self.by_replacement(item) + self.by_verdicts(item)
+            for premise in map(self.items.__getitem__, item.depends_on):
+                fallen = self.fallen(premise)
+                if fallen and not self.restored(premise):
+                    epochs = [one.epoch for one in fallen if one.epoch is not None]
+                    against.append(Against("premise_changed", max(epochs, default=None), through=True))
+            left = [one for one in against if not self.set_aside(item, one)]
+            # Where something newer stands, it does not matter that something else contests it too.
+            replaced = any(one.code in {"slot_updated", "frontier_moved"} for one in left)
+            self._standing[item.id] = [one for one in left if not (replaced and one.code == "slot_contested")]
+        return self._standing[item.id]
+
+    def fallen(self, premise: Statement) -> list[Against]:
+        return self.standing(premise) + self.flaws(premise)
+
+    def restored(self, premise: Statement) -> list[Statement]:
+        """The same statement, made again, that stands where a premise fell."""
+        return [twin for twin in self.twins[premise.id] if not self.fallen(twin)]
+
+    def recovered(self, item: Statement) -> frozenset[str]:
+        """Premises that fell and were said again."""
+        premises = [self.items[name] for name in item.depends_on]
+        return frozenset(one.id for one in premises if self.fallen(one) and self.restored(one))
+
+    def set_aside(self, item: Statement, one: Against) -> bool:
+        for mark in self.overrules(item):
             grant = mark.data["grant"]
             if grant == "rejustify" and one.through and (one.epoch is None or one.epoch <= mark.epoch):
                 return True
             reached = one.epoch is not None and one.epoch <= mark.epoch and not one.through
-            if reached and one.code in {"restore": RESTORED, "settle": DISPUTES}.get(grant, set()):
+            if reached and one.code in {"restore": RESTORED, "settle": SETTLED}.get(grant, set()):
                 return True
         return False
 
-    def codes(self, name: str, who: Who, purpose: str | None, known: list[str]) -> frozenset[str]:
+    def overrules(self, item: Statement) -> list[Mark]:
+        """What overseers have said in favour of an item: nobody does for their own return, and it lapses."""
+        return [
+            mark
+            for mark in self.marks
+            if mark.kind == "overrule"
+            and item.id in mark.items
+            and mark.by in self.rules.overseers
+            and mark.by != self.who.principal
+            and self.moment < mark.data["expires"]
+        ]
+
+    def codes(self, item: Statement) -> frozenset[str]:
         """Every code against a candidate; none means that it is eligible."""
-        item = self.items[name]
-        codes = self.scope_codes(item, who)
-        codes |= {one.code for one in self.standing(name, who, purpose, known)}
-        if item.kind not in self.rules.kinds:
+        codes = self.team.scope_codes(item, self.who)
+        codes |= {one.code for one in (*self.standing(item), *self.flaws(item))}
+        if item.kind not in self.rules.kinds and item.kind != "obligation":
             codes.add("kind_not_admitted")
-        if item.tasks and who.task not in item.tasks:
+        if item.tasks and self.who.task not in item.tasks:
             codes.add("other_task")
-        if item.purposes and purpose not in item.purposes:
+        if not self.serves(item):
             codes.add("other_purpose")
-        codes |= {one.code for one in self.flaws(item)}
         if len(item.text) > self.rules.max_item_chars:
             codes.add("too_large")
         return frozenset(codes)
 
-    # What a return comes to.
 
-    def expected(self, departed: Who, who: Who, purpose: str | None) -> Expected:
-        known = self.candidates(departed, who)
-        codes = {name: self.codes(name, who, purpose, known) for name in known}
-        owed, mandatory, complete = self.duties(codes)
-        eligible = [self.items[name] for name in known if not codes[name]]
-        useful = [one for one in eligible if one.kind not in {"obligation", "frontier"} and one.supports]
-        fits = complete and self.sufficient_set(owed, [self.items[name] for name in mandatory], useful)
-        return Expected(fits, codes, frozenset(mandatory))
+class Deciding(Reading):
+    """What is owed, what may be handed over, and whether that is enough."""
 
-    def duties(self, codes: dict[str, frozenset[str]]) -> tuple[list[Statement], list[str], bool]:
-        """What is owed, what must be handed over, and whether it can be."""
-        live = [self.items[name] for name in codes if not codes[name] & ENDED]
-        owed = [item for item in live if item.kind == "obligation"]
-        mandatory, complete = [], True
-        for duty in owed:
-            fronts = [item for item in live if item.kind == "frontier" and item.obligation == duty.id]
-            usable = [item for item in fronts if not codes[item.id]]
-            if not fronts and self.rules.require_frontier:
-                complete = False
-            for item in (duty, *(usable or fronts)[-1:]):
-                if codes[item.id]:
-                    complete = False
-                else:
-                    mandatory.append(item.id)
-        return owed, mandatory, complete
+    def __init__(self, team: TeamSimulator, departure: Departure, who: Who, purpose: str | None) -> None:
+        super().__init__(team, departure, who, purpose)
+        self.against = {name: self.codes(self.items[name]) for name in self.known}
+        self.eligible = [self.items[name] for name in self.known if not self.against[name]]
+        self.evident = [item for item in self.eligible if item.kind in STATEMENTS]
+        self.attainable = {name for item in self.evident for name in item.covers}
+        self.absent: dict[str, list[str]] = {}
+        """What cannot be handed over of each duty, although it has to be."""
+        self.mandatory: dict[str, list[Statement]] = {}
+        """What can be handed over of each duty: itself and its frontier."""
+        duties = [self.items[name] for name in self.known if self.items[name].kind == "obligation"]
+        self.duties = {duty.id: self.owing(duty) for duty in duties}
+        self.owed = [duty for duty in duties if self.duties[duty.id].state in OWED]
+        always = self.rules.constraints == "always"
+        applying = [item for item in self.evident if always and item.kind in CONSTRAINTS]
+        self.constraints = list({item.words: item for item in applying}.values())
+
+    # Duties.
+
+    def owing(self, duty: Statement) -> Owing:
+        state = self.ended(duty) or self.obstacle(duty)
+        if state not in OWED:
+            return Owing(state)
+        return Owing(state, frozenset(set(duty.required) - self.attainable))
+
+    def ended(self, duty: Statement) -> str:
+        """Why a duty is not owed; empty if it is."""
+        codes = self.against[duty.id]
+        if state_of(codes | {"mandatory"}) == "unauthorized":
+            return "others"
+        for code in ("settled", "revoked", "superseded", "other_task", "other_purpose"):
+            if code in codes:
+                return code
+        if "not_yet_valid" in codes:
+            return "not_begun"
+        return "not_imposed" if "writer_not_allowed" in codes and not self.was_owed(duty) else ""
+
+    def was_owed(self, duty: Statement) -> bool:
+        """Whether it bound somebody at departure."""
+        writers = self.team.writers_at(self.departure.seen)
+        return duty.epoch <= self.departure.seen and (not writers or duty.by in writers)
+
+    def obstacle(self, duty: Statement) -> str:
+        """What an owed duty is: whether it can be handed over, with its frontier."""
+        codes = self.against[duty.id]
+        fronts = [self.items[name] for name in self.known if self.items[name].obligation == duty.id]
+        live = [one for one in fronts if self.lives(one)]
+        usable = sorted((one for one in live if not self.against[one.id]), key=lambda one: self.rank(one)[0])
+        absent = [duty.id] if codes or (self.rules.require_frontier and not live) else []
+        absent += [] if usable else [one.id for one in live[-1:]]
+        self.absent[duty.id] = absent
+        self.mandatory[duty.id] = [*([] if codes else [duty]), *usable[-1:]]
+        if "writer_not_allowed" in codes:
+            return "unproven"
+        if absent:
+            return "obstructed"
+        late = [mark.data["end"] for mark in self.held(duty, "close")] + ([] if duty.end is None else [duty.end])
+        return "overdue" if any(end <= self.moment for end in late) else "owed"
+
+    def lives(self, frontier: Statement) -> bool:
+        """Whether nothing has ended a frontier. One by somebody who may not write binds nobody."""
+        ended = {code for state in ENDED for code in STATES[state]} | {"writer_not_allowed"}
+        return not self.against[frontier.id] & ended
+
+    # Coverage.
 
     def sufficient(self, owed: list[Statement], chosen: list[Statement]) -> bool:
-        supported = {name for item in chosen for name in item.supports}
+        supported = {name for item in chosen for name in item.covers}
         covered = [duty for duty in owed if set(duty.required) <= supported]
         critical = {name for duty in owed for name in duty.critical}
-        return len(covered) >= ceil(self.rules.gamma * len(owed)) and len(critical & supported) >= ceil(
-            self.rules.rho * len(critical)
-        )
+        enough = len(covered) >= ceil(Fraction(self.rules.gamma) * len(owed))
+        return enough and len(critical & supported) >= ceil(Fraction(self.rules.rho) * len(critical))
+
+    def whole(self, owed: list[Statement], chosen: list[Statement]) -> bool:
+        supported = {name for item in chosen for name in item.covers}
+        return all(set(duty.required) <= supported for duty in owed)
 
     def within_budget(self, chosen: list[Statement]) -> bool:
         chars = sum(len(item.text) for item in chosen)
         return len(chosen) <= self.rules.max_items and chars <= self.rules.max_chars
 
-    def sufficient_set(self, owed: list[Statement], mandatory: list[Statement], useful: list[Statement]) -> bool:
-        """Whether any set at all would do: every subset is tried."""
+    def fits(self, owed: list[Statement], beside: list[Statement], *, whole: bool = False) -> bool:
+        """Whether any set at all would do beside what is in already: every subset is tried."""
+        useful = [item for item in self.evident if item.covers & self.required(owed) and item not in beside]
+        enough = self.whole if whole else self.sufficient
         return any(
-            self.sufficient(owed, list(chosen)) and self.within_budget([*mandatory, *chosen])
+            enough(owed, [*beside, *chosen]) and self.within_budget([*beside, *chosen])
             for size in range(len(useful) + 1)
             for chosen in combinations(useful, size)
         )
 
-    # Views.
+    def must(self, owed: list[Statement]) -> list[Statement]:
+        """The duties and frontiers that have to be in."""
+        return [item for duty in owed for item in self.mandatory.get(duty.id, [])]
 
-    def issue(
-        self, name: str, who: Who, departed: tuple[Who, int], purpose: str | None, items: tuple[str, ...]
-    ) -> None:
-        expires = self.now + timedelta(seconds=self.rules.view_seconds)
-        self.views[name] = Issued(who, departed, purpose, self.now, expires, items, self.keys[-1])
+    # The decision.
 
-    def returned(self, name: str, who: Who) -> None:
-        self.newest[who.principal, who.task] = name
-        self.tick()
+    def expected(self) -> Expected:
+        if self.team.skewed:
+            # Such a return judges nothing.
+            return Expected("blocked", frozenset({"clock_skew"}))
+        reasons, absent = self.obstacles()
+        kept = self.owed
+        if "not_examined" not in reasons and reasons and self.rules.on_incomplete == "partial":
+            kept = self.wholly()
+            reasons = set() if kept else reasons
+        # Those two block whatever an incomplete admission ends in.
+        starts_anew = self.rules.on_incomplete == "reset" and not reasons & {"not_examined", "nothing_owed"}
+        kind = "admitted" if not reasons else "reset" if starts_anew else "blocked"
+        short = reasons & {"coverage_short", "mandatory_missing"}
+        return Expected(
+            kind=kind,
+            reasons=frozenset(reasons),
+            candidates=self.against,
+            recovered={name: found for name in self.known if (found := self.recovered(self.items[name]))},
+            duties=self.duties,
+            absent=frozenset(absent if reasons else ()),
+            missing=frozenset(self.required(self.owed) - self.attainable) if short else None,
+            mandatory=frozenset(item.id for item in self.must(kept)),
+            constraints=frozenset(
+                item.id for item in self.evident if item.words in [one.words for one in self.constraints]
+            ),
+            withheld=frozenset(duty.id for duty in self.owed if duty not in kept),
+            open_pairs=self.open_pairs(),
+        )
 
-    def refusals(self, name: str) -> set[str]:
-        """Why a view must not be exposed now; none means that it must."""
-        view = self.views[name]
-        if view.key in self.revoked_keys or (view.key in self.retired and self.retired[view.key] <= self.now):
-            return {"signature_invalid"}
+    def obstacles(self) -> tuple[set[str], list[str]]:
+        """What stands in the way of handing everything over, and what is absent."""
+        if self.rules.examination == "required":
+            return {"not_examined"}, []
+        absent = [name for names in self.absent.values() for name in names]
+        if absent:
+            return {"mandatory_missing"}, absent
+        if not self.owed and self.rules.nothing_owed == "block":
+            return {"nothing_owed"}, []
+        if not self.sufficient(self.owed, self.evident):
+            return {"coverage_short"}, []
+        must = self.must(self.owed)
+        if not self.fits(self.owed, must):
+            return {"budget_short"}, []
+        if not self.fits(self.owed, [*must, *self.constraints]):
+            return {"constraints_short"}, []
+        return set(), []
+
+    def wholly(self) -> list[Statement]:
+        """The duties that can be covered whole: those with most critical dependencies first, then the oldest."""
+        kept: list[Statement] = []
+        for duty in sorted(self.owed, key=lambda one: (-len(set(one.critical)), one.epoch)):
+            if self.duties[duty.id].state in {"owed", "overdue"}:
+                tried = [*kept, duty]
+                if self.fits(tried, [*self.must(tried), *self.constraints], whole=True):
+                    kept = tried
+        return kept
+
+    # What was decided, held against what may be.
+
+    def wrong(self, shown: list[Statement], withheld: list[str], reasons: dict[str, str]) -> list[str]:
+        """What is wrong with an admitted view. ``reasons`` says of every eligible item why it is in or out."""
+        kept = [duty for duty in self.owed if duty.id not in withheld]
+        evident = [item for item in shown if item.kind in STATEMENTS]
+        enough = self.whole(kept, evident) if withheld else self.sufficient(kept, evident)
+        must = {item.id for item in self.must(kept)}
+        chosen = {name for name, code in reasons.items() if code == "covers"}
+        fills = {name for name, code in reasons.items() if code == "fills"}
+        base = [item for item in shown if item.id not in fills]
+        out = {item.id: reasons[item.id] for item in self.eligible if item not in shown}
+        checks = {
+            "an item that is not eligible": all(item in self.eligible for item in shown),
+            "a duty or frontier": must == {item.id for item in shown if item not in evident},
+            "must be in": must == {name for name, code in reasons.items() if code == "mandatory"},
+            "a constraint is lacking": {item.words for item in self.constraints} <= {item.words for item in shown},
+            "not sufficient": enough,
+            "over the budgets": self.within_budget(shown),
+            "two statements about one thing": not self.at_odds(evident),
+            "a cover that covers nothing": all(self.items[name].covers & self.required(kept) for name in chosen),
+            "not the cheapest cover": self.rules.selection != "cheapest" or self.cheapest(kept, base, chosen),
+            "not filled with the newest": fills == self.filled(base, kept),
+            "left out for another reason": out == {name: self.left(self.items[name], kept) for name in out},
+        }
+        return [what for what, holds in checks.items() if not holds]
+
+    def required(self, owed: list[Statement]) -> set[str]:
+        return {name for duty in owed for name in duty.required}
+
+    def of_withheld(self, item: Statement, kept: list[Statement]) -> bool:
+        """Whether an item belongs to a duty that is withheld."""
+        held = [duty for duty in self.owed if duty not in kept]
+        return item in held or item.obligation in [duty.id for duty in held] or bool(item.covers & self.required(held))
+
+    def fillable(self, item: Statement, kept: list[Statement]) -> bool:
+        """Nothing of a duty that is withheld, unless another one that is not needs it too."""
+        return not self.of_withheld(item, kept) or bool(item.covers & self.required(kept))
+
+    def left(self, item: Statement, kept: list[Statement]) -> str:
+        """Why an eligible item is not in a view that was issued."""
+        return "duty_withheld" if self.of_withheld(item, kept) else "not_needed"
+
+    def unused(self, item: Statement) -> str:
+        """Why an eligible item is not handed over where no view was issued."""
+        owed = [duty.id for duty in self.owed]
+        structure = item.id in owed or item.obligation in owed
+        bound = item.words in [one.words for one in self.constraints]
+        return "view_withheld" if structure or bound or item.covers & self.required(self.owed) else "not_needed"
+
+    def filled(self, base: list[Statement], kept: list[Statement]) -> set[str]:
+        """What fills the room that is left: what stands, newest first, nothing of a duty that is withheld."""
+        if not (self.rules.fill if self.owed else self.rules.nothing_owed == "fill"):
+            return set()
+        taken = list(base)
+        for item in sorted(self.evident, key=self.key, reverse=True):
+            told = any(other.words == item.words for other in taken)
+            if not told and self.fillable(item, kept) and self.within_budget([*taken, item]):
+                taken.append(item)
+        return {item.id for item in taken if item not in base}
+
+    def cheapest(self, kept: list[Statement], base: list[Statement], chosen: set[str]) -> bool:
+        """Whether no sufficient set beside what has to be in takes fewer characters."""
+        beside = [item for item in base if item.id not in chosen]
+        spent = sum(max(1, len(self.items[name].text)) for name in chosen)
+        useful = [item for item in self.evident if item.covers & self.required(kept) and item not in beside]
+        return not any(
+            self.sufficient(kept, [*beside, *tried]) and sum(max(1, len(item.text)) for item in tried) < spent
+            for size in range(len(useful) + 1)
+            for tried in combinations(useful, size)
+            if self.within_budget([*beside, *tried])
+        )
+
+    def at_odds(self, evident: list[Statement]) -> list[tuple[str, str]]:
+        """Different statements about the same thing. Only an overseer can bring that about."""
+        overruled = {name for mark in self.team.marks if mark.kind == "overrule" for name in mark.items}
+        return [
+            (one.id, other.id)
+            for one, other in combinations(evident, 2)
+            if self.same_thing(one, other) and one.said != other.said and not {one.id, other.id} & overruled
+        ]
+
+    def lost(self, view: Issued) -> set[str]:
+        """Why a view cannot be handed over any more."""
         reasons = set()
-        if not view.issued <= self.now < view.expires:
-            reasons.add("view_expired")
-        if name in self.exposed:
-            reasons.add("view_consumed")
-        if self.newest[view.who.principal, view.who.task] != name:
-            reasons.add("view_replaced")
-        known = self.candidates(view.departed, view.who)
-        codes = {item: self.codes(item, view.who, view.purpose, known) for item in known}
-        if any(item not in codes or codes[item] for item in view.items):
+        if any(name not in self.against or self.against[name] for name in view.items):
             reasons.add("item_no_longer_eligible")
-        owed, mandatory, complete = self.duties(codes)
-        shown = [self.items[item] for item in view.items]
-        evidence = [item for item in shown if item.kind not in {"obligation", "frontier"}]
-        kept = set(mandatory) <= set(view.items) and all(duty.id in view.items for duty in owed)
+        shown = [self.items[name] for name in view.items]
+        kept = [duty for duty in self.owed if duty.id not in view.withheld]
+        evident = [item for item in shown if item.kind in STATEMENTS]
+        enough = self.whole(kept, evident) if view.withheld else self.sufficient(kept, evident)
+        has = {item.id for item in (*self.must(kept), *kept)} <= set(view.items)
+        bound = {item.words for item in self.constraints} <= {item.words for item in shown}
+        absent = [duty for duty in kept if self.absent[duty.id]]
         small = all(len(item.text) <= self.rules.max_item_chars for item in shown)
-        if not (complete and kept and small and self.sufficient(owed, evidence) and self.within_budget(shown)):
+        if absent or not (has and bound and small and enough and self.within_budget(shown)):
             reasons.add("coverage_lost")
+        if self.rules.examination == "required":
+            reasons.add("not_examined")
+        if not self.owed and self.rules.nothing_owed == "block":
+            reasons.add("nothing_owed")
         return reasons

@@ -1,4 +1,8 @@
-"""The whole life of a team on a real file, step by step against the simulator; I1 to I8 after every step."""
+"""The whole life of a team on a real file, step by step against the simulator; I1 to I8 after every step.
+
+Every return is compared as a whole: what was decided and why, every candidate with its reasons, every duty with what
+became of it, and the view with everything that has to be in it and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -22,24 +26,70 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from readmit.records.policy import AUTHOR
 from tests.properties.team import START, Team
-from tests.simulator import Rules, Who
+from tests.simulator import STATEMENTS, Rules, Who
 
 PEOPLE = ("ann", "bob")
 ROLES = ("planner", "booker")
-WHO = [Who(person, role, "trip") for person in PEOPLE for role in ROLES]
-SLOTS = (None, "hotel", "hotel.night", "train")
+WHO = [*(Who(person, role, "trip") for person in PEOPLE for role in ROLES), Who("ann", "planner", "other")]
+SLOTS = (None, "hotel", "hotel", "hotel.night", "train")
 DEPENDENCIES = ("d_h", "d_t", "d_p")
+SAYINGS = ("the room is twelve", "the room is fourteen", "the pool is open")
+SCOPES: list[dict[str, Any]] = [
+    {},
+    {},
+    {"task": "trip"},
+    {"task": "other"},
+    {"roles": ("booker",)},
+    {"principals": ("ann",)},
+    {"principals": ("ann",), "private": True},
+    {"principals": ("bob",), "private": True},
+]
+CHANGES: list[dict[str, Any]] = [
+    {},
+    {},
+    {"writers": ("ann", "bob", "boss")},
+    {"writers": ("bob", "boss")},
+    {"overseers": ("boss", "ann")},
+    {"kinds": ("fact", "obligation", "frontier")},
+    {"kinds": ("fact", "role_constraint")},
+    {"max_items": 4},
+    {"max_chars": 70},
+    {"max_item_chars": 40},
+    {"gamma": Decimal("0.5"), "rho": Decimal("0.5")},
+    {"on_unsure": "exclude_critical"},
+    {"min_confidence": Decimal("0.1")},
+    {"require_frontier": True},
+    {"examination": "required"},
+    {"selection": "cheapest"},
+    {"max_clock_skew": 60},
+]
+OUTCOMES: list[dict[str, Any]] = [
+    {"fill": True},
+    {"fill": True, "max_items": 4},
+    {"constraints": "as_needed"},
+    {"constraints": "as_needed", "fill": True},
+    {"on_incomplete": "partial"},
+    {"on_incomplete": "partial", "fill": True},
+    {"on_incomplete": "partial", "max_chars": 90},
+    {"on_incomplete": "reset"},
+    {"on_incomplete": "reset"},
+    {"nothing_owed": "empty"},
+    {"nothing_owed": "block"},
+]
 SOME = st.sampled_from
 people = SOME(PEOPLE)
 index = st.integers(0, 10**6)
+# Hours from now at which something was, or will be, true.
+hours = SOME([None, None, None, -3, -1, 2])
 
 
 class Life(RuleBasedStateMachine):
     """Depart, act, revoke, let time jump, return, expose, rotate, crash."""
 
-    @initialize()
-    def begin(self) -> None:
+    @initialize(change=SOME([{}, *OUTCOMES]))
+    def begin(self, change: dict[str, Any]) -> None:
         self.folder = Path(tempfile.mkdtemp())
         self.team = Team(self.folder / "team.db")
         source = self.team.observe("the hotel and the train confirm", by="bob")
@@ -49,8 +99,10 @@ class Life(RuleBasedStateMachine):
             ("fact", {"slot": "hotel", "supports": ("d_h",)}),
             ("fact", {"slot": "train", "supports": ("d_t",), "depends_on": ("f3",)}),
             ("fact", {"supports": ("d_t", "d_h")}),
+            ("role_constraint", {"roles": ("planner",)}),
         ):
             self.team.item(kind, f"the {kind} {len(self.team.sim.items)}.", by="bob", sources=(source,), **fields)
+        self.team.govern(replace(Rules(), **change))
         for who in WHO[::2]:
             self.team.depart(who)
 
@@ -66,32 +118,57 @@ class Life(RuleBasedStateMachine):
         names = [one.id for one in self.team.sim.items.values() if not kinds or one.kind in kinds]
         return names[number % len(names)] if names else None
 
+    def aim(self, number: int) -> str | None:
+        """Mostly at statements: what befalls a duty blocks everything else."""
+        return self.pick(number // 4, STATEMENTS if number % 4 else ())
+
     def witness(self, number: int) -> str:
         return self.team.evidence[number % len(self.team.evidence)]
 
+    def when(self, ahead: int | None) -> Any:
+        return None if ahead is None else self.team.sim.now + timedelta(hours=ahead)
+
     # The team.
 
-    @rule(text=SOME(["the hotel is closed", "the train is late", "all as planned"]), by=people)
-    def observe(self, text: str, by: str) -> None:
-        self.team.observe(f"{text} ({len(self.team.evidence)})", by=by)
+    @rule(text=SOME(["the hotel is closed", "the train is late", "all as planned"]), by=people, ahead=hours)
+    def observe(self, text: str, by: str, ahead: int | None) -> None:
+        self.team.observe(f"{text} ({len(self.team.evidence)})", by, self.when(ahead))
 
     @rule(
         number=index,
         by=people,
-        scope=SOME([{}, {"task": "trip"}, {"task": "other"}, {"roles": ("booker",)}, {"principals": ("ann",)}]),
+        scope=SOME(SCOPES),
         slot=SOME(SLOTS),
         supports=st.sets(SOME(DEPENDENCIES), max_size=2).map(sorted).map(tuple),
+        again=st.booleans(),
         flags=st.sets(
-            SOME(["unproven", "unbound", "premise", "long", "later", "short-lived", "purpose", "constraint"]),
+            SOME(
+                [
+                    "unproven",
+                    "unbound",
+                    "two sources",
+                    "premise",
+                    "long",
+                    "later",
+                    "short-lived",
+                    "purpose",
+                    "elsewhere",
+                    "constraint",
+                ]
+            ),
             max_size=2,
         ),
     )
-    def record(self, *, number: int, by: str, scope: dict[str, Any], slot: Any, supports: Any, flags: set[str]) -> None:
+    def record(
+        self, *, number: int, by: str, scope: dict[str, Any], slot: Any, supports: Any, again: bool, flags: set[str]
+    ) -> None:
         useful = [one for one in self.team.sim.items.values() if one.supports]
-        fields: dict[str, Any] = {"slot": slot, "supports": supports if len(useful) < 9 else (), **scope}
+        fields: dict[str, Any] = {"slot": slot, "supports": supports if len(useful) < 7 else (), **scope}
         fields["sources"] = () if "unproven" in flags else (self.witness(number),)
-        fields["bound"] = "unproven" in flags or "unbound" not in flags
-        premise = self.pick(number, ("fact", "role_constraint"))
+        if "two sources" in flags:
+            fields["sources"] = tuple(dict.fromkeys((self.witness(number), self.witness(number // 7))))
+        fields["bound"] = "unbound" not in flags or not fields["sources"]
+        premise = self.pick(number, STATEMENTS)
         if "premise" in flags and premise is not None:
             fields["depends_on"] = (premise,)
         if "later" in flags:
@@ -100,119 +177,155 @@ class Life(RuleBasedStateMachine):
             fields["end"] = START + timedelta(hours=5 + number % 5)
         if "purpose" in flags:
             fields["purposes"] = ("book",)
-        text = f"statement {len(self.team.sim.items)}." + ("x" * 40 if "long" in flags else "")
+        if "elsewhere" in flags:
+            fields["tasks"] = ("other",)
+        text = SAYINGS[number % 3] if again else f"statement {len(self.team.sim.items)}."
+        text += "x" * 40 if "long" in flags else ""
         self.team.item("role_constraint" if "constraint" in flags else "fact", text, by=by, **fields)
 
-    @rule(number=index, by=people, required=st.sets(SOME(DEPENDENCIES), min_size=1, max_size=2).map(sorted).map(tuple))
-    def oblige(self, number: int, by: str, required: tuple[str, ...]) -> None:
-        text = f"duty {len(self.team.sim.items)}."
-        sources = (self.witness(number),) if number % 4 else ()
-        self.team.item(
-            "obligation", text, by=by, required=required, critical=required[:1], sources=sources, task="trip"
-        )
+    @rule(number=index, by=people, evidence=index)
+    def say_again(self, number: int, by: str, evidence: int) -> None:
+        """The very same statement, from other evidence."""
+        name = self.pick(number, STATEMENTS)
+        if name is None:
+            return
+        old = self.team.sim.items[name]
+        useful = [one for one in self.team.sim.items.values() if one.supports]
+        same = ("task", "roles", "principals", "private", "slot", "depends_on", "purposes", "tasks")
+        fields = {field: getattr(old, field) for field in same}
+        fields["supports"] = old.supports if len(useful) < 9 else ()
+        self.team.item(old.kind, old.text, by=by, sources=(self.witness(evidence),), **fields)
 
-    @rule(number=index, by=people)
-    def progress(self, number: int, by: str) -> None:
+    @rule(
+        number=index,
+        by=people,
+        required=st.sets(SOME([*DEPENDENCIES, "hotel"]), min_size=1, max_size=2).map(sorted).map(tuple),
+        scope=SOME([{"task": "trip"}, {"task": "trip"}, {}, {"roles": ("booker",)}, {"principals": ("bob",)}]),
+        flag=SOME(["", "", "purpose", "elsewhere", "later", "over", "premise"]),
+    )
+    def oblige(self, number: int, by: str, required: tuple[str, ...], scope: dict[str, Any], flag: str) -> None:
+        fields: dict[str, Any] = dict(scope)
+        premise = self.pick(number, STATEMENTS)
+        if flag == "purpose":
+            fields["purposes"] = ("book",)
+        elif flag == "elsewhere":
+            fields["tasks"] = ("other",)
+        elif flag == "later":
+            fields["start"] = START + timedelta(hours=number % 5)
+        elif flag == "over":
+            fields["end"] = START + timedelta(hours=number % 5)
+        elif flag == "premise" and premise is not None:
+            fields["depends_on"] = (premise,)
+        sources = (self.witness(number),) if number % 4 else ()
+        critical = required[: number % 3]
+        text = f"duty {len(self.team.sim.items)}."
+        self.team.item("obligation", text, by=by, required=required, critical=critical, sources=sources, **fields)
+
+    @rule(number=index, by=people, flag=SOME(["", "", "later", "again", "purpose"]))
+    def progress(self, number: int, by: str, flag: str) -> None:
         duty = self.pick(number, ("obligation",))
         if duty is not None:
-            sources = (self.witness(number),) if number % 3 else ()
-            text = f"frontier {len(self.team.sim.items)}."
-            self.team.item("frontier", text, by=by, obligation=duty, sources=sources, task="trip")
+            sources = (self.witness(number),) if number % 5 else ()
+            start = START + timedelta(hours=number % 5) if flag == "later" else None
+            text = "half of it is done" if flag == "again" else f"frontier {len(self.team.sim.items)}."
+            fields = {"task": "trip", "start": start, "purposes": ("book",) if flag == "purpose" else ()}
+            self.team.item("frontier", text, by=by, obligation=duty, sources=sources, **fields)
 
-    @rule(a=index, b=index, by=people)
-    def supersede(self, a: int, b: int, by: str) -> None:
-        target, successor = self.pick(a), self.pick(b)
-        if target is not None and successor is not None and self.allowed(by):
-            self.team.supersede(target, successor, by)
+    @rule(a=index, b=index, by=people, role=SOME([None, "booker"]))
+    def supersede(self, a: int, b: int, by: str, role: str | None) -> None:
+        target = self.pick(a)
+        kind = None if target is None else self.team.sim.items[target].kind
+        successor = self.pick(b, STATEMENTS if kind in STATEMENTS else (kind or "", "fact")[: 1 + (a % 9 == 0)])
+        if target is not None and successor is not None and not self.decided_otherwise(target, successor):
+            self.team.supersede(target, successor, by, role)
 
-    @rule(number=index, by=people, ahead=SOME([None, None, 2, -2]))
-    def revoke(self, number: int, by: str, ahead: int | None) -> None:
-        target = self.pick(number)
-        if target is not None and self.allowed(by):
-            self.team.revoke(target, by, None if ahead is None else self.team.sim.now + timedelta(hours=ahead))
+    def decided_otherwise(self, target: str, successor: str) -> bool:
+        """Whether the same two statements were set against each other under other names: who is to win then is moot."""
+        items = self.team.sim.items
+        pairs = [{mark.items[0], mark.data["successor"]} for mark in self.team.sim.marks if mark.kind == "supersede"]
+        said = {items[target].said, items[successor].said}
+        return any({items[name].said for name in pair} == said and pair != {target, successor} for pair in pairs)
 
-    @rule(number=index, by=people, hours=st.integers(-1, 3))
-    def close(self, number: int, by: str, hours: int) -> None:
-        target = self.pick(number)
-        if target is not None and self.allowed(by):
-            self.team.close(target, by, self.team.sim.now + timedelta(hours=hours))
+    @rule(number=index, by=people)
+    def undo(self, number: int, by: str) -> None:
+        said = [mark for mark in self.team.sim.marks if mark.kind == "supersede"]
+        if said:
+            mark = said[number % len(said)]
+            self.team.supersede(mark.data["successor"], mark.items[0], by)
+
+    @rule(number=index, by=people, ahead=SOME([None, None, 2, -2]), role=SOME([None, "booker"]))
+    def revoke(self, number: int, by: str, ahead: int | None, role: str | None) -> None:
+        target = self.aim(number)
+        if target is not None:
+            self.team.revoke(target, by, self.when(ahead), role)
+
+    @rule(number=index, by=people, end=st.integers(-1, 3))
+    def close(self, number: int, by: str, end: int) -> None:
+        target = self.aim(number)
+        if target is not None:
+            self.team.close(target, by, self.team.sim.now + timedelta(hours=end))
 
     @rule(slot=SOME(["hotel", "train"]), task=SOME(["trip", "other"]), by=people)
     def rebase(self, slot: str, task: str, by: str) -> None:
-        if self.allowed(by):
-            self.team.rebase(slot, task, by)
+        self.team.rebase(slot, task, by)
 
-    @rule(number=index, by=people, ahead=SOME([None, 2]))
-    def settle(self, number: int, by: str, ahead: int | None) -> None:
+    @rule(number=index, by=SOME([*PEOPLE, "boss"]), ahead=SOME([None, None, 2]), role=SOME([None, *ROLES]))
+    def settle(self, number: int, by: str, ahead: int | None, role: str | None) -> None:
         duty = self.pick(number, ("obligation",))
-        if duty is not None and self.allowed(by):
-            self.team.settle(duty, by, None if ahead is None else self.team.sim.now + timedelta(hours=ahead))
+        if duty is not None:
+            self.team.settle(duty, by, self.when(ahead), role)
 
     @rule(a=index, b=index, by=people)
     def dispute(self, a: int, b: int, by: str) -> None:
-        one, other = self.pick(a), self.pick(b)
-        if one is not None and other is not None and self.allowed(by):
-            self.team.dispute((one, other), by)
+        one, other = self.aim(a), self.aim(b)
+        if one is not None and other is not None:
+            self.team.dispute((one, other) if b % 2 else (one,), by)
 
     @precondition(lambda self: self.team.disputes)
-    @rule(number=index, keep=st.integers(0, 2), by=people, ahead=SOME([None, None, 1]))
+    @rule(number=index, keep=st.integers(0, 2), by=SOME([*PEOPLE, "boss"]), ahead=SOME([None, None, 1]))
     def resolve(self, number: int, keep: int, by: str, ahead: int | None) -> None:
         name = list(self.team.disputes)[number % len(self.team.disputes)]
-        at = None if ahead is None else self.team.sim.now + timedelta(hours=ahead)
-        if self.allowed(by):
-            self.team.resolve(name, tuple(dict.fromkeys(self.team.disputes[name]))[:keep], by, at)
+        self.team.resolve(name, tuple(dict.fromkeys(self.team.disputes[name]))[:keep], by, self.when(ahead))
 
     @rule(number=index, evidence=index)
     def suspect(self, number: int, evidence: int) -> None:
-        target = self.pick(number)
+        target = self.aim(number)
         if target is not None:
             self.team.suspect(target, self.witness(evidence))
 
     @rule(
         number=index,
         evidence=index,
+        by=SOME([AUTHOR, AUTHOR, *PEOPLE]),
         answer=SOME(["invalidates", "invalidates", "compatible", "unsure"]),
         quote=SOME(["the", "the", "invented"]),
         confidence=SOME([Decimal("0.9"), Decimal("0.2")]),
         use=SOME(["", "trip/planner/", "other/planner/"]),
     )
-    def judge(self, *, number: int, evidence: int, answer: str, quote: str, confidence: Decimal, use: str) -> None:
-        target = self.pick(number)
+    def judge(
+        self, *, number: int, evidence: int, by: str, answer: str, quote: str, confidence: Decimal, use: str
+    ) -> None:
+        target = self.aim(number)
         if target is not None:
             said = {"answer": answer, "confidence": confidence, "use": use}
-            self.team.judge(target, self.witness(evidence), item_quote=quote[:1], evidence_quote=quote, **said)
+            self.team.judge(target, self.witness(evidence), by, item_quote=quote[:1], evidence_quote=quote, **said)
 
     @rule(
-        number=index, grant=SOME(["restore", "rejustify", "settle"]), by=SOME(["boss", "ann"]), hours=st.integers(1, 4)
+        number=index, grant=SOME(["restore", "rejustify", "settle"]), by=SOME(["boss", "ann"]), lasts=st.integers(1, 4)
     )
-    def overrule(self, number: int, grant: str, by: str, hours: int) -> None:
+    def overrule(self, number: int, grant: str, by: str, lasts: int) -> None:
         target = self.pick(number)
-        if target is not None and by in self.team.sim.rules.overseers:
-            self.team.overrule(target, grant, by, timedelta(hours=hours))
+        if target is not None:
+            self.team.overrule(target, grant, by, timedelta(hours=lasts))
 
-    @rule(
-        change=SOME(
-            [
-                {"writers": ("ann", "bob")},
-                {"writers": ("bob",)},
-                {"overseers": ("boss", "ann")},
-                {"kinds": ("fact", "obligation", "frontier")},
-                {"max_items": 4},
-                {"max_chars": 70},
-                {"max_item_chars": 40},
-                {"gamma": Decimal("0.5"), "rho": Decimal("0.5")},
-                {"on_unsure": "exclude_critical"},
-                {"min_confidence": Decimal("0.1")},
-                {"require_frontier": True},
-                {},
-            ]
-        )
-    )
+    @rule(change=SOME(CHANGES))
     def govern(self, change: dict[str, Any]) -> None:
         self.team.govern(replace(Rules(), **change))
 
-    def allowed(self, by: str) -> bool:
-        return self.team.sim.allowed(by)
+    @rule(change=SOME(OUTCOMES), other=SOME(CHANGES))
+    def govern_outcome(self, change: dict[str, Any], other: dict[str, Any]) -> None:
+        """What an incomplete admission ends in, and what is handed over beside what a duty needs."""
+        self.team.govern(replace(Rules(), **{**other, **change}))
 
     # The agents, the clock, the keys, the machine.
 
@@ -223,12 +336,12 @@ class Life(RuleBasedStateMachine):
     @rule(who=SOME(WHO), number=index)
     def remember(self, who: Who, number: int) -> None:
         item = self.pick(number)
-        if item is not None and not self.team.sim.away(who):
+        if item is not None and not self.team.sim.away(who.principal, who.task):
             self.team.remember(who, item)
 
-    @rule(who=SOME(WHO), purpose=SOME([None, "book"]), at_once=st.booleans())
+    @rule(who=SOME(WHO), purpose=SOME([None, "book", "eat"]), at_once=st.booleans())
     def come_back(self, who: Who, purpose: str | None, at_once: bool) -> None:
-        if self.team.sim.away(who):
+        if self.team.sim.may_return(who):
             name = self.team.come_back(who, purpose)
             if at_once and name in self.team.sim.views:
                 self.team.expose(name)
@@ -243,17 +356,39 @@ class Life(RuleBasedStateMachine):
     def expose(self, number: int) -> None:
         self.team.expose(list(self.team.sim.views)[number % len(self.team.sim.views)])
 
-    @rule(minutes=SOME([1, 20, 90, 600, -45]))
+    @rule(who=SOME(WHO))
+    def recall(self, who: Who) -> None:
+        if not self.team.sim.away(who.principal, who.task):
+            self.team.recall(who)
+
+    @precondition(lambda self: self.team.sim.views)
+    @rule(number=index)
+    def pose(self, number: int) -> None:
+        self.team.pose(list(self.team.sim.views)[number % len(self.team.sim.views)])
+
+    @precondition(lambda self: self.team.sim.exposed)
+    @rule()
+    def ask_again(self) -> None:
+        self.team.expose(list(self.team.sim.exposed)[-1])
+
+    @precondition(lambda self: self.team.sim.exposed)
+    @rule(number=index)
+    def acknowledge(self, number: int) -> None:
+        self.team.acknowledge(list(self.team.sim.exposed)[number % len(self.team.sim.exposed)])
+
+    @rule(minutes=SOME([1, 20, 90, 600, -15, -45, -100]))
     def clock(self, minutes: int) -> None:
         self.team.sim.now += timedelta(minutes=minutes)
 
-    @rule(hours=SOME([0, 1]))
-    def rotate(self, hours: int) -> None:
-        self.team.rotate(timedelta(hours=hours))
+    @rule(overlap=SOME([0, 1]))
+    def rotate(self, overlap: int) -> None:
+        self.team.rotate(timedelta(hours=overlap))
 
-    @rule()
-    def key_stolen(self) -> None:
-        self.team.revoke_key()
+    @rule(number=index)
+    def key_stolen(self, number: int) -> None:
+        # Seldom: nothing that was issued before can be handed over afterwards.
+        if number % 5 == 0:
+            self.team.revoke_key()
 
     @rule()
     def crash(self) -> None:

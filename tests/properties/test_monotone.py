@@ -88,9 +88,14 @@ def test_one_more_answer_adds_nothing_unless_it_settles_a_suspicion(chosen: Rule
         and answer["confidence"] >= chosen.min_confidence
         and answer["item_quote"] == "statement"
         and answer["evidence_quote"] == "closed"
-        and made.sim.evidence[made.evidence[evidence]].epoch > made.sim.said_at(made.sim.items[item])
+        and made.sim.evidence[made.evidence[evidence]].epoch > position(made, item)
     }
     assert not gained & confirmed
+
+
+def position(made: Team, item: str) -> int:
+    """Where the newest evidence behind an item stands in the log."""
+    return max(made.sim.evidence[one].epoch for one in made.sim.items[item].sources)
 
 
 steps = st.sampled_from(["revoke", "close", "judge", "suspect", "dispute", "rebase", "slot", "premise"])
@@ -116,7 +121,7 @@ def act(made: Team, step: str) -> None:
         made.close("d", "bob", made.sim.now)
     elif step == "judge":
         latest = made.observe(f"closed {made.sim.epoch}", by="bob")
-        said = {
+        said: dict[str, Any] = {
             "answer": "invalidates",
             "confidence": Decimal(1),
             "item_quote": "statement",
