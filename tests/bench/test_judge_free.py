@@ -68,7 +68,8 @@ def test_the_simple_methods_on_the_shared_part_of_memora(
     assert static.via < score_memora([ceiling(case) for case in data.cases]).via < 1
     assert [percent(score) for score in (reset.via, reset.iir)] == [0, 100]
     assert static.via > restore.via > 0
-    assert restore.iir > static.iir > 0
+    # The departure state whole holds more of what ended than a dozen rows of everything do.
+    assert 1 > static.iir > restore.iir > 0
 
 
 def test_readmit_leads_every_model_free_method_on_the_part_it_was_developed_on(

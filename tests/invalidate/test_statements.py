@@ -122,7 +122,7 @@ HELD: dict[str, tuple[Callable[[Board], object], str]] = {
         lambda b: b.mark(Resolve(dispute=b.dispute("a", at=9)), at=10), "dispute_lost 5",
     ),
     "closed": (lambda b: b.mark(Close(target="a", end=hour(9)), at=10), "expired"),
-    "superseded": (lambda b: b.supersede("a", b.fact("z", at=10, slot=None), at=20), "superseded z"),
+    "superseded": (lambda b: b.supersede("a", b.fact("z", at=5, slot=None), at=10), "superseded z"),
     "superseded by what nobody said": (lambda b: b.supersede("a", "unknown", at=10), "superseded unknown"),
 }  # fmt: skip
 

@@ -403,3 +403,23 @@ def test_what_a_fresh_return_would_not_be_given_is_not_handed_over(change: dict[
         outcome.expose()
     assert refused.value.reasons == (reason,)
     assert scene.come_back().reasons == (reason,)
+
+
+def test_nothing_of_a_withheld_duty_fills_a_partial_view() -> None:
+    scene = partial(fill=True)
+    scene.fact("aside")
+    outcome = scene.away()
+    assert outcome.view is not None
+    assert {item.id for item in outcome.view.items} == {"o_h", "for_d_h", "for_d_c", "aside"}
+    assert scene.reasons("for_d_t") == (Reason.DUTY_WITHHELD,)
+
+
+def test_a_constraint_that_was_said_again_is_handed_over_once() -> None:
+    scene = Scene(max_items=3)
+    scene.covered()
+    scene.fact("quiet", text="Be quiet.", kind="role_constraint")
+    scene.fact("again", text="Be quiet.", kind="role_constraint", sources=[scene.news("Still so.")])
+    outcome = scene.away()
+    assert outcome.view is not None
+    assert {item.id for item in outcome.view.items} == {"o", "h", "again"}
+    assert outcome.expose()

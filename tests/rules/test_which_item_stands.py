@@ -347,3 +347,24 @@ def test_one_writer_with_a_clock_ten_years_ahead_blocks_by_name_until_the_policy
     tolerant = msgspec.structs.replace(scene.team.policy, max_clock_skew=3_155_760_000)
     scene.team.govern(tolerant, by="owner")
     assert scene.come_back().admitted
+
+
+def test_naming_a_private_note_as_the_successor_replaces_for_its_owner_only() -> None:
+    scene = Told()
+    scene.fact("shared")
+    scene.fact("note", by="eve", private=True, principals=["eve"])
+    scene.team.supersede("shared", "note", by="eve")
+    assert scene.stand() == {"shared"}
+    eve = scene.team.agent("eve", role="planner", task="trip")
+    eve.depart()
+    found = {one.item: one.reasons for one in eve.come_back().dispositions}
+    assert found["shared"] == (Reason.SUPERSEDED,)
+
+
+def test_a_dispute_that_names_both_sayings_keeps_the_one_that_it_keeps() -> None:
+    scene = Told()
+    scene.fact("h", text="The hotel is open")
+    scene.fact("again", text="The hotel is open")
+    scene.team.dispute(["h", "again"], by="bob", id="quarrel")
+    scene.team.resolve("quarrel", keep=["h"], by="bob")
+    assert scene.stand() == {"h"}

@@ -17,7 +17,7 @@ import msgspec
 from readmit.bench.acting import choose, respond
 from readmit.bench.judge_free import reach, score_candidates, score_view
 from readmit.bench.judging import judge_memora, judge_stale
-from readmit.bench.methods import MODEL_FREE, SHORTCUTS, admitted
+from readmit.bench.methods import MODEL_FREE, SHORTCUTS, admitted, checked
 from readmit.bench.methods.backed import Backed
 from readmit.bench.methods.cupmem import CUPMem
 from readmit.bench.methods.governed import Governed, Tuning
@@ -31,6 +31,9 @@ from readmit.bench.work_state import work_state
 from readmit.records.errors import BackendError, ModelError, PendingAnswers, ReadmitError, UnknownError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from readmit.bench.apart import Made
     from readmit.bench.datasets.stale import StaleLabels
     from readmit.bench.episodes import Benchmark, Case, Checkpoint, Episode, View
     from readmit.bench.methods import Method
@@ -131,6 +134,22 @@ def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) 
     except (ReadmitError, ValueError) as error:
         return Attempt(view, checkpoint, (), _since(started), f"{type(error).__name__}: {error}")
     return Attempt(view, checkpoint, answers, _since(started))
+
+
+def attempted(name: str, elsewhere: Made | None, by_name: Mapping[str, Method], checkpoint: Checkpoint) -> Attempt:
+    """One method's view, made elsewhere or here, if it may be handed over."""
+    started = time.monotonic()
+    try:
+        if elsewhere is None:
+            view = admitted(by_name[name], checkpoint)
+        elif elsewhere.view is None:
+            return Attempt(checkpoint=checkpoint, milliseconds=elsewhere.milliseconds, failure=elsewhere.failure)
+        else:
+            view = checked(name, elsewhere.view, checkpoint)
+    except ReadmitError as error:
+        return Attempt(checkpoint=checkpoint, failure=f"{type(error).__name__}: {error}")
+    spent = _since(started) if elsewhere is None else elsewhere.milliseconds
+    return Attempt(view, checkpoint, milliseconds=spent)
 
 
 def _answers(

@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.bench import apart
-from readmit.bench.attempts import Attempt, Roles, at_scale, method_named, scored
+from readmit.bench.attempts import Roles, at_scale
 from readmit.bench.episodes import digest_of_cases
 from readmit.bench.judge_free import ceilings
-from readmit.bench.methods import admitted, checked
 from readmit.bench.methods.formed import Stores
 from readmit.bench.methods.stores import check_stores
+from readmit.bench.model_free import model_free
 from readmit.bench.results import ANSWERS, AnswerStore, Plan, Results, alone, read_plan, read_results, start
-from readmit.bench.retrieval import checkpoints
 from readmit.bench.settings import Settings, overridden
 from readmit.bench.studies import (
     BACKED,
@@ -34,16 +32,14 @@ from readmit.bench.studies import (
     staffed,
     study_named,
 )
-from readmit.records.errors import ModelError, ReadmitError, RecordError
+from readmit.records.errors import ModelError, RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from readmit.bench.episodes import Case, Checkpoint
-    from readmit.bench.methods import Method
+    from readmit.bench.episodes import Case
     from readmit.bench.planning.estimate import Estimate
-    from readmit.bench.results import Result
     from readmit.bench.roles import Exchange
     from readmit.bench.studies import Cases, Study
     from readmit.ports.models import Embedder
@@ -155,7 +151,7 @@ def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None
             _with_models(order, cases, out, models=models, roles=roles, settings=settings, tally=tally)
         else:
             started = time.monotonic()
-            tally.episodes = _model_free(
+            tally.episodes = model_free(
                 methods, found.cases, out, roles=roles, settings=settings, done=done, watch=watch
             )
             tally.seconds = time.monotonic() - started
@@ -280,59 +276,6 @@ def _plan(
         agents=scales,
         version=version("readmit"),
     )
-
-
-def _model_free(
-    methods: Sequence[str],
-    cases: Sequence[Case[Any]],
-    out: Path,
-    *,
-    roles: Roles,
-    settings: Settings,
-    done: set[tuple[str, str, int | None]],
-    watch: Callable[[int, int], None] | None,
-) -> int:
-    """Everything that is left, right here; how many episodes that were."""
-    results = Results(out)
-    planned = len(cases) * len(methods)
-    finished = sum((name, case.episode.id, None) in done for name in methods for case in cases)
-    open_cases = [case for case in cases if any((name, case.episode.id, None) not in done for name in methods)]
-    made = checkpoints((case.episode for case in open_cases), settings)
-    here = [name for name in methods if name not in apart.METHODS]
-    by_name = {name: method_named(name, cases[0].episode.benchmark, roles, settings) for name in here}
-    with apart.Apart() as elsewhere:
-        for case, (_, checkpoint) in zip(open_cases, made, strict=True):
-            names = [name for name in methods if (name, case.episode.id, None) not in done]
-            views = elsewhere.views([name for name in names if name not in by_name], checkpoint)
-            lines: list[Result] = []
-            for name in names:
-                attempt = _attempted(name, views.get(name), by_name, checkpoint)
-                # What the checkpoint holds is the same for every method: it is worked out once.
-                attempt = replace(attempt, reach=lines[0].reach if lines else None)
-                lines.append(scored(case, name, attempt, Roles(), settings))
-            results.append(lines)
-            finished += len(lines)
-            if watch is not None:
-                watch(finished, planned)
-    return len(open_cases)
-
-
-def _attempted(
-    name: str, elsewhere: apart.Made | None, by_name: Mapping[str, Method], checkpoint: Checkpoint
-) -> Attempt:
-    """One method's view, made elsewhere or here, if it may be handed over."""
-    started = time.monotonic()
-    try:
-        if elsewhere is None:
-            view = admitted(by_name[name], checkpoint)
-        elif elsewhere.view is None:
-            return Attempt(checkpoint=checkpoint, milliseconds=elsewhere.milliseconds, failure=elsewhere.failure)
-        else:
-            view = checked(name, elsewhere.view, checkpoint)
-    except ReadmitError as error:
-        return Attempt(checkpoint=checkpoint, failure=f"{type(error).__name__}: {error}")
-    spent = round((time.monotonic() - started) * 1000) if elsewhere is None else elsewhere.milliseconds
-    return Attempt(view, checkpoint, milliseconds=spent)
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,9 @@ def _always(pool: Pool) -> tuple[Item, ...]:
     """Constraints that the policy hands over whether or not a duty requires them."""
     if pool.policy.constraints == "as_needed":
         return ()
-    return tuple(item for item in pool.evidence if isinstance(item, RoleConstraint | InterfaceConstraint))
+    constraints = [item for item in pool.evidence if isinstance(item, RoleConstraint | InterfaceConstraint)]
+    # One that was said again is handed over once, in its latest words.
+    return tuple({_statement(item): item for item in constraints}.values())
 
 
 def _beyond(items: Iterable[Item], taken: Iterable[Item]) -> tuple[Item, ...]:

@@ -34,10 +34,10 @@ def choose_whole_duties(pool: Pool, duties: Duties) -> Selection | None:
     ready = [duty for duty in duties.whole if attainable.issuperset(duty.obligation.required)]
     # A stable sort of what is in log order: among equals the oldest comes first.
     ready.sort(key=lambda duty: -len(set(duty.obligation.critical)))
-    chosen, late = _grow(pool, ready)
+    chosen, late = _grow(pool, ready, duties.owed)
     if late:
         greedy = msgspec.structs.replace(pool.policy, selection="greedy")
-        chosen, _ = _grow(msgspec.structs.replace(pool, policy=greedy, deadline=Deadline.AHEAD), ready)
+        chosen, _ = _grow(msgspec.structs.replace(pool, policy=greedy, deadline=Deadline.AHEAD), ready, duties.owed)
     if chosen is None:
         return _undecided(duties, attainable) if late else None
     taken = frozenset(chosen.mandatory)
@@ -50,7 +50,7 @@ def choose_whole_duties(pool: Pool, duties: Duties) -> Selection | None:
     )
 
 
-def _grow(pool: Pool, ready: Sequence[Duty]) -> tuple[Selection | None, bool]:
+def _grow(pool: Pool, ready: Sequence[Duty], owed: Sequence[Duty]) -> tuple[Selection | None, bool]:
     """Add one duty after the other as long as the set exists. Tells too whether a solver met its deadline."""
     share = max(1, pool.policy.solver_milliseconds // max(1, len(ready)))
     strict = msgspec.structs.replace(
@@ -62,12 +62,20 @@ def _grow(pool: Pool, ready: Sequence[Duty]) -> tuple[Selection | None, bool]:
     if pool.deadline is not Deadline.AHEAD:
         return None, True
     for duty in ready:
-        tried = choose(pool, [*taken, duty])
+        tried = choose(_without_the_rest(pool, [*taken, duty], owed), [*taken, duty])
         if tried.timed_out:
             return None, True
         if tried.outcome == "found":
             best, taken = tried, [*taken, duty]
     return best, False
+
+
+def _without_the_rest(pool: Pool, taken: Sequence[Duty], owed: Sequence[Duty]) -> Pool:
+    """The pool without what could fill a view and belongs to a duty that is not handed over."""
+    shown = required(duty.obligation for duty in taken)
+    rest = required(duty.obligation for duty in owed) - shown
+    filling = tuple(item for item in pool.newest if rest.isdisjoint(item.covers) or not shown.isdisjoint(item.covers))
+    return msgspec.structs.replace(pool, newest=filling)
 
 
 def _undecided(duties: Duties, attainable: frozenset[str]) -> Selection:

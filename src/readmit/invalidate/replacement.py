@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.invalidate.lifecycle import point_of
 from readmit.invalidate.order import Order, Rank, ranks
 from readmit.invalidate.statements import Statements
+from readmit.invalidate.supersession import concerns, reaches
 from readmit.records.decisions import Cause
 from readmit.records.events import Close, Event, Rebase, Revoke, Settle
 from readmit.records.identity import Identity
@@ -24,7 +26,6 @@ from readmit.records.reasons import Reason
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from readmit.records.items import Item
     from readmit.records.snapshot import Held, Snapshot
 
 Found = tuple[str, Cause, bool]
@@ -87,17 +88,14 @@ def _replaced(groups: Iterable[Sequence[Held]], field: Field, reason: Reason) ->
             continue
         for task in dict.fromkeys(held.item.scope.task or field.reader.task for held in members):
             rivals = [held for held in members if _competes(held, task, field)]
-            # What rests on nothing has no place in the order, and is out for that alone.
-            judged = [
-                held
-                for held in members
-                if (held.item.scope.task or field.reader.task) == task and field.order.source(held).position
-            ]
-            yield from _outranked(judged, rivals, field, reason)
+            here = [held for held in members if (held.item.scope.task or field.reader.task) == task]
+            yield from _outranked(here, rivals, field, reason)
 
 
-def _outranked(judged: Sequence[Held], rivals: Sequence[Held], field: Field, reason: Reason) -> Iterator[Found]:
-    members = {held.item.id: held for held in (*judged, *rivals)}
+def _outranked(here: Sequence[Held], rivals: Sequence[Held], field: Field, reason: Reason) -> Iterator[Found]:
+    members = {held.item.id: held for held in (*here, *rivals)}
+    # What rests on nothing has no place of its own in the order, and is out for that alone.
+    judged = [held for held in here if field.order.own(held)]
     ranked = ranks(members.values(), field.order, field.after)
     restored = [held for held in judged if held.item.id in field.restored] if reason is Reason.SLOT_UPDATED else []
     raised: dict[str, Rank] = {}
@@ -112,7 +110,7 @@ def _outranked(judged: Sequence[Held], rivals: Sequence[Held], field: Field, rea
             ranked = ranks(members.values(), field.order, field.after, raised)
     best = sorted(rivals, key=lambda held: ranked[held.item.id], reverse=True)
     # What names others replaces nothing that is for everybody: however much of it there is, it is not looked at twice.
-    shared = [rival for rival in best if _reaches(rival.item, field.reader)]
+    shared = [rival for rival in best if reaches(rival.item, field.reader)]
     for held in judged:
         if cause := _replacing(held, best if held.item.scope.principals else shared, ranked, field, reason):
             yield held.item.id, cause, held.item.id not in field.restored
@@ -145,7 +143,7 @@ def _replacing(
 def _displaces(rival: Held, held: Held, field: Field) -> bool:
     """Whether a rival says something else, and to this reader."""
     same = field.same.same(held.item.id, rival.item.id)
-    return not same and _concerns(rival.item, held.item, field.reader)
+    return not same and concerns(rival.item, held.item, field.reader)
 
 
 def _above(held: Held, best: Sequence[Held], ranked: Mapping[str, Rank]) -> Iterator[Held]:
@@ -176,7 +174,7 @@ def _was_in_force(held: Held, field: Field) -> bool:
     end = held.item.valid.end
     if end is not None and end < start:
         return False
-    for event in held.marks:
+    for event in _marks(held, field):
         if not event.holds(field.now):
             continue
         match event.payload:
@@ -188,14 +186,12 @@ def _was_in_force(held: Held, field: Field) -> bool:
     return True
 
 
-def _concerns(rival: Item, item: Item, reader: Identity) -> bool:
-    """Whether a rival replaces the item for this reader. One that names principals replaces only for those."""
-    named = item.scope.principals
-    return _reaches(rival, reader) or (bool(named) and set(named) <= set(rival.scope.principals))
-
-
-def _reaches(rival: Item, reader: Identity) -> bool:
-    return not rival.scope.principals or reader.principal in rival.scope.principals
+def _marks(held: Held, field: Field) -> Iterator[Event]:
+    """What befell an item, and its statement where it was made before and its evidence does not answer that."""
+    yield from held.marks
+    for other in field.same.repeated.get(held.item.id, ()):
+        if other is not held:
+            yield from (event for event in other.marks if not field.order.confirms(held, point_of(event)))
 
 
 def rebases(everything: Iterable[Held], snapshot: Snapshot, order: Order) -> Iterator[Found]:

@@ -15,7 +15,7 @@ from readmit.invalidate import implicit, lifecycle, overrule, premises, replacem
 from readmit.invalidate.order import Order
 from readmit.invalidate.statements import Statements
 from readmit.records.decisions import Cause
-from readmit.records.events import Event, Overrule
+from readmit.records.events import Event, EventKind, Overrule
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class _Case:
             raised = [*lifecycle.marks(held, resolutions, snapshot.now), *implicit.judged(held, snapshot, self.policy)]
             if raised:
                 found[held.item.id] = raised
-        for target, charge in supersession.charges(self.named, self.known, self.flaws.keys(), self.order, snapshot.now):
+        for target, charge in supersession.charges(self.named, self.known, self.flaws.keys(), snapshot):
             found.setdefault(target, []).append(charge)
         return found
 
@@ -97,7 +97,11 @@ class _Case:
                 standing, _ = overrule.split(
                     (one.cause for one in charges[other.item.id]), self.overrules.get(other.item.id, ())
                 )
-                held_against = {id(cause) for cause in standing if not self._answered_outright(name, cause)}
+                held_against = {
+                    id(cause)
+                    for cause in standing
+                    if not self._answered_outright(name, cause) and not self._names(cause, name)
+                }
                 own = found.get(name, [])
                 found[name] = own + [
                     one
@@ -107,6 +111,12 @@ class _Case:
                     and not self.order.confirms(self.known[name], one.raised)
                 ]
         return found
+
+    def _names(self, cause: Cause, name: str) -> bool:
+        """Whether a dispute names an item itself: then what it came to for a repetition is not held against it."""
+        return cause.reason in {Reason.DISPUTED, Reason.DISPUTE_LOST} and any(
+            event.id == f"{EventKind.DISPUTE}:{cause.ref}" for event in self.known[name].marks
+        )
 
     def _answered_outright(self, name: str, cause: Cause) -> bool:
         """Whether an item repeats, or replaced in turn, what its statement was superseded by."""

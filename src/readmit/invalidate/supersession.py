@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from datetime import datetime
 
-    from readmit.invalidate.order import Order
-    from readmit.records.snapshot import Held
+    from readmit.records.identity import Identity
+    from readmit.records.items import Item
+    from readmit.records.snapshot import Held, Snapshot
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -45,6 +46,17 @@ def named(everything: Iterable[Held], now: datetime) -> list[Named]:
     return sorted(latest.values(), key=lambda one: one.event.epoch)
 
 
+def concerns(rival: Item, item: Item, reader: Identity) -> bool:
+    """Whether a rival replaces the item for this reader. One that names principals replaces only for those."""
+    named = item.scope.principals
+    return reaches(rival, reader) or (bool(named) and set(named) <= set(rival.scope.principals))
+
+
+def reaches(rival: Item, reader: Identity) -> bool:
+    """Whether an item is for the reader, as far as principals go."""
+    return not rival.scope.principals or reader.principal in rival.scope.principals
+
+
 def begun(held: Held, now: datetime) -> bool:
     """Whether an item's validity has started."""
     return held.item.valid.start is None or held.item.valid.start <= now
@@ -54,25 +66,22 @@ def charges(
     supersessions: Iterable[Named],
     known: Mapping[str, Held],
     flawed: AbstractSet[str],
-    order: Order,
-    now: datetime,
+    snapshot: Snapshot,
 ) -> Iterator[tuple[str, Charge]]:
-    """Targets with the charge against each, raised when the successor's evidence was.
+    """Targets with the charge against each.
 
-    A successor that has not begun leaves the target in force until it does. A duty is replaced only by another duty
-    that somebody could impose: otherwise it would vanish.
+    A successor that has not begun leaves the target in force until it does, and one that names principals replaces
+    only for those. A duty is replaced only by another duty that somebody could impose: otherwise it would vanish.
     """
     for one in supersessions:
-        successor = known.get(one.successor)
-        if isinstance(known[one.target].item, Obligation) and (
-            successor is None or not isinstance(successor.item, Obligation) or one.successor in flawed
-        ):
+        target, successor = known[one.target].item, known.get(one.successor)
+        if isinstance(target, Obligation):
+            if successor is None or not isinstance(successor.item, Obligation) or one.successor in flawed:
+                continue
+        elif successor is not None and not concerns(successor.item, target, snapshot.identity):
             continue
-        if successor is not None and not begun(successor, now):
+        if successor is not None and not begun(successor, snapshot.now):
             continue
-        raised = point_of(one.event)
-        if successor is not None and order.source(successor).position:
-            raised = order.source(successor)
         why = one.event.payload.reason if isinstance(one.event.payload, Supersede) else ""
         cause = Cause(reason=Reason.SUPERSEDED, epoch=one.event.epoch, ref=one.successor, by=one.event.by, note=why)
-        yield one.target, Charge(cause, raised)
+        yield one.target, Charge(cause, point_of(one.event))

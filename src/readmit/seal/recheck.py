@@ -101,10 +101,11 @@ def _covers(view: ReturnView, present: Mapping[str, Item], duties: Duties, polic
 
 
 def _constrained(present: Mapping[str, Item], eligible: Mapping[str, Held], policy: Policy) -> bool:
-    """Whether every constraint that applies now is in the view, where the policy asks for that."""
+    """Whether the view says every constraint that applies now, where the policy asks for that."""
+    said = {(item.kind, item.text, item.slot) for item in present.values()}
     return policy.constraints == "as_needed" or all(
-        name in present
-        for name, held in eligible.items()
+        (held.item.kind, held.item.text, held.item.slot) in said
+        for held in eligible.values()
         if isinstance(held.item, RoleConstraint | InterfaceConstraint)
     )
 
