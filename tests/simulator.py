@@ -646,7 +646,8 @@ class Reading:
 
     def open_pairs(self) -> int:
         """Suspected changes that no verdict has settled."""
-        pairs = [one for name in self.known for digest in self.evidence for one in self.pair(self.items[name], digest)]
+        seen = [self.items[name] for name in self.known if not self.team.scope_codes(self.items[name], self.who)]
+        pairs = [one for item in seen for digest in self.evidence for one in self.pair(item, digest)]
         return sum(1 for one in pairs if one.code == "suspected")
 
     # Which of two stands.

@@ -26,6 +26,7 @@ from readmit.records.reasons import Reason
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from readmit.records.items import Item
     from readmit.records.snapshot import Held, Snapshot
 
 Found = tuple[str, Cause, bool]
@@ -162,9 +163,14 @@ def _competes(held: Held, task: str, field: Field) -> bool:
         and item.id not in field.lost
         and item.scope.task in (None, task)
         and (not item.tasks or task in item.tasks)
-        and (not item.purposes or field.purpose in item.purposes)
+        and _serves(item, field.purpose)
         and _was_in_force(held, field)
     )
+
+
+def _serves(item: Item, purpose: str | None) -> bool:
+    """Whoever returns without saying what for owes duties of every purpose, and needs the frontiers of those."""
+    return not item.purposes or purpose in item.purposes or (purpose is None and isinstance(item, Frontier))
 
 
 def _was_in_force(held: Held, field: Field) -> bool:

@@ -41,11 +41,8 @@ def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: 
     """Every cause against every item, visible or not."""
     case = _Case(snapshot, flaws, policy)
     charges = case.charges()
-    open_pairs = sum(
-        one.cause.reason is Reason.SUSPECTED
-        for name in charges.keys() & snapshot.state.held.keys()
-        for one in charges[name]
-    )
+    seen = (name for name, held in snapshot.state.held.items() if snapshot.identity.may_see(held.item.scope))
+    open_pairs = sum(one.cause.reason is Reason.SUSPECTED for name in seen for one in charges.get(name, ()))
     causes = case.counted(case.with_inherited(charges))
     firm: Causes = {}
     for name, cause, restorable in case.replaced(causes):
