@@ -243,7 +243,8 @@ class TeamSimulator:
         self.acknowledged: set[str] = set()
         self.received: set[str] = set()
         """Views that were handed over and acknowledged, or whose principal wrote something since."""
-        self.resets: dict[tuple[str, str], int] = {}
+        self.resets: list[tuple[Departure, int]] = []
+        """Absences that ended in a fresh start, and where."""
         self.keys: list[str] = []
         self.retired: dict[str, datetime] = {}
         self.revoked_keys: set[str] = set()
@@ -309,7 +310,7 @@ class TeamSimulator:
         return view is None or view not in self.received
 
     def reset_since(self, left: Departure) -> bool:
-        return self.resets.get((left.who.principal, left.who.task), 0) > left.epoch
+        return any(departure == left for departure, _ in self.resets)
 
     def handed(self, left: Departure) -> str | None:
         """The newest view of an absence that was handed over."""
@@ -400,7 +401,7 @@ class TeamSimulator:
         self.newest[who.principal, who.task] = name
         self.tick()
         if reset:
-            self.resets[who.principal, who.task] = self.epoch
+            self.resets.append((self.departures[who.principal, who.task], self.epoch))
 
     def refusals(self, name: str) -> set[str]:
         """Why a view must not be exposed now; none means that it must."""
@@ -428,9 +429,9 @@ class TeamSimulator:
         quarantine then.
         """
         cuts = [
-            epoch if task == who.task else self.departures[principal, task].epoch
-            for (principal, task), epoch in self.resets.items()
-            if principal == who.principal
+            epoch if departure.who.task == who.task else departure.epoch
+            for departure, epoch in self.resets
+            if departure.who.principal == who.principal
         ]
         return {name for name, one in self.bank.items() if one[0] == who.principal and one[2] > max(cuts, default=0)}
 
