@@ -243,7 +243,8 @@ class TeamSimulator:
         self.acknowledged: set[str] = set()
         self.received: set[str] = set()
         """Views that were handed over and acknowledged, or whose principal wrote something since."""
-        self.resets: dict[tuple[str, str], int] = {}
+        self.resets: list[tuple[Departure, int]] = []
+        """Absences that ended in a fresh start, and where."""
         self.keys: list[str] = []
         self.retired: dict[str, datetime] = {}
         self.revoked_keys: set[str] = set()
@@ -309,7 +310,7 @@ class TeamSimulator:
         return view is None or view not in self.received
 
     def reset_since(self, left: Departure) -> bool:
-        return self.resets.get((left.who.principal, left.who.task), 0) > left.epoch
+        return any(departure == left for departure, _ in self.resets)
 
     def handed(self, left: Departure) -> str | None:
         """The newest view of an absence that was handed over."""
@@ -400,7 +401,7 @@ class TeamSimulator:
         self.newest[who.principal, who.task] = name
         self.tick()
         if reset:
-            self.resets[who.principal, who.task] = self.epoch
+            self.resets.append((self.departures[who.principal, who.task], self.epoch))
 
     def refusals(self, name: str) -> set[str]:
         """Why a view must not be exposed now; none means that it must."""
@@ -428,9 +429,9 @@ class TeamSimulator:
         quarantine then.
         """
         cuts = [
-            epoch if task == who.task else self.departures[principal, task].epoch
-            for (principal, task), epoch in self.resets.items()
-            if principal == who.principal
+            epoch if departure.who.task == who.task else departure.epoch
+            for departure, epoch in self.resets
+            if departure.who.principal == who.principal
         ]
         return {name for name, one in self.bank.items() if one[0] == who.principal and one[2] > max(cuts, default=0)}
 
@@ -666,7 +667,8 @@ class Reading:
         for target, successor, mark in said:
             if not any({target.id, successor.id} == {one.id, other.id} for one, other, _ in latest):
                 latest.append((target, successor, mark))
-        # The same statement, made again from evidence before that event, was replaced with it.
+        # The same statement, made again from evidence before that event, was replaced with it, unless somebody said
+        # otherwise of that very item.
         again = [
             (twin, successor, mark)
             for target, successor, mark in latest
@@ -674,7 +676,7 @@ class Reading:
             if target.said != successor.said and self.named(twin, mark)
         ]
         counted: list[tuple[Statement, Statement, int]] = []
-        for target, successor, mark in sorted([*latest, *again], key=lambda one: one[2].epoch, reverse=True):
+        for target, successor, mark in [*latest, *again]:
             if not self._decided(counted, target, successor):
                 counted.append((target, successor, mark.epoch))
         # A successor that has not begun does not replace yet.
@@ -1026,7 +1028,7 @@ class Deciding(Reading):
             "over the budgets": self.within_budget(shown),
             "two statements about one thing": not self.at_odds(evident),
             "a cover that covers nothing": all(self.items[name].covers & self.required(kept) for name in chosen),
-            "not the cheapest cover": self.rules.selection != "cheapest" or self.cheapest(kept, base, chosen),
+            "not the cheapest cover": self.rules.selection != "cheapest" or self.cheapest(kept, chosen),
             "not filled with the newest": fills == self.filled(base, kept),
             "left out for another reason": out == {name: self.left(self.items[name], kept) for name in out},
         }
@@ -1066,16 +1068,16 @@ class Deciding(Reading):
                 taken.append(item)
         return {item.id for item in taken if item not in base}
 
-    def cheapest(self, kept: list[Statement], base: list[Statement], chosen: set[str]) -> bool:
-        """Whether no sufficient set beside what has to be in takes fewer characters."""
-        beside = [item for item in base if item.id not in chosen]
+    def cheapest(self, kept: list[Statement], chosen: set[str]) -> bool:
+        """Whether no sufficient set takes fewer characters. Constraints are handed over beside it, not for it."""
         spent = sum(max(1, len(self.items[name].text)) for name in chosen)
-        useful = [item for item in self.evident if item.covers & self.required(kept) and item not in beside]
+        useful = [item for item in self.evident if item.covers & self.required(kept)]
         return not any(
-            self.sufficient(kept, [*beside, *tried]) and sum(max(1, len(item.text)) for item in tried) < spent
+            sum(max(1, len(item.text)) for item in tried) < spent
+            and self.sufficient(kept, list(tried))
+            and self.within_budget([*self.must(kept), *tried])
             for size in range(len(useful) + 1)
             for tried in combinations(useful, size)
-            if self.within_budget([*beside, *tried])
         )
 
     def at_odds(self, evident: list[Statement]) -> list[tuple[str, str]]:

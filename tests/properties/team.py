@@ -403,9 +403,10 @@ class Team:
         state = snapshot(log, checkpoint, self.identity(who), epoch=log.head, purpose=None, now=self.sim.moment)
         assert state.intact
         assert list(state.state.held) == self.sim.candidates(departed, who)
+        bank = {event.id.partition(":")[2] for event in state.state.bank}
+        assert departed.principal != who.principal or bank == self.sim.reach(who)
         if departed == who:
             assert state.state.held == live.held
-            assert state.state.bank == live.bank
         asked = self.concerned(list(state.state.held))
         assert set(state.background.held) <= asked
         if not self.sim.skewed:

@@ -180,7 +180,8 @@ class Life(RuleBasedStateMachine):
         if "elsewhere" in flags:
             fields["tasks"] = ("other",)
         text = SAYINGS[number % 3] if again else f"statement {len(self.team.sim.items)}."
-        text += "x" * 40 if "long" in flags else ""
+        if "long" in flags:
+            text = f"{'long' * 10} {number % 3}."
         self.team.item("role_constraint" if "constraint" in flags else "fact", text, by=by, **fields)
 
     @rule(number=index, by=people, evidence=index)
