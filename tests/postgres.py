@@ -83,7 +83,9 @@ class Server:
 
     def start(self) -> None:
         durable = "" if self._fsync else "-c fsync=off"
-        options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 {durable}"
+        # A workspace that a test leaves behind keeps its connection until the garbage collector comes by.
+        room = "-c max_connections=1000 -c shared_buffers=64MB"
+        options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 {room} {durable}"
         self._run("pg_ctl", "-D", str(self._data), "-o", options, "-l", str(self.folder / "log"), "-w", "start")
 
     def stop(self, mode: str = "immediate") -> None:
