@@ -150,6 +150,8 @@ class Mark:
     by: str
     at: datetime
     learnt: datetime
+    moment: datetime
+    """How far time had come by then: never before what the log had learnt."""
     items: tuple[str, ...]
     data: dict[str, Any] = field(default_factory=dict)
 
@@ -281,8 +283,8 @@ class TeamSimulator:
         self.wrote(statement.by)
 
     def mark(self, kind: str, by: str, *items: str, at: datetime | None = None, **data: Any) -> None:
-        moment = self.now if at is None else at
-        self.marks.append(Mark(self.tick(), kind, by, moment, self.now, items, data))
+        true = self.now if at is None else at
+        self.marks.append(Mark(self.tick(), kind, by, true, self.now, self.moment, items, data))
         self.wrote(by)
 
     def govern(self, rules: Rules) -> None:
@@ -715,9 +717,12 @@ class Reading:
 
     def restored_over(self, older: Statement, newer: Statement, since: int) -> bool:
         """Whether an overseer restored an item that another had replaced by then: that puts it above the other."""
-        restored = self.restores(older)
+        restored = [mark for mark in self.overrules(older) if mark.data["grant"] == "restore"]
         replaced = self.competes(newer) and self.concerns(newer, older) and older.kind != "frontier"
-        return replaced and restored >= since and restored >= self.restores(newer)
+        if not restored or not replaced:
+            return False
+        last = restored[-1]
+        return last.epoch >= max(since, self.restores(newer)) and self.start(newer) <= last.moment
 
     def restores(self, item: Statement) -> int:
         """The last event by which an overseer restored an item."""
