@@ -1106,8 +1106,10 @@ class Deciding(Reading):
         has = {item.id for item in (*self.must(kept), *kept)} <= set(view.items)
         bound = {item.words for item in self.constraints} <= {item.words for item in shown}
         absent = [duty for duty in kept if self.absent[duty.id]]
+        # A view that leaves duties out holds at least one whole.
+        nothing = bool(view.withheld and self.owed and not kept)
         small = all(len(item.text) <= self.rules.max_item_chars for item in shown)
-        if absent or not (has and bound and small and enough and self.within_budget(shown)):
+        if absent or nothing or not (has and bound and small and enough and self.within_budget(shown)):
             reasons.add("coverage_lost")
         if self.rules.examination == "required":
             reasons.add("not_examined")
