@@ -22,7 +22,7 @@ EXTRAS := --extra bench --extra embed --extra gguf --extra langgraph --extra mod
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow test-models test-backends test-memobase example check format docs bench bench-implicit bench-backends bench-postgres mutation lock clean
+.PHONY: help setup demo test test-search test-slow test-models test-backends test-memobase example check format docs bench bench-implicit bench-backends bench-postgres mutation lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,8 +45,11 @@ demo: setup ## Play the travel case: an agent leaves, the plan changes, the agen
 test: setup ## Run every ordinary test
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+test-search: setup ## The ordinary tests on examples that no run has tried before
+	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest $(PYTEST_ARGS)
+
 test-slow: setup ## Run the tests marked slow: longer searches, larger crash campaigns
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -m slow --timeout 3600 $(MODELS:%=--ignore %) $(PYTEST_ARGS)
+	HYPOTHESIS_PROFILE=thorough$(if $(CI),-repeat) $(BIN)/python -m pytest -m slow --timeout 3600 $(MODELS:%=--ignore %) $(PYTEST_ARGS)
 
 # Threads that wait by spinning would need the cores for themselves.
 test-models: setup ## Run the benchmark and the stages with a real small model on this machine: plumbing, not quality

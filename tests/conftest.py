@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 
 # No deadline and no complaint about slow generation: the machine's load is not a property of the code.
-# Never derandomized: each run searches elsewhere, and a failure prints the blob that repeats it.
+# An ordinary run repeats the same examples, so that a checkout that passed once passes again. The other profiles
+# look elsewhere each time, and a failure prints the blob that repeats it.
 settings.register_profile(
-    "ci", deadline=None, derandomize=False, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "search", deadline=None, derandomize=False, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("thorough", parent=settings.get_profile("ci"), max_examples=2_000)
-# A mutant must be judged by the same examples as its neighbors.
-settings.register_profile("mutation", parent=settings.get_profile("ci"), derandomize=True, database=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+settings.register_profile("repeat", parent=settings.get_profile("search"), derandomize=True, database=None)
+settings.register_profile("thorough", parent=settings.get_profile("search"), max_examples=2_000)
+settings.register_profile("thorough-repeat", parent=settings.get_profile("repeat"), max_examples=2_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 
 SHARED = Path(os.environ.get("READMIT_SHARED") or ROOT.parent / "shared")

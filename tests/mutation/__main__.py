@@ -150,7 +150,7 @@ def _run(command: list[str], *, capture: bool = False) -> str:
     # what other packages bring to pytest, which takes longer to load than the tests take, only the limit is used.
     environment = os.environ | {
         "PYTHONPATH": str(TREE / "src"),
-        "HYPOTHESIS_PROFILE": "mutation",
+        "HYPOTHESIS_PROFILE": "repeat",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
     stdout = subprocess.PIPE if capture else None
