@@ -16,7 +16,7 @@ STORES := --extra prov --extra models --extra embed --extra mem0 --extra langgra
 PYTEST_ARGS ?=
 ROOMS ?=
 # The tests marked slow that ask a real model on this machine. They skip where its file cannot be fetched.
-MODELS := tests/bench/test_local_model.py tests/foresight/test_real_model.py tests/models/stages/test_local_model.py
+MODELS := tests/bench/test_local_model.py tests/inference/test_real_model.py tests/models/stages/test_local_model.py
 # What the tests run against. The memory stores are heavy and have a target of their own.
 EXTRAS := --extra bench --extra embed --extra gguf --extra langgraph --extra models --extra postgres --extra prov
 

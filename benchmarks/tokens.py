@@ -30,8 +30,8 @@ from benchmarks.result import Result, at_most, shared_folder
 from readmit import Workspace
 from readmit.evaluation.development import FillerFacts, read_lines, stale_pairs
 from readmit.evaluation.histories import SESSIONS
-from readmit.foresight import Foresight, Prepared, Settings
-from readmit.foresight.standing import said
+from readmit.inference import Inference, Prepared, Settings
+from readmit.inference.standing import said
 from readmit.invalidate.propose import Signal, windows
 from readmit.models.embedders import MiniLM
 from readmit.models.stages.answer import Question, opine
@@ -275,7 +275,7 @@ def _answer(record: Record, model: Metered, context: Sequence[str]) -> None:
 
 
 def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Spent]:
-    """A return through ``Foresight`` on a real workspace, and a second one over the same history."""
+    """A return through ``Inference`` on a real workspace, and a second one over the same history."""
     settings = Settings(
         signals=(Signal.EMBEDDING, Signal.PASSAGE, Signal.IMPLIED_FACTS),
         since="departure",
@@ -285,13 +285,13 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
     policy = Policy(fill=True, max_items=IN_CONTEXT, min_confidence=Decimal("0.65"))
     moment = iter(record.times)
     with Workspace.open(policy=policy) as workspace:
-        foresight = Foresight(workspace, settings, verifier=model, implier=model, extractor=model, embedder=embedder)
+        inference = Inference(workspace, settings, verifier=model, implier=model, extractor=model, embedder=embedder)
         agent = workspace.agent("A1", role="assistant", task="advice")
         seen = {
             workspace.observe(record.text(at), by="A1", task="advice", at=next(moment)): record.spoken(at)
             for at in range(record.departure + 1)
         }
-        known = foresight.ingest(list(seen), turns=seen, per_call=6)
+        known = inference.ingest(list(seen), turns=seen, per_call=6)
         assert all(one.items and not one.dropped for one in known)
         agent.depart()
         later = {
@@ -299,11 +299,11 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
             for at in range(record.departure + 1, len(record.sessions))
         }
         near = _nearest(record.question, {name: said(workspace.log.evidence(name)) for name in later}, embedder)
-        foresight.ingest(near, turns=later, per_call=6)
+        inference.ingest(near, turns=later, per_call=6)
         first, second = Spent(), Spent()
-        first.add(foresight.ledger)
+        first.add(inference.ledger)
         for spent in (first, second):
-            returned = foresight.come_back(agent)
+            returned = inference.come_back(agent)
             assert returned.admitted, returned.reasons
             ledger = Ledger()
             assert returned.view is not None

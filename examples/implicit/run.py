@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from cases import CASES
 
 from readmit import Workspace
-from readmit.foresight import Foresight, Settings
+from readmit.inference import Inference, Settings
 from readmit.models.recorded import Recorded
 from readmit.models.stages.answer import Opinion, Question, opine
 from readmit.records.policy import Policy
@@ -38,16 +38,16 @@ def play(case: Case, model: Model) -> None:
     clock = (START + timedelta(seconds=tick) for tick in count())
     with Workspace.open(name=case.name, policy=Policy(fill=True), clock=lambda: next(clock)) as workspace:
         settings = Settings(pairs_per_return=28)
-        foresight = Foresight(
+        inference = Inference(
             workspace, settings, verifier=model, implier=model, extractor=model, planner=model, embedder="lexical"
         )
         agent = workspace.agent("A1", role="assistant", task="advice")
-        foresight.converse(case.before, by="A1", speakers=("user",), supports=case.supports, task="advice")
+        inference.converse(case.before, by="A1", speakers=("user",), supports=case.supports, task="advice")
         agent.depart()
         for conversation in case.absence:
-            foresight.converse(conversation, by="A5", speakers=("user",), supports=case.supports, task="advice")
-        planned = foresight.plan(case.question, by="A1", role="assistant", task="advice")
-        returned = foresight.come_back(agent)
+            inference.converse(conversation, by="A5", speakers=("user",), supports=case.supports, task="advice")
+        planned = inference.plan(case.question, by="A1", role="assistant", task="advice")
+        returned = inference.come_back(agent)
         for one in returned.dispositions:
             item = workspace.log.item(one.item)
             if one.item not in planned.obligations:

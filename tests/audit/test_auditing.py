@@ -17,7 +17,7 @@ from readmit.scenario import document as scenario
 from readmit.scenario.play import played
 from readmit.workspace.auditing import audit
 from readmit.workspace.workspace import Workspace
-from tests.foresight.world import SHOES, Ruled, away, foresee, hear, home
+from tests.inference.world import SHOES, Ruled, away, foresee, hear, home
 from tests.scene import Scene
 
 if TYPE_CHECKING:
@@ -234,10 +234,10 @@ def test_rows_of_a_preparation_are_no_flaw() -> None:
     with home() as workspace:
         agent = away(workspace)
         hear(workspace, SHOES)
-        foresight = foresee(workspace, Ruled())
-        foresight.prepare(agent)
-        foresight.watch().look()
-        outcome = foresight.come_back(agent)
+        inference = foresee(workspace, Ruled())
+        inference.prepare(agent)
+        inference.watch().look()
+        outcome = inference.come_back(agent)
         outcome.expose()
         report = audit(workspace.log)
         assert report.problems == ()

@@ -11,7 +11,7 @@ from readmit.cli import (
     bench,
     demo,
     evaluate,
-    foresight,
+    inferring,
     keys,
     looking,
     play,
@@ -52,5 +52,5 @@ def main() -> None:
     """
 
 
-for room in (demo, play, writing, returning, foresight, looking, audit, keys, backends, batch, evaluate, bench):
+for room in (demo, play, writing, returning, inferring, looking, audit, keys, backends, batch, evaluate, bench):
     room.add_to(main)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from readmit.cli import inference, options
+from readmit.cli import options, teams
 from readmit.cli.command import command
 from readmit.cli.status import OF_DECISION, Status
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit.cli.command import Invocation
-    from readmit.foresight import Prepared
+    from readmit.inference import Prepared
     from readmit.workspace.missing import Lack
     from readmit.workspace.returns import Return
 
@@ -71,7 +71,7 @@ def depart(
 @click.option("--agent-facing", is_flag=True, help="Show only what the agent may see: nothing about items left out.")
 @click.option("--envelope", type=click.Path(dir_okay=False), metavar="FILE", help="Write the signed view to this file.")
 @click.option("--prepare", is_flag=True, help="First work out with models what has changed implicitly.")
-@inference.models(required=False)
+@teams.models(required=False)
 def come_back(
     invocation: Invocation, /, *, principal: str, role: str, task: str, agent_facing: bool, envelope: str | None,
     prepare: bool, purpose: str | None, checkpoint: str | None, name: str | None, **team: Any,
@@ -96,8 +96,8 @@ def come_back(
     with invocation.open() as workspace:
         agent = workspace.agent(principal, role=role, task=task)
         if prepare:
-            with inference.opened(workspace, team) as foresight:
-                returned = foresight.come_back(agent, tell=prepared.append, **asked)
+            with teams.opened(workspace, team) as inference:
+                returned = inference.come_back(agent, tell=prepared.append, **asked)
         else:
             returned = agent.come_back(**asked)
         stored = workspace.log.audit.decision(returned.id)
@@ -116,7 +116,7 @@ def come_back(
 def _require(team: dict[str, Any], *, prepare: bool) -> None:
     """Models are named to be used, and a preparation needs one."""
     source = click.get_current_context().get_parameter_source
-    given = [name for name in inference.NAMES if source(name) is ParameterSource.COMMANDLINE]
+    given = [name for name in teams.NAMES if source(name) is ParameterSource.COMMANDLINE]
     if given and not prepare:
         raise click.UsageError(f"--{given[0].replace('_', '-')} has no use without --prepare")
     if prepare and team["verifier"] is None:
@@ -158,7 +158,7 @@ def _print(
 
     decision, who = returned.decision, returned.request.identity
     for one in prepared:
-        show(*map(shown, inference.lines(one)), "")
+        show(*map(shown, teams.lines(one)), "")
     show(reports.verdict(decision), *reports.details(decision, private=not agent_facing))
     show(f"Return {returned.id} at epoch {decision.epoch}, secret {returned.secret}")
     if not agent_facing:

@@ -9,7 +9,7 @@ import msgspec
 
 from readmit.cli import options
 from readmit.cli.command import command
-from readmit.cli.inference import MODEL, lines, models, opened
+from readmit.cli.teams import MODEL, lines, models, opened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,10 +58,10 @@ def prepare(
     """
     from readmit.cli.output import emit, show, shown
 
-    with invocation.open() as workspace, opened(workspace, team) as foresight:
+    with invocation.open() as workspace, opened(workspace, team) as inference:
         agent = workspace.agent(principal, role=role, task=task)
-        settled = () if settle_by is None else foresight.settle(agent, by=settle_by)
-        prepared = foresight.prepare(agent, purpose=purpose, checkpoint=checkpoint)
+        settled = () if settle_by is None else inference.settle(agent, by=settle_by)
+        prepared = inference.prepare(agent, purpose=purpose, checkpoint=checkpoint)
     if invocation.json:
         emit(msgspec.to_builtins(prepared) | ({} if settle_by is None else {"settled": msgspec.to_builtins(settled)}))
         return
@@ -87,8 +87,8 @@ def watch(invocation: Invocation, /, *, purposes: Sequence[str], every: float, o
     """
     from readmit.cli.output import emit, show, shown
 
-    with invocation.open() as workspace, opened(workspace, team) as foresight:
-        following = foresight.watch(purposes=purposes or (None,))
+    with invocation.open() as workspace, opened(workspace, team) as inference:
+        following = inference.watch(purposes=purposes or (None,))
         looks = iter([following.look()]) if once else following.follow(every=every)
         try:
             for look in looks:
@@ -118,7 +118,7 @@ def extract(
     What has no verbatim quote in its evidence is dropped and counted. Extracting twice changes and costs nothing.
     """
     from readmit.cli.output import counted, emit, show, shown
-    from readmit.foresight import Foresight
+    from readmit.inference import Inference
     from readmit.records.events import EventKind
 
     if bool(evidence) == everything:
@@ -129,12 +129,12 @@ def extract(
         if not (slot and equals and dependency):
             raise click.UsageError(f"--supports: {line!r} must read SLOT=DEPENDENCY, as hotel.booking=d_h")
         bound.setdefault(slot, []).append(dependency)
-    with invocation.open() as workspace, Foresight(workspace, extractor=extractor) as foresight:
+    with invocation.open() as workspace, Inference(workspace, extractor=extractor) as inference:
         if everything:
             evidence = [event.digest for event in workspace.log.tail() if event.kind is EventKind.OBSERVE]
-        found = foresight.ingest(list(evidence), supports=bound, per_call=per_call)
+        found = inference.ingest(list(evidence), supports=bound, per_call=per_call)
         texts = {item: workspace.log.item(item).text for one in found for item in one.items}
-        taken = foresight.usage()
+        taken = inference.usage()
     if invocation.json:
         emit(msgspec.to_builtins({"extracted": found, "usage": taken}))
         return
@@ -152,10 +152,10 @@ def extract(
 def plan(invocation: Invocation, /, *, text: str, planner: str, by: str, role: str, task: str) -> None:
     """Open the obligations that a task or question amounts to, with what each requires."""
     from readmit.cli.output import emit, show, shown
-    from readmit.foresight import Foresight
+    from readmit.inference import Inference
 
-    with invocation.open() as workspace, Foresight(workspace, planner=planner) as foresight:
-        planned = foresight.plan(text, by=by, role=role, task=task)
+    with invocation.open() as workspace, Inference(workspace, planner=planner) as inference:
+        planned = inference.plan(text, by=by, role=role, task=task)
         texts = {name: workspace.log.item(name).text for name in planned.obligations}
     if invocation.json:
         emit(msgspec.to_builtins(planned))

@@ -1,4 +1,4 @@
-"""``Foresight``: implicit invalidation for one workspace, at return time or before.
+"""``Inference``: implicit invalidation for one workspace, at return time or before.
 
 Verdicts enter the core as data. This works them out and writes them to the log; the return that follows reads
 them. Whatever fails here ends in a refused return with an audit row, never in one that was decided without.
@@ -9,13 +9,13 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any, Self
 
-from readmit.foresight import planning
-from readmit.foresight.examined import note
-from readmit.foresight.ingesting import conversation, ingest
-from readmit.foresight.preparing import file, prepare
-from readmit.foresight.settings import Settings, Team
-from readmit.foresight.settling import settle
-from readmit.foresight.watching import Watch
+from readmit.inference import planning
+from readmit.inference.examined import note
+from readmit.inference.ingesting import conversation, ingest
+from readmit.inference.preparing import file, prepare
+from readmit.inference.settings import Settings, Team
+from readmit.inference.settling import settle
+from readmit.inference.watching import Watch
 from readmit.models.usage import Ledger, Metered
 from readmit.records.base import nfc
 from readmit.records.errors import ModelError
@@ -23,11 +23,11 @@ from readmit.records.errors import ModelError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from readmit.foresight.ingesting import Ingested
-    from readmit.foresight.planning import Planned
-    from readmit.foresight.prepared import Prepared
-    from readmit.foresight.settling import Settlement
-    from readmit.foresight.watching import Announcement
+    from readmit.inference.ingesting import Ingested
+    from readmit.inference.planning import Planned
+    from readmit.inference.prepared import Prepared
+    from readmit.inference.settling import Settlement
+    from readmit.inference.watching import Announcement
     from readmit.models.stages.extract import Turn
     from readmit.models.usage import StageUsage
     from readmit.ports.models import Embedder, Model
@@ -41,7 +41,7 @@ ROUNDS = 4
 """How often a preparation starts over because something was observed while it ran."""
 
 
-class Foresight:
+class Inference:
     """Models and settings for one workspace. Each model is a provider, or a line such as ``openai:NAME``.
 
     Without ``settings``, every signal that the given models can serve is used.
@@ -189,5 +189,5 @@ class Foresight:
 
     def _needed(self, model: Model | None, name: str) -> Model:
         if model is None:
-            raise ModelError(f"{name}: none is given; open Foresight with one, as {name}='openai:NAME'")
+            raise ModelError(f"{name}: none is given; open Inference with one, as {name}='openai:NAME'")
         return Metered(model, self.ledger)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from readmit.foresight.settings import Settings
+    from readmit.inference.settings import Settings
     from readmit.invalidate.propose import Observation, Target
     from readmit.ports.store import Log
     from readmit.records.decisions import Cause

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tests.foresight.world import ASLEEP, BEDTIME, SHIFT, Ruled, away, foresee, hear, home, judgment, states
+from tests.inference.world import ASLEEP, BEDTIME, SHIFT, Ruled, away, foresee, hear, home, judgment, states
 
 QUIT = "I left the bookstore. I am asleep by 10:30 p.m. again."
 
@@ -13,26 +13,26 @@ def test_an_overseer_revokes_a_verdict() -> None:
     workspace = home(overseers=("lead",))
     agent = away(workspace)
     hear(workspace, SHIFT)
-    foresight = foresee(workspace, Ruled())
-    assert states(foresight.come_back(agent))["bedtime"] == "premise_changed"
+    inference = foresee(workspace, Ruled())
+    assert states(inference.come_back(agent))["bedtime"] == "premise_changed"
     workspace.overrule("bedtime", grant="restore", by="lead", reason="Shift was cancelled.", expires=timedelta(days=30))
-    restored = foresight.come_back(agent)
+    restored = inference.come_back(agent)
     assert restored.admitted
     assert restored.explain("bedtime").disposition.overruled
     # It reaches back only: a new observation is looked at, and counts.
     hear(workspace, "They put me back on the bookstore's evening shift.")
-    assert states(foresight.come_back(agent))["bedtime"] == "premise_changed"
+    assert states(inference.come_back(agent))["bedtime"] == "premise_changed"
 
 
 def test_a_statement_made_anew_from_later_evidence_stands() -> None:
     workspace = home()
     agent = away(workspace)
     hear(workspace, SHIFT)
-    foresight = foresee(workspace, Ruled(rules={"verify": lambda ask: judgment(ask, changes="evening shift")}))
-    assert foresight.come_back(agent).kind == "blocked"
+    inference = foresee(workspace, Ruled(rules={"verify": lambda ask: judgment(ask, changes="evening shift")}))
+    assert inference.come_back(agent).kind == "blocked"
     (again,) = hear(workspace, QUIT)
     workspace.record(BEDTIME, id="bedtime-2", sources=[again], supports=["d_bed"], task="advice")
-    returned = foresight.come_back(agent)
+    returned = inference.come_back(agent)
     assert returned.admitted
     assert states(returned)["bedtime-2"] == "admitted"
     assert states(returned)["bedtime"] == "premise_changed"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.foresight.deriving import keep_premises, maker
-from readmit.foresight.standing import EXTRACTED, QUOTE
+from readmit.inference.deriving import keep_premises, maker
+from readmit.inference.standing import EXTRACTED, QUOTE
 from readmit.models.stages.extract import PROMPT, Extraction, Observation, Turn, extract
 from readmit.ports.models import Failure
 from readmit.records.canonical import digest

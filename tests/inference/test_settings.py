@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from readmit.foresight import Settings, settings_from
-from readmit.foresight.settings import Team
+from readmit.inference import Settings, settings_from
+from readmit.inference.settings import Team
 from readmit.invalidate.propose import Signal
 from readmit.models.embedders import Lexical
 from readmit.records.errors import ModelError, RecordError
-from tests.foresight.world import Ruled
+from tests.inference.world import Ruled
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "implicit.md"
 

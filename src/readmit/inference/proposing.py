@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.foresight import deriving
+from readmit.inference import deriving
 from readmit.invalidate.propose import (
     Center,
     DeclaredPremises,
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.foresight.settings import Settings
-    from readmit.foresight.standing import Standing
+    from readmit.inference.settings import Settings
+    from readmit.inference.standing import Standing
     from readmit.invalidate.propose import Openings, Scorer
 
     Matrix = NDArray[np.float32]

@@ -21,7 +21,7 @@ from readmit.records.verdicts import Pair, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from readmit.foresight.standing import Standing
+    from readmit.inference.standing import Standing
     from readmit.workspace.workspace import Workspace
 
 

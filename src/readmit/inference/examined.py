@@ -10,7 +10,7 @@ from readmit.records.policy import AUTHOR
 from readmit.workspace.examining import examination, observations, statements
 
 if TYPE_CHECKING:
-    from readmit.foresight.prepared import Prepared
+    from readmit.inference.prepared import Prepared
     from readmit.records.events import Checkpoint
     from readmit.workspace.workspace import Workspace
 

@@ -11,7 +11,7 @@ from readmit.cli.options import grouped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from readmit.foresight import Foresight, Prepared
+    from readmit.inference import Inference, Prepared
     from readmit.workspace.workspace import Workspace
 
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -56,13 +56,13 @@ def models(*, required: bool = True) -> Callable[[F], F]:
 NAMES = ("verifier", "second_verifier", "implier", "scanner", "embedder", "settings")
 
 
-def opened(workspace: Workspace, given: Mapping[str, Any]) -> Foresight:
+def opened(workspace: Workspace, given: Mapping[str, Any]) -> Inference:
     """The models of a command, ready to work."""
-    from readmit.foresight import Foresight, settings_from
+    from readmit.inference import Inference, settings_from
 
     settings = given["settings"]
     chosen = {name: given[name] for name in NAMES if name != "settings"}
-    made = Foresight(workspace, None if settings is None else settings_from(settings.read()), **chosen)
+    made = Inference(workspace, None if settings is None else settings_from(settings.read()), **chosen)
     # Now: a return that is being prepared would be refused for what is a slip of whoever typed it.
     made.team.require(made.settings)
     return made

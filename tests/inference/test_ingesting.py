@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.foresight import Foresight
-from readmit.foresight.deriving import PREMISES, maker, source_of
+from readmit.inference import Inference
+from readmit.inference.deriving import PREMISES, maker, source_of
 from readmit.models.embedders import Lexical
 from readmit.models.stages.extract import PROMPT, Turn
 from readmit.ports.models import Fault
 from readmit.records.errors import ModelError
 from readmit.workspace.workspace import Workspace
-from tests.foresight.world import Clock, Ruled, states, texts_of
+from tests.inference.world import Clock, Ruled, states, texts_of
 
 if TYPE_CHECKING:
     from readmit.ports.models import Ask
@@ -38,16 +38,16 @@ MOVED = claim("Riverside took over", "Riverside is booked instead.", "hotel.book
 INVENTED = claim("nobody said this", "The moon is booked.", "invented")
 
 
-def space(model: Ruled) -> tuple[Workspace, Foresight]:
+def space(model: Ruled) -> tuple[Workspace, Inference]:
     workspace = Workspace.open(clock=Clock())
-    return workspace, Foresight(workspace, verifier=model, extractor=model, embedder=Lexical())
+    return workspace, Inference(workspace, verifier=model, extractor=model, embedder=Lexical())
 
 
 def test_statements_are_recorded_with_receipts_and_what_has_no_quote_is_dropped_and_counted() -> None:
     model = reader(HOTEL, INVENTED)
-    workspace, foresight = space(model)
+    workspace, inference = space(model)
     said = workspace.observe("Sunrise confirms two nights.", by="A2", task="trip", roles=["planner"])
-    (one,) = foresight.ingest([said], supports={"hotel.booking": ["d_h"]})
+    (one,) = inference.ingest([said], supports={"hotel.booking": ["d_h"]})
     assert one.dropped == {"quote_not_found": 1}
     (name,) = one.items
     item = workspace.log.item(name)
@@ -60,19 +60,19 @@ def test_statements_are_recorded_with_receipts_and_what_has_no_quote_is_dropped_
 
 def test_extracting_again_changes_and_costs_nothing() -> None:
     model = reader(HOTEL)
-    workspace, foresight = space(model)
+    workspace, inference = space(model)
     said = workspace.observe("Sunrise confirms two nights.", by="A2")
-    first = foresight.ingest([said])
+    first = inference.ingest([said])
     head = workspace.epoch
-    assert foresight.ingest([said]) == first
+    assert inference.ingest([said]) == first
     assert (workspace.epoch, model.asked["extract"]) == (head, 1)
-    assert [(stage.stage, stage.calls) for stage in foresight.usage()] == [("extract", 1)]
+    assert [(stage.stage, stage.calls) for stage in inference.usage()] == [("extract", 1)]
 
 
 def test_premises_that_came_with_an_item_are_not_asked_for() -> None:
     model = reader(HOTEL)
     workspace = Workspace.open(clock=Clock())
-    foresight = Foresight(workspace, verifier=model, extractor=model, implier=model, embedder=Lexical())
+    inference = Inference(workspace, verifier=model, extractor=model, implier=model, embedder=Lexical())
     model.rules["verify"] = lambda ask: json.dumps(
         {
             "premise": "",
@@ -82,22 +82,22 @@ def test_premises_that_came_with_an_item_are_not_asked_for() -> None:
             "confidence": 0.9,
         }
     )
-    foresight.ingest([workspace.observe("Sunrise confirms two nights.", by="A2")])
+    inference.ingest([workspace.observe("Sunrise confirms two nights.", by="A2")])
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
     workspace.observe("It rained.", by="A3")
-    foresight.prepare(agent)
+    inference.prepare(agent)
     assert (model.asked["premises"], model.asked["implied"]) == (0, 1)
     # The verifier reads the words that the item was drawn from.
     assert "Sunrise confirms two nights." in model.seen[-1].user
 
 
 def test_the_later_conversation_keeps_the_slot_whatever_the_order_of_extraction() -> None:
-    workspace, foresight = space(reader(HOTEL, MOVED))
+    workspace, inference = space(reader(HOTEL, MOVED))
     old = workspace.observe("Sunrise confirms two nights.", by="A2")
     new = workspace.observe("Riverside took over.", by="A2")
-    foresight.ingest([new])
-    foresight.ingest([old])
+    inference.ingest([new])
+    inference.ingest([old])
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
     found = {workspace.log.item(item).text: state for item, state in states(agent.come_back()).items()}
@@ -106,9 +106,9 @@ def test_the_later_conversation_keeps_the_slot_whatever_the_order_of_extraction(
 
 def test_a_conversation_is_evidence_whole_and_read_in_part() -> None:
     model = reader(HOTEL)
-    workspace, foresight = space(model)
+    workspace, inference = space(model)
     turns = (Turn("user", "Sunrise confirms two nights."), Turn("assistant", "A very long suggestion."))
-    one = foresight.converse(turns, by="A2", speakers=("user",), task="trip")
+    one = inference.converse(turns, by="A2", speakers=("user",), task="trip")
     assert len(one.items) == 1
     assert "very long suggestion" not in model.seen[0].user
     assert "very long suggestion" in workspace.log.sighting(one.evidence)[one.evidence].text
@@ -117,12 +117,12 @@ def test_a_conversation_is_evidence_whole_and_read_in_part() -> None:
 def test_a_failure_records_nothing_and_can_be_tried_again() -> None:
     model = reader(HOTEL)
     model.broken["extract"] = Fault.TIMEOUT
-    workspace, foresight = space(model)
+    workspace, inference = space(model)
     said = workspace.observe("Sunrise confirms two nights.", by="A2")
-    (failed,) = foresight.ingest([said])
+    (failed,) = inference.ingest([said])
     assert (failed.items, failed.failure) == ((), "as told")
     del model.broken["extract"]
-    assert len(foresight.ingest([said])[0].items) == 1
+    assert len(inference.ingest([said])[0].items) == 1
 
 
 def test_a_plan_opens_obligations_bound_to_the_task() -> None:
@@ -140,8 +140,8 @@ def test_a_plan_opens_obligations_bound_to_the_task() -> None:
     }
     model = Ruled(rules={"plan": lambda _: json.dumps(plan)})
     workspace = Workspace.open(clock=Clock())
-    foresight = Foresight(workspace, planner=model)
-    planned = foresight.plan("Send the final itinerary.", by="A1", role="planner", task="trip")
+    inference = Inference(workspace, planner=model)
+    planned = inference.plan("Send the final itinerary.", by="A1", role="planner", task="trip")
     assert (planned.required, planned.critical) == (("hotel", "train"), ("hotel",))
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
@@ -149,12 +149,12 @@ def test_a_plan_opens_obligations_bound_to_the_task() -> None:
     assert (returned.kind, set(returned.missing)) == ("blocked", {"hotel", "train"})
     model.broken["plan"] = Fault.MALFORMED
     with pytest.raises(ModelError, match="planner: as told; nothing was opened"):
-        foresight.plan("Another task.", by="A1", role="planner", task="trip")
+        inference.plan("Another task.", by="A1", role="planner", task="trip")
 
 
 def test_without_an_extractor_or_planner_the_message_says_what_to_do() -> None:
     workspace = Workspace.open()
     with pytest.raises(ModelError, match="extractor: none is given"):
-        Foresight(workspace).ingest([])
+        Inference(workspace).ingest([])
     with pytest.raises(ModelError, match="planner: none is given"):
-        Foresight(workspace).plan("x", by="A1", role="r", task="t")
+        Inference(workspace).plan("x", by="A1", role="r", task="t")

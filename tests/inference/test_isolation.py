@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.foresight.deriving import FACTS, VECTOR, maker, source_of
+from readmit.inference.deriving import FACTS, VECTOR, maker, source_of
 from readmit.models.embedders import Lexical
 from readmit.models.stages.imply import IMPLIED
 from readmit.store.connection import Connection
-from tests.foresight.world import SHIFT, SHOES, Ruled, away, foresee, hear, home, states
+from tests.inference.world import SHIFT, SHOES, Ruled, away, foresee, hear, home, states
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +63,7 @@ def test_derived_texts_survive_the_process_and_older_files_get_their_table(tmp_p
 
 
 def test_vectors_of_another_workspace_cannot_be_asked_for() -> None:
-    from readmit.foresight.deriving import _Kept
+    from readmit.inference.deriving import _Kept
     from readmit.records.errors import ModelError
 
     with home() as space, pytest.raises(ModelError, match="open that workspace"):

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from readmit.cli.app import main
 from readmit.cli.status import Status
 from readmit.models.embedders import Lexical
-from tests.foresight.test_batch import answered
-from tests.foresight.world import BEDTIME, SHIFT, SHOES
+from tests.inference.test_batch import answered
+from tests.inference.world import BEDTIME, SHIFT, SHOES
 
 if TYPE_CHECKING:
     from pathlib import Path

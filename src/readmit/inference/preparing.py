@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.foresight import judging
-from readmit.foresight.deriving import maker
-from readmit.foresight.prepared import Prepared, SignalCount, StageTokens
-from readmit.foresight.proposing import Readers, find
-from readmit.foresight.standing import standing
+from readmit.inference import judging
+from readmit.inference.deriving import maker
+from readmit.inference.prepared import Prepared, SignalCount, StageTokens
+from readmit.inference.proposing import Readers, find
+from readmit.inference.standing import standing
 from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.models.stages.verify import Verifier
 from readmit.models.usage import Metered
@@ -25,10 +25,10 @@ from readmit.workspace.returning import sign_head
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from readmit.foresight.judging import Judged
-    from readmit.foresight.proposing import Found
-    from readmit.foresight.settings import Settings, Team
-    from readmit.foresight.standing import Standing
+    from readmit.inference.judging import Judged
+    from readmit.inference.proposing import Found
+    from readmit.inference.settings import Settings, Team
+    from readmit.inference.standing import Standing
     from readmit.models.usage import Ledger
     from readmit.ports.models import Model
     from readmit.records.events import Checkpoint

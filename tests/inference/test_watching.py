@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from readmit.records.canonical import canonical
 from readmit.records.reasons import State
-from tests.foresight.world import SHIFT, SHOES, Ruled, away, foresee, hear, home, states
+from tests.inference.world import SHIFT, SHOES, Ruled, away, foresee, hear, home, states
 
 if TYPE_CHECKING:
-    from readmit.foresight import Announcement
+    from readmit.inference import Announcement
     from readmit.workspace.returns import Return
 
 NEWS = (SHOES, SHIFT, "It rained all day.", "The neighbor got a dog.")
@@ -36,8 +36,8 @@ def test_work_done_early_decides_the_same_bytes() -> None:
     agent = away(workspace)
     hear(workspace, *NEWS)
     model = Ruled()
-    foresight = foresee(workspace, model)
-    (prepared,) = foresight.watch().look().prepared
+    inference = foresee(workspace, model)
+    (prepared,) = inference.watch().look().prepared
     asked = dict(model.asked)
     # No model is needed any more: the plain return reads the log.
     early = agent.come_back()
@@ -50,14 +50,14 @@ def test_work_done_at_every_event_decides_the_same() -> None:
     workspace = home()
     agent = away(workspace)
     model = Ruled()
-    foresight = foresee(workspace, model)
-    watch = foresight.watch()
+    inference = foresee(workspace, model)
+    watch = inference.watch()
     for news in NEWS:
         hear(workspace, news)
         watch.look()
     asked = model.asked.total()
     late = returned_at_once()
-    returned = foresight.come_back(agent)
+    returned = inference.come_back(agent)
     # All but the positions of the verdicts on the log.
     assert without_epochs(returned) == without_epochs(late)
     assert model.asked.total() == asked
@@ -79,9 +79,9 @@ def test_whoever_holds_a_view_is_told_once() -> None:
     workspace = home()
     agent = away(workspace)
     told: list[Announcement] = []
-    foresight = foresee(workspace, Ruled())
-    watch = foresight.watch(tell=told.append)
-    returned = foresight.come_back(agent)
+    inference = foresee(workspace, Ruled())
+    watch = inference.watch(tell=told.append)
+    returned = inference.come_back(agent)
     assert returned.admitted
     watch.look()
     assert told == []
@@ -95,7 +95,7 @@ def test_whoever_holds_a_view_is_told_once() -> None:
     hear(workspace, SHOES)
     watch.look()
     # A watch that starts over does not tell it again.
-    foresight.watch(tell=told.append).look()
+    inference.watch(tell=told.append).look()
     assert len(told) == 1
 
 
@@ -103,9 +103,9 @@ def test_an_explicit_event_is_announced_too() -> None:
     workspace = home()
     agent = away(workspace)
     told: list[Announcement] = []
-    foresight = foresee(workspace, Ruled())
-    watch = foresight.watch(tell=told.append)
-    foresight.come_back(agent).expose()
+    inference = foresee(workspace, Ruled())
+    watch = inference.watch(tell=told.append)
+    inference.come_back(agent).expose()
     workspace.revoke("bedtime", by="A2", reason="misheard")
     watch.look()
     assert [(one.item, one.state) for one in told] == [("bedtime", State.REVOKED)]
@@ -116,9 +116,9 @@ def test_a_view_that_waits_is_refused_once_the_watch_has_seen_the_change() -> No
 
     workspace = home()
     agent = away(workspace)
-    foresight = foresee(workspace, Ruled())
-    watch = foresight.watch()
-    returned = foresight.come_back(agent)
+    inference = foresee(workspace, Ruled())
+    watch = inference.watch()
+    returned = inference.come_back(agent)
     hear(workspace, SHIFT)
     watch.look()
     try:
@@ -142,8 +142,8 @@ def test_other_purposes_are_prepared_when_asked_for() -> None:
     agent = away(workspace)
     hear(workspace, SHIFT)
     model = Ruled()
-    foresight = foresee(workspace, model)
-    foresight.watch(purposes=("planning",)).look()
+    inference = foresee(workspace, model)
+    inference.watch(purposes=("planning",)).look()
     asked = model.asked["verify"]
-    assert states(foresight.come_back(agent, purpose="planning"))["bedtime"] == "premise_changed"
+    assert states(inference.come_back(agent, purpose="planning"))["bedtime"] == "premise_changed"
     assert model.asked["verify"] == asked

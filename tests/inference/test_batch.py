@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.foresight import Foresight, Settings
+from readmit.inference import Inference, Settings
 from readmit.models.batch import Batch, check, status, waiting
 from readmit.models.chat import response_body
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Ask, Reply
 from readmit.records.errors import PendingAnswers
-from tests.foresight.world import NEAR, SHIFT, SHOES, Ruled, away, hear, home, states
+from tests.inference.world import NEAR, SHIFT, SHOES, Ruled, away, hear, home, states
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,9 +39,9 @@ def answered(directory: Path, round_: int, *, only: int | None = None) -> int:
     return len(lines)
 
 
-def foresight(workspace: Workspace, directory: Path) -> Foresight:
+def inference(workspace: Workspace, directory: Path) -> Inference:
     model = Batch(directory, "strong")
-    return Foresight(workspace, Settings(signals=NEAR), verifier=model, implier=model, embedder=Lexical())
+    return Inference(workspace, Settings(signals=NEAR), verifier=model, implier=model, embedder=Lexical())
 
 
 def test_rounds_to_a_finished_return(tmp_path: Path) -> None:
@@ -52,23 +52,23 @@ def test_rounds_to_a_finished_return(tmp_path: Path) -> None:
         head = workspace.epoch
         # Premises and implied facts go out in one round, although they are two stages.
         with pytest.raises(PendingAnswers, match=r"^4 requests wait") as stopped:
-            foresight(workspace, directory).come_back(agent)
+            inference(workspace, directory).come_back(agent)
         assert stopped.value.count == 4
         # Nothing was decided, so nothing is on the log.
         assert workspace.epoch == head
         answered(directory, 1, only=3)
         with pytest.raises(PendingAnswers, match=r"^1 request wait"):
-            foresight(workspace, directory).come_back(agent)
+            inference(workspace, directory).come_back(agent)
         answered(directory, 2)
         with pytest.raises(PendingAnswers, match=r"^4 requests wait"):
-            foresight(workspace, directory).come_back(agent)
+            inference(workspace, directory).come_back(agent)
         answered(directory, 3)
-        returned = foresight(workspace, directory).come_back(agent)
+        returned = inference(workspace, directory).come_back(agent)
         assert states(returned)["bedtime"] == "premise_changed"
         assert (status(directory).requests, status(directory).waiting) == (8, 0)
         assert check(directory).ok
         # Another return needs no further round.
-        assert states(foresight(workspace, directory).come_back(agent))["bedtime"] == "premise_changed"
+        assert states(inference(workspace, directory).come_back(agent))["bedtime"] == "premise_changed"
 
 
 def test_an_error_in_the_answers_ends_closed(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_an_error_in_the_answers_ends_closed(tmp_path: Path) -> None:
         hear(workspace, SHOES)
         for number in (1, 2):
             with pytest.raises(PendingAnswers):
-                foresight(workspace, directory).come_back(agent)
+                inference(workspace, directory).come_back(agent)
             if number == 1:
                 answered(directory, number)
         failed = [
@@ -86,7 +86,7 @@ def test_an_error_in_the_answers_ends_closed(tmp_path: Path) -> None:
             for line in waiting(directory)
         ]
         (directory / "responses2.jsonl").write_text("".join(json.dumps(line) + "\n" for line in failed))
-        returned = foresight(workspace, directory).come_back(agent)
+        returned = inference(workspace, directory).come_back(agent)
         assert (returned.kind, states(returned)["bedtime"]) == ("blocked", "suspected")
 
 
@@ -97,5 +97,5 @@ def test_two_workspaces_in_one_directory_ask_each_for_itself(tmp_path: Path) -> 
             agent = away(space)
             hear(space, SHIFT, SHOES)
             with pytest.raises(PendingAnswers):
-                foresight(space, directory).come_back(agent)
+                inference(space, directory).come_back(agent)
         assert status(directory).requests == 8

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.foresight.world import ASLEEP, SHIFT, Ruled, away, foresee, hear, home, states, texts_of
+from tests.inference.world import ASLEEP, SHIFT, Ruled, away, foresee, hear, home, states, texts_of
 
 if TYPE_CHECKING:
     from readmit.ports.models import Ask
@@ -83,11 +83,11 @@ def test_what_a_poisoned_observation_took_out_names_its_writer_and_can_be_restor
     workspace = home(overseers=("lead",))
     agent = away(workspace)
     hear(workspace, ORDERS[3])
-    foresight = foresee(workspace, obedient("invalidates"))
-    returned = foresight.come_back(agent)
+    inference = foresee(workspace, obedient("invalidates"))
+    returned = inference.come_back(agent)
     assert states(returned)["bedtime"] == "premise_changed"
     (cause,) = returned.explain("bedtime").disposition.causes
     assert workspace.log.evidence(cause.ref).by == "A5"
     workspace.overrule("bedtime", grant="restore", by="lead", reason="A5 was tricked.", expires=timedelta(days=1))
-    assert states(foresight.come_back(agent))["bedtime"] == "admitted"
+    assert states(inference.come_back(agent))["bedtime"] == "admitted"
     assert ASLEEP

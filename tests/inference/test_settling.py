@@ -10,7 +10,7 @@ import pytest
 
 from readmit.ports.models import Fault
 from readmit.records.errors import NotAllowedError
-from tests.foresight.world import Ruled, away, foresee, hear, home, states, texts_of
+from tests.inference.world import Ruled, away, foresee, hear, home, states, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,17 +43,17 @@ def test_an_answer_that_is_one_sides_alone_settles() -> None:
     agent = away(team)
     assert states(agent.come_back())["late"] == "disputed"
     model = Ruled(rules={"answer": answers(LATE.upper())})
-    with foresee(team, model) as foresight:
-        (one,) = foresight.settle(agent, by="lead")
+    with foresee(team, model) as inference:
+        (one,) = inference.settle(agent, by="lead")
         assert (one.dispute, one.keep) == ("q", "late")
         returned = agent.come_back()
         assert states(returned)["late"] == "admitted"
         lost = returned.explain("early").disposition
         assert (lost.reasons[0], lost.causes[0].by) == ("dispute_lost", "lead")
         assert "ruled by itself" in lost.causes[0].note
-        assert foresight.settle(agent, by="lead") == (), "what is settled is not asked again"
+        assert inference.settle(agent, by="lead") == (), "what is settled is not asked again"
         assert model.asked["answer"] == 1
-        assert [one.stage for one in foresight.usage()] == ["answer"]
+        assert [one.stage for one in inference.usage()] == ["answer"]
 
 
 def test_the_model_is_not_told_who_says_what() -> None:

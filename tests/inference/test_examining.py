@@ -14,7 +14,7 @@ from readmit.records.errors import NotAllowedError, RecordError, UnknownError
 from readmit.records.events import EventKind, Examine
 from readmit.records.policy import AUTHOR
 from readmit.records.verdicts import Answer, Verdict
-from tests.foresight.world import SHIFT, SHOES, STRUCTURE, Ruled, away, foresee, hear, home
+from tests.inference.world import SHIFT, SHOES, STRUCTURE, Ruled, away, foresee, hear, home
 
 
 def claims(workspace: Workspace) -> list[Examine]:
@@ -72,9 +72,9 @@ def test_a_preparation_that_fails_claims_nothing() -> None:
     with home(examination="required") as workspace:
         agent = away(workspace)
         hear(workspace, SHOES)
-        foresight = foresee(workspace, Ruled())
-        foresight.team.embedder = Down()
-        assert foresight.come_back(agent).reasons == (Reason.INFERENCE_FAILED,)
+        inference = foresee(workspace, Ruled())
+        inference.team.embedder = Down()
+        assert inference.come_back(agent).reasons == (Reason.INFERENCE_FAILED,)
         assert claims(workspace) == []
         assert agent.come_back().reasons == (Reason.NOT_EXAMINED,)
 
@@ -83,15 +83,15 @@ def test_what_was_observed_since_is_counted() -> None:
     with home(examination="required") as workspace:
         agent = away(workspace)
         hear(workspace, SHOES)
-        foresight = foresee(workspace, Ruled())
-        foresight.prepare(agent)
+        inference = foresee(workspace, Ruled())
+        inference.prepare(agent)
         hear(workspace, "It rained.", "It snowed.")
         workspace.observe("Not for A1.", by="A5", principals=["A7"])
         outcome = agent.come_back()
         assert outcome.reasons == (Reason.NOT_EXAMINED,)
         assert outcome.request.examination is not None
         assert outcome.request.examination.unexamined == 2
-        foresight.prepare(agent)
+        inference.prepare(agent)
         assert agent.come_back().admitted
 
 
@@ -123,15 +123,15 @@ def test_an_item_recorded_later_from_older_evidence_is_not_examined_yet() -> Non
         agent = away(workspace)
         early = workspace.observe("The user likes to read at ten.", by="A1", task="advice")
         hear(workspace, SHIFT, SHOES)
-        foresight = foresee(workspace, Ruled(rules={}), signals=STRUCTURE)
-        foresight.prepare(agent)
+        inference = foresee(workspace, Ruled(rules={}), signals=STRUCTURE)
+        inference.prepare(agent)
         assert agent.come_back().admitted
         workspace.record("The user reads at ten.", id="reads", sources=[early], task="advice")
         outcome = agent.come_back()
         assert outcome.reasons == (Reason.NOT_EXAMINED,)
         assert outcome.request.examination is not None
         assert outcome.request.examination.unexamined == 2
-        foresight.prepare(agent)
+        inference.prepare(agent)
         assert agent.come_back().admitted
 
 
@@ -192,12 +192,12 @@ def test_what_a_failed_answer_hid_is_not_claimed_and_looked_at_again() -> None:
         agent = away(workspace)
         hear(workspace, SHOES)
         model = Ruled(broken={"implied": Fault.UNAVAILABLE})
-        foresight = foresee(workspace, model, signals=("declared_premise", "same_slot", "implied_facts"))
-        prepared = foresight.prepare(agent)
+        inference = foresee(workspace, model, signals=("declared_premise", "same_slot", "implied_facts"))
+        prepared = inference.prepare(agent)
         assert prepared.unseen
         assert prepared.until < prepared.epoch
         model.broken.clear()
-        again = foresight.prepare(agent)
+        again = inference.prepare(agent)
         assert again.until == again.epoch
 
 
@@ -226,9 +226,9 @@ def test_preparing_twice_claims_once() -> None:
     with home() as workspace:
         agent = away(workspace)
         hear(workspace, SHOES)
-        foresight = foresee(workspace, Ruled())
+        inference = foresee(workspace, Ruled())
         for _ in range(3):
-            foresight.prepare(agent)
+            inference.prepare(agent)
         assert len(claims(workspace)) == 1
         # Another verifier is another examination.
         foresee(workspace, Ruled(name="other")).prepare(agent)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.foresight import Foresight, Settings
+from readmit.inference import Inference, Settings
 from readmit.invalidate.propose import Signal
 from readmit.models.embedders import Lexical
 from readmit.models.open import open_model
-from tests.foresight.world import SHIFT, away, hear, home, states
+from tests.inference.world import SHIFT, away, hear, home, states
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,9 +26,9 @@ def test_a_return_with_a_real_model_ends_in_named_states_and_is_accounted(local_
     model = open_model(f"gguf:{local_model}?context=4096&deadline=240")
     try:
         settings = Settings(signals=(Signal.EMBEDDING,), pairs_per_return=1)
-        foresight = Foresight(workspace, settings, verifier=model, embedder=Lexical())
-        prepared = foresight.prepare(agent)
-        returned = foresight.come_back(agent)
+        inference = Inference(workspace, settings, verifier=model, embedder=Lexical())
+        prepared = inference.prepare(agent)
+        returned = inference.come_back(agent)
     finally:
         model.close()
     usage = {stage.stage: stage for stage in prepared.usage}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.cycle import examine
-from readmit.foresight.prepared import Prepared
+from readmit.inference.prepared import Prepared
 from readmit.records.base import Count, Id, Record
 from readmit.records.canonical import canonical
 from readmit.records.decisions import Returned

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.foresight import Prepared
+from readmit.inference import Prepared
 from readmit.invalidate.propose import Signal
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Fault
@@ -14,7 +14,7 @@ from readmit.records.errors import ModelError
 from readmit.records.events import EventKind
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
-from tests.foresight.world import NEAR, SHIFT, SHOES, STRUCTURE, Ruled, away, foresee, hear, home, states
+from tests.inference.world import NEAR, SHIFT, SHOES, STRUCTURE, Ruled, away, foresee, hear, home, states
 
 if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
@@ -55,14 +55,14 @@ def test_nothing_is_asked_twice() -> None:
         agent = away(workspace)
         hear(workspace, SHIFT, SHOES)
         model = Ruled()
-        foresight = foresee(workspace, model)
-        foresight.prepare(agent)
+        inference = foresee(workspace, model)
+        inference.prepare(agent)
         once = dict(model.asked)
-        again = foresight.prepare(agent)
+        again = inference.prepare(agent)
         assert dict(model.asked) == once
         assert (again.judged, again.usage) == (0, ())
         hear(workspace, "It rained all day.")
-        third = foresight.prepare(agent)
+        third = inference.prepare(agent)
         # One new text and the one standing target: nothing that was judged costs anything.
         assert model.asked["implied"] == once["implied"] + 1
         assert model.asked["premises"] == once["premises"]
@@ -74,10 +74,10 @@ def test_a_pair_beyond_the_limit_is_not_paid_for_by_the_next_return() -> None:
         agent = away(workspace)
         hear(workspace, *(f"Remark {number} about nothing much." for number in range(8)))
         model = Ruled()
-        foresight = foresee(workspace, model, pairs_per_return=3, on_cut="note")
-        first = foresight.prepare(agent)
+        inference = foresee(workspace, model, pairs_per_return=3, on_cut="note")
+        first = inference.prepare(agent)
         assert (first.judged, len(first.cut)) == (3, 13)
-        assert foresight.prepare(agent).judged == 0
+        assert inference.prepare(agent).judged == 0
         assert model.asked["verify"] == 3
         # Whoever looks differently looks at everything anew.
         assert foresee(workspace, model, pairs_per_return=None).prepare(agent).judged == 13
@@ -88,13 +88,13 @@ def test_verdicts_serve_other_agents_of_the_same_use_and_no_other_use() -> None:
         first, second, third = away(workspace), away(workspace, "A2"), away(workspace, "A3", role="auditor")
         hear(workspace, SHIFT, SHOES)
         model = Ruled()
-        foresight = foresee(workspace, model)
-        assert foresight.come_back(first).kind == "blocked"
+        inference = foresee(workspace, model)
+        assert inference.come_back(first).kind == "blocked"
         asked = model.asked["verify"]
-        assert states(foresight.come_back(second))["bedtime"] == "premise_changed"
+        assert states(inference.come_back(second))["bedtime"] == "premise_changed"
         assert model.asked["verify"] == asked
         # Another role is another use: its pairs are judged for it.
-        assert states(foresight.come_back(third))["bedtime"] == "premise_changed"
+        assert states(inference.come_back(third))["bedtime"] == "premise_changed"
         assert model.asked["verify"] == 2 * asked
 
 
@@ -288,16 +288,16 @@ def test_a_slot_and_a_declared_premise_propose_without_any_text() -> None:
     ],
 )
 def test_settings_that_nobody_can_carry_out_name_what_is_missing(lacking: str, settings: dict[str, object]) -> None:
-    from readmit.foresight import Foresight, Settings
+    from readmit.inference import Inference, Settings
 
     with home() as workspace:
         agent = away(workspace)
         model = Ruled()
         given = {"verifier": model, "implier": model, "scanner": model, "embedder": Lexical()}
         given.pop(lacking, None)
-        foresight = Foresight(workspace, Settings(**settings), **given)  # type: ignore[arg-type]
+        inference = Inference(workspace, Settings(**settings), **given)  # type: ignore[arg-type]
         with pytest.raises(ModelError, match=f"^{lacking}: none is given"):
-            foresight.prepare(agent)
+            inference.prepare(agent)
 
 
 def test_confirmation_asks_again_about_critical_items_only() -> None:
@@ -305,15 +305,15 @@ def test_confirmation_asks_again_about_critical_items_only() -> None:
         agent = away(workspace)
         hear(workspace, SHIFT)
         swapped, second = Ruled(), Ruled(name="other", rules={"verify": _compatible})
-        foresight = foresee(workspace, swapped, confirm_critical="second_model")
-        foresight.team.second_verifier = second
-        returned = foresight.come_back(agent)
+        inference = foresee(workspace, swapped, confirm_critical="second_model")
+        inference.team.second_verifier = second
+        returned = inference.come_back(agent)
         assert (swapped.asked["verify"], second.asked["verify"]) == (2, 1)
         # They disagree, so nobody is believed.
         assert states(returned)["bedtime"] == "suspected"
 
 
 def _compatible(ask: object) -> str:
-    from tests.foresight.world import judgment
+    from tests.inference.world import judgment
 
     return judgment(ask, changes="nothing at all")  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from readmit.foresight import Foresight, Settings
+from readmit.inference import Inference, Settings
 from readmit.invalidate.propose import Signal
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Failure, Fault, Reply, Usage
@@ -148,10 +148,10 @@ def hear(workspace: Workspace, *texts: str) -> list[str]:
     return [workspace.observe(text, by="A5", task="advice", at=MEANWHILE) for text in texts]
 
 
-def foresee(workspace: Workspace, model: Ruled, **settings: object) -> Foresight:
+def foresee(workspace: Workspace, model: Ruled, **settings: object) -> Inference:
     """Every signal but the scan, with one model for all stages."""
     chosen = Settings(**{"signals": NEAR, **settings})  # type: ignore[arg-type]
-    return Foresight(workspace, chosen, verifier=model, implier=model, scanner=model, embedder=Lexical())
+    return Inference(workspace, chosen, verifier=model, implier=model, scanner=model, embedder=Lexical())
 
 
 def states(returned: object) -> dict[str, str]:
