@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from readmit import Policy, Workspace
 from readmit.records.canonical import digest
-from readmit.records.events import EventKind, draft
+from readmit.records.drafts import draft
+from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
 from readmit.records.items import Fact, Receipt, Scope
 

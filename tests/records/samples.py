@@ -28,11 +28,13 @@ from readmit.records.events import (
     Acknowledge,
     Checkpoint,
     Close,
+    Confirm,
     Dispute,
     EventKind,
     Examine,
     Exposed,
     KeyChange,
+    Link,
     Overrule,
     Rebase,
     Resolve,
@@ -141,6 +143,8 @@ PAYLOAD_SAMPLES: dict[EventKind, tuple[Any, ...]] = {
     EventKind.DISPUTE: (Dispute(items=("h0", "h1"), reason="both cannot be"),),
     EventKind.RESOLVE: (Resolve(dispute="d", keep=("h1",), reason="asked"), Resolve(dispute="d")),
     EventKind.SUSPECT: (Suspect(pair=PAIR, signal="slot"),),
+    EventKind.LINK: (Link(item="m1", need="d1", quote="the room", drafted="linker/link@1", withdrawn=True),),
+    EventKind.CONFIRM: (Confirm(target="m1"),),
     EventKind.JUDGE: (
         Verdict(
             pair=PAIR,

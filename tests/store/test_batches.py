@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from readmit import Workspace
 from readmit.records.base import utc
+from readmit.records.drafts import draft
 from readmit.records.errors import ConflictError, NotAllowedError, ReadmitError, RecordError, StoreError
-from readmit.records.events import EventKind, draft
+from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Fact, Scope
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from readmit.records.events import Draft
+    from readmit.records.drafts import Draft
 
 ANN = Identity(workspace="default", principal="ann", role="planner", task="trip")
 

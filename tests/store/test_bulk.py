@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit import Workspace
+from readmit.records.drafts import draft
 from readmit.records.errors import ConflictError, NotAllowedError, RecordError
-from readmit.records.events import EventKind, draft
+from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
 from readmit.records.items import Fact, Scope
 from readmit.store.bulk import ROWS, insert, inserted
@@ -20,7 +21,7 @@ from readmit.store.log import SqlLog
 from tests.scene import START
 
 if TYPE_CHECKING:
-    from readmit.records.events import Draft
+    from readmit.records.drafts import Draft
 
 TABLES = ("workspace", "event", "name", "filed", "audience", "about", "slot_item", "slot_reach", "binding")
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit.records.decisions import Request, Returned
-from readmit.records.events import Acknowledge, Checkpoint, EventKind, Examine, Exposed, Revoke, draft
+from readmit.records.drafts import draft
+from readmit.records.events import Acknowledge, Checkpoint, EventKind, Examine, Exposed, Revoke
 from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Fact, Frontier, Obligation, Scope
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from readmit.records.events import Draft
+    from readmit.records.drafts import Draft
     from readmit.store.log import SqlLog
 
 ANN = Identity(workspace="team", principal="ann", role="planner", task="trip")

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from readmit.ports.backend import SourceLedger
     from readmit.ports.derived import Derived
     from readmit.ports.memories import Memories
-    from readmit.records.events import Draft, Event, EventKind
+    from readmit.records.drafts import Draft
+    from readmit.records.events import Event, EventKind
     from readmit.records.identity import Identity
     from readmit.records.items import Item
     from readmit.records.snapshot import Sighting

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 
 from readmit.records.base import (
-    LONGEST_TEXT,
     Count,
     Digest,
     Id,
@@ -21,11 +20,7 @@ from readmit.records.base import (
     Record,
     Text,
     Time,
-    require_id,
-    require_name,
-    utc,
 )
-from readmit.records.canonical import canonical, decoded, digest_of
 from readmit.records.decisions import Returned
 from readmit.records.errors import RecordError
 from readmit.records.evidence import Evidence, Experience
@@ -55,6 +50,8 @@ class EventKind(StrEnum):
     RESOLVE = "resolve"
     SUSPECT = "suspect"
     JUDGE = "judge"
+    LINK = "link"
+    CONFIRM = "confirm"
     OVERRULE = "overrule"
     REMEMBER = "remember"
     DEPART = "depart"
@@ -132,6 +129,25 @@ class Suspect(Record, kw_only=True):
 
     pair: Pair
     signal: Name = "unspecified"
+
+
+class Link(Record, kw_only=True):
+    """``item`` is evidence for the dependency ``need``. The latest link between the two decides."""
+
+    item: Id
+    need: Id
+    quote: Note = ""
+    """The words of the item that meet the need, where a model drew the link."""
+    drafted: Name | None = None
+    """Which model, or which signal, drew it; none for a link that its writer vouches for."""
+    withdrawn: bool = False
+    """The item is no evidence for the need after all."""
+
+
+class Confirm(Record, kw_only=True):
+    """The writer has read the drafted item ``target`` and vouches for it."""
+
+    target: Id
 
 
 class Overrule(Record, kw_only=True):
@@ -213,6 +229,8 @@ Payload: TypeAlias = (
     | Resolve
     | Suspect
     | Verdict
+    | Link
+    | Confirm
     | Overrule
     | Experience
     | Checkpoint
@@ -238,6 +256,8 @@ PAYLOADS: dict[EventKind, Any] = {
     EventKind.RESOLVE: Resolve,
     EventKind.SUSPECT: Suspect,
     EventKind.JUDGE: Verdict,
+    EventKind.LINK: Link,
+    EventKind.CONFIRM: Confirm,
     EventKind.OVERRULE: Overrule,
     EventKind.REMEMBER: Experience,
     EventKind.DEPART: Checkpoint,
@@ -249,7 +269,8 @@ PAYLOADS: dict[EventKind, Any] = {
     EventKind.KEY: KeyChange,
 }
 
-_WRITTEN: dict[EventKind, Callable[[bytes | str], Any]] = {
+# Decoders of what is written now, which takes on today's defaults.
+WRITTEN: dict[EventKind, Callable[[bytes | str], Any]] = {
     kind: msgspec.json.Decoder(payload).decode for kind, payload in PAYLOADS.items()
 }
 
@@ -267,7 +288,7 @@ def _decode_returned(body: bytes | str) -> Returned:
 
 # Decoders of what is stored. A policy that was stored before a rule existed does not take on today's default for it;
 # one that is written today does.
-DECODERS = {**_WRITTEN, EventKind.GOVERN: _decode_policy, EventKind.RETURN: _decode_returned}
+DECODERS = {**WRITTEN, EventKind.GOVERN: _decode_policy, EventKind.RETURN: _decode_returned}
 
 # Events that take something out of use. They count against a writer's rate and need an allowed writer.
 INVALIDATING = frozenset(
@@ -283,28 +304,6 @@ INVALIDATING = frozenset(
         EventKind.JUDGE,
     }
 )
-
-
-class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An event before the log has given it an epoch. ``id`` makes the write idempotent.
-
-    Made by ``draft``, so that the payload is checked and ``body`` and ``digest`` are its own.
-    """
-
-    id: str
-    kind: EventKind
-    by: str
-    at: Time
-    payload: Payload
-    body: bytes
-    digest: str
-    about: tuple[str, ...] = ()
-    """Items whose standing this touches: the event reaches whoever could see one of them."""
-
-    @property
-    def is_unnamed(self) -> bool:
-        """Whether it is named by its digest."""
-        return self.id.partition(":")[2] == self.digest[:32]
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -328,54 +327,6 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.at <= max(now, self.learnt)
 
 
-def draft(
-    kind: EventKind, payload: object, *, id: str | None, by: str, at: Time, about: tuple[str, ...] | None = None
-) -> Draft:
-    """Check a payload as strictly as a stored one, whatever it was built from, and make it ready to append.
-
-    Its digest is that of its stored bytes: for an item or evidence, the digest it is known by. Without an ``id``
-    the event is named by it.
-    """
-    checked: Payload = decoded(canonical(payload), _WRITTEN[kind], what=kind)
-    settled = canonical(checked)
-    digest = digest_of(settled)
-    return Draft(
-        id=f"{_PREFIX.get(kind, kind)}:{digest[:32] if id is None else require_id('id', id)}",
-        kind=kind,
-        by=require_name("by", by),
-        at=utc(at, field="at"),
-        payload=checked,
-        body=settled,
-        digest=digest,
-        about=targets_of(checked) if about is None else about,
-    )
-
-
-def draft_alike(first: Draft, text: str, at: datetime) -> Draft:
-    """An observation that differs from a checked one in its text and its moment, in UTC: only the text is checked."""
-    like = first.payload
-    if not isinstance(like, Evidence) or not 1 <= len(text) <= LONGEST_TEXT:
-        raise RecordError(f"text: give an observation of 1 to {LONGEST_TEXT} characters")
-    evidence = Evidence(text=text, by=like.by, at=at, scope=like.scope, source=like.source)
-    body = canonical(evidence)
-    digest = digest_of(body)
-    name = f"{first.kind!s}:{digest[:32]}"
-    return Draft(
-        id=name,
-        kind=first.kind,
-        by=first.by,
-        at=at,
-        payload=evidence,
-        body=body,
-        digest=digest,
-        about=first.about,
-    )
-
-
-# Items share one name space, whatever event brings them in.
-_PREFIX = {EventKind.RECORD: "item", EventKind.OPEN: "item", EventKind.MOVE: "item"}
-
-
 def targets_of(payload: Payload) -> tuple[str, ...]:
     """The items that a payload names as touched by it."""
     # Most events of a large batch are observations, which touch nothing: they are not held against every pattern.
@@ -384,8 +335,10 @@ def targets_of(payload: Payload) -> tuple[str, ...]:
     match payload:
         case Item():
             return (payload.id,)
-        case Supersede() | Revoke() | Close() | Settle() | Overrule():
+        case Supersede() | Revoke() | Close() | Settle() | Confirm() | Overrule():
             return (payload.target,)
+        case Link():
+            return (payload.item,)
         case Dispute():
             return tuple(dict.fromkeys(payload.items))
         case Suspect() | Verdict():

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from readmit.records.base import Digest, Id, Name, Record, Text, Time
+from readmit.records.base import Digest, Id, Name, Note, Record, Text, Time
 from readmit.records.errors import RecordError
 
 
@@ -52,6 +52,16 @@ class Receipt(Record, kw_only=True, gc=False):
     binds: tuple[Id, ...] = ("item",)
 
 
+class Drafted(Record, kw_only=True, gc=False):
+    """A model wrote the item, on behalf of its author."""
+
+    model: Name
+    quote: Note = ""
+    """The words of the evidence that the item says again. None for a duty: it rests on the task it was planned from."""
+    instead_of: Id | None = None
+    """The item that the quoted observation invalidated."""
+
+
 class Kind(StrEnum):
     """The five kinds of work-state item."""
 
@@ -76,6 +86,8 @@ class Item(Record, kw_only=True, tag_field="kind"):
     depends_on: tuple[Id, ...] = ()
     supports: tuple[Id, ...] = ()
     receipts: tuple[Receipt, ...] = ()
+    drafted: Drafted | None = None
+    """Which model wrote it, if one did."""
 
     @property
     def kind(self) -> Kind:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from readmit.records.base import Count, Name, Ratio, Record, require_share
+from readmit.records.errors import RecordError
 from readmit.records.items import Kind
 
 OWNER = "owner"
@@ -62,6 +63,12 @@ class Policy(Record, kw_only=True, omit_defaults=False):
     alone changes policy and keys."""
     min_confidence: Ratio = Decimal("0.65")
     """Least confidence at which a verdict decides; below it the answer counts as unsure."""
+    invalid_at: Ratio = Decimal("0.5")
+    """Least score ``stale`` at which a verdict takes an item out."""
+    suspect_at: Ratio = Decimal("0.3")
+    """Least score ``stale`` at which a verdict withholds an item that supports a critical dependency."""
+    drafts: Literal["accept", "confirm", "refuse"] = "accept"
+    """Whether items and links that a model drafted count: like any other, once somebody confirmed them, or never."""
     on_unsure: Literal["exclude", "exclude_critical"] = "exclude"
     """Whether an unsettled suspicion takes out every item it names, or only those that support a critical
     dependency."""
@@ -84,6 +91,10 @@ class Policy(Record, kw_only=True, omit_defaults=False):
         require_share("gamma", self.gamma)
         require_share("rho", self.rho)
         require_share("min_confidence", self.min_confidence)
+        require_share("invalid_at", self.invalid_at)
+        require_share("suspect_at", self.suspect_at)
+        if self.suspect_at > self.invalid_at:
+            raise RecordError("suspect_at must not exceed invalid_at")
 
 
 def with_old_defaults(stored: dict[str, Any]) -> dict[str, Any]:

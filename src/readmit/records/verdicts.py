@@ -38,8 +38,13 @@ class Verdict(Record, kw_only=True):
     use: Note = ""
     model: Name = "unspecified"
     prompt: Name = "unspecified"
+    stale: Ratio | None = None
+    """How likely the observation makes the item untrue, as one score. Then the policy's thresholds decide, and
+    ``answer`` and ``confidence`` only say the same in words. None: the answer decides."""
     note: Note = ""
     """Why the answer came out as it did where the model's own does not count, or several were joined."""
 
     def __post_init__(self) -> None:
         require_share("confidence", self.confidence)
+        if self.stale is not None:
+            require_share("stale", self.stale)

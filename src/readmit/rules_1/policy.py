@@ -11,7 +11,18 @@ from readmit.records.canonical import digest
 if TYPE_CHECKING:
     from readmit.records.policy import Policy
 
-LATER = frozenset({"nothing_owed", "constraints", "examination", "duties_per_writer", "max_clock_skew"})
+LATER = frozenset(
+    {
+        "nothing_owed",
+        "constraints",
+        "examination",
+        "duties_per_writer",
+        "max_clock_skew",
+        "invalid_at",
+        "suspect_at",
+        "drafts",
+    }
+)
 
 
 def digest_1(policy: Policy) -> str:

@@ -12,7 +12,8 @@ from readmit.store.sql import End
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from readmit.records.events import Draft, Event
+    from readmit.records.drafts import Draft
+    from readmit.records.events import Event
 
 # As in RFC 3339, within quotes and with a Z for UTC.
 _encode = msgspec.json.Encoder().encode

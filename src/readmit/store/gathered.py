@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from readmit.records.events import Draft
+    from readmit.records.drafts import Draft
     from readmit.store.sql import End
 
 _MOST = 10_000

@@ -19,7 +19,8 @@ from readmit.store.sql import PAGE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from readmit.records.events import Draft, EventKind, Payload
+    from readmit.records.drafts import Draft
+    from readmit.records.events import EventKind, Payload
     from readmit.store.reach import Row
     from readmit.store.sql import Sql
 

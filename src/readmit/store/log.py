@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from readmit.records.base import utc
 from readmit.records.errors import ConflictError, StoreError
-from readmit.records.events import Draft, EventKind
+from readmit.records.events import EventKind
 from readmit.store.audit import AuditTrail
 from readmit.store.bulk import insert, inserted
 from readmit.store.chain import LogEnd
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
+    from readmit.records.drafts import Draft
     from readmit.store.sql import Connection, Rows
 
 _NAME = "INSERT INTO name VALUES (?, ?, ?) ON CONFLICT DO NOTHING"

@@ -11,7 +11,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from readmit.records.canonical import canonical
-from readmit.records.events import Draft, EventKind, Resolve, targets_of
+from readmit.records.drafts import Draft
+from readmit.records.events import EventKind, Resolve, targets_of
 from readmit.store.bulk import insert
 from readmit.store.connection import Connection
 from readmit.store.indexes import INDEXES

@@ -18,8 +18,9 @@ from readmit.ports.presence import received
 from readmit.records.base import Time
 from readmit.records.canonical import canonical, decode, digest_of
 from readmit.records.decisions import Decision, Envelope, Returned, ReturnView
+from readmit.records.drafts import draft
 from readmit.records.errors import ExposureError, RecordError, SealError, UnknownError
-from readmit.records.events import Acknowledge, EventKind, Exposed, draft
+from readmit.records.events import Acknowledge, EventKind, Exposed
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
 from readmit.records.items import Item

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from readmit.records.base import nfc
 from readmit.records.canonical import digest_of
+from readmit.records.drafts import draft
 from readmit.records.errors import SealError
-from readmit.records.events import EventKind, KeyChange, draft
+from readmit.records.events import EventKind, KeyChange
 from readmit.records.policy import OWNER
 from readmit.seal.keys import FileRing, KeyRing, MemoryRing
 from readmit.seal.trust import current, revoke, rotation, trust, trusted

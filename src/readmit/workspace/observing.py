@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from readmit.records.base import Id, Name, Record, Text, Time, nfc, utc
 from readmit.records.canonical import convert
+from readmit.records.drafts import draft, draft_alike
 from readmit.records.errors import RecordError
-from readmit.records.events import EventKind, draft, draft_alike
+from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
 from readmit.workspace.recording import scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from readmit.records.events import Draft
+    from readmit.records.drafts import Draft
 
 
 class Observed(Record, kw_only=True):

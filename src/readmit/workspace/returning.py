@@ -13,8 +13,9 @@ from readmit.cycle import decide, refuse, withhold
 from readmit.ports.store import StoredDecision
 from readmit.records.canonical import canonical, digest_of
 from readmit.records.decisions import Outcome, Returned
+from readmit.records.drafts import draft
 from readmit.records.errors import ConflictError
-from readmit.records.events import EventKind, draft
+from readmit.records.events import EventKind
 from readmit.records.reasons import Reason
 from readmit.seal.statement import AuditHead, seal_head, seal_view
 from readmit.workspace.loading import snapshot

@@ -4,31 +4,17 @@ from __future__ import annotations
 
 import secrets
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from readmit.capture.moment import later
 from readmit.records.base import listed, nfc, require_name, utc
 from readmit.records.canonical import convert, digest
+from readmit.records.drafts import Draft, draft
 from readmit.records.errors import QuarantineError
-from readmit.records.events import (
-    Close,
-    Dispute,
-    Draft,
-    EventKind,
-    Overrule,
-    Rebase,
-    Resolve,
-    Revoke,
-    Settle,
-    Supersede,
-    Suspect,
-    draft,
-    targets_of,
-)
+from readmit.records.events import EventKind, Resolve, targets_of
 from readmit.records.identity import Identity
 from readmit.records.policy import OWNER, Policy
-from readmit.records.verdicts import Pair, Verdict
 from readmit.store.places import MEMORY, names, open_store
 from readmit.workspace import history, missing
 from readmit.workspace.agent import Agent
@@ -37,6 +23,7 @@ from readmit.workspace.keeping import Keys
 from readmit.workspace.naming import normal, who
 from readmit.workspace.observing import Observer, drafts
 from readmit.workspace.recording import author_of, content_of, id_of, inherited, open_again
+from readmit.workspace.verbs import Verbs
 from readmit.workspace.writing import check, disputed, policy_in_force
 
 if TYPE_CHECKING:
@@ -53,7 +40,7 @@ if TYPE_CHECKING:
 DEFAULT_NAME = "default"
 
 
-class Workspace:
+class Workspace(Verbs):
     """A team's log in a file or a database. Every verb is one durable event; ``batch`` makes several into one commit.
 
     Every event takes an ``id``: writing the same content under the same id again changes nothing. Without one,
@@ -246,72 +233,6 @@ class Workspace:
     def _add(self, event: EventKind, content: dict[str, Any], name: str) -> str:
         self.append(event, {"id": name, **content}, by=content["by"], id=name)
         return name
-
-    # What happens to it.
-
-    def supersede(
-        self, target: str, successor: str, *, by: str, reason: str = "", role: str | None = None, **event: Any
-    ) -> int:
-        """``successor`` replaces ``target``. Said the other way round later, it is undone. ``role``: see ``settle``."""
-        payload = Supersede(target=target, successor=successor, reason=reason, role=role)
-        return self.append(EventKind.SUPERSEDE, payload, by=by, **event)
-
-    def revoke(self, target: str, *, by: str, reason: str = "", role: str | None = None, **event: Any) -> int:
-        """Withdraw an item: it should not have been relied on. ``role`` as in ``settle``."""
-        return self.append(EventKind.REVOKE, Revoke(target=target, reason=reason, role=role), by=by, **event)
-
-    def close_validity(self, target: str, *, end: datetime, by: str, reason: str = "", **event: Any) -> int:
-        """The item is true only until ``end``."""
-        payload = Close(target=target, end=utc(end, field="end"), reason=reason)
-        return self.append(EventKind.CLOSE, payload, by=by, **event)
-
-    def rebase(self, slot: str, *, task: str, by: str, reason: str = "", **event: Any) -> int:
-        """A slot, and those below it, start anew: what was recorded about them before no longer applies."""
-        return self.append(EventKind.REBASE, Rebase(slot=slot, task=task, reason=reason), by=by, **event)
-
-    def settle(self, obligation: str, *, by: str, reason: str = "", role: str | None = None, **event: Any) -> int:
-        """The obligation is done, or no longer owed.
-
-        That is for its author, the overseers, and whoever owes it, who says in which ``role``; and for nobody who is
-        away.
-        """
-        return self.append(EventKind.SETTLE, Settle(target=obligation, reason=reason, role=role), by=by, **event)
-
-    def dispute(self, items: Sequence[str], *, by: str, reason: str = "", id: str | None = None, **event: Any) -> str:
-        """Contest items: none of them may be acted on until this is resolved. Returns the dispute's id."""
-        name = id or secrets.token_hex(8)
-        payload = Dispute(items=tuple(dict.fromkeys(items)), reason=reason)
-        self.append(EventKind.DISPUTE, payload, by=by, id=name, **event)
-        return name
-
-    def resolve(self, dispute: str, *, keep: Sequence[str] = (), by: str, reason: str = "", **event: Any) -> int:
-        """End a dispute: items in ``keep`` stand, the others were wrong."""
-        payload = Resolve(dispute=dispute, keep=tuple(keep), reason=reason)
-        return self.append(EventKind.RESOLVE, payload, by=by, **event)
-
-    def suspect(self, item: str, evidence: str, *, by: str, signal: str = "unspecified", **event: Any) -> int:
-        """Propose that an observation changes a premise of an item. Out until a verdict settles it."""
-        payload = Suspect(pair=Pair(item=item, evidence=evidence), signal=signal)
-        return self.append(EventKind.SUSPECT, payload, by=by, **event)
-
-    def judge(self, verdict: Verdict, *, by: str, **event: Any) -> int:
-        """Store a verdict on a pair. It can only take the item out."""
-        return self.append(EventKind.JUDGE, verdict, by=by, **event)
-
-    def overrule(
-        self,
-        target: str,
-        *,
-        grant: Literal["restore", "rejustify", "settle"],
-        by: str,
-        reason: str,
-        expires: datetime | timedelta,
-        **event: Any,
-    ) -> int:
-        """Set automated rejections of an item aside, for a while and for a reason. Overseers only."""
-        end = self.now() + expires if isinstance(expires, timedelta) else utc(expires, field="expires")
-        payload = Overrule(target=target, grant=grant, reason=reason, expires=end)
-        return self.append(EventKind.OVERRULE, payload, by=by, **event)
 
     def govern(self, policy: Policy, *, by: str, **event: Any) -> int:
         """Put a policy in force from here on."""

@@ -13,10 +13,11 @@ from readmit.records.errors import ConflictError, NotAllowedError, RateError, Re
 from readmit.records.events import (
     INVALIDATING,
     Checkpoint,
+    Confirm,
     Dispute,
-    Draft,
     EventKind,
     Examine,
+    Link,
     Overrule,
     Resolve,
     Revoke,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from readmit.ports.store import Log
+    from readmit.records.drafts import Draft
     from readmit.records.items import Scope
 
 
@@ -74,6 +76,10 @@ class _Checks:
                 self._examination(examined)
             case Experience(bound_to=source):
                 self._named(source)
+            case Link() as link:
+                self._link(link, *self._touched())
+            case Confirm():
+                self._confirmation(*self._touched())
             case _:
                 self._mark()
 
@@ -81,10 +87,15 @@ class _Checks:
         """An item that the event names, if its writer may know of it."""
         return item_for(self._log, name, self._draft.by, self._policy)
 
-    def _mark(self) -> None:
+    def _touched(self) -> list[Item]:
+        """The items whose standing the event touches, if its writer may."""
         targets = [self._named(name) for name in self._draft.about]
         for item in targets:
             check_may_touch(item, by=self._draft.by, verb=self._draft.kind, policy=self._policy)
+        return targets
+
+    def _mark(self) -> None:
+        targets = self._touched()
         match self._draft.payload:
             case Supersede(successor=successor, role=role):
                 replaces = self._named(successor)
@@ -101,6 +112,18 @@ class _Checks:
                     raise RecordError(f"expires: {expires.isoformat()} has passed; give a moment in the future")
             case Verdict(pair=pair) | Suspect(pair=pair):
                 _check_evidence(self._log, pair.evidence)
+
+    def _link(self, link: Link, item: Item) -> None:
+        if isinstance(item, Obligation | Frontier):
+            raise RecordError(f"item: {item.id!r} is what needs evidence; link a fact or a constraint")
+        if self._draft.by == AUTHOR and link.drafted is None:
+            raise NotAllowedError(f"{AUTHOR!r} vouches for no link: say in drafted which model drew it")
+
+    def _confirmation(self, item: Item) -> None:
+        if item.drafted is None:
+            raise RecordError(f"target: {item.id!r} was not drafted by a model, so there is nothing to confirm")
+        if self._draft.by == AUTHOR:
+            raise NotAllowedError(f"{AUTHOR!r} may not confirm what a model drafted: a principal does")
 
     def _end(self, duty: Obligation, role: str | None) -> None:
         by, verb = self._draft.by, self._draft.kind

@@ -1,0 +1,86 @@
+"""An event before it is on the log: checked, encoded once, and named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.records.base import LONGEST_TEXT, Time, require_id, require_name, utc
+from readmit.records.canonical import canonical, decoded, digest_of
+from readmit.records.errors import RecordError
+from readmit.records.events import WRITTEN, EventKind, Payload, targets_of
+from readmit.records.evidence import Evidence
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An event before the log has given it an epoch. ``id`` makes the write idempotent.
+
+    Made by ``draft``, so that the payload is checked and ``body`` and ``digest`` are its own.
+    """
+
+    id: str
+    kind: EventKind
+    by: str
+    at: Time
+    payload: Payload
+    body: bytes
+    digest: str
+    about: tuple[str, ...] = ()
+    """Items whose standing this touches: the event reaches whoever could see one of them."""
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether it is named by its digest."""
+        return self.id.partition(":")[2] == self.digest[:32]
+
+
+def draft(
+    kind: EventKind, payload: object, *, id: str | None, by: str, at: Time, about: tuple[str, ...] | None = None
+) -> Draft:
+    """Check a payload as strictly as a stored one, whatever it was built from, and make it ready to append.
+
+    Its digest is that of its stored bytes: for an item or evidence, the digest it is known by. Without an ``id``
+    the event is named by it.
+    """
+    checked: Payload = decoded(canonical(payload), WRITTEN[kind], what=kind)
+    settled = canonical(checked)
+    digest = digest_of(settled)
+    return Draft(
+        id=f"{_PREFIX.get(kind, kind)}:{digest[:32] if id is None else require_id('id', id)}",
+        kind=kind,
+        by=require_name("by", by),
+        at=utc(at, field="at"),
+        payload=checked,
+        body=settled,
+        digest=digest,
+        about=targets_of(checked) if about is None else about,
+    )
+
+
+def draft_alike(first: Draft, text: str, at: datetime) -> Draft:
+    """An observation that differs from a checked one in its text and its moment, in UTC: only the text is checked."""
+    like = first.payload
+    if not isinstance(like, Evidence) or not 1 <= len(text) <= LONGEST_TEXT:
+        raise RecordError(f"text: give an observation of 1 to {LONGEST_TEXT} characters")
+    evidence = Evidence(text=text, by=like.by, at=at, scope=like.scope, source=like.source)
+    body = canonical(evidence)
+    digest = digest_of(body)
+    name = f"{first.kind!s}:{digest[:32]}"
+    return Draft(
+        id=name,
+        kind=first.kind,
+        by=first.by,
+        at=at,
+        payload=evidence,
+        body=body,
+        digest=digest,
+        about=first.about,
+    )
+
+
+# Items share one name space, whatever event brings them in.
+_PREFIX = {EventKind.RECORD: "item", EventKind.OPEN: "item", EventKind.MOVE: "item"}
