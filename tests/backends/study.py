@@ -106,9 +106,9 @@ class StudyOfAStore:
         model = Noting([row.text for row in turns_of(half_way[0])])
         with Stores(Lexical()) as stores:
             static, readmit = self.pair(stores, model)
-            handed = [admitted(static, checkpoint) for checkpoint in half_way]
+            handed = [admitted(static, checkpoint, rewords=True) for checkpoint in half_way]
             asked = model.asked
-            through = [admitted(readmit, checkpoint) for checkpoint in half_way]
+            through = [admitted(readmit, checkpoint, rewords=True) for checkpoint in half_way]
             with stores.absence(half_way[0]) as absence:
                 opened = [hit.text for hit in absence.opened(self.store, model)[1].records()]
         assert model.asked == asked
