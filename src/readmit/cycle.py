@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from readmit.capture.bindings import flaws
+from readmit.capture.links import linked
 from readmit.capture.moment import lag
 from readmit.cover.account import dispositions, duty_notes, leaving_out
 from readmit.cover.coverage import report
@@ -24,12 +25,14 @@ from readmit.records.canonical import canonical, digest, digest_of
 from readmit.records.decisions import Decision, Disposition, DutyState, Outcome
 from readmit.records.evidence import Experience
 from readmit.records.reasons import Reason, State
+from readmit.records.snapshot import Snapshot
 from readmit.seal.view import issue
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from readmit.records.decisions import Request, Selection
     from readmit.records.policy import Policy
-    from readmit.records.snapshot import Snapshot
 
 RULES: Literal[2] = 2
 """The rules that decide here. A request names those it is decided by."""
@@ -38,6 +41,8 @@ RULES: Literal[2] = 2
 class Examined(msgspec.Struct, frozen=True):
     """Every candidate past the gates: what is eligible, why the rest is not, and what the role owes."""
 
+    snapshot: Snapshot
+    """What was judged: each item with what links make it evidence for."""
     gated: Gated
     findings: Findings
     duties: Duties
@@ -50,6 +55,7 @@ def decide(request: Request, snapshot: Snapshot, *, deadline: Deadline = Deadlin
     if behind := lag(request.now, request.learnt, request.policy):
         return refuse(request, Reason.CLOCK_SKEW, behind)
     examined = examine(snapshot, request.policy)
+    snapshot = examined.snapshot
     selection = select(request, snapshot, examined.gated, examined.duties, deadline)
     bank = [(event.payload, event.digest) for event in snapshot.state.bank if isinstance(event.payload, Experience)]
     notes, readmitted = match(bank, frozenset(selection.items), request.policy)
@@ -64,6 +70,7 @@ def decide(request: Request, snapshot: Snapshot, *, deadline: Deadline = Deadlin
             policy=digest(request.policy),
             open_pairs=examined.findings.open_pairs,
             overdue=(duty.obligation.id for duty in examined.duties.owed if duty.state is DutyState.OVERDUE),
+            questions=_questions(examined.duties, selection),
         )
     left_out = leaving_out(examined.duties, selection, request.policy)
     judged = tuple(dispositions(snapshot, examined.findings, examined.gated, left_out, selection))
@@ -91,9 +98,16 @@ def decide(request: Request, snapshot: Snapshot, *, deadline: Deadline = Deadlin
 def examine(snapshot: Snapshot, policy: Policy) -> Examined:
     """The item-level half of the cycle. Exposure runs it again at its own moment."""
     unbound = flaws(snapshot, policy)
+    snapshot = linked(snapshot, policy)
     findings = resolve(snapshot, unbound, policy)
     gated = judge(snapshot, findings, unbound, policy)
-    return Examined(gated, findings, duties(snapshot, gated, policy))
+    return Examined(snapshot, gated, findings, duties(snapshot, gated, policy))
+
+
+def _questions(duties: Duties, selection: Selection) -> Iterator[str]:
+    """Open questions of the duties that are handed over."""
+    handed = frozenset(selection.mandatory)
+    return (name for duty in duties.owed if duty.obligation.id in handed for name in duty.questions)
 
 
 def refuse(request: Request, reason: Reason, note: str = "") -> Outcome:

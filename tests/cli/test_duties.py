@@ -60,6 +60,7 @@ def test_an_obligation_is_explained_as_a_duty(team: str) -> None:
     explained = said("explain", name, "o_t", "--db", team)
     assert explained["duty"] == {
         "obligation": "o_t", "state": "owed", "owed": True, "handed_over": False, "lacks": ["d_p"],
+        "questions": [],
     }  # fmt: skip
     assert (
         "o_t: owed. The returning agent owes it.\no_t: It lacks d_p."

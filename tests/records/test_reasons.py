@@ -10,7 +10,7 @@ import pytest
 from readmit import Reason, State
 from readmit.cover.exact import Cover
 from readmit.records.errors import ExposureError, SealError
-from readmit.records.items import Receipt
+from readmit.records.items import Drafted, Receipt
 from readmit.records.reasons import PRECEDENCE, state_of
 from readmit.workspace.exposing import Asker, expose
 from tests.scene import HOUR, Scene
@@ -73,6 +73,18 @@ def _() -> tuple[Reason, ...]:
     scene.duty(required=())
     scene.fact("h", kind="role_constraint")
     return of_item(scene)
+
+
+@story(Reason.TAKES_PLACE)
+def _() -> tuple[Reason, ...]:
+    scene = Scene()
+    scene.covered()
+    scene.fact("old", supports=["d"])
+    news = scene.news()
+    scene.verdict("old", news)
+    said = "The hotel has closed."
+    scene.fact("n", text=said, sources=[news], drafted=Drafted(model="m", quote=said, instead_of="old"))
+    return of_item(scene, "n")
 
 
 @story(Reason.OTHER_WORKSPACE)

@@ -155,6 +155,7 @@ def test_the_json_holds_the_same() -> None:
         "partial": False,
         "withheld": [],
         "overdue": [],
+        "questions": [],
         "examination": {"examined": False, "open_pairs": 0},
         "items": [
             {

@@ -99,7 +99,11 @@ def fate(note: DutyNote) -> str:
     words = "" if note.state is DutyState.OWED else f"{note.state.doc} "
     if note.state.owed:
         words += "Handed over." if note.handed_over else "Not handed over."
-    return f"{words} Lacks {', '.join(note.lacks)}." if note.lacks else words.strip()
+    if note.lacks:
+        words += f" Lacks {', '.join(note.lacks)}."
+    if note.questions:
+        words += f" Open questions: {', '.join(note.questions)}."
+    return words.strip()
 
 
 def lacking(lacks: Iterable[Lack]) -> Iterator[Text]:
@@ -111,6 +115,8 @@ def lacking(lacks: Iterable[Lack]) -> Iterator[Text]:
         yield Text(_lack(one), style="bold")
         for former in one.last:
             yield Text(f"  {_former(former)}")
+        for now in one.instead:
+            yield Text(f"  Now: {now.item} “{shown(now.text)}”, drafted and evidence only once somebody links it")
         for remedy in one.remedies:
             yield Text(f"  Do: {shown(remedy.call)}")
             yield Text(f"   or {shown(remedy.command)}")

@@ -50,6 +50,7 @@ def duty(note: DutyNote) -> dict[str, Any]:
         "owed": note.state.owed,
         "handed_over": note.handed_over,
         "lacks": list(note.lacks),
+        "questions": list(note.questions),
     }
 
 

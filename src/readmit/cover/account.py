@@ -29,6 +29,7 @@ def dispositions(
     if selection.outcome == "found":
         chosen |= dict.fromkeys(selection.items, Reason.COVERS)
         chosen |= dict.fromkeys(selection.constraints, Reason.CONSTRAINS)
+        chosen |= dict.fromkeys(selection.instead, Reason.TAKES_PLACE)
         chosen |= dict.fromkeys(selection.fill, Reason.FILLS)
         chosen |= dict.fromkeys(selection.mandatory, Reason.MANDATORY)
     for name, held in snapshot.state.held.items():
@@ -86,4 +87,5 @@ def duty_notes(duties: Duties, gated: Gated, selection: Selection) -> Iterator[D
             state=duty.state,
             handed_over=selection.outcome == "found" and duty.obligation.id in handed,
             lacks=tuple(lacks) if duty.state.owed else (),
+            questions=duty.questions,
         )

@@ -1,4 +1,6 @@
-"""The choice of a sufficient set: mandatory structure first, then the cover, then constraints, then what fills.
+"""The choice of a sufficient set: mandatory structure first, then the cover, then what is in beside it.
+
+Beside it are constraints, then what took the place of something that is needed, then what fills.
 
 Paper, "Cover obligations under a context budget": when no selection meets the required coverage, none is
 issued. Every way out other than ``found`` names its reason and the coverage that was reached.
@@ -6,7 +8,8 @@ issued. Every way out other than ``found`` names its reason and the coverage tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -35,6 +38,8 @@ class Pool(msgspec.Struct, frozen=True):
     """The same, in the order in which it fills what room is left."""
     policy: Policy
     deadline: Deadline = Deadline.AHEAD
+    instead: Mapping[str, frozenset[str]] = {}
+    """Evidence that says what took the place of something: by id, the dependencies that this had met."""
 
 
 def choose(pool: Pool, duties: Sequence[Duty], absent: Sequence[str] = ()) -> Selection:
@@ -72,8 +77,9 @@ def choose(pool: Pool, duties: Sequence[Duty], absent: Sequence[str] = ()) -> Se
         if again.outcome == "infeasible":
             return _refused(Reason.CONSTRAINTS_SHORT, attainable, again, absent=_ids(beside))
         found, beside = again, always
-    fill = _fill(pool.newest, (*found.items, *beside), room) if policy.fill else ()
-    selection = _selection(pool, mandatory, found, beside, fill)
+    instead = _instead(pool, required(obligations), (*found.items, *beside), room)
+    fill = _fill(pool.newest, (*found.items, *beside, *instead), room) if policy.fill else ()
+    selection = _selection(pool, mandatory, found, _Beside(beside, instead, fill))
     return msgspec.structs.replace(selection, report=report(obligations, supported(_chosen(pool, selection))))
 
 
@@ -86,7 +92,7 @@ def _unowed(pool: Pool) -> Selection:
     if room.after(always).overdrawn:
         return _refused(Reason.CONSTRAINTS_SHORT, nothing, absent=_ids(always))
     fill = _fill(pool.newest, always, room) if pool.policy.nothing_owed == "fill" else ()
-    return _selection(pool, (), None, always, fill)
+    return _selection(pool, (), None, _Beside(always, fill=fill))
 
 
 def _always(pool: Pool) -> tuple[Item, ...]:
@@ -101,6 +107,14 @@ def _always(pool: Pool) -> tuple[Item, ...]:
 def _beyond(items: Iterable[Item], taken: Iterable[Item]) -> tuple[Item, ...]:
     known = {item.id for item in taken}
     return tuple(item for item in items if item.id not in known)
+
+
+def _instead(pool: Pool, needed: frozenset[str], taken: Sequence[Item], room: Room) -> tuple[Item, ...]:
+    """What took the place of something that is needed, as far as the room allows."""
+    if not pool.instead:
+        return ()
+    replacing = [item for item in pool.evidence if not needed.isdisjoint(pool.instead.get(item.id, ()))]
+    return _fill(replacing[::-1], taken, room)
 
 
 def _fill(newest: Sequence[Item], taken: Sequence[Item], room: Room) -> tuple[Item, ...]:
@@ -123,16 +137,24 @@ def _statement(item: Item) -> tuple[str, str, str | None]:
     return item.kind, item.text, item.slot
 
 
-def _selection(
-    pool: Pool, mandatory: Sequence[Item], found: Covered | None, constraints: Sequence[Item], fill: Sequence[Item]
-) -> Selection:
-    kept = {item.id for item in (*(() if found is None else found.items), *constraints, *fill)}
+class _Beside(NamedTuple):
+    """What is in beside the cover."""
+
+    constraints: Sequence[Item]
+    instead: Sequence[Item] = ()
+    fill: Sequence[Item] = ()
+
+
+def _selection(pool: Pool, mandatory: Sequence[Item], found: Covered | None, beside: _Beside) -> Selection:
+    constraints, instead, fill = beside
+    kept = {item.id for item in (*(() if found is None else found.items), *constraints, *instead, *fill)}
     items = (*mandatory, *(item for item in pool.evidence if item.id in kept))
     return Selection(
         outcome="found",
         items=_ids(items),
         mandatory=_ids(mandatory),
         constraints=_ids(constraints),
+        instead=_ids(instead),
         fill=_ids(fill),
         cost=sum(map(cost, items)),
         chars=sum(item.length for item in items),

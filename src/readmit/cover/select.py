@@ -49,7 +49,19 @@ def _pool(request: Request, snapshot: Snapshot, gated: Gated, duties: Duties, de
         newest=_newest(eligible, order) if filling else (),
         policy=request.policy,
         deadline=deadline,
+        instead=_instead(snapshot, gated),
     )
+
+
+def _instead(snapshot: Snapshot, gated: Gated) -> dict[str, frozenset[str]]:
+    """For evidence that was drafted because it took something's place: what that had met, if it is out."""
+    found: dict[str, frozenset[str]] = {}
+    for name, held in gated.eligible.items():
+        drafted = held.item.drafted
+        if drafted is not None and drafted.instead_of is not None and drafted.instead_of not in gated.eligible:
+            before = snapshot.state.held.get(drafted.instead_of)
+            found[name] = frozenset(() if before is None else before.item.covers)
+    return found
 
 
 def _newest(eligible: list[Held], order: Order) -> tuple[Item, ...]:

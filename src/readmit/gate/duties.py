@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.gate.needs import Needs
 from readmit.invalidate.lifecycle import closed
 from readmit.records.decisions import DutyState
 from readmit.records.items import Frontier, Item, Obligation
@@ -55,6 +56,8 @@ class Duty(msgspec.Struct, frozen=True):
     obligation: Obligation
     state: DutyState
     frontier: Frontier | None = None
+    questions: tuple[str, ...] = ()
+    """Needs that a model planned and nobody ever met. The obligation here does not require them."""
 
     @property
     def records(self) -> tuple[Item, ...]:
@@ -87,6 +90,7 @@ class Duties(msgspec.Struct, frozen=True):
 def duties(snapshot: Snapshot, gated: Gated, policy: Policy) -> Duties:
     """What is owed and what is not, each duty with its frontier."""
     frontiers = _frontiers(snapshot, gated)
+    needs = Needs(snapshot, gated, policy)
     considered: list[Duty] = []
     absent: list[str] = []
     for held in snapshot.state.held.values():
@@ -103,7 +107,8 @@ def duties(snapshot: Snapshot, gated: Gated, policy: Policy) -> Duties:
         if lacking and state is not DutyState.UNPROVEN:
             state = DutyState.OBSTRUCTED
         absent += lacking
-        considered.append(Duty(held.item, state, frontier))
+        obligation, questions = needs.asked(held, held.item)
+        considered.append(Duty(obligation, state, frontier, questions))
     return Duties(tuple(considered), tuple(dict.fromkeys(absent)))
 
 

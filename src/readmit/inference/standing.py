@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.capture.bindings import flaws
+from readmit.capture.links import linked
 from readmit.invalidate.implicit import critical_dependencies, said_at, use_of
 from readmit.invalidate.propose import observations_of, targets_of
 from readmit.invalidate.resolve import resolve
@@ -128,8 +129,9 @@ def standing(
     """Read it from the log, as of its current end."""
     with log.reading():
         epoch = log.head
-        seen = take_snapshot(log, departed, identity, epoch=epoch, purpose=purpose, now=now)
-        held = _open_items(seen, policy, settings)
+        bare = take_snapshot(log, departed, identity, epoch=epoch, purpose=purpose, now=now)
+        seen = linked(bare, policy)
+        held = _open_items(seen, flaws(bare, policy), policy, settings)
         floor = departed.epoch if settings.since == "departure" else 0
         since = {name: max(floor, said_at(entry, seen.evidence, policy)) for name, entry in held.items()}
         first = min(since.values(), default=epoch)
@@ -181,9 +183,10 @@ def _concerning(marks: Sequence[Event], use: str) -> Iterator[Event]:
                 yield mark
 
 
-def _open_items(seen: Snapshot, policy: Policy, settings: Settings) -> dict[str, Held]:
+def _open_items(
+    seen: Snapshot, unbound: Mapping[str, tuple[Cause, ...]], policy: Policy, settings: Settings
+) -> dict[str, Held]:
     """Items that stand, or would if every suspicion turned out empty; and premises of theirs that are out of sight."""
-    unbound = flaws(seen, policy)
     against = resolve(seen, unbound, policy).against
 
     def open_(name: str) -> bool:

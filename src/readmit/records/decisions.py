@@ -104,6 +104,8 @@ class DutyNote(Record, kw_only=True):
     """Whether the view holds it, with everything it requires."""
     lacks: tuple[Id, ...] = ()
     """Required dependencies that nothing eligible supports."""
+    questions: tuple[Id, ...] = ()
+    """Needs that a model planned and nobody ever met. They are shown, and block nothing."""
 
 
 class Examination(Record, kw_only=True):
@@ -124,6 +126,8 @@ class Selection(Record, kw_only=True):
     mandatory: tuple[Id, ...] = ()
     constraints: tuple[Id, ...] = ()
     """Constraints that are in because the policy hands them over always."""
+    instead: tuple[Id, ...] = ()
+    """What invalidated an item that a duty needs, in its own words."""
     fill: tuple[Id, ...] = ()
     cost: Count = 0
     chars: Count = 0
@@ -175,6 +179,8 @@ class ReturnView(Record, kw_only=True):
     """Duties that are owed and not in this view: it is partial."""
     overdue: tuple[Id, ...] = ()
     """Duties of this view whose time has passed."""
+    questions: tuple[Id, ...] = ()
+    """Needs of these duties that a model planned and nobody ever met."""
     examination: Examination | None = None
     """Who looked for implicit changes; none if nobody did."""
     open_pairs: Count = 0

@@ -50,6 +50,11 @@ class Reason(StrEnum):
         "A constraint that applies to the role, and the policy always hands it over.",
         State.ADMITTED,
     )
+    TAKES_PLACE = (
+        "takes_place",
+        "A later observation invalidated something that a duty needs, and this is what it says.",
+        State.ADMITTED,
+    )
     FILLS = "fills", "Eligible, and the policy fills the remaining budget.", State.ADMITTED
 
     # Gate A: authorization.

@@ -77,7 +77,7 @@ def recheck(
             and all(named.id in remembered for named in view.experiences)
         ),
         Reason.COVERAGE_LOST: not (
-            _covers(view, present, duties, policy)
+            _covers(view, present, eligible, duties, policy)
             and _constrained(present, eligible, policy)
             and _fits(view, tuple(present.values()), tuple(remembered.values()), policy)
         ),
@@ -85,7 +85,9 @@ def recheck(
     return tuple(reason for reason, fails in failed.items() if fails)
 
 
-def _covers(view: ReturnView, present: Mapping[str, Item], duties: Duties, policy: Policy) -> bool:
+def _covers(
+    view: ReturnView, present: Mapping[str, Item], eligible: Mapping[str, Held], duties: Duties, policy: Policy
+) -> bool:
     """Whether the view still holds what is owed and the evidence for it; a partial one, each duty that it holds."""
     shown = [duty for duty in duties.owed if duty.obligation.id not in view.withheld]
     whole = {duty.obligation.id for duty in duties.whole}
@@ -94,10 +96,15 @@ def _covers(view: ReturnView, present: Mapping[str, Item], duties: Duties, polic
     return (
         all(duty.obligation.id in whole for duty in shown)
         and all(record.id in present for duty in shown for record in duty.records)
-        and sufficient(report(obligations, supported(present.values())), strict)
+        and sufficient(report(obligations, supported(_evidence(present, eligible))), strict)
         # A partial view without a duty would be an empty promise.
         and (not view.partial or bool(shown))
     )
+
+
+def _evidence(present: Mapping[str, Item], eligible: Mapping[str, Held]) -> list[Item]:
+    """What is handed over, each with what links make it evidence for now."""
+    return [eligible[name].item if name in eligible else item for name, item in present.items()]
 
 
 def _constrained(present: Mapping[str, Item], eligible: Mapping[str, Held], policy: Policy) -> bool:

@@ -54,7 +54,7 @@ _WIDEST = 12
 _NAME = 256 * _WIDEST
 _ID = 128 * 3 + 4
 _LIST = LISTED_CHARS * 4 + 100
-_AROUND_VIEW = 2_500 + _ID + 6 * _NAME + 3 * _LIST
+_AROUND_VIEW = 2_500 + _ID + 6 * _NAME + 4 * _LIST
 _AROUND_ITEM = 500 + 3 * _ID + _NAME + 2 * _LIST
 _AROUND_EXPERIENCE = 200 + 2 * _ID
 
@@ -115,6 +115,7 @@ def json_bundle(view: ReturnView, items: Sequence[Item], experiences: Sequence[E
         "partial": view.partial,
         **_listed("withheld", view.withheld),
         **_listed("overdue", view.overdue),
+        **_listed("questions", view.questions),
         "examination": _examination(view),
         "items": [_item(item) for kind in HEADINGS for item in shown if item.kind is kind],
         "experiences": [{"id": one.id, "bound_to": one.bound_to, "text": one.text} for one in remembered],
@@ -158,6 +159,8 @@ def _head(view: ReturnView) -> Iterator[str]:
         yield f"- Partial: only whole duties are here. Withheld: {_ids(view.withheld)}. Do not act on those"
     if view.overdue:
         yield f"- Overdue: {_ids(view.overdue)}"
+    if view.questions:
+        yield f"- Open questions, which nobody has answered: {_ids(view.questions)}"
     if coverage.missing:
         yield f"- Still missing: {_ids(coverage.missing)}"
     yield f"- Implicit changes: {_looked(view)}"

@@ -33,6 +33,7 @@ def issue(
     policy: str,
     open_pairs: int = 0,
     overdue: Iterable[str] = (),
+    questions: Iterable[str] = (),
 ) -> ReturnView:
     """The view of a found selection. ``checkpoint`` and ``policy`` are digests; experiences come with theirs."""
     if selection.outcome != "found":
@@ -61,6 +62,7 @@ def issue(
         examination=request.examination,
         open_pairs=open_pairs,
         overdue=tuple(name for name in overdue if name in selection.mandatory),
+        questions=tuple(dict.fromkeys(questions)),
     )
 
 

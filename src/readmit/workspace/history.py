@@ -84,6 +84,8 @@ def _duty(note: DutyNote) -> Iterator[str]:
     yield f"{note.state}. {note.state.doc}"
     if note.lacks:
         yield f"It lacks {', '.join(note.lacks)}."
+    if note.questions:
+        yield f"Nobody has ever answered {', '.join(note.questions)}, which a model planned: that blocks nothing."
 
 
 def recorded(log: Log, return_id: str) -> tuple[Returned, Decision]:

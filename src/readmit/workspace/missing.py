@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from readmit.capture.fold import fold
+from readmit.capture.links import linked_needs
 from readmit.records.decisions import Cause, Decision, Disposition, DutyState, Request
 from readmit.records.items import Frontier, Item, Kind, Obligation
 from readmit.records.policy import OWNER
 from readmit.records.reasons import Reason, State
+from readmit.records.snapshot import WorkState
 from readmit.workspace.history import dispositions, in_words, recorded
 
 if TYPE_CHECKING:
@@ -65,6 +68,8 @@ class Lack(msgspec.Struct, frozen=True):
     """Candidates that bear on it, the newest first: what supported a dependency, or the record itself."""
     remedies: tuple[Remedy, ...]
     """What would meet it, to be done in this order."""
+    instead: tuple[Former, ...] = ()
+    """What later observations say that invalidated those: drafted, and evidence only once somebody links it."""
 
 
 def lacking(log: Log, return_id: str) -> tuple[Lack, ...]:
@@ -75,15 +80,16 @@ def lacking(log: Log, return_id: str) -> tuple[Lack, ...]:
         return ()
     judged = {one.item: one for one in dispositions(log, return_id)}
     slots = frozenset(name for name in decision.missing if log.is_slot(name))
-    case = _Case(returned.request, decision, judged, _items(log, returned.request, judged), slots)
+    items, links = _items(log, returned.request, judged)
+    case = _Case(returned.request, decision, judged, items, links, slots)
     return (*case.dependencies(), *case.records(), *case.without_room())
 
 
-def _items(log: Log, request: Request, judged: Iterable[str]) -> dict[str, Item]:
-    """The candidates, read at once where that is possible."""
-    seen = (event.payload for event in log.seen(request.identity, until=request.epoch))
-    known = {item.id: item for item in seen if isinstance(item, Item)}
-    return {name: known.get(name) or log.item(name) for name in judged}
+def _items(log: Log, request: Request, judged: Iterable[str]) -> tuple[dict[str, Item], dict[str, tuple[str, ...]]]:
+    """The candidates, read at once where that is possible, and what links made them evidence for."""
+    state = fold(WorkState(), log.seen(request.identity, until=request.epoch))
+    items = {name: state.held[name].item if name in state.held else log.item(name) for name in judged}
+    return items, linked_needs(state.held, request.policy, request.moment)
 
 
 class _Case(msgspec.Struct, frozen=True):
@@ -93,6 +99,7 @@ class _Case(msgspec.Struct, frozen=True):
     decision: Decision
     judged: Mapping[str, Disposition]
     items: Mapping[str, Item]
+    links: Mapping[str, tuple[str, ...]] = {}
     slots: frozenset[str] = frozenset()
     """Those of the missing dependencies that are slots, of whichever items."""
 
@@ -100,7 +107,7 @@ class _Case(msgspec.Struct, frozen=True):
         """Missing dependencies."""
         for name in self.decision.missing:
             duties = [duty for duty in self._owed() if name in duty.required]
-            bearing = [one for one in reversed(tuple(self.items.values())) if name in one.covers]
+            bearing = [one for one in reversed(tuple(self.items.values())) if self._meets(one, name)]
             fit = any(self.judged[one.id].state in _FIT for one in bearing)
             yield Lack(
                 name=name,
@@ -108,6 +115,7 @@ class _Case(msgspec.Struct, frozen=True):
                 duties=tuple(duty.id for duty in duties),
                 critical=any(name in duty.critical for duty in duties),
                 last=tuple(self._former(one.id) for one in bearing[:LAST]),
+                instead=tuple(self._former(name) for name in self._in_place_of(bearing)),
                 remedies=(self._room(),) if fit else tuple(self._recording(name, bearing, duties)),
             )
 
@@ -140,6 +148,15 @@ class _Case(msgspec.Struct, frozen=True):
                     last=(self._former(name),),
                     remedies=(self._room(),),
                 )
+
+    def _meets(self, item: Item, name: str) -> bool:
+        return name in item.covers or name in self.links.get(item.id, ())
+
+    def _in_place_of(self, bearing: Sequence[Item]) -> Iterator[str]:
+        fallen = {item.id for item in bearing}
+        for item in reversed(tuple(self.items.values())):
+            if item.drafted is not None and item.drafted.instead_of in fallen:
+                yield item.id
 
     def _owed(self) -> list[Obligation]:
         # Decisions under the first rules list no duties; they name those that are not covered.

@@ -1,0 +1,85 @@
+"""What links make an item evidence for, beside what it says itself.
+
+A link is an event with its maker, like a verdict. Somebody who vouches for one goes before every model; a link that a
+model drew counts where the policy accepts drafts, and never for what a person called critical.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.records.events import Link
+from readmit.records.items import Frontier, Obligation
+from readmit.records.policy import AUTHOR
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from readmit.records.items import Item
+    from readmit.records.policy import Policy
+    from readmit.records.snapshot import Held, Snapshot
+
+
+def linked(snapshot: Snapshot, policy: Policy) -> Snapshot:
+    """The snapshot in which each item also supports what counting links make it evidence for.
+
+    Receipts are judged before this: a link is no reference that the item makes.
+    """
+    needs = linked_needs(snapshot.state.held, policy, snapshot.now)
+    if not needs:
+        return snapshot
+    held = {
+        name: entry if name not in needs else msgspec.structs.replace(entry, item=_widened(entry, needs[name]))
+        for name, entry in snapshot.state.held.items()
+    }
+    return msgspec.structs.replace(snapshot, state=msgspec.structs.replace(snapshot.state, held=held))
+
+
+def linked_needs(held: Mapping[str, Held], policy: Policy, now: datetime) -> dict[str, tuple[str, ...]]:
+    """For each item with a counting link: the dependencies that it meets by one and does not name itself."""
+    marked = [(entry, links) for entry in held.values() if entry.marks and (links := _links(entry, policy, now))]
+    if not marked:
+        return {}
+    strict = _critical_to_people(held)
+    found: dict[str, tuple[str, ...]] = {}
+    for entry, links in marked:
+        if isinstance(entry.item, Obligation | Frontier):
+            continue
+        counting = [
+            need
+            for need, link in links.items()
+            if not link.withdrawn and (link.drafted is None or (policy.drafts == "accept" and need not in strict))
+        ]
+        if needs := tuple(need for need in counting if need not in entry.item.covers):
+            found[entry.item.id] = needs
+    return found
+
+
+def _links(held: Held, policy: Policy, now: datetime) -> dict[str, Link]:
+    """The link that decides, for each dependency: the latest that somebody vouches for, or else the latest draft."""
+    deciding: dict[str, Link] = {}
+    for event in held.marks:
+        if not isinstance(event.payload, Link) or not event.holds(now):
+            continue
+        link = event.payload
+        if policy.writers and event.by not in policy.writers and event.by != AUTHOR:
+            continue
+        known = deciding.get(link.need)
+        if link.drafted is None or known is None or known.drafted is not None:
+            deciding[link.need] = link
+    return deciding
+
+
+def _critical_to_people(held: Mapping[str, Held]) -> frozenset[str]:
+    """Critical dependencies of duties that no model planned."""
+    duties = (entry.item for entry in held.values())
+    return frozenset(
+        name for duty in duties if isinstance(duty, Obligation) and duty.drafted is None for name in duty.critical
+    )
+
+
+def _widened(entry: Held, needs: tuple[str, ...]) -> Item:
+    return msgspec.structs.replace(entry.item, supports=(*entry.item.supports, *needs))
