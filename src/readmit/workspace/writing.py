@@ -168,6 +168,8 @@ class _Checks:
         if not all(known_to(item, self._draft.by, self._policy) for item in items):
             # To resolve it would be to decide about items that do not exist for this principal.
             raise unknown_dispute(self._log, resolve.dispute)
+        for item in items:
+            check_may_touch(item, by=self._draft.by, verb=self._draft.kind, policy=self._policy)
         strangers = sorted(set(resolve.keep) - set(dispute.items))
         if strangers:
             raise RecordError(f"keep: {', '.join(strangers)} not in dispute {resolve.dispute!r}")
