@@ -206,7 +206,8 @@ class Team:
             self.workspace.overrule(target, grant=grant, by=by, reason="looked at it", expires=lasts)
 
         if self.attempt(act, *refused):
-            self.sim.mark("overrule", by, target, grant=grant, expires=self.sim.now + lasts)
+            moment = self.sim.moment
+            self.sim.mark("overrule", by, target, at=moment, grant=grant, expires=moment + lasts)
 
     def govern(self, rules: Rules) -> None:
         fields = {name: getattr(rules, name) for name in Rules.__dataclass_fields__}

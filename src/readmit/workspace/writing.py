@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from readmit.capture.moment import later
 from readmit.records.errors import ConflictError, NotAllowedError, RateError, RecordError, UnknownError
 from readmit.records.events import (
     INVALIDATING,
@@ -108,7 +109,7 @@ class _Checks:
             case Settle(role=role):
                 self._end(_obligation("target", targets[0]), role)
             case Overrule(expires=expires):
-                if expires <= self._now:
+                if expires <= later(self._now, self._log.learnt):
                     raise RecordError(f"expires: {expires.isoformat()} has passed; give a moment in the future")
             case Verdict(pair=pair) | Suspect(pair=pair):
                 _check_evidence(self._log, pair.evidence)
