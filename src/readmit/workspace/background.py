@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from readmit.capture.fold import fold
 from readmit.records.events import EventKind, Supersede
-from readmit.records.items import Obligation
+from readmit.records.items import Frontier, Obligation
 from readmit.records.snapshot import WorkState
 
 if TYPE_CHECKING:
@@ -47,6 +49,24 @@ def concerned(log: Log, identity: Identity, state: WorkState, epoch: int) -> Wor
             if of is not None:
                 events |= {event.epoch: event for event in log.milestones(EventKind.REBASE, of, until=epoch)}
     return fold(WorkState(), _in_order(events.values()))
+
+
+def with_frontiers(log: Log, identity: Identity, state: WorkState, epoch: int) -> WorkState:
+    """A state in which the frontiers that a reader sees only with their obligation carry all that befell them.
+
+    Their later events reach those in their own scope, for the same reason as above; what a frontier that was withdrawn
+    or replaced says of its obligation must not depend on the reader's role.
+    """
+    names = [
+        name
+        for name, held in state.held.items()
+        if type(held.item) is Frontier and not identity.may_see(held.item.scope)
+    ]
+    if not names:
+        return state
+    whole = fold(WorkState(), log.about(names, until=epoch))
+    held = dict(state.held) | {name: whole.held[name] for name in names}
+    return replace(state, held=held, resolutions={**state.resolutions, **whole.resolutions})
 
 
 def _leads(fresh: Collection[Held], task: str) -> tuple[set[str], dict[str, set[str]]]:
