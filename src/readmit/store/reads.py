@@ -15,6 +15,7 @@ from readmit.records.errors import StoreError, UnknownError
 from readmit.records.events import DECODERS, Event, EventKind
 from readmit.records.items import Item, decode_item
 from readmit.records.snapshot import Sighting
+from readmit.records.statements import kin_of
 from readmit.store.chain import link_of
 from readmit.store.indexes import DEPENDENCY, SLOT, stored_rows
 from readmit.store.reach import ANY, OBSERVATION, STATE, keys_of
@@ -151,6 +152,18 @@ class LogReads:
         wanted, epochs = set(slots), set[int]()
         for task in {task or ANY for task in tasks}:
             epochs.update(self._in_slots(task, wanted, until, known))
+        return self._at(epochs)
+
+    def kin(self, items: Iterable[Item], *, until: int, known: AbstractSet[int]) -> list[Event]:
+        """The statements of some items made again, and other frontiers of the same obligations, as ``rivals``."""
+        keys = {key for item in items if (key := kin_of(item)) is not None}
+        epochs: set[int] = set()
+        for marks, part in chunks(keys):
+            query = f"SELECT epoch FROM kin WHERE ws = ? AND key IN ({marks}) AND epoch <= ?"
+            epochs.update(epoch for (epoch,) in self._sql.execute(query, (self._ws, *part, until)))
+        return self._at(epochs - known)
+
+    def _at(self, epochs: Iterable[int]) -> list[Event]:
         found: list[Event] = []
         for marks, part in chunks(self._base + epoch for epoch in sorted(epochs)):
             found += self._events(_EVENT + f"WHERE pos IN ({marks}) ORDER BY pos", tuple(part))
