@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from readmit.records.identity import Identity
-    from readmit.store.sql import Connection
+    from readmit.store.sql import Connection, Sql
 
 _COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest"
 _EVENT = _COLUMNS + " FROM event "
@@ -184,14 +184,7 @@ class LogReads:
 
     def item(self, item_id: str) -> Item:
         """An item by id."""
-        row = self._sql.execute(
-            "SELECT body FROM event WHERE pos = ? + (SELECT min(epoch) FROM about WHERE ws = ? AND item = ?)",
-            (self._base, self._ws, item_id),
-        ).fetchone()
-        if row is None:
-            raise UnknownError(f"no item {item_id!r} in workspace {self.workspace!r}; record it first")
-        found: Item = decode_item(row[0])
-        return found
+        return find_item(self._sql, self._ws, self.workspace, item_id)
 
     def has_evidence(self, digest: str) -> bool:
         """Whether an observation is filed under this digest."""
@@ -317,6 +310,18 @@ class LogReads:
             payload=DECODERS[kind](body),
             digest=actual,
         )
+
+
+def find_item(sql: Sql, ws: int, workspace: str, item_id: str) -> Item:
+    """An item of one workspace by id."""
+    row = sql.execute(
+        "SELECT body FROM event WHERE pos = ? + (SELECT min(epoch) FROM about WHERE ws = ? AND item = ?)",
+        (ws << SHIFT, ws, item_id),
+    ).fetchone()
+    if row is None:
+        raise UnknownError(f"no item {item_id!r} in workspace {workspace!r}; record it first")
+    found: Item = decode_item(row[0])
+    return found
 
 
 _KINDS = {kind.value: kind for kind in EventKind}
