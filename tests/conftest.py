@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import sys
@@ -72,7 +71,6 @@ def postgres(server: Server) -> str:
 
 
 _schemas = count(1)
-_played = count(1)
 
 
 @pytest.fixture
@@ -106,9 +104,6 @@ def _played_on(kind_of_store: str, request: pytest.FixtureRequest) -> None:
     if kind_of_store == "sqlite":
         return
     server: Server = request.getfixturevalue("server")
-    if next(_played) % 50 == 0:
-        # Scenes are left open: their connections end when the garbage collector finds them.
-        gc.collect()
     request.getfixturevalue("monkeypatch").setattr(scene, "place", server.next_store())
     keys = request.getfixturevalue("tmp_path_factory").mktemp("keys")
     request.getfixturevalue("monkeypatch").setenv("READMIT_KEYS", str(keys))

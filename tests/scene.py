@@ -26,17 +26,35 @@ def place() -> str:
     return ":memory:"
 
 
+class Clock:
+    """A clock that moves when told. It knows nothing of who told it: a scene that is over is freed, and its store."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
 class Scene:
     """Bob keeps the shared state; ann is the planner who leaves and returns; the boss oversees."""
 
     def __init__(self, path: Path | str | None = None, *, name: str = "default", **policy: Any) -> None:
-        self.now = START
+        self.clock = Clock()
         self.path = path = place() if path is None else path
         # Nothing beside what a duty needs, so that a story about one item is about that item alone.
         rules = Policy(**{"overseers": ("boss",), "nothing_owed": "empty", **policy})
-        self.team = Workspace.open(path, name=name, policy=rules, clock=lambda: self.now)
+        self.team = Workspace.open(path, name=name, policy=rules, clock=self.clock)
         self.source = self.team.observe("The hotel and the train confirm.", by="bob")
         self.outcome: Return | None = None
+
+    @property
+    def now(self) -> datetime:
+        return self.clock.now
+
+    @now.setter
+    def now(self, now: datetime) -> None:
+        self.clock.now = now
 
     def ann(self, role: str = "planner", task: str = "trip") -> Any:
         return self.team.agent("ann", role=role, task=task)

@@ -150,8 +150,6 @@ class Mark:
     by: str
     at: datetime
     learnt: datetime
-    moment: datetime
-    """How far time had come by then: never before what the log had learnt."""
     items: tuple[str, ...]
     data: dict[str, Any] = field(default_factory=dict)
 
@@ -284,7 +282,7 @@ class TeamSimulator:
 
     def mark(self, kind: str, by: str, *items: str, at: datetime | None = None, **data: Any) -> None:
         true = self.now if at is None else at
-        self.marks.append(Mark(self.tick(), kind, by, true, self.now, self.moment, items, data))
+        self.marks.append(Mark(self.tick(), kind, by, true, self.now, items, data))
         self.wrote(by)
 
     def govern(self, rules: Rules) -> None:
@@ -722,7 +720,7 @@ class Reading:
         if not restored or not replaced:
             return False
         last = restored[-1]
-        return last.epoch >= max(since, self.restores(newer)) and self.start(newer) <= last.moment
+        return last.epoch >= max(since, self.restores(newer)) and self.start(newer) <= max(last.at, last.learnt)
 
     def restores(self, item: Statement) -> int:
         """The last event by which an overseer restored an item."""

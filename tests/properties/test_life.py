@@ -168,7 +168,7 @@ class Life(RuleBasedStateMachine):
         if "two sources" in flags:
             fields["sources"] = tuple(dict.fromkeys((self.witness(number), self.witness(number // 7))))
         fields["bound"] = "unbound" not in flags or not fields["sources"]
-        premise = self.pick(number, STATEMENTS)
+        premise = self.pick(number, (*STATEMENTS, "frontier"))
         if "premise" in flags and premise is not None:
             fields["depends_on"] = (premise,)
         if "later" in flags:
@@ -222,14 +222,19 @@ class Life(RuleBasedStateMachine):
         text = f"duty {len(self.team.sim.items)}."
         self.team.item("obligation", text, by=by, required=required, critical=critical, sources=sources, **fields)
 
-    @rule(number=index, by=people, flag=SOME(["", "", "later", "again", "purpose"]))
-    def progress(self, number: int, by: str, flag: str) -> None:
+    @rule(
+        number=index,
+        by=people,
+        flag=SOME(["", "", "later", "again", "purpose"]),
+        scope=SOME([{"task": "trip"}, {"task": "trip"}, {}, {"roles": ("booker",)}, {"task": "other"}]),
+    )
+    def progress(self, number: int, by: str, flag: str, scope: dict[str, Any]) -> None:
         duty = self.pick(number, ("obligation",))
         if duty is not None:
             sources = (self.witness(number),) if number % 5 else ()
             start = START + timedelta(hours=number % 5) if flag == "later" else None
             text = "half of it is done" if flag == "again" else f"frontier {len(self.team.sim.items)}."
-            fields = {"task": "trip", "start": start, "purposes": ("book",) if flag == "purpose" else ()}
+            fields = {"start": start, "purposes": ("book",) if flag == "purpose" else (), **scope}
             self.team.item("frontier", text, by=by, obligation=duty, sources=sources, **fields)
 
     @rule(a=index, b=index, by=people, role=SOME([None, "booker"]))

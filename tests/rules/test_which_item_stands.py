@@ -75,6 +75,30 @@ def test_dating_back_or_ahead_gains_nothing() -> None:
     assert scene.stand() == {"honest"}
 
 
+def test_an_overseer_whose_clock_lags_restores_over_what_stands_by_the_log() -> None:
+    scene = Told()
+    scene.fact("old", slot="hotel")
+    scene.wait(HOUR)
+    scene.fact("new", slot="hotel")
+    scene.wait(-HOUR / 2)
+    scene.team.overrule("old", grant="restore", by="boss", reason="looked", expires=HOUR)
+    assert scene.stand() == {"old"}
+    assert scene.reasons("new") == (Reason.SLOT_UPDATED,)
+    scene.wait(HOUR)
+    assert scene.stand() == {"old"}, "its hour runs from the last moment of the log"
+    scene.wait(HOUR / 2)
+    assert scene.stand() == {"new"}
+
+
+def test_a_restoring_event_that_is_dated_back_reaches_what_had_begun_when_it_was_learnt() -> None:
+    scene = Told()
+    scene.fact("old", slot="hotel")
+    scene.wait(HOUR)
+    scene.fact("new", slot="hotel")
+    scene.team.overrule("old", grant="restore", by="boss", reason="looked", expires=HOUR, at=START)
+    assert scene.stand() == {"old"}
+
+
 def test_a_record_after_a_rebase_from_evidence_before_it_is_of_the_old_epoch() -> None:
     scene = Told()
     old = scene.team.observe("Sunrise confirms.", by="bob")

@@ -44,6 +44,8 @@ def tell(team: Workspace) -> None:
             f"text {number}\0", id=f"h{number}", by=word, supports=["d"], slot=f"hotel{number}", sources=[source]
         )
     team.record("mine", id="p", by=word, supports=["own"], slot="diary", principals=[word], private=True)
+    for number in range(2):
+        team.record("Said\0twice.", id=f"s{number}", by=word, sources=[source])
     team.oblige("Book it.", id="o1", by=word, required=["d"], sources=[source])
     team.oblige("Rest.", id="o2", by=word, required=["d"], principals=[word])
     team.progress("Half way.", id="f", by=word, obligation="o1", slot="state")
@@ -86,6 +88,8 @@ def test_an_older_store_gains_what_its_log_comes_to(
             assert [log.is_dependency(one) for one in ("d", "own", "hotel0")] == [True, False, False]
             assert log.duties_opened("né\0" + name, since=START) == 1
             assert log.invalidations("judge", since=START) == 1
+            kin = log.kin([log.item("s0"), log.item("f"), log.item("h0")], until=log.head, known=frozenset())
+            assert [event.id for event in kin] == ["item:s0", "item:s1", "item:f"]
             report = audit(log)
             assert report.intact, report.problems
             team.observe("It goes on.", by="bob")

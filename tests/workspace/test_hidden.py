@@ -97,6 +97,23 @@ def test_a_dispute_about_a_hidden_item_is_unknown() -> None:
     scene.team.resolve(name, keep=["h"], by="boss")
 
 
+def test_a_dispute_about_a_private_item_is_resolved_by_its_author_and_overseers_not_by_its_reader() -> None:
+    scene = secret("private")
+    name = scene.team.dispute(["h", "theirs"], by="bob", id="quarrel")
+    before = scene.team.epoch
+    with pytest.raises(NotAllowedError, match="'cy' may not resolve 'theirs': a private item is for its author"):
+        scene.team.resolve(name, keep=["theirs"], by="cy")
+    assert scene.team.epoch == before
+    scene.team.resolve(name, keep=["h"], by="bob")
+    scene.team.resolve(name, keep=["theirs"], by="boss")
+
+
+def test_a_dispute_about_what_is_shared_with_named_principals_is_theirs_to_resolve() -> None:
+    scene = secret("for named principals")
+    scene.team.dispute(["h", "theirs"], by="bob", id="quarrel")
+    scene.team.resolve("quarrel", keep=["theirs"], by="cy")
+
+
 def test_a_role_is_no_secret() -> None:
     """A role is not authenticated when something is written, so it hides nothing here."""
     scene = Scene()

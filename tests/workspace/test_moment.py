@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from readmit import Reason
-from readmit.records.errors import ExposureError, QuarantineError
+from readmit.records.errors import ExposureError, QuarantineError, RecordError
 from readmit.store.places import MEMORY
 from readmit.workspace.memory import Memory
 from tests.scene import HOUR, START, Scene
@@ -44,6 +44,18 @@ def test_an_overrule_that_lapsed_by_the_log_lifts_nothing_by_a_clock_that_lags()
     scene.wait(-40 * MINUTE)
     assert scene.come_back().kind == "blocked"
     assert scene.reasons("h") == (Reason.REVOKED,)
+
+
+def test_an_overrule_that_the_log_has_outlived_is_refused() -> None:
+    scene = Scene()
+    scene.covered()
+    scene.wait(HOUR)
+    scene.team.revoke("h", by="bob")
+    scene.wait(-HOUR)
+    with pytest.raises(RecordError, match="has passed"):
+        scene.team.overrule("h", grant="restore", by="boss", reason="looked", expires=START + HOUR)
+    scene.team.overrule("h", grant="restore", by="boss", reason="looked", expires=START + HOUR + MINUTE)
+    assert scene.away().admitted
 
 
 def test_an_exposure_goes_by_the_moment_and_the_views_own_life_by_the_clock() -> None:

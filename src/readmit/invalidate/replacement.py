@@ -119,10 +119,12 @@ def _outranked(here: Sequence[Held], rivals: Sequence[Held], field: Field, reaso
 
 def _known_at(event: Event, held: Held, rivals: Iterable[Held], field: Field) -> list[Held]:
     """What could have replaced an item for this reader when an event came."""
+    # Dated back, it counts from when it was learnt; dated by a log that is ahead of its writer's clock, from then.
+    moment = max(event.at, event.learnt)
     return [
         rival
         for rival in rivals
-        if rival.epoch < event.epoch and field.order.key(rival).start <= event.learnt and _displaces(rival, held, field)
+        if rival.epoch < event.epoch and field.order.key(rival).start <= moment and _displaces(rival, held, field)
     ]
 
 

@@ -16,6 +16,7 @@ from readmit.invalidate.order import Order
 from readmit.invalidate.statements import Statements
 from readmit.records.decisions import Cause
 from readmit.records.events import Event, EventKind, Overrule
+from readmit.records.items import Obligation
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: 
     firm: Causes = {}
     for name, cause, restorable in case.replaced(causes):
         (causes if restorable else firm).setdefault(name, []).append(cause)
-    return case.findings(causes, firm, open_pairs)
+    return case.findings(case.concerning(causes), firm, open_pairs)
 
 
 class _Case:
@@ -141,11 +142,11 @@ class _Case:
         """Items that another statement about the same thing has replaced, or that a rebase has passed by."""
         left = {name: self._split(name, found)[0] for name, found in causes.items()}
         standing = {name: {cause.reason for cause in found} for name, found in left.items()}
-        # Repetitions of what was superseded count too, and what an overseer set aside does not.
+        # Repetitions of what was superseded count too, and what an overseer set aside does not, unless it is others'.
         after: dict[str, list[str]] = {}
-        for name, found in left.items():
+        for name, found in causes.items():
             for cause in found:
-                if cause.reason is Reason.SUPERSEDED:
+                if cause.reason is Reason.SUPERSEDED and (not self._concerns(name, cause) or cause in left[name]):
                     after.setdefault(cause.ref, []).append(name)
         field = replacement.Field(
             reader=self.snapshot.identity,
@@ -166,6 +167,16 @@ class _Case:
             *replacement.frontiers(self.everything, field),
             *replacement.rebases(self.everything, self.snapshot, self.order),
         ]
+
+    def concerning(self, causes: Causes) -> Causes:
+        """The causes without supersessions that hold for others alone."""
+        return {name: [cause for cause in found if self._concerns(name, cause)] for name, found in causes.items()}
+
+    def _concerns(self, name: str, cause: Cause) -> bool:
+        if cause.reason is not Reason.SUPERSEDED or cause.ref not in self.known:
+            return True
+        target, successor = self.known[name].item, self.known[cause.ref].item
+        return isinstance(target, Obligation) or supersession.concerns(successor, target, self.snapshot.identity)
 
     def findings(self, causes: Causes, firm: Causes, open_pairs: int) -> Findings:
         """Add intervals and fallen premises, and set aside what an overseer overruled.

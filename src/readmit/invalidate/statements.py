@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.records.items import Frontier, Obligation
+from readmit.records.items import Obligation
+from readmit.records.statements import statement_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from readmit.records.items import Item
     from readmit.records.snapshot import Held
 
 
@@ -37,7 +37,7 @@ class Statements:
         for held in alike:
             item = held.item
             if not isinstance(item, Obligation):
-                groups.setdefault(_statement(item), []).append(held)
+                groups.setdefault(statement_of(item), []).append(held)
         for members in groups.values():
             if len(members) > 1:
                 self._same |= dict.fromkeys((held.item.id for held in members), tuple(members))
@@ -54,11 +54,3 @@ class Statements:
     def same(self, one: str, other: str) -> bool:
         """Whether two items make the same statement, one that was said more than once."""
         return one in self._same and self._same[one] is self._same.get(other)
-
-
-def _statement(item: Item) -> object:
-    """What makes two items of one text the same statement. Lists of names are compared as sets."""
-    scope = item.scope
-    seen_by = (scope.workspace, frozenset(scope.principals), frozenset(scope.roles), scope.task, scope.visibility)
-    about = item.obligation if isinstance(item, Frontier) else None
-    return item.kind, item.slot, seen_by, frozenset(item.depends_on), about

@@ -70,15 +70,14 @@ def charges(
 ) -> Iterator[tuple[str, Charge]]:
     """Targets with the charge against each.
 
-    A successor that has not begun leaves the target in force until it does, and one that names principals replaces
-    only for those. A duty is replaced only by another duty that somebody could impose: otherwise it would vanish.
+    A successor that has not begun leaves the target in force until it does. A duty is replaced only by another duty
+    that somebody could impose: otherwise it would vanish. What names principals replaces only for those
+    (``concerns``), but ranks after its target for everybody.
     """
     for one in supersessions:
         target, successor = known[one.target].item, known.get(one.successor)
-        if isinstance(target, Obligation):
-            if successor is None or not isinstance(successor.item, Obligation) or one.successor in flawed:
-                continue
-        elif successor is not None and not concerns(successor.item, target, snapshot.identity):
+        imposed = successor is not None and isinstance(successor.item, Obligation) and one.successor not in flawed
+        if isinstance(target, Obligation) and not imposed:
             continue
         if successor is not None and not begun(successor, snapshot.now):
             continue

@@ -157,6 +157,13 @@ class Log(Protocol):
         Those at the epochs in ``known`` are left out, and cost next to nothing.
         """
 
+    def kin(self, items: Iterable[Item], *, until: int, known: AbstractSet[int]) -> list[Event]:
+        """What bears on some items without a slot in common, visible or not, in order.
+
+        Items that make the same statement, and the other frontiers of the same obligation. Those at the epochs in
+        ``known`` are left out.
+        """
+
     def item(self, item_id: str) -> Item:
         """An item by id."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.records.items import decode_item
+from readmit.records.statements import kin_of
 from readmit.store.indexes import binds_others, terms_of
 from readmit.store.schema import MASK, SHIFT
 from readmit.store.sql import PAGE
@@ -34,6 +35,7 @@ _ITEMS = """
 """
 _TERM = "INSERT INTO term VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _DUTY = "INSERT INTO duty VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_KIN = "INSERT INTO kin VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
 
 def fill(sql: Sql, ws: int) -> None:
@@ -46,6 +48,8 @@ def fill(sql: Sql, ws: int) -> None:
         items = [(pos - base, learnt, item) for pos, learnt, body in page if (item := _item(body)) is not None]
         terms = {(ws, *term): None for _, _, item in items for term in terms_of(item)}
         sql.executemany(_TERM, terms)
+        kin = [(ws, key, epoch) for epoch, _, item in items if (key := kin_of(item)) is not None]
+        sql.executemany(_KIN, kin)
         sql.executemany(_DUTY, [(ws, item.by, learnt, epoch) for epoch, learnt, item in items if binds_others(item)])
 
 

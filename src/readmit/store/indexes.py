@@ -12,6 +12,7 @@ from readmit.records.decisions import Request, Returned
 from readmit.records.events import INVALIDATING, Checkpoint, Examine, Rebase
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Item, Obligation
+from readmit.records.statements import kin_of
 from readmit.store.reach import ANY, OBSERVATION, STATE, rows_of
 from readmit.store.schema import SHIFT
 from readmit.store.sql import PAGE
@@ -36,12 +37,14 @@ INDEXES = {
     "invalidation": ("by", "learnt", "epoch"),
     "term": ("name", "use"),
     "duty": ("by", "learnt", "epoch"),
+    "kin": ("key", "epoch"),
 }
 """Every index, with its columns besides the workspace's number."""
 _BIND = "INSERT INTO binding SELECT ws, ?, epoch FROM filed WHERE ws = ? AND digest = ?"
 SLOT, DEPENDENCY = "slot", "dependency"
 _TERM = "INSERT INTO term VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _DUTY = "INSERT INTO duty VALUES (?, ?, ?, ?)"
+_KIN = "INSERT INTO kin VALUES (?, ?, ?)"
 _REACH = "INSERT INTO audience VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _REACH_ALL = """
     INSERT INTO audience SELECT ?, ?, ?, ?, ?, pos - ? FROM event WHERE pos >= ? AND pos <= ? ON CONFLICT DO NOTHING
@@ -110,6 +113,8 @@ class Indexes:
             self._sql.execute(_TERM, (self._ws, name, use))
         if binds_others(item):
             self._sql.execute(_DUTY, (self._ws, item.by, learnt, epoch))
+        if (key := kin_of(item)) is not None:
+            self._sql.execute(_KIN, (self._ws, key, epoch))
         self._reach(epoch, STATE, self._extend(epoch, item))
 
     def add_observations(self, first: int, drafts: Iterable[Draft]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from readmit.store.gathered import Gathered, may_wait
 from readmit.store.indexes import Indexes
 from readmit.store.ledger import Ledger
 from readmit.store.memories import MemoryRecords
-from readmit.store.reads import LogReads
+from readmit.store.reads import LogReads, find_item
 from readmit.store.sql import settle
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class SqlLog(LogReads):
 
     def __init__(self, connection: Connection, workspace: str) -> None:
         super().__init__(connection, workspace)
-        self._indexes = Indexes(connection.sql, self._ws, self.item)
+        # Not through the log itself: in a circle with it, a store that nobody holds any more would stay open.
+        self._indexes = Indexes(connection.sql, self._ws, partial(find_item, connection.sql, self._ws, workspace))
         self.audit = AuditTrail(connection, self._ws)
         self.derived = DerivedTexts(connection, self._ws)
         self.sources = Ledger(connection, self._ws)

@@ -15,6 +15,7 @@ from readmit.records.errors import StoreError, UnknownError
 from readmit.records.events import DECODERS, Event, EventKind
 from readmit.records.items import Item, decode_item
 from readmit.records.snapshot import Sighting
+from readmit.records.statements import kin_of
 from readmit.store.chain import link_of
 from readmit.store.indexes import DEPENDENCY, SLOT, stored_rows
 from readmit.store.reach import ANY, OBSERVATION, STATE, keys_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from readmit.records.identity import Identity
-    from readmit.store.sql import Connection
+    from readmit.store.sql import Connection, Sql
 
 _COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest"
 _EVENT = _COLUMNS + " FROM event "
@@ -151,6 +152,18 @@ class LogReads:
         wanted, epochs = set(slots), set[int]()
         for task in {task or ANY for task in tasks}:
             epochs.update(self._in_slots(task, wanted, until, known))
+        return self._at(epochs)
+
+    def kin(self, items: Iterable[Item], *, until: int, known: AbstractSet[int]) -> list[Event]:
+        """The statements of some items made again, and other frontiers of the same obligations, as ``rivals``."""
+        keys = {key for item in items if (key := kin_of(item)) is not None}
+        epochs: set[int] = set()
+        for marks, part in chunks(keys):
+            query = f"SELECT epoch FROM kin WHERE ws = ? AND key IN ({marks}) AND epoch <= ?"
+            epochs.update(epoch for (epoch,) in self._sql.execute(query, (self._ws, *part, until)))
+        return self._at(epochs - known)
+
+    def _at(self, epochs: Iterable[int]) -> list[Event]:
         found: list[Event] = []
         for marks, part in chunks(self._base + epoch for epoch in sorted(epochs)):
             found += self._events(_EVENT + f"WHERE pos IN ({marks}) ORDER BY pos", tuple(part))
@@ -171,14 +184,7 @@ class LogReads:
 
     def item(self, item_id: str) -> Item:
         """An item by id."""
-        row = self._sql.execute(
-            "SELECT body FROM event WHERE pos = ? + (SELECT min(epoch) FROM about WHERE ws = ? AND item = ?)",
-            (self._base, self._ws, item_id),
-        ).fetchone()
-        if row is None:
-            raise UnknownError(f"no item {item_id!r} in workspace {self.workspace!r}; record it first")
-        found: Item = decode_item(row[0])
-        return found
+        return find_item(self._sql, self._ws, self.workspace, item_id)
 
     def has_evidence(self, digest: str) -> bool:
         """Whether an observation is filed under this digest."""
@@ -304,6 +310,18 @@ class LogReads:
             payload=DECODERS[kind](body),
             digest=actual,
         )
+
+
+def find_item(sql: Sql, ws: int, workspace: str, item_id: str) -> Item:
+    """An item of one workspace by id."""
+    row = sql.execute(
+        "SELECT body FROM event WHERE pos = ? + (SELECT min(epoch) FROM about WHERE ws = ? AND item = ?)",
+        (ws << SHIFT, ws, item_id),
+    ).fetchone()
+    if row is None:
+        raise UnknownError(f"no item {item_id!r} in workspace {workspace!r}; record it first")
+    found: Item = decode_item(row[0])
+    return found
 
 
 _KINDS = {kind.value: kind for kind in EventKind}

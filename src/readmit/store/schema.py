@@ -160,6 +160,13 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (ws, by, learnt, epoch)
     ) WITHOUT ROWID;
     """,
+    # The items that make the same statement without a slot, and the frontiers of one obligation.
+    """
+    CREATE TABLE kin (
+        ws INTEGER NOT NULL, key TEXT NOT NULL, epoch INTEGER NOT NULL,
+        PRIMARY KEY (ws, key, epoch)
+    ) WITHOUT ROWID;
+    """,
 )
 
 # The log and the audit are append-only, for other programs on the same file too.

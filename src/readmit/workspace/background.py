@@ -1,16 +1,19 @@
 """What a return is judged against without being shown: premises, successors and rivals out of the reader's sight.
 
-They are read from the log by item and by slot, not through the reader's audience: an item recorded today may outdate
-one that was visible at departure, and an index row added for that would alter what the checkpoint covers.
+They are read from the log by item, by slot and by what they state, not through the reader's audience: an item recorded
+today may outdate one that was visible at departure, and an index row added for that would alter what the checkpoint
+covers.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from readmit.capture.fold import fold
 from readmit.records.events import EventKind, Supersede
-from readmit.records.items import Obligation
+from readmit.records.items import Frontier, Obligation
 from readmit.records.snapshot import WorkState
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from readmit.ports.store import Log
     from readmit.records.events import Event
     from readmit.records.identity import Identity
+    from readmit.records.items import Item
     from readmit.records.snapshot import Held
 
 
@@ -29,24 +33,45 @@ def concerned(log: Log, identity: Identity, state: WorkState, epoch: int) -> Wor
     epochs = {held.epoch for held in state.held.values()}
     searched: dict[str, set[str]] = {}
     fresh: Collection[Held] = state.held.values()
+    apart = _apart(state)
     while fresh:
         named, slots = _leads(fresh, identity.task)
         wanted = named - known
         found = log.about(wanted, until=epoch) if wanted else []
+        rivals = log.kin(apart, until=epoch, known=epochs) if apart else []
         for task, new in slots.items():
             before = searched.setdefault(task, set())
-            rivals = log.rivals((None, task), new - before, until=epoch, known=epochs)
+            rivals += log.rivals((None, task), new - before, until=epoch, known=epochs)
             before |= new
-            if rivals:
-                found += log.about([rival.id.removeprefix("item:") for rival in rivals], until=epoch)
+        if rivals:
+            found += log.about([rival.id.removeprefix("item:") for rival in rivals], until=epoch)
         events |= {event.epoch: event for event in found}
         fresh = [held for held in fold(WorkState(), _in_order(found)).held.values() if held.item.id not in known]
         known.update(held.item.id for held in fresh)
         epochs.update(held.epoch for held in fresh)
+        apart = [held.item for held in fresh]
         for of in {held.item.scope.task for held in fresh if held.item.slot is not None}:
             if of is not None:
                 events |= {event.epoch: event for event in log.milestones(EventKind.REBASE, of, until=epoch)}
     return fold(WorkState(), _in_order(events.values()))
+
+
+def with_frontiers(log: Log, identity: Identity, state: WorkState, epoch: int) -> WorkState:
+    """A state in which the frontiers that a reader sees only with their obligation carry all that befell them.
+
+    Their later events reach those in their own scope, for the same reason as above; what a frontier that was withdrawn
+    or replaced says of its obligation must not depend on the reader's role.
+    """
+    names = [
+        name
+        for name, held in state.held.items()
+        if type(held.item) is Frontier and not identity.may_see(held.item.scope)
+    ]
+    if not names:
+        return state
+    whole = fold(WorkState(), log.about(names, until=epoch))
+    held = dict(state.held) | {name: whole.held[name] for name in names}
+    return replace(state, held=held, resolutions={**state.resolutions, **whole.resolutions})
 
 
 def _leads(fresh: Collection[Held], task: str) -> tuple[set[str], dict[str, set[str]]]:
@@ -62,6 +87,18 @@ def _leads(fresh: Collection[Held], task: str) -> tuple[set[str], dict[str, set[
         if item.slot is not None and type(item) is not Obligation:
             slots.setdefault(item.scope.task or task, set()).add(item.slot)
     return named, slots
+
+
+def _apart(state: WorkState) -> list[Item]:
+    """The items in sight that may have kin out of it: frontiers whose obligation is not in sight.
+
+    Whatever else makes the same statement has the same scope, and so the same readers.
+    """
+    return [
+        held.item
+        for held in state.held.values()
+        if type(held.item) is Frontier and held.item.obligation not in state.held
+    ]
 
 
 def _in_order(events: Iterable[Event]) -> list[Event]:

@@ -12,7 +12,7 @@ from readmit.records.events import EventKind, Suspect
 from readmit.records.policy import Policy
 from readmit.records.snapshot import Delta, Snapshot, WorkState
 from readmit.records.verdicts import Verdict
-from readmit.workspace.background import concerned, premises
+from readmit.workspace.background import concerned, premises, with_frontiers
 from readmit.workspace.banks import within_reach
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def snapshot(
         state = fold(WorkState(), sorted((*before, *change.events), key=lambda event: event.epoch))
     if state.bank:
         state = replace(state, bank=within_reach(log, identity, state.bank, until=epoch))
+    if rules > 1:
+        state = with_frontiers(log, identity, state, epoch)
     evidence = log.evidence_behind(departed.identity, until=epoch)
     if identity != departed.identity:
         evidence |= log.evidence_behind(identity, until=epoch)

@@ -40,8 +40,8 @@ class Verbs(ABC):
         """Check an event and commit it. Returns its epoch."""
 
     @abstractmethod
-    def now(self) -> datetime:
-        """The clock."""
+    def moment(self) -> datetime:
+        """What counts as now."""
 
     def supersede(
         self, target: str, successor: str, *, by: str, reason: str = "", role: str | None = None, **event: Any
@@ -108,9 +108,12 @@ class Verbs(ABC):
         by: str,
         reason: str,
         expires: datetime | timedelta,
-        **event: Any,
+        id: str | None = None,
+        at: datetime | None = None,
     ) -> int:
         """Set automated rejections of an item aside, for a while and for a reason. Overseers only."""
-        end = self.now() + expires if isinstance(expires, timedelta) else utc(expires, field="expires")
+        # Returns are judged by the moment: an overseer whose clock lags means what they see of it.
+        moment = self.moment()
+        end = moment + expires if isinstance(expires, timedelta) else utc(expires, field="expires")
         payload = Overrule(target=target, grant=grant, reason=reason, expires=end)
-        return self.append(EventKind.OVERRULE, payload, by=by, **event)
+        return self.append(EventKind.OVERRULE, payload, by=by, id=id, at=at or moment)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from readmit.capture.moment import later
 from readmit.records.errors import ConflictError, NotAllowedError, RateError, RecordError, UnknownError
 from readmit.records.events import (
     INVALIDATING,
@@ -108,7 +109,7 @@ class _Checks:
             case Settle(role=role):
                 self._end(_obligation("target", targets[0]), role)
             case Overrule(expires=expires):
-                if expires <= self._now:
+                if expires <= later(self._now, self._log.learnt):
                     raise RecordError(f"expires: {expires.isoformat()} has passed; give a moment in the future")
             case Verdict(pair=pair) | Suspect(pair=pair):
                 _check_evidence(self._log, pair.evidence)
@@ -168,6 +169,8 @@ class _Checks:
         if not all(known_to(item, self._draft.by, self._policy) for item in items):
             # To resolve it would be to decide about items that do not exist for this principal.
             raise unknown_dispute(self._log, resolve.dispute)
+        for item in items:
+            check_may_touch(item, by=self._draft.by, verb=self._draft.kind, policy=self._policy)
         strangers = sorted(set(resolve.keep) - set(dispute.items))
         if strangers:
             raise RecordError(f"keep: {', '.join(strangers)} not in dispute {resolve.dispute!r}")
