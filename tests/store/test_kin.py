@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit.records.events import EventKind, draft
+from readmit.records.drafts import draft
+from readmit.records.events import EventKind
 from readmit.records.items import Fact, Frontier, Item, Obligation, RoleConstraint, Scope
 from readmit.store.places import open_store
 from tests.scene import START
