@@ -695,23 +695,25 @@ class Reading:
             self._leads(counted, successor.id, last) for target, successor, _ in counted if target.id == first
         )
 
-    def rank(self, item: Statement) -> tuple[tuple[Key, int, Key], int]:
-        """The item's place in the order, and the latest supersession that it owes it to."""
+    def rank(self, item: Statement, task: str) -> tuple[tuple[Key, int, Key], int]:
+        """The item's place in the order of a task, and the latest supersession that it owes it to."""
         best, through = (self.key(item), 0, self.key(item)), 0
         for target, successor, epoch in self.succession:
-            if successor.id == item.id and self.same_thing(target, item):
-                (base, depth, _), earlier = self.rank(target)
+            if successor.id == item.id and self.same_thing(target, item) and target.task in (None, task):
+                (base, depth, _), earlier = self.rank(target, task)
                 if (base, depth + 1, self.key(item)) > best:
                     best, through = (base, depth + 1, self.key(item)), max(epoch, earlier)
         return best, through
 
     def above(self, one: Statement, other: Statement) -> int | None:
         """Since which event one item comes after another in the order; none if it does not."""
-        rank, through = self.rank(one)
-        if rank > self.rank(other)[0]:
+        task = other.task or self.who.task
+        rank, through = self.rank(one, task)
+        behind, earlier = self.rank(other, task)
+        if rank > behind:
             since = max(one.epoch, through)
             return None if self.restored_over(other, one, since) else since
-        return self.restores(one) if self.restored_over(one, other, max(other.epoch, self.rank(other)[1])) else None
+        return self.restores(one) if self.restored_over(one, other, max(other.epoch, earlier)) else None
 
     def restored_over(self, older: Statement, newer: Statement, since: int) -> bool:
         """Whether an overseer restored an item that another had replaced by then: that puts it above the other."""
@@ -903,7 +905,8 @@ class Deciding(Reading):
         codes = self.against[duty.id]
         fronts = [self.items[name] for name in self.known if self.items[name].obligation == duty.id]
         live = [one for one in fronts if self.lives(one)]
-        usable = sorted((one for one in live if not self.against[one.id]), key=lambda one: self.rank(one)[0])
+        usable = [one for one in live if not self.against[one.id]]
+        usable.sort(key=lambda one: self.rank(one, self.who.task)[0])
         absent = [duty.id] if codes or (self.rules.require_frontier and not live) else []
         absent += [] if usable else [one.id for one in live[-1:]]
         self.absent[duty.id] = absent

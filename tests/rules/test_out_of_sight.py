@@ -55,6 +55,18 @@ def test_a_replacement_by_a_frontier_of_another_task_is_undone_for_every_task() 
     assert scene.stand() == {"o", "f1"}
 
 
+def test_what_a_frontier_replaced_on_another_task_does_not_rank_it_on_this_one() -> None:
+    scene = Told()
+    scene.duty(required=())
+    scene.frontier("all")
+    scene.frontier("here", task="trip")
+    scene.frontier("there", task="fair")
+    scene.team.supersede("there", "all", by="bob")
+    assert scene.stand() == {"o", "here"}
+    scene.team.supersede("here", "all", by="bob")
+    assert scene.stand() == {"o", "all"}
+
+
 @pytest.mark.parametrize("kept", ["f1", "f2"])
 def test_a_dispute_among_frontiers_of_other_roles_ends_for_everybody(kept: str) -> None:
     scene = Told()

@@ -88,16 +88,17 @@ def _replaced(groups: Iterable[Sequence[Held]], field: Field, reason: Reason) ->
         if len(members) == 1:
             continue
         for task in dict.fromkeys(held.item.scope.task or field.reader.task for held in members):
-            rivals = [held for held in members if _competes(held, task, field)]
-            here = [held for held in members if (held.item.scope.task or field.reader.task) == task]
-            yield from _outranked(here, rivals, field, reason)
+            alike = [held for held in members if held.item.scope.task in (None, task)]
+            yield from _outranked(alike, task, field, reason)
 
 
-def _outranked(here: Sequence[Held], rivals: Sequence[Held], field: Field, reason: Reason) -> Iterator[Found]:
-    members = {held.item.id: held for held in (*here, *rivals)}
+def _outranked(alike: Sequence[Held], task: str, field: Field, reason: Reason) -> Iterator[Found]:
+    """What is replaced on a task. Only what is about the same thing there lends its rank to what was named after it."""
+    rivals = [held for held in alike if _competes(held, task, field)]
+    here = [held for held in alike if (held.item.scope.task or field.reader.task) == task]
     # What rests on nothing has no place of its own in the order, and is out for that alone.
     judged = [held for held in here if field.order.own(held)]
-    ranked = ranks(members.values(), field.order, field.after)
+    ranked = ranks(alike, field.order, field.after)
     restored = [held for held in judged if held.item.id in field.restored] if reason is Reason.SLOT_UPDATED else []
     raised: dict[str, Rank] = {}
     for held in sorted(restored, key=lambda held: field.restored[held.item.id].epoch):
@@ -108,7 +109,7 @@ def _outranked(here: Sequence[Held], rivals: Sequence[Held], field: Field, reaso
             yield held.item.id, cause, True
             top = ranked[best[0].item.id]
             raised[held.item.id] = Rank(top.base, top.depth + 1, ranked[held.item.id].own)
-            ranked = ranks(members.values(), field.order, field.after, raised)
+            ranked = ranks(alike, field.order, field.after, raised)
     best = sorted(rivals, key=lambda held: ranked[held.item.id], reverse=True)
     # What names others replaces nothing that is for everybody: however much of it there is, it is not looked at twice.
     shared = [rival for rival in best if reaches(rival.item, field.reader)]
