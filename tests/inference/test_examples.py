@@ -13,7 +13,11 @@ EXPECTED = {
         "answer: No. On work nights",
     ),
     "missed": ("admitted        The user prefers familiar", "admitted        Lately the user", "answer: It may suit"),
-    "abstained": ("premise_changed The user's whole workflow", "admitted        The user uses whichever", "answer: none"),
+    "abstained": (
+        "premise_changed The user's whole workflow",
+        "admitted        The user uses whichever",
+        "answer: none",
+    ),
 }
 
 

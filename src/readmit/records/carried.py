@@ -3,8 +3,8 @@
 A statement is carried if each of its sentences says a stretch of one quoted sentence again, in the same order and
 without a gap. Only articles, fillers and the person may change: "I am asleep by half past ten" becomes "the user is
 asleep by half past ten". So every number, amount, date, name and other word of it stands in the quoted sentence, and
-stands beside the same words. What denies, doubts, conditions, defers or ends something in the quoted sentence must be
-in the statement as often as there: a stretch that leaves out the "not" says something else. A question, a greeting or
+stands beside the same words. What denies, doubts, conditions, defers, ends or only reports something in the quoted
+sentence must be in the statement as often as there: a stretch that leaves out the "not" says something else. A question, a greeting or
 thanks carry nothing.
 
 That is stricter than a reader: most free wordings are refused, and the quoted words stand in their place.
@@ -35,8 +35,11 @@ ASSISTANT = "assistant"
 
 # A conversation is kept as one paragraph or more for each turn, the first under the line of its speaker.
 _SPEAKER = re.compile(r"([^\s:][^\n:]{0,63}):\n(?=\S)")
-# What turns a sentence round, or makes it less than a plain statement. Of other languages the plain denials only.
-_TURNING = frozenset((*word_list("turning"), *word_list("turning in other languages")))
+# What turns a sentence round, or makes it less than a plain statement of the speaker's own. Of other languages the
+# plain denials only.
+_TURNING = frozenset(
+    word for name in ("turning", "reporting", "turning in other languages") for word in word_list(name)
+)
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -146,4 +149,4 @@ def _places_of(new: Sequence[Token], old: Sequence[Token]) -> list[int]:
 
 
 def _turning(found: Sequence[Token]) -> Counter[str]:
-    return Counter(one.form for one in found if one.form in _TURNING)
+    return Counter(one.stem for one in found if one.stem in _TURNING)
