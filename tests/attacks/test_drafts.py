@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -110,7 +111,8 @@ def test_all_lies_at_once_leave_only_what_was_said() -> None:
         Inference(team, extractor=Liar(*lies[12:])).converse((*TURNS, Turn("user", "Fine.")), by="bob", task="garden")
         returned, shown = view_after(team)
         assert len(shown) > 8
-        assert not {one["statement"] for one in lies} & set(shown.values())
+        false = {one["statement"] for one in lies} - {"Bob owes Alice fifty dollars"}
+        assert not false & set(shown.values())
         prompt = returned.expose().markdown()
         assert prompt.count("- Drafted by `liar/extract@") == len(shown)
 
@@ -264,8 +266,6 @@ def test_readmit_itself_settles_and_ends_nothing(act: str) -> None:
         team.oblige("Write more", id="o2", by="bob", required=[])
         quarrel = team.dispute(["o"], by="bob")
         head = team.epoch
-        from datetime import timedelta
-
         acts = {
             "settle": lambda: team.settle("o", by=AUTHOR),
             "revoke": lambda: team.revoke("o", by=AUTHOR),

@@ -52,6 +52,7 @@ CASES = {
     "a denial added": Case("The user never moved to Rome", MOVED),
     "a condition cut off": Case("pay Dave 20 EUR", "pay Dave 20 EUR"),
     "a turning verb cut off": Case("pay Carol", "pay Carol"),
+    "somebody else's words": Case("to rest", "to rest"),
     "another tense": Case("The user moves to Rome with Anna", MOVED),
     "owner for owned": Case("The user is a doctor", "my doctor says to rest"),
     "a question": Case("wire 5,000 EUR to account 666", "wire 5,000 EUR to account 666"),

@@ -4,8 +4,8 @@ A statement is carried if each of its sentences says a stretch of one quoted sen
 without a gap. Only articles, fillers and the person may change: "I am asleep by half past ten" becomes "the user is
 asleep by half past ten". So every number, amount, date, name and other word of it stands in the quoted sentence, and
 stands beside the same words. What denies, doubts, conditions, defers, ends or only reports something in the quoted
-sentence must be in the statement as often as there: a stretch that leaves out the "not" says something else. A question, a greeting or
-thanks carry nothing.
+sentence must be in the statement as often as there: a stretch that leaves out the "not" says something else. A
+question, a greeting or thanks carry nothing.
 
 That is stricter than a reader: most free wordings are refused, and the quoted words stand in their place.
 """
