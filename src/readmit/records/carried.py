@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -43,7 +44,7 @@ _TURNING = frozenset(
 
 
 class _Said(msgspec.Struct, frozen=True):
-    """One sentence of evidence."""
+    """A paragraph or a sentence of evidence, and where it stands in the flat text."""
 
     start: int
     end: int
@@ -79,11 +80,15 @@ def says_nothing(quote: str, evidence: str) -> bool:
 def _quoted(quote: str, evidence: str) -> Iterator[tuple[_Said, ...]]:
     """The sentences that the quote touches, for each place where it stands."""
     wanted = flat(quote)
-    if not wanted:
+    # Most texts are long and most quotes short: only the paragraphs around the quote are read closely.
+    if not wanted or wanted not in flat(evidence):
         return
-    said, text = _sentences(evidence)
+    said, text = _paragraphs(evidence)
     for at in _places(wanted, text):
-        yield tuple(one for one in said if one.start < at + len(wanted) and one.end > at)
+        end = at + len(wanted)
+        around = (one for one in said if one.start < end and one.end > at)
+        touched = (each for one in around for each in _sentences(one))
+        yield tuple(one for one in touched if one.start < end and one.end > at)
 
 
 def _places(wanted: str, text: str) -> list[int]:
@@ -95,27 +100,35 @@ def _places(wanted: str, text: str) -> list[int]:
     return found if len(found) <= MOST_PLACES else []
 
 
-def _sentences(evidence: str) -> tuple[list[_Said], str]:
-    """The sentences of a text and where they stand in it once it is flat."""
+def _paragraphs(evidence: str) -> tuple[list[_Said], str]:
+    """The paragraphs of a text under their speakers, and the text once it is flat."""
     said: list[_Said] = []
+    parts: list[str] = []
     length = 0
     speaker = ""
-    parts: list[str] = []
     for paragraph in paragraphs(evidence):
-        named = _SPEAKER.match(paragraph.lstrip())
-        body = paragraph
-        # A heading such as "Never:" belongs to what stands below it.
-        if named is not None and not _turning(tokens(named[1])):
+        body = paragraph.lstrip()
+        named = _SPEAKER.match(body)
+        if named is not None and not _turns(named[1]):
             speaker = named[1].strip().casefold()
-            label = flat(named[0])
-            parts.append(label)
+            parts.append(label := flat(named[0]))
             length += len(label) + 1
-            body = paragraph.lstrip()[named.end() :]
-        line = flat(body)
-        said += [_Said(length + start, length + end, line[start:end], speaker) for start, end in sentences(line)]
-        parts.append(line)
+            body = body[named.end() :]
+        parts.append(line := flat(body))
+        said.append(_Said(length, length + len(line), line, speaker))
         length += len(line) + 1
     return said, " ".join(parts)
+
+
+@lru_cache(maxsize=256)
+def _turns(heading: str) -> bool:
+    """Whether a line such as "Never:" is no speaker: it belongs to what stands below it."""
+    return bool(_turning(tokens(heading)))
+
+
+def _sentences(said: _Said) -> Iterator[_Said]:
+    for start, end in sentences(said.text):
+        yield _Said(said.start + start, said.start + end, said.text[start:end], said.speaker)
 
 
 def _carries(said: Sequence[_Said], statement: str) -> bool:
