@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 TEXTS: dict[str, dict[str, Any]] = {
     "asleep by 10:30": {
         "slot": "routine.sleep.time",
-        "statement": "The user is asleep by 10:30 p.m. every night.",
+        "statement": "The user is consistently asleep by 10:30 p.m.",
         "quote": "I am consistently asleep by 10:30 p.m.",
         "lines": ["evenings: spent at home", "work hours: over before the evening", "bedtime: 10:30 p.m."],
     },
     "evening shift": {
         "slot": "work.shift.hours",
-        "statement": "The user works the evening shift at a bookstore and gets home between 12:30 and 1:00 a.m.",
+        "statement": "The user started the evening shift at a bookstore.",
         "quote": "I started the evening shift at a bookstore.",
         "lines": ["evenings: spent at work", "work hours: evening shift until closing", "bedtime: after 1 a.m."],
     },
     "running shoes": {
         "slot": "purchases.shoes.running",
-        "statement": "The user bought blue running shoes.",
+        "statement": "The user bought new running shoes today.",
         "quote": "I bought new running shoes today",
         "lines": ["running shoes: new and blue"],
     },
@@ -49,19 +49,19 @@ TEXTS: dict[str, dict[str, Any]] = {
     },
     "neighborhoods": {
         "slot": "habit.outings.recent",
-        "statement": "The user lately explores unknown neighborhoods without a plan.",
+        "statement": "Lately the user wanders through neighborhoods they don't know, without a list or a backup plan.",
         "quote": "Lately I wander through neighborhoods I don't know, without a list or a backup plan.",
         "lines": ["outings: spontaneous, to unknown places", "restaurants: tries unknown ones"],
     },
     "connected devices": {
         "slot": "devices.personal.use",
-        "statement": "The user works on their own connected laptop, phone and watch.",
+        "statement": "The user's whole workflow runs on their own connected devices.",
         "quote": "My whole workflow runs on my own connected devices",
         "lines": ["devices: own ones, always at hand", "workflow: needs devices in sync"],
     },
     "loaner tablet": {
         "slot": "devices.shared.use",
-        "statement": "The user carries no hardware and works on whichever loaner tablet is free.",
+        "statement": "The user uses whichever loaner tablet is free.",
         "quote": "I use whichever loaner tablet is free",
         "lines": ["devices: none of their own are carried", "workflow: on changing shared tablets"],
     },

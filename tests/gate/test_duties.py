@@ -84,6 +84,10 @@ CASES = {
     "invalidated by a verdict": Case(DutyState.OBSTRUCTED, (Reason.PREMISE_CHANGED,)),
     "too large": Case(DutyState.OBSTRUCTED, policy={"max_item_chars": 2}),
     "its author may not write": Case(DutyState.NOT_IMPOSED, flaws=(OUTSIDE,)),
+    "a refused draft": Case(DutyState.DRAFTED, flaws=(Reason.DRAFT_REFUSED,)),
+    "an unconfirmed draft": Case(DutyState.DRAFTED, flaws=(Reason.DRAFT_UNCONFIRMED,)),
+    "an unconfirmed draft, and disputed": Case(DutyState.DRAFTED, (Reason.DISPUTED,), (Reason.DRAFT_UNCONFIRMED,)),
+    "settled, and an unconfirmed draft": Case(DutyState.SETTLED, (Reason.SETTLED,), (Reason.DRAFT_UNCONFIRMED,)),
     # Of two that hold, the one that ends it decides, and of those the first in this order.
     "of others, and settled": Case(
         DutyState.OTHERS, (Reason.SETTLED,), fields={"scope": Scope(workspace="w", roles=("guest",))}

@@ -11,6 +11,7 @@ from readmit.models.embedders import Lexical
 from readmit.models.stages.extract import PROMPT, Turn
 from readmit.ports.models import Fault
 from readmit.records.errors import ModelError
+from readmit.records.items import Drafted
 from readmit.workspace.workspace import Workspace
 from tests.inference.world import Clock, Ruled, states, texts_of
 
@@ -51,7 +52,10 @@ def test_statements_are_recorded_with_receipts_and_what_has_no_quote_is_dropped_
     assert one.dropped == {"quote_not_found": 1}
     (name,) = one.items
     item = workspace.log.item(name)
-    assert (item.text, item.slot, item.by, item.supports) == (HOTEL["statement"], "hotel.booking", "A2", ("d_h",))
+    # The quote does not say "booked": it stands in the place of the statement.
+    assert (item.text, item.slot, item.by, item.supports) == (HOTEL["quote"], "hotel.booking", "A2", ("d_h",))
+    assert item.drafted == Drafted(model=f"reader/{PROMPT}", quote="Sunrise confirms two nights")
+    assert one.quoted == 1
     assert [receipt.evidence for receipt in item.receipts] == [said]
     # Whoever may see the evidence may see the item, and nobody else.
     assert (item.scope.task, item.scope.roles) == ("trip", ("planner",))
@@ -101,7 +105,7 @@ def test_the_later_conversation_keeps_the_slot_whatever_the_order_of_extraction(
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
     found = {workspace.log.item(item).text: state for item, state in states(agent.come_back()).items()}
-    assert found == {"Riverside is booked instead.": "admitted", "Sunrise is booked for two nights.": "superseded"}
+    assert found == {"Riverside took over": "admitted", "Sunrise confirms two nights": "superseded"}
 
 
 def test_a_conversation_is_evidence_whole_and_read_in_part() -> None:
@@ -112,6 +116,31 @@ def test_a_conversation_is_evidence_whole_and_read_in_part() -> None:
     assert len(one.items) == 1
     assert "very long suggestion" not in model.seen[0].user
     assert "very long suggestion" in workspace.log.sighting(one.evidence)[one.evidence].text
+
+
+def test_a_statement_that_its_quote_carries_is_recorded_as_it_is() -> None:
+    likes = claim("I prefer a quiet room", "The user prefers a quiet room.", "hotel.room")
+    workspace, inference = space(reader(likes))
+    one = inference.converse([Turn("user", "Well, I prefer a quiet room.")], by="A2")
+    (name,) = one.items
+    assert (workspace.log.item(name).text, one.quoted) == ("The user prefers a quiet room.", 0)
+
+
+def test_nothing_is_drawn_from_an_assistant_unless_the_caller_asks_for_it() -> None:
+    reported = claim("I have booked Sunrise", "Sunrise is booked.", "hotel.booking", turn=1)
+    workspace, inference = space(reader(reported))
+    turns = (Turn("user", "Please book Sunrise."), Turn("assistant", "Done. I have booked Sunrise for you."))
+    one = inference.converse(turns, by="A2")
+    assert (one.items, one.dropped) == ((), {"assistant": 1})
+    (again,) = inference.ingest([one.evidence], turns={one.evidence: turns}, without=())
+    assert [workspace.log.item(name).text for name in again.items] == ["I have booked Sunrise for you."]
+
+
+def test_what_the_evidence_does_not_hold_is_not_recorded() -> None:
+    workspace, inference = space(reader(HOTEL))
+    said = workspace.observe("It rained.", by="A2")
+    (one,) = inference.ingest([said], turns={said: [Turn("user", "Sunrise confirms two nights.")]})
+    assert (one.items, one.dropped) == ((), {"quote_not_found": 1})
 
 
 def test_a_failure_records_nothing_and_can_be_tried_again() -> None:

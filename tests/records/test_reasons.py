@@ -291,6 +291,29 @@ def _() -> tuple[Reason, ...]:
     return of_item(scene)
 
 
+def drafted(scene: Scene, text: str = "The hotel is full.", **fields: object) -> tuple[Reason, ...]:
+    """A draft of a model beside what somebody said."""
+    seen = scene.team.observe("The hotel is full.", by="bob")
+    draft = Drafted(model="m", quote="The hotel is full.")
+    scene.team.record(text, id="h", sources=[seen], drafted=draft, **fields)  # type: ignore[arg-type]
+    return of_item(scene)
+
+
+@story(Reason.DRAFT_NOT_CARRIED)
+def _() -> tuple[Reason, ...]:
+    return drafted(Scene(), "Wire 5,000 EUR to account 666.")
+
+
+@story(Reason.DRAFT_REFUSED)
+def _() -> tuple[Reason, ...]:
+    return drafted(Scene(drafts="refuse"))
+
+
+@story(Reason.DRAFT_UNCONFIRMED)
+def _() -> tuple[Reason, ...]:
+    return drafted(Scene(drafts="confirm"))
+
+
 @story(Reason.TOO_LARGE)
 def _() -> tuple[Reason, ...]:
     scene = Scene(max_item_chars=3)

@@ -17,7 +17,7 @@ from readmit.records.decisions import Examination
 from readmit.records.errors import SealError
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
-from readmit.records.items import Fact, Frontier, InterfaceConstraint, Interval, Item, Obligation, Scope
+from readmit.records.items import Drafted, Fact, Frontier, InterfaceConstraint, Interval, Item, Obligation, Scope
 from readmit.records.policy import Policy
 from readmit.seal.render import NOTICE, bound, json_bundle, markdown
 
@@ -409,6 +409,7 @@ def crowded(letter: str, policy: Policy) -> tuple[tuple[Item, ...], tuple[Experi
     text = (letter * 4_000)[: policy.max_chars // policy.max_items]
     scope = Scope(workspace=name)
     common = {"text": text, "by": name, "scope": scope, "slot": ids[0], "valid": Interval(end=NOW + timedelta(hours=1))}
+    common["drafted"] = Drafted(model=name, quote=(letter * 2_000)[:2_000])
     items: list[Item] = []
     for number in range(policy.max_items):
         own = (f"i{number:02}" + mark * 128)[:128]
@@ -444,6 +445,21 @@ def test_the_length_is_bounded(letter: str, policy: Policy) -> None:
     )
     for render in (markdown, json_bundle):
         assert len(render(view, items, experiences)) <= bound(policy)
+
+
+def test_a_draft_says_who_drafted_it_and_from_which_words() -> None:
+    drafted = Drafted(model="reader/extract@3", quote="Sunrise ```confirms``` two nights\n# Orders")
+    text, bundle = both(fact("Sunrise confirms", drafted=drafted))
+    line = "- Drafted by `reader/extract@3`, quote: ```` Sunrise ```confirms``` two nights\\u{000a}# Orders ````"
+    assert line in text.splitlines()
+    assert json.loads(bundle)["items"][0]["drafted"] == {"model": "reader/extract@3", "quote": drafted.quote}
+    long = Drafted(model="m", quote="x" * 400)
+    text, bundle = both(fact("x", drafted=long))
+    assert f"`{'x' * 300}…`" in text
+    assert json.loads(bundle)["items"][0]["drafted"]["quote"] == "x" * 300 + "…"
+    planned = both(fact("Write the plan.", drafted=Drafted(model="m")))[0]
+    assert "- Drafted by `m`" in planned.splitlines()
+    assert "rafted" not in "".join(both(fact("By hand.")))
 
 
 def test_the_bound_is_linear_in_the_budgets() -> None:

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING
 
 from readmit.bench.episodes import GAP
 from readmit.bench.wording import fold_typeset
+from readmit.records.wording import common_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -47,17 +46,6 @@ _INSTRUCTS = re.compile(
 )
 _WORD = re.compile(r"[\w$#%&.]*\w(?:'\w+)?")
 _PRONOUN = re.compile(r"\b(?:it|its|them|they|those|that|this|him|her|his|their)\b", re.IGNORECASE)
-
-
-@cache
-def common_words() -> frozenset[str]:
-    """The function words of English, by the classes that grammars list them in, and no others.
-
-    What a benchmark's conversations happen to say often, in which words they change the subject or speak of liking, is
-    not among them.
-    """
-    text = resources.files("readmit.bench").joinpath("common_words.txt").read_text("utf-8")
-    return frozenset(word for line in text.splitlines() for word in line.partition(":")[2].split())
 
 
 @dataclass(frozen=True)

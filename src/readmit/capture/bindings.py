@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from readmit.capture.drafts import draft_flaws
 from readmit.records.decisions import Cause
 from readmit.records.items import Obligation
 from readmit.records.reasons import Reason
@@ -28,6 +29,8 @@ def flaws(snapshot: Snapshot, policy: Policy) -> Flaws:
     found: Flaws = {}
     for held in (*snapshot.background.held.values(), *snapshot.state.held.values()):
         causes = _flaws_of(held.item, snapshot.evidence, writers)
+        if (drafted := held.item.drafted) is not None:
+            causes += tuple(draft_flaws(held, drafted, snapshot, policy))
         if causes:
             found[held.item.id] = causes
     return found

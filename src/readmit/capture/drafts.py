@@ -1,13 +1,23 @@
-"""Whether a model's draft is still that: nobody who counts has vouched for it."""
+"""What a model drafted: whether somebody vouches for it, whether the policy lets it count, whether its quote carries it.
+
+Checked on what is stored, at every return and every exposure: a writer that passed by the pipeline gains nothing.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from readmit.records.carried import carried
+from readmit.records.decisions import Cause
 from readmit.records.events import Confirm
+from readmit.records.items import Obligation
 from readmit.records.policy import AUTHOR
+from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.records.items import Drafted, Item
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot
 
@@ -26,3 +36,28 @@ def is_draft(held: Held, snapshot: Snapshot, policy: Policy) -> bool:
         and (not policy.writers or event.by in policy.writers)
         for event in held.marks
     )
+
+
+def draft_flaws(held: Held, drafted: Drafted, snapshot: Snapshot, policy: Policy) -> Iterator[Cause]:
+    """What keeps a drafted item from counting."""
+    if policy.drafts == "refuse":
+        yield Cause(reason=Reason.DRAFT_REFUSED, by=drafted.model)
+    elif policy.drafts == "confirm" and is_draft(held, snapshot, policy):
+        yield Cause(reason=Reason.DRAFT_UNCONFIRMED, by=drafted.model)
+    # A duty says what somebody wants done: there is nothing that it could quote.
+    if not isinstance(held.item, Obligation) and not _carried(held.item, drafted, snapshot, policy):
+        yield Cause(reason=Reason.DRAFT_NOT_CARRIED, by=drafted.model)
+
+
+def _carried(item: Item, drafted: Drafted, snapshot: Snapshot, policy: Policy) -> bool:
+    for receipt in item.receipts:
+        sighting = snapshot.evidence.get(receipt.evidence)
+        if (
+            sighting is not None
+            and sighting.intact
+            and "item" in receipt.binds
+            and (not policy.writers or sighting.by in policy.writers)
+            and carried(item.text, drafted.quote, sighting.text)
+        ):
+            return True
+    return False

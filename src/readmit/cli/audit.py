@@ -109,6 +109,7 @@ def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) ->
         returned, decision = recorded(workspace.log, return_id)
         stored = workspace.log.audit.decision(return_id)
         entries, lacks = workspace.dispositions(return_id), workspace.lacking(return_id)
+        drafts = workspace.drafts(return_id)
         handed = [
             {"seq": row.seq, "kind": row.kind, **msgspec.json.decode(row.body)}
             for row in workspace.log.audit.rows(first=1 if stored is None else stored.last + 1)
@@ -121,6 +122,7 @@ def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) ->
     elif invocation.json:
         said = {**shapes.summary(decision, ()), "lacking": shapes.lacking(lacks)}
         said["dispositions"] = list(map(shapes.disposition, entries))
+        said["drafts"] = shapes.drafts(drafts)
         emit({"return": return_id, "request": msgspec.to_builtins(returned.request), **said, "exposures": handed})
     else:
         who = returned.request.identity
@@ -133,6 +135,7 @@ def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) ->
             *map(_handed, handed),
             "",
             reports.dispositions(entries),
+            *reports.drafts(drafts),
         )
 
 

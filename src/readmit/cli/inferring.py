@@ -113,9 +113,11 @@ def extract(
     invocation: Invocation, /, *, evidence: Sequence[str], everything: bool, extractor: str, supports: Sequence[str],
     per_call: int,
 ) -> None:  # fmt: skip
-    """Draw items from observed evidence and record them with receipts and quotes.
+    """Draw items from observed evidence and record them with receipts and quotes, marked as drafted by the model.
 
-    What has no verbatim quote in its evidence is dropped and counted. Extracting twice changes and costs nothing.
+    What has no verbatim quote in its evidence, or quotes an assistant, a question or a greeting, is dropped and
+    counted. A statement that says more than its quote is recorded as the quote. Extracting twice changes and costs
+    nothing.
     """
     from readmit.cli.output import counted, emit, show, shown
     from readmit.inference import Inference
@@ -140,7 +142,9 @@ def extract(
         return
     for one in found:
         dropped = ", ".join(f"{count} {why}" for why, count in one.dropped.items())
-        outcome = one.failure or counted(len(one.items), "item") + (f", dropped: {dropped}" if dropped else "")
+        outcome = one.failure or counted(len(one.items), "item")
+        outcome += f", {one.quoted} as the quote alone" if one.quoted else ""
+        outcome += f", dropped: {dropped}" if dropped else ""
         show(shown(f"{one.evidence[:12]}…: {outcome}"), *(shown(f"  {item}  {texts[item]}") for item in one.items))
 
 

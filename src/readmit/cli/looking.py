@@ -116,13 +116,14 @@ def explain(invocation: Invocation, /, *, return_id: str, item: str | None) -> N
             if invocation.json:
                 said = {"return": return_id, "decision": found.kind, "candidate": found.candidate}
                 duty = {} if found.duty is None else {"duty": shapes.duty(found.duty)}
-                emit(said | shapes.disposition(found.disposition) | duty)
+                drafted = {} if found.drafted is None else {"drafted": shapes.draft(found.drafted)}
+                emit(said | shapes.disposition(found.disposition) | duty | drafted)
             else:
                 sight = "" if found.candidate else " (the agent could not see it)"
                 show(f"{found.disposition.item}: {found.disposition.state}{sight}", *map(shown, found.lines()))
             return
         decision, entries = workspace.decision(return_id), workspace.dispositions(return_id)
-        lacks = workspace.lacking(return_id)
+        lacks, drafts = workspace.lacking(return_id), workspace.drafts(return_id)
     if invocation.json:
         emit(
             {
@@ -130,11 +131,12 @@ def explain(invocation: Invocation, /, *, return_id: str, item: str | None) -> N
                 **shapes.summary(decision, ()),
                 "lacking": shapes.lacking(lacks),
                 "dispositions": list(map(shapes.disposition, entries)),
+                "drafts": shapes.drafts(drafts),
             }
         )
     else:
         show(reports.verdict(decision), *reports.details(decision), *reports.duties(decision))
-        show(*reports.lacking(lacks), "", reports.dispositions(entries))
+        show(*reports.lacking(lacks), "", reports.dispositions(entries), *reports.drafts(drafts))
 
 
 @click.argument("return_id", metavar="RETURN", required=False)

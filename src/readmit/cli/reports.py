@@ -9,15 +9,17 @@ from readmit.cli import shapes
 from readmit.cli.output import counted, shown
 from readmit.records.decisions import DutyState
 from readmit.records.reasons import State
+from readmit.workspace.history import draft_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from fractions import Fraction
 
     from rich.table import Table
     from rich.text import Text
 
     from readmit.records.decisions import Cause, Decision, Disposition, DutyNote
+    from readmit.records.items import Drafted
     from readmit.workspace.missing import Former, Lack
 
 COLORS = {"admitted": "bold green", "blocked": "bold red", "reset": "bold yellow"}
@@ -148,6 +150,16 @@ def dispositions(entries: Iterable[Disposition]) -> Table:
     for one in entries:
         table.add_row(Text(one.item), Text(str(one.state), style=style_of(one.state)), Text("; ".join(why(one))))
     return table
+
+
+def drafts(found: Mapping[str, Drafted]) -> Iterator[Text]:
+    """One line for each candidate that a model drafted, for the operator."""
+    from rich.text import Text
+
+    if found:
+        yield Text("")
+    for name, one in found.items():
+        yield Text(f"{name}: {shown(draft_in_words(one))}")
 
 
 def why(one: Disposition) -> Iterator[str]:

@@ -9,9 +9,10 @@ import msgspec
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from readmit.records.decisions import Cause, Decision, Disposition, DutyNote
+    from readmit.records.items import Drafted
     from readmit.scenario.play import PlayedReturn
     from readmit.workspace.missing import Lack
 
@@ -97,6 +98,16 @@ def played(one: PlayedReturn) -> dict[str, Any]:
         "exposed": one.bundle is not None,
         "refused": list(one.refused),
     }
+
+
+def drafts(found: Mapping[str, Drafted]) -> dict[str, dict[str, str]]:
+    """Candidates that a model drafted, by id."""
+    return {name: draft(one) for name, one in found.items()}
+
+
+def draft(one: Drafted) -> dict[str, str]:
+    """Which model drafted an item, and the words it quotes."""
+    return {"model": one.model, "quote": one.quote}
 
 
 def disposition(one: Disposition) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``init``, ``observe``, ``record``, ``overrule``: what changes the shared state."""
+"""``init``, ``observe``, ``record``, ``confirm``, ``link``, ``overrule``: what changes the shared state."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ def add_to(group: click.Group) -> None:
         "readmit record --file steps.json",
     )
     command(group, "record", examples=recording)(record)
+    command(group, "confirm", examples=("readmit confirm x1 --by A2",))(confirm)
+    linking = ("readmit link h0 d_h --by A2", "readmit link h0 d_h --by A2 --withdraw")
+    command(group, "link", examples=linking)(link)
     restoring = 'readmit overrule h0 --grant restore --by lead --reason "the cancellation was a mistake" --for 2h'
     command(group, "overrule", examples=(restoring,))(overrule)
 
@@ -148,6 +151,40 @@ def record(invocation: Invocation, /, *, text: str | None, file: BinaryIO | None
         emit({"id": ids[-1], "epoch": epoch, "evidence": [*with_digests, *ids[:-1]]})
     else:
         show(f"Recorded {ids[-1]} at epoch {epoch}" + (" without a source: it proves nothing" if not sources else ""))
+
+
+@click.argument("item")
+@click.option("--by", required=True, metavar="NAME", help="Who has read the item and vouches for it.")
+@click.option("--id", "name", metavar="ID", help="Makes the write idempotent.")
+def confirm(invocation: Invocation, /, *, item: str, by: str, name: str | None) -> None:
+    """Vouch for an item that a model drafted.
+
+    Under the policy `drafts: confirm` it counts from then on, for everybody but the one who vouched.
+    """
+    from readmit.cli.output import emit, show
+
+    _, epoch = _written(invocation, [(_step({"do": "confirm", "item": item, "by": by, "id": name}), "confirm")])
+    if invocation.json:
+        emit({"item": item, "epoch": epoch})
+    else:
+        show(f"Confirmed {item} at epoch {epoch}")
+
+
+@click.argument("item")
+@click.argument("need", metavar="DEPENDENCY")
+@click.option("--by", required=True, metavar="NAME", help="Who says so.")
+@click.option("--withdraw", "withdrawn", is_flag=True, help="The item is no evidence for it after all.")
+@click.option("--id", "name", metavar="ID", help="Makes the write idempotent.")
+def link(invocation: Invocation, /, *, item: str, need: str, name: str | None, **fields: Any) -> None:
+    """Say that an item is evidence for a dependency. The latest word on the two decides."""
+    from readmit.cli.output import emit, show
+
+    step = _step({"do": "link", "item": item, "need": need, "id": name, **fields})
+    _, epoch = _written(invocation, [(step, "link")])
+    if invocation.json:
+        emit({"item": item, "need": need, "withdrawn": fields["withdrawn"], "epoch": epoch})
+    else:
+        show(f"{item} is {'no longer ' if fields['withdrawn'] else ''}evidence for {need}, from epoch {epoch} on")
 
 
 @click.argument("item")

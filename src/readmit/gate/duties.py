@@ -35,6 +35,8 @@ _NOT_OWED: Mapping[Reason, DutyState] = {
     Reason.OTHER_TASK: DutyState.OTHER_TASK,
     Reason.OTHER_PURPOSE: DutyState.OTHER_PURPOSE,
     Reason.NOT_YET_VALID: DutyState.NOT_BEGUN,
+    Reason.DRAFT_REFUSED: DutyState.DRAFTED,
+    Reason.DRAFT_UNCONFIRMED: DutyState.DRAFTED,
 }
 
 # States that end a frontier rather than obscure it.
@@ -48,6 +50,8 @@ _ENDED = frozenset(
         State.NOT_APPLICABLE,
     }
 )
+# What was never said with effect: it neither moves a frontier nor obscures it.
+_VOID = frozenset({Reason.WRITER_NOT_ALLOWED, Reason.DRAFT_NOT_CARRIED, Reason.DRAFT_REFUSED, Reason.DRAFT_UNCONFIRMED})
 
 
 class Duty(msgspec.Struct, frozen=True):
@@ -138,7 +142,7 @@ def _frontiers(snapshot: Snapshot, gated: Gated) -> dict[str, Frontier]:
             rejected = gated.rejected.get(name)
             reasons = () if rejected is None else rejected.reasons
             ended = any(reason.state in _ENDED for reason in reasons)
-            if not ended and Reason.WRITER_NOT_ALLOWED not in reasons:
+            if not ended and _VOID.isdisjoint(reasons):
                 live.append(held.item)
     # Only one that is not eligible can come beside another: the one that can be handed over is the current one.
     live.sort(key=lambda item: item.id in gated.eligible)

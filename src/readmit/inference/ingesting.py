@@ -1,23 +1,28 @@
 """From conversation to items: observe evidence, draw statements from it, record them with receipts.
 
+A model drafts what is recorded, on behalf of a principal, and the item says so. What its quote does not carry is not
+recorded: the quoted words stand in its place.
+
 Optional: whoever has structured state records it directly. Nothing is withdrawn on a model's word: a statement
 that something ended is recorded in the slot it is about, and takes the place of what was there, like any other.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from readmit.inference.deriving import keep_premises, maker
-from readmit.inference.standing import EXTRACTED, QUOTE
-from readmit.models.stages.extract import PROMPT, Extraction, Observation, Turn, extract
+from readmit.models.stages.extract import PROMPT, WITHOUT, Drop, Extraction, Observation, Turn, extract
 from readmit.ports.models import Failure
+from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
+from readmit.records.carried import worded
 from readmit.records.errors import ModelError
 from readmit.records.evidence import Evidence
-from readmit.records.items import Item
+from readmit.records.items import Drafted, Item
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,6 +41,8 @@ class Ingested(msgspec.Struct, frozen=True, kw_only=True):
     items: tuple[str, ...] = ()
     dropped: dict[str, int] = {}
     """How many proposed items were dropped, per reason."""
+    quoted: int = 0
+    """How many statements said more than their quote carries, so that the quote was recorded in their place."""
     failure: str = ""
     """Why nothing could be drawn from it; it can be tried again."""
 
@@ -52,14 +59,15 @@ def ingest(
     *,
     turns: Mapping[str, Sequence[Turn]] | None = None,
     supports: Mapping[str, Sequence[str]] | None = None,
+    without: Sequence[str] = WITHOUT,
     per_call: int = 1,
     **fields: Any,
 ) -> tuple[Ingested, ...]:
     """Draw items from observed evidence and record them, in one commit.
 
     ``turns`` tells, by digest, which turns of a conversation to read; what is not among them is not read and not
-    paid for. ``supports`` names the dependencies that a slot is evidence for. Further fields are those of
-    ``Workspace.record``. An extraction is kept and never repeated.
+    paid for. ``supports`` names the dependencies that a slot is evidence for, ``without`` the speakers that give no
+    items. Further fields are those of ``Workspace.record``. An extraction is kept and never repeated.
     """
     # In log order, so that of two statements about one slot the later observed one is recorded last.
     ordered = sorted(evidence, key=lambda name: workspace.log.evidence(name).epoch)
@@ -68,22 +76,57 @@ def ingest(
         name: Observation(key=name, turns=tuple((turns or {}).get(name) or (Turn(one.by, one.text),)), at=one.at)
         for name, one in seen.items()
     }
-    found = _extracted(workspace, model, list(asked.values()), per_call)
+    found = _extracted(workspace, model, list(asked.values()), per_call, tuple(without))
+    by = maker(model.name, PROMPT)
     ingested: list[Ingested] = []
     with workspace.batch():
         for name, said in found.items():
             if isinstance(said, Failure):
                 ingested.append(Ingested(evidence=name, failure=said.message))
                 continue
-            lines = {item.statement: item.premises for item in said.items}
-            keep_premises(workspace.log.derived, maker(model.name, PROMPT), lines)
+            drafts = [_draft(item, seen[name].text, by) for item in said.items]
+            kept = [one for one in drafts if one is not None]
+            keep_premises(workspace.log.derived, by, {one.text: one.premises for one in kept})
             items = tuple(
-                _recorded(workspace, name, item, evidence=seen[name], supports=supports or {}, fields=fields)
-                for item in said.items
+                _recorded(workspace, name, one, evidence=seen[name], supports=supports or {}, fields=fields)
+                for one in kept
             )
-            counts = {str(drop): count for drop, count in said.counts().items()}
-            ingested.append(Ingested(evidence=name, items=items, dropped=counts))
+            counts = Counter(str(drop) for drop in said.dropped)
+            counts[str(Drop.QUOTE_NOT_FOUND)] += len(drafts) - len(kept)
+            ingested.append(
+                Ingested(
+                    evidence=name,
+                    items=tuple(dict.fromkeys(items)),
+                    dropped={why: count for why, count in counts.items() if count},
+                    quoted=sum(not one.as_stated for one in kept),
+                )
+            )
     return tuple(ingested)
+
+
+class _Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """One item before it is recorded: what its quote carries."""
+
+    text: str
+    slot: str
+    premises: tuple[str, ...]
+    as_stated: bool
+    drafted: Drafted
+
+
+def _draft(item: Extracted, evidence: str, model: str) -> _Draft | None:
+    """What may be recorded of a statement; nothing if the evidence itself does not hold its quote."""
+    found = worded(item.statement, item.quote, evidence)
+    if found is None:
+        return None
+    text, quote = found
+    return _Draft(
+        text=text,
+        slot=item.slot,
+        premises=item.premises,
+        as_stated=text == item.statement,
+        drafted=Drafted(model=model[:LONGEST_NAME], quote=quote),
+    )
 
 
 def _observed(workspace: Workspace, name: str) -> Evidence:
@@ -94,13 +137,13 @@ def _observed(workspace: Workspace, name: str) -> Evidence:
 
 
 def _extracted(
-    workspace: Workspace, model: Model, asked: Sequence[Observation], per_call: int
+    workspace: Workspace, model: Model, asked: Sequence[Observation], per_call: int, without: tuple[str, ...]
 ) -> dict[str, Extraction | Failure]:
     derived, by = workspace.log.derived, maker(model.name, PROMPT)
-    keys = {one.key: digest((one.key, one.turns)) for one in asked}
+    keys = {one.key: digest((one.key, one.turns, without)) for one in asked}
     stored = derived.read(EXTRACTION, by, keys.values())
     missing = [one for one in asked if keys[one.key] not in stored]
-    answers = extract(model, missing, workspace=workspace.name, per_call=per_call) if missing else []
+    answers = extract(model, missing, workspace=workspace.name, per_call=per_call, without=without) if missing else []
     made = {one.key: said for one, said in zip(missing, answers, strict=True)}
     rows = {keys[name]: msgspec.json.encode(said) for name, said in made.items() if isinstance(said, Extraction)}
     derived.write(EXTRACTION, by, rows)
@@ -113,7 +156,7 @@ def _extracted(
 def _recorded(
     workspace: Workspace,
     name: str,
-    item: Extracted,
+    item: _Draft,
     *,
     evidence: Evidence,
     supports: Mapping[str, Sequence[str]],
@@ -124,15 +167,15 @@ def _recorded(
     fields = {"task": scope.task, "roles": scope.roles, "principals": scope.principals, **fields}
     newer = _newer(workspace, name, fields["task"], item.slot)
     item_id = workspace.record(
-        item.statement,
-        id=f"x{digest((name, item.slot, item.statement))[:16]}",
+        item.text,
+        id=f"x{digest((name, item.slot, item.text))[:16]}",
         # Drawn from a conversation that others have overtaken: it must not take the slot back.
         slot=item.slot if newer is None else None,
         sources=[name],
         supports=supports.get(item.slot, ()),
+        drafted=item.drafted,
         **fields,
     )
-    workspace.log.derived.write(QUOTE, EXTRACTED, {item_id: item.quote.encode()})
     if newer is not None:
         workspace.supersede(item_id, newer, by=evidence.by, id=digest((item_id, newer))[:32])
     return item_id

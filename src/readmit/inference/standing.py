@@ -36,11 +36,6 @@ if TYPE_CHECKING:
     from readmit.records.identity import Identity
 
 
-QUOTE = "quote"
-EXTRACTED = "extraction"
-"""How derived texts name the words that an extraction rests on."""
-
-
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """The question before it is asked: which of these items may be changed by which of these observations?"""
 
@@ -58,8 +53,6 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Raw observations since the first of the items, by digest."""
     texts: dict[str, str]
     """What each observation says."""
-    quotes: dict[str, str]
-    """For items that were drawn from a conversation: the words they were drawn from."""
     sources: dict[str, Evidence]
     """The intact evidence that the items themselves were drawn from."""
     marks: dict[str, tuple[Event, ...]]
@@ -100,7 +93,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
     def words(self, item: str) -> str:
         """The original words behind an item: the paragraph that it was drawn from, or all of its evidence."""
-        quote = self.quotes.get(item, "")
+        drafted = self.held[item].item.drafted
+        quote = "" if drafted is None else drafted.quote
         texts = [one.text for one in self.own(item) if one.text != self.held[item].item.text]
         found = (part for text in texts for part in text.split("\n\n") if quoted(quote, part))
         return next(found, "\n\n".join(dict.fromkeys(texts)))
@@ -153,7 +147,6 @@ def standing(
         critical=critical_dependencies(seen),
         observed=observed,
         texts={digest: said(event) for digest, event in observed.items()},
-        quotes={name: body.decode() for name, body in log.derived.read(QUOTE, EXTRACTED, held).items()},
         sources=_sources(held.values(), seen.evidence),
         marks={name: tuple(_concerning(entry.marks, use)) for name, entry in held.items()},
         policy=policy,

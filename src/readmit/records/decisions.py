@@ -93,6 +93,7 @@ class DutyState(StrEnum):
     OTHER_TASK = "other_task", "It applies to other tasks only."
     OTHER_PURPOSE = "other_purpose", "It serves other purposes than the one the agent returned for."
     NOT_IMPOSED = "not_imposed", "Its author is not among the policy's writers, so nobody owes it."
+    DRAFTED = "drafted", "A model drafted it, and the policy's drafts keep it from being owed: nobody confirmed it."
 
 
 class DutyNote(Record, kw_only=True):

@@ -126,6 +126,18 @@ class Reason(StrEnum):
         State.UNPROVEN,
     )
 
+    DRAFT_NOT_CARRIED = (
+        "draft_not_carried",
+        "A model drafted it, and the words that it quotes are not in its evidence or do not carry what it says.",
+        State.UNPROVEN,
+    )
+    DRAFT_REFUSED = "draft_refused", "A model drafted it, and the policy refuses drafts.", State.UNPROVEN
+    DRAFT_UNCONFIRMED = (
+        "draft_unconfirmed",
+        "A model drafted it, and nobody whose word counts for this return has confirmed it.",
+        State.UNPROVEN,
+    )
+
     # Size and selection.
     TOO_LARGE = "too_large", "Its text exceeds the size of a single item.", State.TOO_LARGE
     NOT_NEEDED = "not_needed", "Eligible, but no duty needs it beside what covers them.", State.NOT_NEEDED

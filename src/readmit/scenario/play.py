@@ -44,6 +44,8 @@ PLAIN: Mapping[type[steps.Step], Callable[..., int]] = {
     steps.RebaseStep: Workspace.rebase,
     steps.SettleStep: Workspace.settle,
     steps.ResolveStep: Workspace.resolve,
+    steps.LinkStep: Workspace.link,
+    steps.ConfirmStep: Workspace.confirm,
     steps.GovernStep: Workspace.govern,
 }
 """Steps whose fields are the arguments of the verb that carries them out."""

@@ -177,6 +177,22 @@ class JudgeStep(EventStep, kw_only=True, tag="judge"):
     prompt: Name = "unspecified"
 
 
+class LinkStep(EventStep, kw_only=True, tag="link"):
+    """Say that an item is evidence for a dependency, or with ``withdrawn`` that it is none after all."""
+
+    item: Id
+    need: Id
+    by: Name
+    withdrawn: bool = False
+
+
+class ConfirmStep(EventStep, kw_only=True, tag="confirm"):
+    """Vouch for an item that a model drafted."""
+
+    item: Id
+    by: Name
+
+
 class OverruleStep(EventStep, kw_only=True, tag="overrule"):
     """An overseer sets automated rejections aside, until ``expires`` or for a duration ``lasting``."""
 
@@ -267,6 +283,8 @@ Writing: TypeAlias = (
     | ResolveStep
     | SuspectStep
     | JudgeStep
+    | LinkStep
+    | ConfirmStep
     | OverruleStep
     | GovernStep
     | RememberStep

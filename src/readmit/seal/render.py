@@ -36,6 +36,8 @@ HEADINGS = {
 EXPERIENCES = "Own experiences"
 LISTED_CHARS = 600
 """Most characters of ids shown of any one list; the rest is counted."""
+QUOTE_CHARS = 300
+"""Most characters shown of the quote that a drafted item rests on."""
 
 # Explicit ranges, not Unicode categories: those change with the interpreter, and equal inputs must give equal
 # bytes. In order: C0 and C1 controls except tab and line feed (ANSI escapes begin with one), soft hyphen,
@@ -55,7 +57,8 @@ _NAME = 256 * _WIDEST
 _ID = 128 * 3 + 4
 _LIST = LISTED_CHARS * 4 + 100
 _AROUND_VIEW = 2_500 + _ID + 6 * _NAME + 4 * _LIST
-_AROUND_ITEM = 500 + 3 * _ID + _NAME + 2 * _LIST
+_DRAFTED = 100 + _NAME + (QUOTE_CHARS + 1) * _WIDEST
+_AROUND_ITEM = 500 + 3 * _ID + _NAME + 2 * _LIST + _DRAFTED
 _AROUND_EXPERIENCE = 200 + 2 * _ID
 
 
@@ -194,6 +197,9 @@ def _examination(view: ReturnView) -> dict[str, Any]:
 def _facets(item: Item) -> Iterator[str]:
     """What is known about an item besides its text."""
     yield f"- By: {_inline(item.by)}"
+    if item.drafted is not None:
+        words = f", quote: {_inline(_short(item.drafted.quote))}" if item.drafted.quote else ""
+        yield f"- Drafted by {_inline(item.drafted.model)}{words}"
     if item.slot is not None:
         yield f"- About: {_inline(item.slot)}"
     if item.valid.end is not None:
@@ -210,6 +216,8 @@ def _facets(item: Item) -> Iterator[str]:
 
 def _item(item: Item) -> dict[str, Any]:
     shown: dict[str, Any] = {"id": item.id, "kind": item.kind.value, "text": item.text, "by": item.by}
+    if item.drafted is not None:
+        shown["drafted"] = {"model": item.drafted.model, "quote": _short(item.drafted.quote)}
     if item.slot is not None:
         shown["slot"] = item.slot
     if item.valid.end is not None:
@@ -221,6 +229,10 @@ def _item(item: Item) -> dict[str, Any]:
     if item.supports:
         shown |= _listed("supports", item.supports)
     return shown
+
+
+def _short(quote: str) -> str:
+    return quote if len(quote) <= QUOTE_CHARS else quote[:QUOTE_CHARS] + "…"
 
 
 def _block(text: str) -> Iterable[str]:

@@ -117,7 +117,13 @@ class _Story:
         facets = {"prov:type": self._readmit["Item"], "readmit:kind": str(item.kind), "readmit:digest": event.digest}
         facets |= {"readmit:epoch": event.epoch} | ({"readmit:slot": item.slot} if item.slot else {})
         entity = self.document.entity(self._of("item", item.id), facets)
-        self.document.wasAttributedTo(entity, self._agent(item.by))
+        author = self._agent(item.by)
+        self.document.wasAttributedTo(entity, author)
+        if item.drafted is not None:
+            # Two authors: the model that wrote it, and the principal on whose behalf it did.
+            model = self.document.agent(self._of("model", item.drafted.model), {"prov:type": self._readmit["Model"]})
+            self.document.wasAttributedTo(entity, model)
+            self.document.actedOnBehalfOf(model, author)
         for digest in dict.fromkeys(receipt.evidence for receipt in item.receipts):
             self.document.wasDerivedFrom(entity, self._bound(digest))
         for premise in item.depends_on:

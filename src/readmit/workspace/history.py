@@ -14,6 +14,7 @@ from readmit.gate.judge import distinct
 from readmit.records.canonical import canonical, decode, digest
 from readmit.records.decisions import Cause, Decision, Disposition, DutyNote, Envelope, Returned
 from readmit.records.errors import UnknownError
+from readmit.records.items import Drafted, Item
 from readmit.records.reasons import Reason, state_of
 from readmit.rules_1 import decide as rules_1
 from readmit.seal.render import escaped
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from readmit.ports.store import Log
     from readmit.records.decisions import Outcome
     from readmit.records.identity import Identity
-    from readmit.records.items import Item
     from readmit.records.snapshot import Snapshot
 
 
@@ -41,6 +41,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """Whether the returning agent could see the item at all."""
     duty: DutyNote | None = None
     """For an obligation: what it was to this return."""
+    drafted: Drafted | None = None
+    """Which model wrote the item, if one did, and the words it quotes."""
 
     def __str__(self) -> str:
         return "; ".join(self.lines())
@@ -49,7 +51,13 @@ class Explanation(msgspec.Struct, frozen=True):
         """In words, one reason a line, safe to print: others wrote the names and notes in it."""
         name = self.disposition.item
         said = [*_duty(self.duty)] if self.duty is not None else []
-        return (f"{name}: {line}" for line in (*said, *in_words(self.disposition)))
+        drafted = [" ".join(escaped(draft_in_words(self.drafted)).split())] if self.drafted is not None else []
+        return (f"{name}: {line}" for line in (*said, *in_words(self.disposition), *drafted))
+
+
+def draft_in_words(drafted: Drafted) -> str:
+    """Who drafted an item, and from which words."""
+    return f"Drafted by {drafted.model}" + (f", quote: “{drafted.quote}”." if drafted.quote else ".")
 
 
 def in_words(one: Disposition) -> Iterator[str]:
@@ -107,13 +115,21 @@ def dispositions(log: Log, return_id: str) -> Iterator[Disposition]:
                 yield decode(row.body, Disposition, what=f"audit row {row.seq}")
 
 
+def drafts(log: Log, return_id: str) -> dict[str, Drafted]:
+    """The candidates of a past return that a model drafted, in log order."""
+    request = recorded(log, return_id)[0].request
+    seen = (event.payload for event in log.seen(request.identity, until=request.epoch))
+    return {item.id: item.drafted for item in seen if isinstance(item, Item) and item.drafted is not None}
+
+
 def explain(log: Log, return_id: str, item_id: str) -> Explanation:
     """Why an item was in or out of a past return."""
     returned, decision = recorded(log, return_id)
     for found in dispositions(log, return_id):
         if found.item == item_id:
             duty = next((note for note in decision.duties if note.obligation == item_id), None)
-            return Explanation(return_id, decision.kind, found, candidate=True, duty=duty)
+            drafted = log.item(item_id).drafted
+            return Explanation(return_id, decision.kind, found, candidate=True, duty=duty, drafted=drafted)
     unseen = out_of_sight(log.item(item_id), returned.request.identity)
     if unseen is None and returned.request.epoch < _entered(log, item_id):
         raise UnknownError(f"{item_id!r} was not a candidate: it was recorded after return {return_id!r}")

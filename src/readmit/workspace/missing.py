@@ -183,6 +183,10 @@ class _Case(msgspec.Struct, frozen=True):
 
     def _recording(self, name: str, bearing: Sequence[Item], duties: Sequence[Obligation]) -> Iterator[Remedy]:
         """A new item in the place of the last one, or in the slot that is meant."""
+        for one in bearing[:LAST]:
+            if self.judged[one.id].reasons == (Reason.DRAFT_UNCONFIRMED,):
+                # Whoever drafted it is known; somebody other than the agent that returns vouches for it.
+                yield _confirm(one.id, self._writer(None if one.by == self._reader else one.by))
         last = bearing[0] if bearing else None
         slot = last.slot if last is not None else name if name in self.slots else None
         kinds = [kind for kind in _EVIDENCE if kind in self.request.policy.kinds]
@@ -285,6 +289,10 @@ def _step(verb: str, field: str, target: str, **fields: Any) -> Remedy:
     """A lifecycle event, which the command line takes as a step of a file."""
     step = json.dumps([{"do": verb, field: target, **fields}], ensure_ascii=False)
     return Remedy(_call(verb, target, fields), f"echo {shlex.quote(step)} | readmit record --file -")
+
+
+def _confirm(item: str, by: str) -> Remedy:
+    return Remedy(_call("confirm", item, {"by": by}), f"readmit confirm {shlex.quote(item)} --by {_shell(by)}")
 
 
 def _overrule(item: str, grant: str, by: str) -> Remedy:

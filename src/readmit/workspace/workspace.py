@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
     from readmit.records.decisions import Decision, Disposition
+    from readmit.records.items import Drafted
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation, Replay
     from readmit.workspace.missing import Lack
@@ -281,6 +282,10 @@ class Workspace(Verbs):
     def dispositions(self, return_id: str) -> tuple[Disposition, ...]:
         """What became of every candidate of a past return."""
         return tuple(history.dispositions(self.log, return_id))
+
+    def drafts(self, return_id: str) -> dict[str, Drafted]:
+        """The candidates of a past return that a model drafted, with the model and the words it quotes."""
+        return history.drafts(self.log, return_id)
 
     # The one way in.
 

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from readmit.records.items import Scope
 
 
+# What ends, replaces or settles something is somebody's act.
+_ACTS = INVALIDATING - {EventKind.SUSPECT, EventKind.JUDGE}
 _OWN = frozenset({EventKind.RETURN, EventKind.EXPOSE, EventKind.ACKNOWLEDGE, EventKind.KEY})
 
 
@@ -216,11 +218,17 @@ def _check_workspace(log: Log, scope: Scope) -> None:
 
 
 def _check_writer(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -> None:
-    if draft.kind is EventKind.OVERRULE and draft.by not in policy().overseers:
+    if draft.kind is EventKind.OVERRULE and draft.by not in {*policy().overseers} - {AUTHOR}:
         raise NotAllowedError(f"{draft.by!r} may not overrule: add it to the policy's overseers")
     if draft.kind is EventKind.GOVERN:
         check_governor(draft.by, policy(), "govern")
-    if draft.kind not in INVALIDATING or _is_own_finding(draft):
+    if _is_own_finding(draft):
+        return
+    if draft.by == AUTHOR and draft.kind in _ACTS:
+        raise NotAllowedError(
+            f"{AUTHOR!r} may not {draft.kind}: what a model comes up with is nobody's act; name one of the writers"
+        )
+    if draft.kind not in INVALIDATING:
         return
     rules = policy()
     if rules.writers and draft.by not in rules.writers:

@@ -18,9 +18,10 @@ CHAT = Observation(
     key="s1",
     at=NEW_AT,
     turns=(
-        Turn("user", "Hi. The printer is on the second floor now."),
-        Turn("assistant", "Noted. The printer is on the second floor now."),
-        Turn("user", "And Kim leaves on Friday."),
+        Turn("user", "Hi there! The printer is on the second floor now."),
+        Turn("Assistant", "Noted. The printer is on the second floor now. I love printers."),
+        Turn("user", "And Kim leaves on Friday. Should I print the plan? The plan is green."),
+        Turn("kim", "The plan is green."),
     ),
 )
 
@@ -56,9 +57,15 @@ class Case:
 
 
 CASES = {
-    "the named turn": Case(claim(turn=1, quote="printer is on the second floor"), 1),
+    "the named turn": Case(claim(turn=3, quote="plan is green"), 3),
     "the named turn does not hold it, one other does": Case(claim(turn=0, quote="Kim leaves"), 2),
-    "several others hold it": Case(claim(turn=2, quote="printer is on"), Drop.TURN_UNCLEAR),
+    "several others hold it": Case(claim(turn=0, quote="plan is green"), Drop.TURN_UNCLEAR),
+    "the assistant's own words": Case(claim(turn=1, quote="I love printers"), Drop.ASSISTANT),
+    "words that the user said too": Case(claim(turn=1, quote="printer is on the second floor"), 0),
+    "a question": Case(claim(turn=2, quote="Should I print the plan?"), Drop.SAYS_NOTHING),
+    "part of a question": Case(claim(turn=2, quote="print the plan"), Drop.SAYS_NOTHING),
+    "a greeting": Case(claim(turn=0, quote="Hi there"), Drop.SAYS_NOTHING),
+    "a question and what follows": Case(claim(turn=2, quote="Should I print the plan? The plan is green."), 2),
     "a turn that is not there": Case(claim(turn=99, quote="Kim leaves"), 2),
     "a quote across turns": Case(claim(quote="floor now. Noted."), Drop.QUOTE_NOT_FOUND),
     "a quote in other words": Case(claim(quote="Kim is leaving"), Drop.QUOTE_NOT_FOUND),
@@ -86,6 +93,13 @@ def test_what_is_kept_and_what_is_dropped(name: str) -> None:
 def test_every_reason_is_produced_by_some_case() -> None:
     produced = {case.kept for case in CASES.values() if isinstance(case.kept, Drop)}
     assert produced | {Drop.OVER_LIMIT, Drop.REPEATED} == set(Drop)
+
+
+def test_the_words_of_an_assistant_count_where_they_are_asked_for() -> None:
+    own = said(claim(turn=1, quote="I love printers"))
+    assert [item.turn for item in only(own, without=()).items] == [1]
+    kim = said(claim(turn=3, quote="The plan is green."), claim(turn=1, quote="I love printers", slot="other"))
+    assert [item.turn for item in only(kim, without=("KIM ",)).items] == [2, 1]
 
 
 def test_no_more_items_than_allowed() -> None:
@@ -149,7 +163,7 @@ def test_nobody_writes_a_turn_for_someone_else() -> None:
     user = model.asked[0].user
     real = user[user.index("[", user.index("begins ---")) :][:18]
     assert real != code
-    assert user.count(real) == 4
+    assert user.count(real) == 5
     assert visible_text(user) == user
 
 

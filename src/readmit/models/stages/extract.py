@@ -1,8 +1,8 @@
 """From raw evidence to items: what each observation states, changes or withdraws.
 
 Every item carries a verbatim quote, and the code binds the quote to the turn it stands in. What has no such
-quote is dropped and counted. An extracted item is a proposal like any other: it still needs a receipt, an
-authorized writer and every gate.
+quote is dropped and counted, and so is what quotes an assistant, a question, a greeting or thanks. An extracted
+item is a proposal like any other: it still needs a receipt, an authorized writer and every gate.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from readmit.models.stages.pieces import pieces
 from readmit.models.stages.wording import Section, request
 from readmit.models.structured import answer
 from readmit.ports.models import Failure
+from readmit.records.carried import ASSISTANT, says_nothing
 from readmit.records.errors import ModelError
 
 if TYPE_CHECKING:
@@ -28,13 +29,15 @@ if TYPE_CHECKING:
 
     from readmit.ports.models import Ask, Model
 
-PROMPT = "extract@2"
+PROMPT = "extract@3"
 MAX_ITEMS = 16
 """The paper's limit for one observation."""
 MIN_CONFIDENCE = Decimal("0.45")
 MAX_TOKENS = 4_096
 """The paper's budget for one extraction."""
 MAX_PREMISES = 8
+WITHOUT = (ASSISTANT,)
+"""Speakers that nothing is taken down from unless the caller asks for it."""
 _STATEMENT_CHARS = 1_000
 _SPEAKER_CHARS = 64
 # What a turn takes besides its text: its own line and the speaker.
@@ -91,6 +94,10 @@ class Drop(StrEnum):
     """It states nothing."""
     REPEATED = "repeated"
     """An earlier item of the observation states the same."""
+    ASSISTANT = "assistant"
+    """Only turns whose speaker was left out hold its quote: an assistant's own words are not what people stated."""
+    SAYS_NOTHING = "says_nothing"
+    """Its quote stands in questions, greetings or thanks only."""
     NO_OBSERVATION = "no_observation"
     """It names an observation that was not shown."""
     OVER_LIMIT = "over_limit"
@@ -146,16 +153,19 @@ def extract(
     per_call: int = 1,
     max_items: int = MAX_ITEMS,
     min_confidence: Decimal = MIN_CONFIDENCE,
+    without: Sequence[str] = WITHOUT,
     max_tokens: int = MAX_TOKENS,
     max_chars: int = MAX_CHARS,
 ) -> list[Extraction | Failure]:
     """One extraction or failure per observation, in order.
 
     ``per_call`` observations share a request as far as ``max_chars`` allows; one that is longer is read in several
-    requests, and fails if any of them does. ``max_items`` counts per observation and request.
+    requests, and fails if any of them does. ``max_items`` counts per observation and request. ``without`` names the
+    speakers whose turns are shown, so that the others are understood, and give no items.
     """
     if per_call < 1 or max_chars < _LEAST_CHARS:
         raise ModelError(f"per_call: {per_call}, max_chars: {max_chars}; at least 1 and {_LEAST_CHARS} are needed")
+    leave_out = frozenset(name.strip().casefold() for name in without)
     parts = [part for at, one in enumerate(observations) for part in _parts(at, one, max_chars)]
     calls = list(_packed(parts, per_call, max_chars))
     asks = [_ask(observations, call, workspace, max_tokens, max_chars) for call in calls]
@@ -169,7 +179,15 @@ def extract(
             lost = sum(not 1 <= claim.observation <= len(call) for claim in one.items)
             strays[call[0].observation] = strays.get(call[0].observation, 0) + lost
     return [
-        _extraction(one, said[at], strays.get(at, 0), max_items, min_confidence) for at, one in enumerate(observations)
+        _extraction(
+            one,
+            said[at],
+            strays.get(at, 0),
+            max_items=max_items,
+            min_confidence=min_confidence,
+            leave_out=leave_out,
+        )
+        for at, one in enumerate(observations)
     ]
 
 
@@ -223,8 +241,10 @@ def _extraction(
     observation: Observation,
     said: Sequence[list[Claim] | Failure],
     strays: int,
+    *,
     max_items: int,
     min_confidence: Decimal,
+    leave_out: frozenset[str],
 ) -> Extraction | Failure:
     items: list[Extracted] = []
     dropped = [Drop.NO_OBSERVATION] * strays
@@ -234,7 +254,7 @@ def _extraction(
             return claims
         kept = 0
         for claim in claims:
-            item = _checked(claim, observation, min_confidence)
+            item = _checked(claim, observation, min_confidence, leave_out)
             if isinstance(item, Extracted):
                 identity = (item.slot, item.statement, item.operation)
                 item = Drop.REPEATED if identity in seen else Drop.OVER_LIMIT if kept == max_items else item
@@ -247,7 +267,9 @@ def _extraction(
     return Extraction(key=observation.key, items=tuple(items), dropped=tuple(dropped))
 
 
-def _checked(claim: Claim, observation: Observation, min_confidence: Decimal) -> Extracted | Drop:
+def _checked(
+    claim: Claim, observation: Observation, min_confidence: Decimal, leave_out: frozenset[str]
+) -> Extracted | Drop:
     slot, statement, confidence = slug(claim.slot), line(claim.statement, _STATEMENT_CHARS), share(claim.confidence)
     if not statement:
         return Drop.NO_STATEMENT
@@ -258,9 +280,15 @@ def _checked(claim: Claim, observation: Observation, min_confidence: Decimal) ->
     quotes = {at: quote for at, turn in enumerate(observation.turns) if (quote := grounded(claim.quote, turn.text))}
     if not quotes:
         return Drop.QUOTE_NOT_FOUND
+    # Words that both said are the user's.
+    quotes = {at: quote for at, quote in quotes.items() if _speaker(observation.turns[at]) not in leave_out}
+    if not quotes:
+        return Drop.ASSISTANT
     turn = claim.turn if claim.turn in quotes else next(iter(quotes))
     if claim.turn not in quotes and len(quotes) > 1:
         return Drop.TURN_UNCLEAR
+    if says_nothing(quotes[turn], observation.turns[turn].text):
+        return Drop.SAYS_NOTHING
     return Extracted(
         slot=slot,
         statement=statement,
@@ -270,3 +298,7 @@ def _checked(claim: Claim, observation: Observation, min_confidence: Decimal) ->
         confidence=confidence,
         premises=lines(claim.premises, MAX_PREMISES),
     )
+
+
+def _speaker(turn: Turn) -> str:
+    return turn.by.strip().casefold()

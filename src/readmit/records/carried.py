@@ -1,0 +1,165 @@
+"""Whether the words that a model quotes carry what it wrote: the one rule for everything a model drafts.
+
+A statement is carried if each of its sentences says a stretch of one quoted sentence again, in the same order and
+without a gap. Only articles, fillers and the person may change: "I am asleep by half past ten" becomes "the user is
+asleep by half past ten". So every number, amount, date, name and other word of it stands in the quoted sentence, and
+stands beside the same words. What denies, doubts, conditions, defers, ends or only reports something in the quoted
+sentence must be in the statement as often as there: a stretch that leaves out the "not" says something else. A
+question, a greeting or thanks carry nothing.
+
+That is stricter than a reader: most free wordings are refused, and the quoted words stand in their place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.records.sayings import states
+from readmit.records.tokens import tokens
+from readmit.records.wording import flat, paragraphs, sentences, word_list
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from readmit.records.tokens import Token
+
+LONGEST_QUOTE = 2_000
+MOST_PLACES = 64
+"""Where a quote, or a stretch, is looked at. One that stands in more places than that names none of them."""
+ASSISTANT = "assistant"
+"""The speaker whose turns are a model's own words."""
+
+# A conversation is kept as one paragraph or more for each turn, the first under the line of its speaker.
+_SPEAKER = re.compile(r"([^\s:][^\n:]{0,63}):\n(?=\S)")
+# What turns a sentence round, or makes it less than a plain statement of the speaker's own. Of other languages the
+# plain denials only.
+_TURNING = frozenset(
+    word for name in ("turning", "reporting", "turning in other languages") for word in word_list(name)
+)
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """A paragraph or a sentence of evidence, and where it stands in the flat text."""
+
+    start: int
+    end: int
+    text: str
+    speaker: str
+
+
+def carried(statement: str, quote: str, evidence: str) -> bool:
+    """Whether the quoted stretch of the evidence carries the statement. A quote that is not there carries nothing."""
+    return any(_carries(said, statement) for said in _quoted(quote, evidence))
+
+
+def worded(statement: str, quote: str, evidence: str) -> tuple[str, str] | None:
+    """What may be kept of a draft, and the quote it rests on: the statement, else the quote, else whole sentences.
+
+    Nothing if the quote is not in the evidence, or only asks or greets.
+    """
+    own = flat(quote)
+    for said in _quoted(own, evidence):
+        whole = flat(" ".join(one.text for one in said))
+        for text, resting in ((statement, own), (own, own), (statement, whole), (whole, whole)):
+            if len(resting) <= LONGEST_QUOTE and carried(text, resting, evidence):
+                return text, resting
+    return None
+
+
+def says_nothing(quote: str, evidence: str) -> bool:
+    """Whether the quote is there and stands only in questions, greetings or thanks."""
+    found = list(_quoted(quote, evidence))
+    return bool(found) and not any(states(one.text) for said in found for one in said)
+
+
+def _quoted(quote: str, evidence: str) -> Iterator[tuple[_Said, ...]]:
+    """The sentences that the quote touches, for each place where it stands."""
+    wanted = flat(quote)
+    # Most texts are long and most quotes short: only the paragraphs around the quote are read closely.
+    if not wanted or wanted not in flat(evidence):
+        return
+    said, text = _paragraphs(evidence)
+    for at in _places(wanted, text):
+        end = at + len(wanted)
+        around = (one for one in said if one.start < end and one.end > at)
+        touched = (each for one in around for each in _sentences(one))
+        yield tuple(one for one in touched if one.start < end and one.end > at)
+
+
+def _places(wanted: str, text: str) -> list[int]:
+    found: list[int] = []
+    at = text.find(wanted)
+    while at >= 0 and len(found) <= MOST_PLACES:
+        found.append(at)
+        at = text.find(wanted, at + 1)
+    return found if len(found) <= MOST_PLACES else []
+
+
+def _paragraphs(evidence: str) -> tuple[list[_Said], str]:
+    """The paragraphs of a text under their speakers, and the text once it is flat."""
+    said: list[_Said] = []
+    parts: list[str] = []
+    length = 0
+    speaker = ""
+    for paragraph in paragraphs(evidence):
+        body = paragraph.lstrip()
+        named = _SPEAKER.match(body)
+        if named is not None and not _turns(named[1]):
+            speaker = named[1].strip().casefold()
+            parts.append(label := flat(named[0]))
+            length += len(label) + 1
+            body = body[named.end() :]
+        parts.append(line := flat(body))
+        said.append(_Said(length, length + len(line), line, speaker))
+        length += len(line) + 1
+    return said, " ".join(parts)
+
+
+@lru_cache(maxsize=256)
+def _turns(heading: str) -> bool:
+    """Whether a line such as "Never:" is no speaker: it belongs to what stands below it."""
+    return bool(_turning(tokens(heading)))
+
+
+def _sentences(said: _Said) -> Iterator[_Said]:
+    for start, end in sentences(said.text):
+        yield _Said(said.start + start, said.start + end, said.text[start:end], said.speaker)
+
+
+def _carries(said: Sequence[_Said], statement: str) -> bool:
+    own = flat(statement)
+    stating = [one for one in said if states(one.text)]
+    if not own or not stating:
+        return False
+    if own == flat(" ".join(one.text for one in said)):
+        # The sentences themselves, whatever letters they are written in.
+        return True
+    parts = [own[start:end] for start, end in sentences(own)]
+    return all(any(_repeats(part, one) for one in stating) for part in parts)
+
+
+def _repeats(part: str, said: _Said) -> bool:
+    new, old = tokens(part), tokens(said.text)
+    if not any(one.has_content for one in new) or _turning(new) != _turning(old):
+        return False
+    if said.speaker == ASSISTANT and any(one.is_person for one in new):
+        # What an assistant says of itself is not the user's, and by its words alone one cannot tell them apart.
+        return False
+    return any(all(one.repeats(old[at + step]) for step, one in enumerate(new)) for at in _places_of(new, old))
+
+
+def _places_of(new: Sequence[Token], old: Sequence[Token]) -> list[int]:
+    """Where in the old tokens the new ones may stand."""
+    # One separator before each token: a place in the joined text is a place among the tokens.
+    text = "".join(f"\n{one.key}" for one in old) + "\n"
+    wanted = "".join(f"\n{one.key}" for one in new) + "\n"
+    return [text.count("\n", 0, at) for at in _places(wanted, text)]
+
+
+def _turning(found: Sequence[Token]) -> Counter[str]:
+    return Counter(one.stem for one in found if one.stem in _TURNING)

@@ -1,0 +1,76 @@
+"""Plain English as far as rules can read it: one spelling for what looks the same, sentences, function words.
+
+General English only, and no word of any benchmark.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# A straight and a curly apostrophe are the same word to a reader.
+_TYPESET = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-"})  # noqa: RUF001
+# A question or an exclamation ends wherever it is marked. A full stop may belong to an abbreviation, which goes on in
+# lower case or is one of a few titles. A line break ends nothing: letters and lists are wrapped in the middle.
+_END = re.compile(
+    r"""(?:[?!]+(?:[.?!…]*)["')\]*_]*\s+"""
+    r"""|(?<!\b\w)(?<!\b(?:mr|ms|dr|st|vs|no))(?<!\b(?:mrs|e\.g|i\.e|etc))(?<!\bprof)[.…]+["')\]*_]*\s+(?!(?-i:[a-z]))"""
+    r"""|[。！？]+)""",  # noqa: RUF001
+    re.IGNORECASE,
+)
+_BREAK = re.compile(r"\n[^\S\n]*\n\s*")
+
+
+def straight(text: str) -> str:
+    """The text in Unicode's compatibility form, with straight quotation marks and dashes, in its own case."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFKC", text).translate(_TYPESET)
+
+
+def flat(text: str) -> str:
+    """The text with every run of white space made one space."""
+    return " ".join(text.split())
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    """The parts of a text between empty lines."""
+    return (part for part in _BREAK.split(text.replace("\r\n", "\n")) if part.strip())
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Where the sentences of a flat text begin and end."""
+    start = 0
+    for found in _END.finditer(text):
+        yield start, found.end()
+        start = found.end()
+    if start < len(text):
+        yield start, len(text)
+
+
+@cache
+def common_words() -> frozenset[str]:
+    """The function words of English, by the classes that grammars list them in, and no others.
+
+    What a benchmark's conversations happen to say often, in which words they change the subject or speak of liking, is
+    not among them.
+    """
+    return frozenset(word for words in _listed("common_words.txt").values() for word in words)
+
+
+def word_list(name: str) -> tuple[str, ...]:
+    """A list of ``word_lists.txt``, in its order."""
+    return _listed("word_lists.txt")[name]
+
+
+@cache
+def _listed(file: str) -> dict[str, tuple[str, ...]]:
+    text = resources.files("readmit.records").joinpath(file).read_text("utf-8")
+    lines = (line.partition(":") for line in text.splitlines())
+    return {name: tuple(words.split()) for name, _, words in lines}
