@@ -91,7 +91,7 @@ def counts(charge: Charge, held: Held, policy: Policy, critical: AbstractSet[str
 
 
 def is_open(charge: Charge, held: Held, critical: AbstractSet[str]) -> bool:
-    """Whether a charge is a suspicion that is not settled for this item: a doubtful score settles what is not critical."""
+    """Whether a charge is a suspicion that is not settled for this item. A doubtful one is, if it is not critical."""
     suspected = charge.cause.reason is Reason.SUSPECTED
     return suspected and not (charge.doubtful and critical.isdisjoint(held.item.covers))
 

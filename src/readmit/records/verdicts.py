@@ -50,8 +50,8 @@ class Verdict(Record, kw_only=True):
     model: Name = "unspecified"
     prompt: Name = "unspecified"
     stale: Ratio | None = None
-    """How likely it is that whoever relied on the item now would be mistaken, as one score. Then the policy's thresholds
-    decide, and ``answer`` and ``confidence`` only say the same in words. None: the answer decides."""
+    """How likely it is that whoever relied on the item now would be mistaken, as one score. Then the policy's
+    thresholds decide, and ``answer`` and ``confidence`` only say the same in words. None: the answer decides."""
     note: Note = ""
     """Why the answer came out as it did where the model's own does not count, or several were joined."""
 

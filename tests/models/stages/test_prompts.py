@@ -31,7 +31,7 @@ PINNED = {
     "premises@2.md": "6eed760deba532d1",
     "scan-many@1.md": "141a0ec1c0803383",
     "scan@1.md": "3b7f760e9a67878c",
-    "verify@2.md": "f63b5bfcc9ac1bc5",
+    "verify@2.md": "f0011fc189aaf1d6",
 }
 
 

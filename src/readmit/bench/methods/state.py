@@ -124,7 +124,7 @@ def policy_for(
     *,
     duties: int = 1,
     selection: str = "greedy_then_exact",
-    invalid_at: Decimal = Policy().invalid_at,
+    invalid_at: Decimal | None = None,
 ) -> Policy:
     """The budgets of the benchmark, beside which obligations have room of their own; the rest as workspaces have it."""
     longest = max((len(row.text) for row in (*checkpoint.heard, *checkpoint.rows)), default=1)
@@ -132,7 +132,7 @@ def policy_for(
     characters = budget.characters
     return Policy(
         selection=selection,  # type: ignore[arg-type]  # one of the policy's own names
-        invalid_at=invalid_at,
+        invalid_at=Policy().invalid_at if invalid_at is None else invalid_at,
         max_items=(budget.at_most or budget.union) + duties,
         max_chars=10_000_000 if characters is None else characters + duties * LONGEST_DUTY,
         # What bounds a row is the view's budget; an obligation's own words must never be what does not fit.

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -29,6 +28,7 @@ from readmit.records.verdicts import Answer, Pair, Verdict, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from decimal import Decimal
 
     from readmit.ports.models import Ask, Model
 
