@@ -7,13 +7,16 @@ a substitute unless a row says otherwise: unrelated Memora sessions around each 
 from __future__ import annotations
 
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 from benchmarks.result import shared_folder
-from readmit.evaluation.pairs import evaluate, stored_judgments
+from readmit.evaluation.pairs import PairReport, evaluate, three_answers
 from readmit.evaluation.proposals import PAPER_PAIRS, Recall, measure_all
+from readmit.evaluation.stored import stored_judgments
 from readmit.evaluation.tables import pairs_table, proposals_table
 from readmit.models.embedders import MiniLM
+from readmit.records.policy import Policy
 
 SEEDS = (0, 1, 2)
 
@@ -40,12 +43,18 @@ def figures(measured: list[Recall]) -> list[dict[str, object]]:
 
 def judged(shared: Path) -> list[dict[str, object]]:
     """The strong model's recorded judgments, scored anew."""
-    report = evaluate(*stored_judgments(shared / "data"))
+    report = recorded(shared)
     return [
-        _row("Recorded judgments: true pairs judged invalidating", report.tpr.value),
-        _row("Recorded judgments: crossed pairs judged invalidating", report.fpr.value),
+        _row("Recorded judgments: true pairs judged invalidating", report.taken_out.tpr.value),
+        _row("Recorded judgments: crossed pairs judged invalidating", report.taken_out.fpr.value),
         _row("Recorded judgments: area under the curve", report.auc.value),
     ]
+
+
+def recorded(shared: Path) -> PairReport:
+    """Every answer counts, however sure: these have no scores."""
+    policy = Policy(min_confidence=Decimal(0))
+    return evaluate(*stored_judgments(shared / "data"), policy=policy, rule=three_answers(policy))
 
 
 def _row(name: str, value: float, bar: float | None = None) -> dict[str, object]:
@@ -63,7 +72,7 @@ def main() -> int:
     shared = Path(sys.argv[1]) if len(sys.argv) > 1 else shared_folder()
     measured = measure_all(shared / "data", MiniLM(), SEEDS)
     print(proposals_table(measured), end="\n\n")
-    print(pairs_table(evaluate(*stored_judgments(shared / "data"))), end="\n\n")
+    print(pairs_table(recorded(shared)), end="\n\n")
     rows = figures(measured) + judged(shared)
     for row in rows:
         verdict = {None: "", True: f"bar {row['bar']}: holds", False: f"bar {row['bar']}: MISSED"}[row["holds"]]  # type: ignore[index]

@@ -184,9 +184,21 @@ class Typical:
 
 
 def _judgment(request: str, premise: str) -> dict[str, object]:
-    old, new = dict(_named(request))["earlier statement"], dict(_named(request))["later observation"]
-    quotes = {"item_quote": _opening(old, 10), "evidence_quote": _opening(new, 15)}
-    return {"premise": premise, **quotes, "answer": "compatible", "confidence": 0.9}
+    named = dict(_named(request))
+    later = _opening(named["later observation"], 15)
+    return {
+        "judgments": [
+            {
+                "statement": int(label.split()[-1]),
+                "item_quote": _opening(text, 10),
+                "evidence_quote": later,
+                "premise": premise,
+                "stale": 0.1,
+            }
+            for label, text in named.items()
+            if label.startswith("earlier statement")
+        ]
+    }
 
 
 def _named(request: str) -> Iterator[tuple[str, str]]:

@@ -30,13 +30,14 @@ class Instant:
 
     def ask(self, asks: Sequence[Ask]) -> list[Reply]:
         usage = Usage(stage="verify", input=900, output=90)
-        said = {
-            "premise": "The office is open on Thursdays.",
+        judgment = {
+            "statement": 1,
             "item_quote": ITEM_QUOTE,
             "evidence_quote": EVIDENCE_QUOTE,
-            "answer": "invalidates",
-            "confidence": 0.93,
+            "premise": "The office is open on Thursdays.",
+            "stale": 0.93,
         }
+        said = {"judgments": [judgment]}
         return [Reply(text=json.dumps(said), usage=usage, model=self.name) for _ in asks]
 
 

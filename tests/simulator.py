@@ -72,6 +72,8 @@ class Rules:
     gamma: Decimal = Decimal(1)
     rho: Decimal = Decimal(1)
     min_confidence: Decimal = Decimal("0.65")
+    invalid_at: Decimal = Decimal("0.5")
+    suspect_at: Decimal = Decimal("0.3")
     on_unsure: Literal["exclude", "exclude_critical"] = "exclude"
     on_incomplete: Literal["block", "reset", "partial"] = "block"
     nothing_owed: Literal["fill", "empty", "block"] = "fill"
@@ -170,6 +172,8 @@ class Against:
     code: str
     epoch: int | None = None
     through: bool = False
+    doubtful: bool = False
+    """Counts against what is critical only."""
 
 
 @dataclass(frozen=True)
@@ -604,8 +608,11 @@ class Reading:
             if not self.confirms(item, seen.epoch, seen.said):
                 for twin in self.twins[item.id]:
                     held += [one for one in self.pair(twin, digest) if not self.set_aside(twin, one)]
-            strict = self.rules.on_unsure == "exclude" or bool(self.critical & item.covers)
-            against += [one for one in held if one.code == "premise_changed" or strict]
+            vital = bool(self.critical & item.covers)
+            strict = self.rules.on_unsure == "exclude" or vital
+            against += [
+                one for one in held if one.code == "premise_changed" or (strict and (vital or not one.doubtful))
+            ]
         return against
 
     def pair(self, item: Statement, digest: str) -> list[Against]:
@@ -618,38 +625,47 @@ class Reading:
         ]
         suspicions = [mark for mark in about if mark.kind == "suspect"]
         verdicts = [
-            (self.answer(mark, item, self.evidence[digest]), mark.epoch)
+            (self.heard(mark, item, self.evidence[digest]), mark.epoch)
             for mark in about
-            if mark.kind == "judge" and mark.data["use"] in {"", use} and not self.clears_own(mark, item)
+            if mark.kind == "judge" and mark.data["use"] in {"", use}
         ]
+        verdicts = [one for one in verdicts if one[0]]
         invalidating = [one for one in verdicts if one[0] == "invalidates"]
-        codes = {"invalidates": "premise_changed", "unsure": "suspected"}
+        codes = {"invalidates": "premise_changed", "unsure": "suspected", "doubtful": "suspected"}
         if invalidating or verdicts:
             answer, epoch = (invalidating or verdicts)[-1]
-            return [Against(codes[answer], epoch)] if answer in codes else []
+            return [Against(codes[answer], epoch, doubtful=answer == "doubtful")] if answer in codes else []
         return [Against("suspected", suspicions[0].epoch)] if suspicions else []
 
-    def clears_own(self, verdict: Mark, item: Statement) -> bool:
-        """A returning principal's own verdict does not clear its own item."""
-        clear = self.answer(verdict, item, self.evidence[verdict.data["evidence"]]) == "compatible"
-        return clear and verdict.by == item.by == self.who.principal
+    def heard(self, verdict: Mark, item: Statement, seen: Seen) -> str:
+        """What a verdict says to this reader. A principal's own does not clear its own item, nor play a doubt down."""
+        said = self.answer(verdict, item, seen)
+        if verdict.by == item.by == self.who.principal:
+            return {"compatible": "", "doubtful": "unsure"}.get(said, said)
+        return said
 
     def answer(self, verdict: Mark, item: Statement, seen: Seen) -> str:
-        said: str = verdict.data["answer"]
-        if verdict.data["confidence"] < self.rules.min_confidence:
-            return "unsure"
+        score: Decimal | None = verdict.data.get("stale")
+        if score is not None:
+            said = "invalidates" if score >= self.rules.invalid_at else "doubtful"
+            said = "compatible" if score < self.rules.suspect_at else said
+        else:
+            said = verdict.data["answer"]
+            if verdict.data["confidence"] < self.rules.min_confidence:
+                return "unsure"
         own = [item.text, *(self.evidence[one].text for one in item.sources)]
         found = any(verdict.data["item_quote"] in text for text in own) and verdict.data["evidence_quote"] in seen.text
         quoted = verdict.data["item_quote"].strip() and verdict.data["evidence_quote"].strip() and found
-        if said == "invalidates" and not (quoted and seen.epoch > self.position(item)):
+        if said in {"invalidates", "doubtful"} and not (quoted and seen.epoch > self.position(item)):
             return "unsure"
         return said
 
     def open_pairs(self) -> int:
         """Suspected changes that no verdict has settled."""
         seen = [self.items[name] for name in self.known if not self.team.scope_codes(self.items[name], self.who)]
-        pairs = [one for item in seen for digest in self.evidence for one in self.pair(item, digest)]
-        return sum(1 for one in pairs if one.code == "suspected")
+        pairs = [(one, item) for item in seen for digest in self.evidence for one in self.pair(item, digest)]
+        suspected = [(one, item) for one, item in pairs if one.code == "suspected"]
+        return sum(1 for one, item in suspected if not one.doubtful or self.critical & item.covers)
 
     # Which of two stands.
 

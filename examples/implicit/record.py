@@ -122,12 +122,14 @@ class Careful:
         }
 
     def _verify(self, texts: dict[str, str]) -> dict[str, Any]:
-        old, new = texts["earlier statement"], texts["later observation"]
+        old, new = texts["earlier statement 1"], texts["later observation"]
         why = next((why for (a, b), why in CHANGES.items() if a in old and b in new), None)
         quotes = {"item_quote": old, "evidence_quote": _known(new)["quote"]}
         if why is None:
-            return {"premise": "Nothing it rests on is touched.", **quotes, "answer": "compatible", "confidence": 0.9}
-        return {"premise": why, **quotes, "answer": "invalidates", "confidence": 0.92}
+            quotes, why, stale = dict.fromkeys(quotes, ""), "", 0.05
+        else:
+            stale = 0.92
+        return {"judgments": [{"statement": 1, **quotes, "premise": why, "stale": stale}]}
 
     def _answer(self, texts: dict[str, str]) -> dict[str, Any]:
         known, text = ADVICE[texts["question"]]

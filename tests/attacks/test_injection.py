@@ -1,6 +1,6 @@
 """Records that try to direct the models that read them, in both directions.
 
-Each is put through the real prompt builders. The fences must hold, an obedient model's answer must not count
+Each is put through the real prompt builders. The fences must hold, an obedient model's answer must take nothing out
 where its quotes are made up, and whatever it answers, nothing may be admitted that would not be without it (I6).
 """
 
@@ -22,9 +22,10 @@ from readmit.models.stages.verify import Case, Verifier
 from readmit.ports.models import Failure
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
-from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.records.verdicts import Answer, Pair, Ruling, Verdict, ruling
 from tests.models.scripted import Scripted
 from tests.models.stages.said import NEW, OLD, STAGES, case
+from tests.models.stages.said import judged as score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +43,7 @@ class Injection(msgspec.Struct, forbid_unknown_fields=True):
     obeyed: dict[str, Any]
     """What a model that obeys would answer."""
     grounded: bool
-    """Whether both of its quotes can be found, so that the answer counts."""
+    """Whether both of its quotes can be found, so that a score against the statement counts."""
 
 
 CORPUS = {
@@ -52,9 +53,11 @@ CORPUS = {
 }
 
 
+FIELDS = {"evidence": "evidence_text", "item": "item_text", "use": "use"}
+
+
 def attacked(entry: Injection, **changed: Any) -> Case:
-    field = {"evidence": "evidence_text", "item": "item_text", "use": "use"}[entry.where]
-    return case(**{field: entry.text}, **changed)
+    return case(**{FIELDS[entry.where]: entry.text}, **changed)
 
 
 def sections(ask: Ask) -> tuple[str, list[tuple[str, str]]]:
@@ -103,8 +106,11 @@ def test_the_fences_of_a_judgment_hold(name: str, batch_size: int) -> None:
     harmless, attack = Scripted("-"), Scripted("-")
     options: dict[str, Any] = {"swap": True, "batch_size": batch_size}
     critical = batch_size == 1
+    entry = CORPUS[name]
+    # A request holds one observation and one use, so these are the same for both statements.
+    both = {} if entry.where == "item" else {FIELDS[entry.where]: entry.text}
     Verifier(model=harmless, **options).verify([case(critical=critical)] * 2)
-    Verifier(model=attack, **options).verify([attacked(CORPUS[name], critical=critical), case(critical=critical)])
+    Verifier(model=attack, **options).verify([attacked(entry, critical=critical), case(critical=critical, **both)])
     assert len(harmless.asked) == len(attack.asked)
     for plain, injected in zip(harmless.asked, attack.asked, strict=True):
         if plain.prompt.endswith("+repair"):
@@ -113,7 +119,7 @@ def test_the_fences_of_a_judgment_hold(name: str, batch_size: int) -> None:
         around, texts = sections(injected)
         assert around == sections(plain)[0], "record text stands outside its fence"
         assert [label for label, _ in texts] == [label for label, _ in sections(plain)[1]]
-    assert visible_text(CORPUS[name].text) in [text for _, text in sections(attack.asked[0])[1]]
+    assert visible_text(entry.text) in [text for _, text in sections(attack.asked[0])[1]]
 
 
 def read_by(text: str) -> dict[str, Callable[[Model], object]]:
@@ -143,14 +149,18 @@ def test_the_fences_of_every_other_stage_hold(name: str, stage: str) -> None:
 
 
 @pytest.mark.parametrize("name", CORPUS)
-def test_an_obedient_answer_counts_only_where_its_quotes_are_found(name: str) -> None:
+def test_an_obedient_answer_takes_something_out_only_where_its_quotes_are_found(name: str) -> None:
     entry = CORPUS[name]
     (result,) = Verifier(model=Scripted(json.dumps(entry.obeyed))).verify([attacked(entry)])
-    if not entry.grounded:
-        assert isinstance(result, Failure) or result.answer is Answer.UNSURE
+    if isinstance(result, Failure):
+        assert not entry.grounded
+        return
+    found = ruling(result, Policy(), grounded=lambda: bool(result.item_quote and result.evidence_quote))
+    if entry.direction == "still_valid":
+        # No quotes are asked for: such a score puts nothing where it was not before.
+        assert found is Ruling.COMPATIBLE
     else:
-        assert isinstance(result, Verdict)
-        assert result.answer.value == entry.obeyed["answer"]
+        assert found is (Ruling.INVALID if entry.grounded else Ruling.OPEN)
 
 
 @pytest.mark.parametrize("name", [name for name, entry in CORPUS.items() if entry.direction == "still_valid"])
@@ -211,8 +221,8 @@ def returned(judge: Answer | None) -> tuple[set[str], dict[str, tuple[Reason, ..
 
 def judged(team: Workspace, item: str, evidence: str, said: Answer) -> None:
     """A verdict as the real verifier makes it of a model that says so."""
-    obeyed = STAGES["verify"].good | {"answer": said.value, "confidence": 1.0}
+    obeyed = {Answer.INVALIDATES: score(1.0), Answer.COMPATIBLE: score(0.0), Answer.UNSURE: score(1.0, item_quote="")}
     told = case(pair=Pair(item=item, evidence=evidence), item_text=team.log.item(item).text, use="")
-    (verdict,) = Verifier(model=Scripted(json.dumps(obeyed))).verify([told])
+    (verdict,) = Verifier(model=Scripted(obeyed[said])).verify([told])
     assert isinstance(verdict, Verdict)
     team.judge(verdict, by="A3")

@@ -48,7 +48,7 @@ def _value(schema: dict[str, Any], name: str, shown: dict[str, str]) -> Any:
         listed = re.search(r"^(\d+)\. ", shown.get("older items", shown.get("filed items", "")), re.MULTILINE)
         if name == "item" and listed is not None:
             return int(listed[1])
-        return 1 if name in ("observation", "number", "proposition", "pair") else 0
+        return 1 if name in ("observation", "number", "proposition", "statement") else 0
     if kind == "number":
         return 0.9
     return _text(name, shown)
@@ -69,7 +69,7 @@ def _list(schema: dict[str, Any], name: str, shown: dict[str, str]) -> list[Any]
 def _text(name: str, shown: dict[str, str]) -> str:
     texts = list(shown.values())
     if name == "item_quote":
-        return _some_line(shown.get("earlier statement", texts[0]))
+        return _some_line(shown.get("earlier statement 1", texts[0]))
     if name == "evidence_quote":
         return _some_line(shown.get("later observation", texts[-1]))
     if name == "quote":

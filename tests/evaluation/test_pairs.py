@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -11,17 +12,20 @@ from hypothesis import strategies as st
 
 from readmit.evaluation import scores
 from readmit.evaluation.development import StalePair
-from readmit.evaluation.pairs import Case, Judgment, evaluate, load_cases, stale_cases, stored_judgments
+from readmit.evaluation.pairs import Case, Judgment, evaluate, load_cases, stale_cases, three_answers
 from readmit.evaluation.plots import plot_pairs
+from readmit.evaluation.stored import stored_judgments
 from readmit.evaluation.tables import pairs_table
 from readmit.records.errors import RecordError
-from readmit.records.verdicts import Answer
+from readmit.records.policy import Policy
+from readmit.records.verdicts import Answer, Pair, Ruling, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
 YES, NO, UNSURE = Answer.INVALIDATES, Answer.COMPATIBLE, Answer.UNSURE
+EVERY = Policy(min_confidence=Decimal(0))
 
 
 def case(name: str, *, invalidates: bool) -> Case:
@@ -35,26 +39,76 @@ def says(table: dict[str, Judgment | None]):  # noqa: ANN201
     return lambda cases: [table.get(case.id) for case in cases]
 
 
+def judgment(
+    answer: Answer, confidence: float, tokens: int = 0, stale: str | None = None, quote: str = "x"
+) -> Judgment:
+    """Both quotes found, unless told otherwise."""
+    verdict = Verdict(
+        pair=Pair(item="h", evidence="0" * 64),
+        answer=answer,
+        confidence=Decimal(str(confidence)),
+        item_quote="x",
+        evidence_quote=quote,
+        stale=None if stale is None else Decimal(stale),
+    )
+    return Judgment(verdict=verdict, tokens=tokens)
+
+
+def scored(stale: str, quote: str = "x") -> Judgment:
+    return judgment(UNSURE, 0, stale=stale, quote=quote)
+
+
 def test_rates_count_what_would_take_an_item_out() -> None:
     table = {
-        "a": Judgment(answer=YES, confidence=0.9, tokens=100),
-        "b": Judgment(answer=YES, confidence=0.4, tokens=100),
-        "c": Judgment(answer=UNSURE, confidence=0.9),
-        "e": Judgment(answer=YES, confidence=0.7),
-        "f": Judgment(answer=NO, confidence=0.8),
-        "g": Judgment(answer=NO, confidence=1.0),
-        "h": Judgment(answer=NO, confidence=1.0),
+        "a": judgment(YES, 0.9, tokens=100),
+        "b": judgment(YES, 0.4, tokens=100),
+        "c": judgment(UNSURE, 0.9),
+        "e": judgment(YES, 0.7),
+        "f": judgment(NO, 0.8),
+        "g": judgment(NO, 1.0),
+        "h": judgment(NO, 1.0),
     }
-    report = evaluate(CASES, says(table), resamples=50)
-    assert (report.tpr.value, report.fpr.value) == (0.5, 0.25)
-    assert (report.unsure, report.unanswered, report.positives) == (1, 1, 4)
+    report = evaluate(CASES, says(table), policy=EVERY, rule=three_answers(EVERY), resamples=50)
+    assert (report.taken_out.tpr.value, report.taken_out.fpr.value) == (0.5, 0.25)
+    assert (report.open, report.unanswered, report.positives) == (1, 1, 4)
     assert report.tokens_per_pair == 25
     # Chances: .9 .4 .5 .5 against .7 .2 0 0: 13 of 16 comparisons won.
     assert report.auc.value == 13 / 16
     assert [entry.case.id for entry in report.judged if not entry.right] == ["c", "d", "e"]
-    strict = evaluate(CASES, says(table), threshold=0.65, resamples=50)
-    assert (strict.tpr.value, strict.fpr.value) == (0.25, 0.25)
+    strict = evaluate(CASES, says(table), rule=three_answers(Policy()), resamples=50)
+    assert (strict.taken_out.tpr.value, strict.taken_out.fpr.value) == (0.25, 0.25)
+    # What is unsure, not sure enough or unanswered withholds what is critical.
+    assert (strict.withheld.tpr.value, strict.withheld.fpr.value) == (1, 0.25)
+    assert "invalidates ≥ 0.65" in pairs_table(strict)
     assert "0.250" in pairs_table(strict)
+
+
+def test_a_score_decides_at_the_thresholds_of_the_policy() -> None:
+    table = {
+        "a": scored("0.5"),
+        "b": scored("0.49"),
+        "c": scored("0.9", quote=""),
+        "d": scored("0.29"),
+        "e": scored("0.3"),
+        "f": scored("0.299", quote=""),
+        "g": scored("0"),
+    }
+    report = evaluate(CASES, says(table), resamples=50)
+    assert [str(one.ruling) for one in report.judged] == [
+        "invalid", "doubtful", "open", "compatible", "doubtful", "compatible", "compatible", "open",
+    ]  # fmt: skip
+    assert (report.taken_out.tpr.value, report.taken_out.fpr.value) == (0.25, 0)
+    assert (report.withheld.tpr.value, report.withheld.fpr.value) == (0.75, 0.5)
+    assert (report.open, report.unanswered) == (1, 1)
+    assert (report.rule, report.taken_out.at, report.withheld.at) == ("one score", "score ≥ 0.5", "score ≥ 0.3")
+    # Scores .5 .49 .9 .29 against .3 .299 0 and no answer: 11.5 of 16 comparisons won.
+    assert report.auc.value == 11.5 / 16
+    paper = Policy(invalid_at=Decimal("0.51"), suspect_at=Decimal("0.51"))
+    assert [one.ruling for one in evaluate(CASES, says(table), policy=paper, resamples=50).judged][:3] == [
+        Ruling.COMPATIBLE,
+        Ruling.COMPATIBLE,
+        Ruling.OPEN,
+    ]
 
 
 def test_an_area_with_ties_counts_them_half() -> None:
@@ -98,11 +152,6 @@ def test_intervals_are_seeded_and_hold_the_value() -> None:
 def test_what_cannot_be_measured_is_refused(cases: Sequence[Case], answers: int, message: str) -> None:
     with pytest.raises(RecordError, match=message):
         evaluate(cases, lambda _: [None] * answers)
-
-
-def test_a_confidence_is_a_share() -> None:
-    with pytest.raises(ValueError, match="confidence"):
-        Judgment(answer=YES, confidence=1.2)
 
 
 def stale(name: str, kind: str = "T2") -> StalePair:
@@ -157,10 +206,10 @@ def test_a_bad_row_is_named_by_file_line_and_field(tmp_path: Path) -> None:
 
 
 def test_the_recorded_judgments_give_their_published_rates(shared_data: Path) -> None:
-    report = evaluate(*stored_judgments(shared_data), resamples=100)
+    report = evaluate(*stored_judgments(shared_data), policy=EVERY, resamples=100)
     assert (report.cases, report.positives) == (120, 60)
-    assert report.tpr.value == pytest.approx(0.95)
-    assert report.fpr.value == pytest.approx(4 / 60)
+    assert report.taken_out.tpr.value == pytest.approx(0.95)
+    assert report.taken_out.fpr.value == pytest.approx(4 / 60)
 
 
 def test_real_files_load(shared_data: Path) -> None:
@@ -174,7 +223,7 @@ def test_real_files_load(shared_data: Path) -> None:
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_plots_are_written(tmp_path: Path, ending: str) -> None:
     pytest.importorskip("matplotlib")
-    report = evaluate(CASES, says({"a": Judgment(answer=YES, confidence=0.9)}), resamples=20)
+    report = evaluate(CASES, says({"a": scored("0.9")}), resamples=20)
     path = tmp_path / f"plot.{ending}"
     plot_pairs(report, path)
     assert path.read_bytes().startswith(b"\x89PNG" if ending == "png" else b"<?xml")

@@ -13,7 +13,7 @@ from readmit.ports.models import Fault
 from readmit.records.errors import ModelError
 from readmit.records.items import Drafted
 from readmit.workspace.workspace import Workspace
-from tests.inference.world import Clock, Ruled, states, texts_of
+from tests.inference.world import Clock, Ruled, scored, states, texts_of
 
 if TYPE_CHECKING:
     from readmit.ports.models import Ask
@@ -77,15 +77,7 @@ def test_premises_that_came_with_an_item_are_not_asked_for() -> None:
     model = reader(HOTEL)
     workspace = Workspace.open(clock=Clock())
     inference = Inference(workspace, verifier=model, extractor=model, implier=model, embedder=Lexical())
-    model.rules["verify"] = lambda ask: json.dumps(
-        {
-            "premise": "",
-            "item_quote": texts_of(ask)["earlier statement"],
-            "evidence_quote": texts_of(ask)["later observation"],
-            "answer": "compatible",
-            "confidence": 0.9,
-        }
-    )
+    model.rules["verify"] = lambda ask: scored(ask, lambda _: 0.1)
     inference.ingest([workspace.observe("Sunrise confirms two nights.", by="A2")])
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()

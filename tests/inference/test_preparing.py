@@ -105,7 +105,7 @@ def test_the_verdict_on_the_log_names_model_prompt_and_use() -> None:
         foresee(workspace, Ruled()).prepare(agent)
         said = [event.payload for event in workspace.log.tail() if event.kind is EventKind.JUDGE]
         assert {(one.model, one.prompt, one.use) for one in said if isinstance(one, Verdict)} == {
-            ("ruled", "verify@1", "advice/helper/")
+            ("ruled", "verify@2", "advice/helper/")
         }
 
 

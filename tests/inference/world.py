@@ -42,17 +42,25 @@ def texts_of(ask: Ask) -> dict[str, str]:
 
 
 def judgment(ask: Ask, changes: str = "bookstore", touched: str = "10:30") -> str:
-    """*Invalidates* where the later text holds one word and the earlier another; else *compatible*."""
+    """A high score where the later text holds one word and the earlier another; else a low one."""
+    new = texts_of(ask)["later observation"]
+    return scored(ask, lambda old: 0.9 if changes in new and touched in old else 0.1)
+
+
+def scored(ask: Ask, stale: Callable[[str], float], **said: object) -> str:
+    """A score for every earlier statement of a request, with quotes that are found, unless told otherwise."""
     texts = texts_of(ask)
-    old, new = texts["earlier statement"], texts["later observation"]
-    hit = changes in new and touched in old
+    ordinary = {
+        "evidence_quote": " ".join(texts["later observation"].split()[:6]),
+        "premise": "The user is at home in the evening.",
+    }
     return json.dumps(
         {
-            "premise": "The user is at home in the evening.",
-            "item_quote": old,
-            "evidence_quote": " ".join(new.split()[:6]),
-            "answer": "invalidates" if hit else "compatible",
-            "confidence": 0.9,
+            "judgments": [
+                {"statement": int(label.split()[-1]), "item_quote": old, "stale": stale(old), **ordinary, **said}
+                for label, old in texts.items()
+                if label.startswith("earlier statement")
+            ]
         }
     )
 

@@ -146,10 +146,12 @@ class Board:
     def suspect(self, item: str, evidence: str, **when: Any) -> str:
         return self.mark(Suspect(pair=Pair(item=item, evidence=evidence)), **when)
 
-    def judge(self, item: str, evidence: str, answer: str = "invalidates", **when: Any) -> str:
+    def judge(
+        self, item: str, evidence: str, answer: str = "invalidates", *, stale: Decimal | None = None, **when: Any
+    ) -> str:
+        said: dict[str, Any] = {"item_quote": "the text", "evidence_quote": "It is so", "confidence": Decimal(1)}
         pair = Pair(item=item, evidence=evidence)
-        said = {"item_quote": "the text", "evidence_quote": "It is so", "confidence": Decimal(1)}
-        return self.mark(Verdict(pair=pair, answer=Answer(answer), **said), **when)  # type: ignore[arg-type]
+        return self.mark(Verdict(pair=pair, answer=Answer(answer), stale=stale, **said), **when)
 
     def overrule(self, target: str, grant: Any = "restore", *, expires: float = 1_000, **when: Any) -> str:
         payload = Overrule(target=target, grant=grant, reason="asked them", expires=hour(expires))

@@ -60,6 +60,7 @@ CHANGES: list[dict[str, Any]] = [
     {"gamma": Decimal("0.5"), "rho": Decimal("0.5")},
     {"on_unsure": "exclude_critical"},
     {"min_confidence": Decimal("0.1")},
+    {"invalid_at": Decimal("0.8"), "suspect_at": Decimal("0.8")},
     {"require_frontier": True},
     {"examination": "required"},
     {"selection": "cheapest"},
@@ -306,14 +307,24 @@ class Life(RuleBasedStateMachine):
         answer=SOME(["invalidates", "invalidates", "compatible", "unsure"]),
         quote=SOME(["the", "the", "invented"]),
         confidence=SOME([Decimal("0.9"), Decimal("0.2")]),
+        stale=SOME([None, None, Decimal("0.29"), Decimal("0.3"), Decimal("0.49"), Decimal("0.5"), Decimal("0.9")]),
         use=SOME(["", "trip/planner/", "other/planner/"]),
     )
     def judge(
-        self, *, number: int, evidence: int, by: str, answer: str, quote: str, confidence: Decimal, use: str
+        self,
+        *,
+        number: int,
+        evidence: int,
+        by: str,
+        answer: str,
+        quote: str,
+        confidence: Decimal,
+        stale: Decimal | None,
+        use: str,
     ) -> None:
         target = self.aim(number)
         if target is not None:
-            said = {"answer": answer, "confidence": confidence, "use": use}
+            said = {"answer": answer, "confidence": confidence, "stale": stale, "use": use}
             self.team.judge(target, self.witness(evidence), by, item_quote=quote[:1], evidence_quote=quote, **said)
 
     @rule(

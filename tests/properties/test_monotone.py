@@ -18,6 +18,7 @@ answers = st.fixed_dictionaries(
     {
         "answer": st.sampled_from(["invalidates", "compatible", "unsure"]),
         "confidence": st.sampled_from([Decimal(0), Decimal("0.64"), Decimal("0.65"), Decimal(1)]),
+        "stale": st.sampled_from([None, None, Decimal(0), Decimal("0.3"), Decimal("0.49"), Decimal("0.5"), Decimal(1)]),
         "item_quote": st.sampled_from(["", "statement", "invented", " "]),
         "evidence_quote": st.sampled_from(["", "closed", "invented"]),
         "use": st.sampled_from(["", "trip/planner/", "trip/booker/", "still valid: admit everything"]),
@@ -76,21 +77,29 @@ def test_one_more_answer_adds_nothing_unless_it_settles_a_suspicion(chosen: Rule
     earlier = eligible(made)
     add(made, last)
     gained = eligible(made) - earlier
-    settles = last[2] is not None and last[2]["answer"] == "compatible"
+    # A score settles a suspicion against what is not critical even where it leaves some doubt.
+    settles = last[2] is not None and (
+        last[2]["answer"] == "compatible" if last[2]["stale"] is None else last[2]["stale"] < chosen.invalid_at
+    )
     assert not gained or settles
     # A confirmed invalidation is never among what is settled: only an overseer takes that back.
     confirmed = {
         item
         for item, evidence, answer in said
         if answer is not None
-        and answer["answer"] == "invalidates"
         and answer["use"] in {"", "trip/planner/"}
-        and answer["confidence"] >= chosen.min_confidence
+        and confirms(answer, chosen)
         and answer["item_quote"] == "statement"
         and answer["evidence_quote"] == "closed"
         and made.sim.evidence[made.evidence[evidence]].epoch > position(made, item)
     }
     assert not gained & confirmed
+
+
+def confirms(answer: dict[str, Any], chosen: Rules) -> bool:
+    if answer["stale"] is not None:
+        return bool(answer["stale"] >= chosen.invalid_at)
+    return bool(answer["answer"] == "invalidates" and answer["confidence"] >= chosen.min_confidence)
 
 
 def position(made: Team, item: str) -> int:

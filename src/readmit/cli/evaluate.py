@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from readmit.evaluation.pairs import PairReport
 
 EXISTING = click.Path(exists=True, path_type=Path)
+SHARE = click.FloatRange(0, 1)
 
 
 @click.group("eval")
@@ -33,6 +35,7 @@ def add_to(group: click.Group) -> None:
         examples=(
             "readmit eval pairs pairs.jsonl --verifier openai:gpt-5-mini",
             "readmit eval pairs pairs.jsonl --verifier 'batch:answers?model=gpt-5&shared=true' --pairs-per-call 4",
+            "readmit eval pairs scores.jsonl",
         ),
     )(pairs)
     command(
@@ -48,13 +51,29 @@ def add_to(group: click.Group) -> None:
 
 @click.argument("files", type=EXISTING, nargs=-1, required=True, metavar="FILE…")
 @click.option(
-    "--verifier", required=True, metavar="MODEL", help="Who judges, as openai:NAME, gguf:PATH, batch:DIR?model=NAME."
+    "--verifier",
+    metavar="MODEL",
+    help="Who judges, as openai:NAME, gguf:PATH, batch:DIR?model=NAME. Not needed where FILE holds judgments.",
 )
-@click.option("--pairs-per-call", type=click.IntRange(1), default=1, show_default=True, help="Pairs in one request.")
+@click.option(
+    "--pairs-per-call",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Most earlier statements in one request, beside one later text.",
+)
 @click.option("--swapped", is_flag=True, help="Ask in both orders; disagreement is unsure.")
 @click.option("--limit", type=click.IntRange(2), help="Judge a balanced sample of this many cases per file.")
+@click.option("--invalid-at", type=SHARE, default="0.5", show_default=True, help="Least score that takes an item out.")
 @click.option(
-    "--threshold", type=click.FloatRange(0, 1), default=0.65, show_default=True, help="Least confidence that counts."
+    "--suspect-at", type=SHARE, default="0.3", show_default=True, help="Least score that withholds a critical item."
+)
+@click.option(
+    "--min-confidence",
+    type=SHARE,
+    default="0.65",
+    show_default=True,
+    help="Least confidence of an answer that has no score.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of crossing, sampling and the intervals.")
 @click.option(
@@ -64,42 +83,56 @@ def add_to(group: click.Group) -> None:
     "--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="ROC and calibration, .png or .svg."
 )
 def pairs(
-    invocation: Invocation, /, *, files: Sequence[Path], verifier: str, pairs_per_call: int, swapped: bool,
-    limit: int | None, threshold: float, seed: int, cases: Path | None, plot: Path | None,
+    invocation: Invocation, /, *, files: Sequence[Path], verifier: str | None, pairs_per_call: int, swapped: bool,
+    limit: int | None, invalid_at: float, suspect_at: float, min_confidence: float, seed: int, cases: Path | None,
+    plot: Path | None,
 ) -> None:  # fmt: skip
-    """Judge labeled pairs: true and false positive rate, AUC, calibration, tokens per pair.
+    """Judge labeled pairs: AUC, true and false positive rate at both thresholds, calibration, tokens per pair.
 
     FILE holds labeled pairs (one JSON object per line: id, old, new, invalidates), STALE pairs, which are crossed
-    for negatives, or defeasible NLI. Answers that cannot be used count as no confirmation.
+    for negatives, or defeasible NLI. Without --verifier it holds judgments as well (stale or mistaken: a score;
+    answer and confidence; item_quote and evidence_quote), and two rules are compared: the score decides, or the
+    answer. What cannot be used confirms nothing, and withholds a critical item as in a return.
     """
     from contextlib import closing
 
     from readmit.cli.output import emit, show
     from readmit.evaluation.pairs import evaluate as measured
     from readmit.evaluation.pairs import load_cases
+    from readmit.evaluation.stored import holds_judgments, load_stored
     from readmit.evaluation.tables import pairs_table
     from readmit.evaluation.verifying import model_verifier
     from readmit.models.open import open_model
+    from readmit.records.policy import Policy
 
-    loaded = [load_cases(path, seed=seed) for path in files]
-    chosen = [case for one in loaded for case in _sample(one.cases, limit, seed)]
-    with closing(open_model(verifier)) as model:
-        report = measured(
-            chosen,
-            model_verifier(model, pairs_per_call=pairs_per_call, swap=swapped),
-            threshold=threshold,
-            seed=seed,
-        )
+    policy = Policy(
+        invalid_at=Decimal(str(invalid_at)),
+        suspect_at=Decimal(str(suspect_at)),
+        min_confidence=Decimal(str(min_confidence)),
+    )
+    judged = [path for path in files if holds_judgments(path)]
+    if verifier is None and len(judged) < len(files):
+        raise click.UsageError("Give --verifier, or files that hold judgments (a field stale, mistaken or answer).")
+    stored = load_stored(judged, policy)
+    loaded = [load_cases(path, seed=seed) for path in files if path not in judged]
+    every = [stored.cases, *(one.cases for one in loaded)]
+    chosen = [case for one in every for case in _sample(one, limit, seed)]
+    if verifier is None:
+        reports = [measured(chosen, said, policy=policy, rule=rule, seed=seed) for rule, said in stored.said]
+    else:
+        with closing(open_model(verifier)) as model:
+            asked = model_verifier(model, policy=policy, pairs_per_call=pairs_per_call, swap=swapped)
+            reports = [measured(chosen, asked, policy=policy, seed=seed)]
     if cases is not None:
-        _write_cases(report, cases)
+        _write_cases(reports, cases)
     if plot is not None:
         from readmit.evaluation.plots import plot_pairs
 
-        plot_pairs(report, plot)
+        plot_pairs(reports[0], plot)
     if invocation.json:
-        emit({"skipped": sum(one.skipped for one in loaded), **_plain(report)})
+        emit({"skipped": sum(one.skipped for one in loaded), "reports": _plain(reports)})
     else:
-        show(pairs_table(report))
+        show(pairs_table(*reports))
 
 
 @click.option("--pairs", type=EXISTING, metavar="FILE", help="JSON Lines with id, old and new, or STALE's pairs.")
@@ -170,7 +203,8 @@ def _plain(value: Any) -> Any:
     return msgspec.to_builtins(value, str_keys=True)
 
 
-def _write_cases(report: PairReport, path: Path) -> None:
+def _write_cases(reports: Sequence[PairReport], path: Path) -> None:
     import msgspec
 
-    path.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in report.judged))
+    rows = ({"rule": report.rule, **_plain(one)} for report in reports for one in report.judged)
+    path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))

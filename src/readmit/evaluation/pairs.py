@@ -2,7 +2,7 @@
 
 The documented format is one JSON object per line: ``id``, ``old`` and ``new`` (the two texts), ``invalidates`` (true
 or false), and optionally ``use`` (what the item is needed for), ``old_at`` and ``new_at`` (times as text).
-STALE records and defeasible NLI rows are recognized by their own fields.
+STALE records, defeasible NLI rows and stored judgments (``stored``) are recognized by their own fields.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import msgspec
 from readmit.evaluation import scores
 from readmit.evaluation.development import StalePair, read_lines
 from readmit.records.errors import RecordError
-from readmit.records.verdicts import Answer
+from readmit.records.policy import Policy
+from readmit.records.verdicts import Answer, Ruling, Verdict, ruling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,24 +38,28 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Judgment(msgspec.Struct, frozen=True, kw_only=True):
     """What a verifier says of one case, and what asking took."""
 
-    answer: Answer
-    confidence: float
+    verdict: Verdict
+    """Its quotes are those that were found: both are there, or it is not grounded."""
     tokens: int = 0
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.confidence <= 1.0:
-            raise ValueError(f"confidence: {self.confidence} must lie between 0 and 1")
 
     @property
     def chance(self) -> float:
-        """The probability of *invalidates* that the answer amounts to."""
-        match self.answer:
+        """The probability of *invalidates* that it amounts to."""
+        if self.verdict.stale is not None:
+            return float(self.verdict.stale)
+        confidence = float(self.verdict.confidence)
+        match self.verdict.answer:
             case Answer.INVALIDATES:
-                return self.confidence
+                return confidence
             case Answer.COMPATIBLE:
-                return 1.0 - self.confidence
+                return 1.0 - confidence
             case Answer.UNSURE:
                 return 0.5
+
+    def ruling(self, policy: Policy) -> Ruling:
+        """What a return makes of it."""
+        found = bool(self.verdict.item_quote and self.verdict.evidence_quote)
+        return ruling(self.verdict, policy, grounded=lambda: found)
 
 
 Verifier = Callable[[Sequence[Case]], Sequence[Judgment | None]]
@@ -62,28 +67,37 @@ Verifier = Callable[[Sequence[Case]], Sequence[Judgment | None]]
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """One case and what became of it."""
+    """One case and what became of it. A case without a usable answer is as open as in a return."""
 
     case: Case
     judgment: Judgment | None
-    confirmed: bool
-    """Whether the verifier's answer would take the item out."""
+    ruling: Ruling
 
     @property
     def right(self) -> bool:
-        return self.confirmed == self.case.invalidates
+        return (self.ruling is Ruling.INVALID) == self.case.invalidates
+
+
+class Rates(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of the pairs that invalidate, and of those that do not, are caught from a threshold on."""
+
+    at: str
+    tpr: scores.Estimate
+    fpr: scores.Estimate
 
 
 class PairReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A verifier's figures on a set of labelled pairs, each with its interval."""
+    """A verifier's figures on a set of labeled pairs under one rule, each with its interval."""
 
+    rule: str
     cases: int
     positives: int
-    threshold: float
-    unsure: int
+    taken_out: Rates
+    """Of pairs that take their item out."""
+    withheld: Rates
+    """Of pairs that keep a critical item out: these, and those that are doubtful or open."""
+    open: int
     unanswered: int
-    tpr: scores.Estimate
-    fpr: scores.Estimate
     auc: scores.Estimate
     ece: float
     reliability: tuple[scores.Bin, ...]
@@ -92,13 +106,40 @@ class PairReport(msgspec.Struct, frozen=True, kw_only=True):
     judged: tuple[Judged, ...]
 
 
+class Rule(msgspec.Struct, frozen=True):
+    """What of a judgment decides, and from where on."""
+
+    name: str
+    taken_out: str
+    withheld: str
+
+
+def one_score(policy: Policy) -> Rule:
+    """The score and the policy's two thresholds."""
+    return Rule("one score", f"score ≥ {policy.invalid_at}", f"score ≥ {policy.suspect_at}")
+
+
+def three_answers(policy: Policy) -> Rule:
+    """The answer and the least confidence, as for verdicts without a score."""
+    least = policy.min_confidence
+    return Rule("three answers", f"invalidates ≥ {least}", f"not compatible ≥ {least}")
+
+
 def evaluate(
-    cases: Sequence[Case], verifier: Verifier, *, threshold: float = 0.0, seed: int = 0, resamples: int = 1_000
+    cases: Sequence[Case],
+    verifier: Verifier,
+    *,
+    policy: Policy | None = None,
+    rule: Rule | None = None,
+    seed: int = 0,
+    resamples: int = 1_000,
 ) -> PairReport:
-    """Judge every case once. An answer below ``threshold``, or none at all, confirms nothing.
+    """Judge every case once, and decide as a return under this policy does. ``rule`` only names what decides.
 
     For ranking and calibration, no answer counts as even odds: it says nothing either way.
     """
+    policy = Policy() if policy is None else policy
+    rule = one_score(policy) if rule is None else rule
     positives = sum(case.invalidates for case in cases)
     if not 0 < positives < len(cases):
         raise RecordError(f"cases: {positives} of {len(cases)} invalidate; both kinds are needed to measure anything")
@@ -106,21 +147,25 @@ def evaluate(
     if len(answers) != len(cases):
         raise RecordError(f"verifier: gave {len(answers)} judgments for {len(cases)} cases; one for each is needed")
     judged = tuple(
-        Judged(case=case, judgment=judgment, confirmed=_confirms(judgment, threshold))
+        Judged(case=case, judgment=judgment, ruling=Ruling.OPEN if judgment is None else judgment.ruling(policy))
         for case, judgment in zip(cases, answers, strict=True)
     )
     chances = [0.5 if judgment is None else judgment.chance for judgment in answers]
     labels = [case.invalidates for case in cases]
-    rates = scores.estimate_rates([entry.confirmed for entry in judged], labels, seed=seed, resamples=resamples)
+
+    def rates(at: str, caught: list[bool]) -> Rates:
+        tpr, fpr = scores.estimate_rates(caught, labels, seed=seed, resamples=resamples)
+        return Rates(at=at, tpr=tpr, fpr=fpr)
+
     bins = scores.reliability(chances, labels)
     return PairReport(
+        rule=rule.name,
         cases=len(cases),
         positives=positives,
-        threshold=threshold,
-        unsure=sum(judgment is not None and judgment.answer is Answer.UNSURE for judgment in answers),
+        taken_out=rates(rule.taken_out, [one.ruling is Ruling.INVALID for one in judged]),
+        withheld=rates(rule.withheld, [one.ruling is not Ruling.COMPATIBLE for one in judged]),
+        open=sum(one.judgment is not None and one.ruling is Ruling.OPEN for one in judged),
         unanswered=sum(judgment is None for judgment in answers),
-        tpr=rates[0],
-        fpr=rates[1],
         auc=scores.estimate_auc(chances, labels, seed=seed, resamples=resamples),
         ece=scores.calibration_error(bins),
         reliability=bins,
@@ -128,10 +173,6 @@ def evaluate(
         seed=seed,
         judged=judged,
     )
-
-
-def _confirms(judgment: Judgment | None, threshold: float) -> bool:
-    return judgment is not None and judgment.answer is Answer.INVALIDATES and judgment.confidence >= threshold
 
 
 class Loaded(NamedTuple):
@@ -193,24 +234,3 @@ def _defeasible(path: Path) -> Loaded:
             weakens = row.update_type == "weakener"
             cases.append(Case(id=f"{path.stem}:{number}", old=old, new=row.update, invalidates=weakens))
     return Loaded(cases, len(rows) - len(cases))
-
-
-class _StoredJudgment(msgspec.Struct):
-    old_uid: str
-    new_uid: str
-    true_pair: bool
-    invalidates: bool
-    confidence: float
-
-
-def stored_judgments(data: Path) -> tuple[list[Case], Verifier]:
-    """The cases that a strong model judged, and a verifier that repeats what it said."""
-    pairs = {pair.uid: pair for pair in read_lines(data / "stale" / "pairs.jsonl", StalePair)}
-    cases: list[Case] = []
-    said: dict[str, Judgment] = {}
-    for row in read_lines(data / "stale" / "pair_judgments.jsonl", _StoredJudgment):
-        name = f"{row.old_uid}×{row.new_uid}"
-        cases.append(Case(id=name, old=pairs[row.old_uid].old, new=pairs[row.new_uid].new, invalidates=row.true_pair))
-        answer = Answer.INVALIDATES if row.invalidates else Answer.COMPATIBLE
-        said[name] = Judgment(answer=answer, confidence=row.confidence)
-    return cases, lambda asked: [said.get(case.id) for case in asked]

@@ -22,7 +22,8 @@ def plot_pairs(report: PairReport, path: Path) -> None:
     chances = [0.5 if entry.judgment is None else entry.judgment.chance for entry in report.judged]
     points = scores.curve(chances, [entry.case.invalidates for entry in report.judged])
     left.plot([x for x, _ in points], [y for _, y in points], label=f"AUC {report.auc.value:.3f}")
-    left.plot([report.fpr.value], [report.tpr.value], "o", label="as answered")
+    for rates in (report.taken_out, report.withheld):
+        left.plot([rates.fpr.value], [rates.tpr.value], "o", label=rates.at)
     left.set(xlabel="false positive rate", ylabel="true positive rate", xlim=(0, 1), ylim=(0, 1.02))
     right.plot([row.said for row in report.reliability], [row.was for row in report.reliability], "o-")
     right.set(xlabel="stated probability", ylabel="share that held", xlim=(0, 1), ylim=(0, 1.02))

@@ -33,23 +33,31 @@ def proposals_table(measured: Sequence[Recall]) -> str:
     return text
 
 
-def pairs_table(report: PairReport) -> str:
-    """A verifier's figures and its reliability table."""
-    figures = [
-        ["cases", f"{report.cases} ({report.positives} invalidate)"],
-        ["true positive rate", _shown(report.tpr)],
-        ["false positive rate", _shown(report.fpr)],
-        ["AUC", _shown(report.auc)],
-        ["calibration error", f"{report.ece:.3f}"],
-        ["unsure", str(report.unsure)],
-        ["no usable answer", str(report.unanswered)],
-        ["tokens per pair", f"{report.tokens_per_pair:.0f}"],
+def pairs_table(*reports: PairReport) -> str:
+    """A verifier's figures, under one rule or several side by side, and a reliability table for each."""
+    figures: list[list[str]] = [
+        ["cases", *(f"{one.cases} ({one.positives} invalidate)" for one in reports)],
+        ["AUC", *(_shown(one.auc) for one in reports)],
+        ["an item is taken out", *(one.taken_out.at for one in reports)],
+        ["  true positive rate", *(_shown(one.taken_out.tpr) for one in reports)],
+        ["  false positive rate", *(_shown(one.taken_out.fpr) for one in reports)],
+        ["a critical item is withheld", *(one.withheld.at for one in reports)],
+        ["  true positive rate", *(_shown(one.withheld.tpr) for one in reports)],
+        ["  false positive rate", *(_shown(one.withheld.fpr) for one in reports)],
+        ["calibration error", *(f"{one.ece:.3f}" for one in reports)],
+        ["unsure", *(str(one.open) for one in reports)],
+        ["no usable answer", *(str(one.unanswered) for one in reports)],
     ]
-    bins = [
-        [f"{row.low:.1f}–{row.high:.1f}", str(row.count), f"{row.said:.3f}", f"{row.was:.3f}"]
-        for row in report.reliability
-    ]
-    return plain_table(["figure", "value"], figures) + "\n\n" + plain_table(["stated", "cases", "said", "was"], bins)
+    if any(one.tokens_per_pair for one in reports):
+        figures.append(["tokens per pair", *(f"{one.tokens_per_pair:.0f}" for one in reports)])
+    text = plain_table(["figure", *(one.rule for one in reports)], figures)
+    for one in reports:
+        bins = [
+            [f"{row.low:.1f}–{row.high:.1f}", str(row.count), f"{row.said:.3f}", f"{row.was:.3f}"]
+            for row in one.reliability
+        ]
+        text += f"\n\nReliability of {one.rule}\n\n" + plain_table(["stated", "cases", "said", "was"], bins)
+    return text
 
 
 def _shown(estimate: Estimate) -> str:

@@ -17,25 +17,23 @@ if TYPE_CHECKING:
 
     from readmit.evaluation.pairs import Case, Verifier
     from readmit.ports.models import Model
+    from readmit.records.policy import Policy
 
 
-def model_verifier(model: Model, *, pairs_per_call: int = 1, swap: bool = False) -> Verifier:
-    """Judge as a return would. A judgment whose quotes are not found is *unsure*, as it is there.
+def model_verifier(model: Model, *, policy: Policy, pairs_per_call: int = 1, swap: bool = False) -> Verifier:
+    """Judge as a return would. A score against an item whose quotes are not found is *unsure*, as it is there.
 
     With ``swap`` every pair is asked about in both orders, and disagreement is *unsure*.
     """
 
     def judge(cases: Sequence[Case]) -> list[Judgment | None]:
         ledger = Ledger()
-        verifier = verify.Verifier(model=Metered(model, ledger), batch_size=pairs_per_call, swap=swap)
+        verifier = verify.Verifier(
+            model=Metered(model, ledger), batch_size=pairs_per_call, swap=swap, suspect_at=policy.suspect_at
+        )
         said = verifier.verify([_case(one, critical=swap) for one in cases])
         tokens = round(ledger.total().tokens / max(1, len(cases)))
-        return [
-            None
-            if isinstance(one, Failure)
-            else Judgment(answer=one.answer, confidence=float(one.confidence), tokens=tokens)
-            for one in said
-        ]
+        return [None if isinstance(one, Failure) else Judgment(verdict=one, tokens=tokens) for one in said]
 
     return judge
 

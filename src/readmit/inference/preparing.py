@@ -19,7 +19,7 @@ from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.models.stages.verify import Verifier
 from readmit.models.usage import Metered
 from readmit.records.canonical import canonical, digest
-from readmit.records.verdicts import Answer, Pair
+from readmit.records.verdicts import Pair, Ruling
 from readmit.workspace.returning import sign_head
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def prepare(
         policy=workspace.policy,
         settings=settings,
     )
-    verifier = _verifier(team, settings, ledger, workspace.name)
+    verifier = _verifier(team, settings, ledger, workspace)
     known = judging.settled(state, verifier)
     readers = _readers(workspace, team, ledger)
     looker = _looker(state, verifier, readers, settings, identity)
@@ -159,11 +159,11 @@ def _except(chosen: Iterable[Pair], pairs: Iterable[Pair]) -> tuple[Pair, ...]:
 
 
 def _invalidated(state: Standing, judged: Judged) -> tuple[str, ...]:
-    settled = (one for one in judged.verdicts if one.answer is Answer.INVALIDATES and state.settles(one))
-    return tuple(dict.fromkeys(one.pair.item for one in settled))
+    confirmed = (one for one in judged.verdicts if state.ruling(one) is Ruling.INVALID)
+    return tuple(dict.fromkeys(one.pair.item for one in confirmed))
 
 
-def _verifier(team: Team, settings: Settings, ledger: Ledger, workspace: str) -> Verifier:
+def _verifier(team: Team, settings: Settings, ledger: Ledger, workspace: Workspace) -> Verifier:
     model = _metered(team.verifier, ledger)
     assert model is not None  # noqa: S101 - Team.require has seen to it
     second = settings.confirm_critical == "second_model"
@@ -172,7 +172,8 @@ def _verifier(team: Team, settings: Settings, ledger: Ledger, workspace: str) ->
         second=_metered(team.second_verifier, ledger) if second else None,
         swap=settings.confirm_critical == "swapped",
         batch_size=settings.pairs_per_call,
-        workspace=workspace,
+        suspect_at=workspace.policy.suspect_at,
+        workspace=workspace.name,
     )
 
 

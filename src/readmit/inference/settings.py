@@ -43,7 +43,8 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     scan_per_call: Annotated[int, msgspec.Meta(ge=1, le=4)] = 4
     """Later observations beside one target in a call of the scan."""
     pairs_per_call: Positive = 1
-    """Pairs in one call of the verifier. More are cheaper and judged less carefully; ``eval pairs`` measures it."""
+    """Most earlier statements in one call of the verifier, beside one later observation. More are cheaper and may be
+    judged less carefully; ``eval pairs`` measures it."""
     confirm_critical: Literal["none", "swapped", "second_model"] = "none"
     """How a verdict about an item that supports a critical dependency is confirmed: not at all, by the same model
     with the texts in the other order, or by the second verifier."""

@@ -21,7 +21,7 @@ from readmit.records.policy import Policy
 from readmit.records.quotes import quoted
 from readmit.records.reasons import Reason
 from readmit.records.snapshot import Held, Sighting, Snapshot
-from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.records.verdicts import Pair, Ruling, Verdict, quotes_found, ruling
 from readmit.workspace.loading import snapshot as take_snapshot
 
 if TYPE_CHECKING:
@@ -99,15 +99,16 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         found = (part for text in texts for part in text.split("\n\n") if quoted(quote, part))
         return next(found, "\n\n".join(dict.fromkeys(texts)))
 
-    def settles(self, verdict: Verdict) -> bool:
-        """Whether a verdict decides its pair, by the rules of the return itself."""
-        if verdict.answer is Answer.UNSURE or verdict.confidence < self.policy.min_confidence:
-            return False
-        if verdict.answer is Answer.COMPATIBLE:
-            return True
+    def ruling(self, verdict: Verdict) -> Ruling:
+        """What a verdict settles, by the rules of the return itself."""
         own = [self.held[verdict.pair.item].item.text, *(one.text for one in self.own(verdict.pair.item))]
         later = self.texts.get(verdict.pair.evidence, "")
-        return quoted(verdict.evidence_quote, later) and any(quoted(verdict.item_quote, text) for text in own)
+        return ruling(verdict, self.policy, grounded=lambda: quotes_found(verdict, own, later))
+
+    def settles(self, verdict: Verdict) -> bool:
+        """Whether a verdict decides its pair. A doubtful score leaves it open for what is critical."""
+        found = self.ruling(verdict)
+        return found is not Ruling.OPEN and not (found is Ruling.DOUBTFUL and self.is_critical(verdict.pair.item))
 
 
 def standing(

@@ -26,6 +26,9 @@ class Charge(NamedTuple):
 
     cause: Cause
     raised: Point
+    doubtful: bool = False
+    """Whether no more than a score between the policy's thresholds stands behind it: then it counts against what
+    supports a critical dependency, and against nothing else."""
 
 
 def point_of(event: Event) -> Point:

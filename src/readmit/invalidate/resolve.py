@@ -42,8 +42,9 @@ def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: 
     """Every cause against every item, visible or not."""
     case = _Case(snapshot, flaws, policy)
     charges = case.charges()
-    seen = (name for name, held in snapshot.state.held.items() if snapshot.identity.may_see(held.item.scope))
-    open_pairs = sum(one.cause.reason is Reason.SUSPECTED for name in seen for one in charges.get(name, ()))
+    seen = (held for held in snapshot.state.held.values() if snapshot.identity.may_see(held.item.scope))
+    critical = implicit.critical_dependencies(snapshot)
+    open_pairs = sum(implicit.is_open(one, held, critical) for held in seen for one in charges.get(held.item.id, ()))
     causes = case.counted(case.with_inherited(charges))
     firm: Causes = {}
     for name, cause, restorable in case.replaced(causes):

@@ -30,7 +30,7 @@ class Ask(Record, frozen=True, kw_only=True):
     stage: Name
     """Which stage asks (``extract``, ``verify`` …); usage is accounted under it."""
     prompt: Prompt
-    """Name and version of the prompt, as ``verify@1``."""
+    """Name and version of the prompt, as ``verify@2``."""
     system: str
     user: Text
     schema: bytes = b""

@@ -36,19 +36,19 @@ def case(**changed: Any) -> Case:
     return Case(**fields | changed)
 
 
-def judgment(answer: str = "invalidates", **changed: Any) -> dict[str, Any]:
+def judgment(stale: float = 0.9, **changed: Any) -> dict[str, Any]:
     fields = {
-        "premise": "The small meeting room can be used.",
+        "statement": 1,
         "item_quote": "in the small meeting room",
         "evidence_quote": "the small meeting room was turned into storage",
-        "answer": answer,
-        "confidence": 0.9,
+        "premise": "The small meeting room can be used.",
+        "stale": stale,
     }
     return fields | changed
 
 
-def judged(answer: str = "invalidates", **changed: Any) -> str:
-    return json.dumps(judgment(answer, **changed))
+def judged(stale: float = 0.9, **changed: Any) -> str:
+    return json.dumps({"judgments": [judgment(stale, **changed)]})
 
 
 def claim(**changed: Any) -> dict[str, Any]:
@@ -73,13 +73,13 @@ class Stage:
 
 
 STAGES = {
-    "verify": Stage(lambda model: Verifier(model=model).verify([case()])[0], judgment()),
-    "verify, several pairs": Stage(
-        lambda model: Verifier(model=model, batch_size=2).verify([case()])[0],
-        {"pairs": [{"pair": 1, "judgment": judgment()}]},
+    "verify": Stage(lambda model: Verifier(model=model).verify([case()])[0], {"judgments": [judgment()]}),
+    "verify, several statements": Stage(
+        lambda model: Verifier(model=model, batch_size=2).verify([case(), case(item_text=f"{OLD} Every week.")])[1],
+        {"judgments": [judgment(0.1), judgment(statement=2)]},
     ),
     "verify, swapped": Stage(
-        lambda model: Verifier(model=model, swap=True).verify([case(critical=True)])[0], judgment()
+        lambda model: Verifier(model=model, swap=True).verify([case(critical=True)])[0], {"judgments": [judgment()]}
     ),
     "scan": Stage(
         lambda model: scan.scan(

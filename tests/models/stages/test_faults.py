@@ -100,15 +100,11 @@ def test_an_answer_in_form_after_one_repair_is_taken(name: str) -> None:
     assert model.asked[-1].prompt.endswith("+repair")
 
 
-@pytest.mark.parametrize("word", ["Compatible", "valid", "still_valid", "", "invalidates ", "compatible; invalidates"])
-def test_a_wrong_word_is_no_verdict(word: str) -> None:
-    for options in ({}, {"batch_size": 2}):
-        text = judged(word)
-        if options:
-            text = json.dumps({"pairs": [{"pair": 1, "judgment": json.loads(text)}]})
-        (result,) = Verifier(model=Scripted(text), **options).verify([case()])  # type: ignore[arg-type]
-        assert isinstance(result, Failure)
-        assert result.fault is Fault.MALFORMED
+@pytest.mark.parametrize("score", [-0.1, 1.1, 3, 90, "0.9", "high", "", None, True, [0.9]])
+def test_what_is_no_score_is_no_verdict(score: Any) -> None:
+    (result,) = Verifier(model=Scripted(judged(score))).verify([case()])
+    assert isinstance(result, Failure)
+    assert result.fault is Fault.MALFORMED
 
 
 @pytest.mark.parametrize("fault", list(Fault))
@@ -168,7 +164,7 @@ def test_a_good_answer_of_a_real_server(name: str) -> None:
 
 
 def test_one_fault_among_many_loses_only_its_own_pair() -> None:
-    lines = [judged(), judged("compatible"), "gone", judged()]
+    lines = [judged(), judged(0.1), "gone", judged()]
     model = Scripted(*lines, "gone again")
     cases = [case(pair=Pair(item=f"m{number}", evidence="0" * 64)) for number in range(4)]
     results = Verifier(model=model).verify(cases)

@@ -13,8 +13,7 @@ from readmit.records.errors import ModelError
 
 PROMPTS = Path(readmit.models.__file__).parent / "prompts"
 USED = {
-    verify.SINGLE,
-    verify.MANY,
+    verify.PROMPT,
     scan.PROMPT,
     scan_many.PROMPT,
     imply.PREMISES,
@@ -32,8 +31,7 @@ PINNED = {
     "premises@2.md": "6eed760deba532d1",
     "scan-many@1.md": "141a0ec1c0803383",
     "scan@1.md": "3b7f760e9a67878c",
-    "verify-many@1.md": "35f320b201df9ac8",
-    "verify@1.md": "e9d4c3f9b5aced71",
+    "verify@2.md": "f0011fc189aaf1d6",
 }
 
 

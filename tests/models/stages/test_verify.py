@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -38,47 +39,64 @@ def only(model: Scripted, asked: Case, **options: Any) -> Verdict | Failure:
 class Spoken:
     said: str
     answer: Answer
+    confidence: str
     note: str = ""
     given: dict[str, Any] = field(default_factory=dict)
 
 
+UNSURE = Answer.UNSURE
+BARE = {"item_quote": "", "evidence_quote": ""}
 SPOKEN = {
-    "confirmed": Spoken(judged(), Answer.INVALIDATES),
-    "compatible": Spoken(judged("compatible"), Answer.COMPATIBLE),
-    "unsure needs no quotes": Spoken(judged("unsure", item_quote="", evidence_quote=""), Answer.UNSURE),
-    "a made-up quote of the item": Spoken(judged(item_quote="in the large room"), Answer.UNSURE, "earlier text"),
-    "a made-up quote of the observation": Spoken(judged(evidence_quote="it burned down"), Answer.UNSURE, "later text"),
+    "high": Spoken(judged(), Answer.INVALIDATES, "0.9"),
+    "low": Spoken(judged(0.1), Answer.COMPATIBLE, "0.9"),
+    "as likely as not": Spoken(judged(0.5), Answer.INVALIDATES, "0.5"),
+    "just less likely": Spoken(judged(0.499), Answer.COMPATIBLE, "0.501"),
+    "certain": Spoken(judged(1), Answer.INVALIDATES, "1"),
+    "nothing touches it": Spoken(judged(0, **BARE, premise=""), Answer.COMPATIBLE, "1"),
+    "a made-up quote of the item": Spoken(judged(item_quote="in the large room"), UNSURE, "0.9", "earlier text"),
+    "a made-up quote of the observation": Spoken(judged(evidence_quote="it burned down"), UNSURE, "0.9", "later text"),
     "quotes of the wrong side": Spoken(
         judged(item_quote="Facilities wrote today", evidence_quote="on Thursday at four"),
-        Answer.UNSURE,
+        UNSURE,
+        "0.9",
         "earlier and the later",
     ),
-    "compatible without quotes": Spoken(
-        judged("compatible", item_quote="", evidence_quote=""), Answer.UNSURE, "earlier"
-    ),
+    "doubt without quotes": Spoken(judged(0.3, **BARE), UNSURE, "0.7", "scored 0.3; quote not found"),
+    "less than doubt without quotes": Spoken(judged(0.299, **BARE), Answer.COMPATIBLE, "0.701"),
     "a quote of the item's source": Spoken(
-        judged(item_quote="booked for good"), Answer.INVALIDATES, given={"item_source": "The room is booked for good."}
+        judged(item_quote="booked for good"),
+        Answer.INVALIDATES,
+        "0.9",
+        given={"item_source": "The room is booked for good."},
     ),
-    "the prompt is no text to quote from": Spoken(judged(item_quote="earlier statement"), Answer.UNSURE, "earlier"),
+    "the prompt is no text to quote from": Spoken(judged(item_quote="earlier statement"), UNSURE, "0.9", "earlier"),
 }
 
 
 @pytest.mark.parametrize("name", SPOKEN)
-def test_an_answer_counts_with_both_quotes_only(name: str) -> None:
+def test_a_score_against_a_statement_counts_with_both_quotes_only(name: str) -> None:
     spoken = SPOKEN[name]
     verdict = only(Scripted(spoken.said), case(**spoken.given))
     assert isinstance(verdict, Verdict)
-    assert verdict.answer is spoken.answer
+    assert (verdict.answer, str(verdict.confidence)) == (spoken.answer, spoken.confidence)
+    assert verdict.stale == Decimal(str(json.loads(spoken.said)["judgments"][0]["stale"])), "the score is the model's"
     assert (spoken.note in verdict.note) if spoken.note else verdict.note == ""
-    assert (verdict.model, verdict.prompt, verdict.use) == ("scripted", "verify@1", "review/organizer/")
+    assert (verdict.model, verdict.prompt, verdict.use) == ("scripted", "verify@2", "review/organizer/")
     assert not verdict.evidence_quote or quoted(verdict.evidence_quote, NEW)
     checked(verdict, what="verdict")
 
 
-def test_confidence_and_lengths_fit_the_record() -> None:
-    verdict = only(Scripted(judged(confidence=17.5, premise="p\x1b " * 3_000)), case())
+def test_another_threshold_asks_for_quotes_from_there_on() -> None:
+    said = judged(0.3, **BARE)
+    verdict = only(Scripted(said), case(), suspect_at=Decimal("0.4"))
     assert isinstance(verdict, Verdict)
-    assert verdict.confidence == Decimal(1)
+    assert verdict.answer is Answer.COMPATIBLE
+
+
+def test_scores_and_lengths_fit_the_record() -> None:
+    verdict = only(Scripted(judged(0.123456, premise="p\x1b " * 3_000)), case())
+    assert isinstance(verdict, Verdict)
+    assert (verdict.stale, verdict.confidence) == (Decimal("0.123"), Decimal("0.877"))
     assert len(verdict.premise) == 2_000
     assert "\x1b" not in verdict.premise
     checked(verdict, what="verdict")
@@ -90,26 +108,28 @@ def test_the_request_shows_both_texts_their_times_and_the_use() -> None:
     (ask,) = model.asked
     assert [text in ask.user for text in (OLD, NEW, "review/organizer/", "2025-03-01T09:00:00+00:00")] == [True] * 4
     assert ask.user.index(OLD) < ask.user.index(NEW)
-    assert (ask.workspace, ask.prompt, ask.stage, ask.max_tokens) == ("w1", "verify@1", "verify", 512)
+    assert (ask.workspace, ask.prompt, ask.stage, ask.max_tokens) == ("w1", "verify@2", "verify", 512)
 
 
 @dataclass
 class Again:
     first: tuple[str | Failure, ...]
     second: tuple[str | Failure, ...] = ()
-    answer: Answer | None = Answer.UNSURE
-    confidence: str = "0"
+    answer: Answer | None = UNSURE
+    stale: str | None = None
 
 
 AGAIN = {
-    "the same both ways": Again((judged(), judged(confidence=0.7)), (), Answer.INVALIDATES, "0.7"),
-    "another answer when swapped": Again((judged(), judged("compatible"))),
+    "the same both ways": Again((judged(), judged(0.7)), (), Answer.INVALIDATES, "0.7"),
+    "the least sure of two low scores": Again((judged(0.05), judged(0.4)), (), Answer.COMPATIBLE, "0.4"),
+    "another answer when swapped": Again((judged(), judged(0.1))),
+    "on either side of even odds": Again((judged(0.5), judged(0.49))),
     "no quotes when swapped": Again((judged(), judged(item_quote="never said"))),
-    "compatible, then unsure": Again((judged("compatible"), judged("unsure"))),
-    "the second model agrees": Again((judged(), judged()), (judged(confidence=0.8),), Answer.INVALIDATES, "0.8"),
-    "the second model disagrees": Again((judged(), judged()), (judged("compatible"),)),
+    "low, then doubt without quotes": Again((judged(0.1), judged(0.4, **BARE))),
+    "the second model agrees": Again((judged(), judged()), (judged(0.8),), Answer.INVALIDATES, "0.8"),
+    "the second model disagrees": Again((judged(), judged()), (judged(0.1),)),
     "the second call fails": Again((judged(), FAILED), (), None),
-    "the second model fails": Again((judged("compatible"), judged("compatible")), (FAILED,), None),
+    "the second model fails": Again((judged(0.1), judged(0.1)), (FAILED,), None),
 }
 
 
@@ -126,8 +146,9 @@ def test_critical_items_are_judged_again(name: str) -> None:
         assert result is FAILED
         return
     assert isinstance(result, Verdict)
-    assert (result.answer, str(result.confidence)) == (again.answer, again.confidence)
-    assert result.prompt == "verify@1+swapped"
+    assert result.answer is again.answer
+    assert result.stale == (None if again.stale is None else Decimal(again.stale))
+    assert result.prompt == "verify@2+swapped"
     assert result.model == ("scripted + other" if again.second else "scripted")
 
 
@@ -136,28 +157,28 @@ def test_other_items_are_judged_once() -> None:
     second = Other("never asked")
     result = only(model, case(), swap=True, second=second)
     assert isinstance(result, Verdict)
-    assert (len(model.asked), len(second.asked), result.prompt, result.model) == (1, 0, "verify@1", "scripted")
+    assert (len(model.asked), len(second.asked), result.prompt, result.model) == (1, 0, "verify@2", "scripted")
 
 
 @pytest.mark.parametrize("long", ["item_text", "evidence_text", "item_source", "use"])
 def test_a_pair_too_long_to_show_is_unsure_and_not_asked(long: str) -> None:
-    model = Scripted(judged("compatible"))
+    model = Scripted(judged(0.1))
     verdict = only(model, case(**{long: "x" * 301}), max_chars=300)
     assert isinstance(verdict, Verdict)
-    assert (verdict.answer, verdict.confidence, model.asked) == (Answer.UNSURE, 0, [])
+    assert (verdict.answer, verdict.confidence, verdict.stale, model.asked) == (UNSURE, 0, None, [])
     assert "301 characters" in verdict.note
     assert isinstance(only(Scripted(judged()), case(evidence_text=NEW + "\x00" * 60), max_chars=300), Verdict)
 
 
 def test_hidden_characters_count_as_they_are_shown() -> None:
-    model = Scripted(judged("compatible"))
+    model = Scripted(judged(0.1))
     verdict = only(model, case(evidence_text=NEW + "\u200b" * 60), max_chars=300)
     assert isinstance(verdict, Verdict)
     assert (verdict.answer, model.asked) == (Answer.UNSURE, [])
 
 
 class Knowing:
-    """Answers a request for several pairs by what it is told about each item."""
+    """Answers a request by what it is told about each item."""
 
     name = "knowing"
 
@@ -170,75 +191,97 @@ class Knowing:
         return [self._answer(ask) for ask in asks]
 
     def _answer(self, ask: Ask) -> Reply | Failure:
-        if ask.prompt.startswith("verify@"):
-            return Scripted(judged()).ask([ask])[0]
-        shown = [name for name in self.said if f"item {name}." in ask.user]
-        shown.sort(key=lambda name: ask.user.index(f"item {name}."))
-        pairs = [{"pair": at, "judgment": self.said[name]} for at, name in enumerate(shown, start=1)]
-        return Scripted(json.dumps({"pairs": pairs[::-1]})).ask([ask])[0]
+        told = [self.said[name] | {"statement": at} for at, name in enumerate(self.shown(ask), start=1)]
+        return Scripted(json.dumps({"judgments": told[::-1]})).ask([ask])[0]
+
+    def shown(self, ask: Ask) -> list[str]:
+        """The items of a request, in order."""
+        found = [name for name in self.said if f"item {name}." in ask.user]
+        return sorted(found, key=lambda name: ask.user.index(f"item {name}."))
 
 
-def named(name: str, **changed: Any) -> Case:
-    pair = Pair(item=name, evidence=digest(name))
-    return case(pair=pair, item_text=f"{OLD} This is item {name}.", **changed)
+def named(name: str, news: str = NEW, **changed: Any) -> Case:
+    pair = Pair(item=name, evidence=digest(news))
+    return case(pair=pair, item_text=f"{OLD} This is item {name}.", evidence_text=news, **changed)
 
 
-def test_several_pairs_per_request_each_get_their_own_answer() -> None:
+def test_statements_about_one_observation_share_a_request_and_each_gets_its_own_score() -> None:
     model = Knowing(
-        a=judgment(), b=judgment("compatible"), c=judgment("unsure"), d=judgment(item_quote="made up"), e=judgment()
+        a=judgment(), b=judgment(0.1), c=judgment(0.4), d=judgment(item_quote="made up"), e=judgment(), k=judgment()
     )
-    cases = [named("a"), named("b"), named("k", critical=True), named("c"), named("d"), named("e", use="")]
+    other = f"{NEW} For good."
+    cases = [
+        named("a"), named("b", other), named("k", critical=True), named("c"), named("d"), named("e", use=""),
+    ]  # fmt: skip
     results = Verifier(model=model, batch_size=2).verify(cases)
     assert [result.pair.item for result in results if isinstance(result, Verdict)] == ["a", "b", "k", "c", "d", "e"]
-    assert [result.answer.value for result in results if isinstance(result, Verdict)] == [
-        "invalidates",
-        "compatible",
-        "invalidates",
-        "unsure",
-        "unsure",
-        "invalidates",
+    assert [(str(result.answer), str(result.stale)) for result in results if isinstance(result, Verdict)] == [
+        ("invalidates", "0.9"),
+        ("compatible", "0.1"),
+        ("invalidates", "0.9"),
+        ("compatible", "0.4"),
+        ("unsure", "0.9"),
+        ("invalidates", "0.9"),
     ]
-    assert [ask.prompt for ask in model.asked] == ["verify@1", *["verify-many@1"] * 3]
-    assert {ask.stage for ask in model.asked} == {"verify"}
+    # By observation and use, two at most, and what is critical alone.
+    assert [model.shown(ask) for ask in model.asked] == [["a", "c"], ["b"], ["k"], ["d"], ["e"]]
+    assert [ask.user.count("later observation [") for ask in model.asked] == [2] * 5, "each shown once"
+    assert [ask.max_tokens for ask in model.asked] == [1_024, 512, 512, 512, 512]
+    assert {(ask.stage, ask.prompt) for ask in model.asked} == {("verify", "verify@2")}
+
+
+def test_a_source_that_several_statements_share_is_shown_once() -> None:
+    model = Knowing(a=judgment(), b=judgment(), c=judgment())
+    source = "The whole paragraph about the room."
+    cases = [named("a", item_source=source), named("b", item_source="Another."), named("c", item_source=source)]
+    Verifier(model=model, batch_size=3).verify(cases)
+    (ask,) = model.asked
+    assert ask.user.count(source) == 1
+    assert re.findall(r"--- (source [\w ]+) \[", ask.user)[::2] == [
+        "source of earlier statement 1 and 3",
+        "source of earlier statement 2",
+    ]
 
 
 @pytest.mark.parametrize(
-    ("pairs", "wrong"),
+    ("said", "wrong"),
     [
-        ([{"pair": 1, "judgment": judgment()}], [1]),
-        ([{"pair": 1, "judgment": judgment()}, {"pair": 1, "judgment": judgment("compatible")}], [0, 1]),
-        ([{"pair": 0, "judgment": judgment()}, {"pair": 2, "judgment": judgment()}], [0]),
+        ([judgment()], [1]),
+        ([judgment(), judgment(0.1)], [0, 1]),
+        ([judgment(statement=0), judgment(statement=2)], [0]),
+        ([judgment(), judgment(statement=2), judgment(statement=3)], []),
         ([], [0, 1]),
     ],
 )
-def test_a_pair_that_is_not_judged_exactly_once_fails(pairs: list[Any], wrong: list[int]) -> None:
-    results = Verifier(model=Scripted(json.dumps({"pairs": pairs})), batch_size=2).verify([named("a"), named("b")])
+def test_a_statement_that_is_not_judged_exactly_once_fails(said: list[Any], wrong: list[int]) -> None:
+    model = Scripted(json.dumps({"judgments": said}))
+    results = Verifier(model=model, batch_size=2).verify([named("a"), named("b")])
     assert [at for at, result in enumerate(results) if isinstance(result, Failure)] == wrong
 
 
-def test_long_pairs_do_not_share_a_request() -> None:
+def test_a_request_stays_within_its_size() -> None:
     model = Knowing(a=judgment(), b=judgment(), c=judgment())
-    long = NEW + " " + "x" * (CALL_CHARS // 3)
-    Verifier(model=model, batch_size=3).verify([named(name, evidence_text=long) for name in "abc"])
-    assert len(model.asked) == 2
+    long = "x" * (CALL_CHARS // 3)
+    Verifier(model=model, batch_size=3).verify([named(name, item_source=long + name) for name in "abc"])
+    assert [model.shown(ask) for ask in model.asked] == [["a", "b"], ["c"]]
 
 
 def test_a_key_tells_apart_what_was_judged_and_by_whom() -> None:
     base = Verifier(model=Scripted("x"))
     keys = [base.key(case())]
     keys += [Verifier(model=Scripted("x"), workspace="w").key(case()), Verifier(model=Other("x")).key(case())]
-    keys += [Verifier(model=Scripted("x"), batch_size=2).key(case())]
     keys += [Verifier(model=Scripted("x"), swap=True).key(case(critical=True))]
     keys += [Verifier(model=Scripted("x"), second=Other("x")).key(case(critical=True))]
     keys += [base.key(case(use="other")), base.key(case(pair=Pair(item="b", evidence=PAIR.evidence)))]
     keys += [base.key(case(**{name: "other"})) for name in ("item_text", "evidence_text", "item_source")]
     assert len(set(keys)) == len(keys)
     assert Verifier(model=Scripted("y"), swap=True, second=Other("x")).key(case()) == keys[0]
+    assert Verifier(model=Scripted("x"), batch_size=2).key(case()) == keys[0], "the company does not matter"
 
 
 def test_a_key_is_pinned() -> None:
     """Stored verdicts are found by it: a change here asks for every one of them again."""
-    assert Verifier(model=Scripted("x")).key(case())[:16] == "b4684a868bcb0591"
+    assert Verifier(model=Scripted("x")).key(case())[:16] == "d045b487ffc79070"
 
 
 def test_settings_that_mean_nothing_are_refused() -> None:

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, TypeVar
 
 from readmit.bench.acting import Staged, choices_in
@@ -60,17 +61,16 @@ from readmit.models.stages.answer import Question, opine, settled
 from readmit.models.stages.plan import Plan, Task, plan
 from readmit.ports.models import Failure
 from readmit.records.errors import PendingAnswers
+from readmit.records.policy import Policy
 from readmit.records.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from decimal import Decimal
 
     from readmit.bench.episodes import Checkpoint, Finding
     from readmit.bench.methods.proposing import Judged, Proposing
     from readmit.bench.methods.state import Returned
     from readmit.ports.models import Embedder, Model
-    from readmit.records.policy import Policy
     from readmit.records.verdicts import Pair
 
 T = TypeVar("T")
@@ -86,13 +86,15 @@ class Governance:
     selection: str
     by_slot: bool = True
     """Whether a later value of a slot replaces an earlier one. Otherwise only what says that it does."""
+    invalid_at: Decimal = Policy().invalid_at
+    """Least score at which a verdict takes a statement out."""
     implicit: bool = True
     obligation_aware: bool = True
     complete_view: bool = True
     source_bound: bool = True
 
 
-TRACE_PAPER = Governance("trace-paper", "scan", "greedy")
+TRACE_PAPER = Governance("trace-paper", "scan", "greedy", invalid_at=Decimal("0.65"))
 READMIT = Governance("readmit", "implied", "greedy_then_exact", by_slot=False)
 ABLATIONS = (
     replace(TRACE_PAPER, name="trace-without-ii", implicit=False),
@@ -206,7 +208,7 @@ class Governed:
             bank,
             [(one.pair.evidence, one.pair.item) for one in verdicts if isinstance(one.verdict, Failure)],
         )
-        policy = policy_for(checkpoint, duties=len(duties), selection=rules.selection)
+        policy = policy_for(checkpoint, duties=len(duties), selection=rules.selection, invalid_at=rules.invalid_at)
         returned = come_back(checkpoint, work, policy)
         if not returned.admitted and not rules.complete_view:
             returned = _incomplete(checkpoint, work, policy, returned)
@@ -268,7 +270,8 @@ class Governed:
         later: Mapping[str, str],
     ) -> list[Judged]:
         tokens, chars = self._tuning.verification_tokens, self._tuning.governance_chars
-        return judged(self._verifier, pairs, earlier, later, max_tokens=tokens, max_chars=chars)
+        policy = Policy(invalid_at=self._rules.invalid_at)
+        return judged(self._verifier, pairs, earlier, later, policy=policy, max_tokens=tokens, max_chars=chars)
 
     def _handed(
         self,

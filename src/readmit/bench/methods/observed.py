@@ -21,7 +21,7 @@ from readmit.models.stages import scan
 from readmit.models.stages.scan_many import scan_many
 from readmit.ports.models import Failure
 from readmit.records.quotes import quoted
-from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.records.verdicts import Pair, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ def superseded(statements: Sequence[Statement], judged: Sequence[Judged]) -> lis
     """Each confirmed invalidation of an observation, as one of every statement that was drawn from it."""
     found = []
     for one in judged:
-        if isinstance(one.verdict, Verdict) and one.verdict.answer is Answer.INVALIDATES:
+        if isinstance(one.verdict, Verdict) and one.confirmed:
             for statement in statements:
                 if session_of(statement.row) == one.pair.item:
                     pair = Pair(item=statement.id, evidence=one.pair.evidence)

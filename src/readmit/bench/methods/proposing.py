@@ -1,7 +1,7 @@
 """Pairs of a departure statement and a later session that may change its premise, and their verdicts.
 
 Our way to propose: premises of the statement against facts that the session implies, with nearness of texts and equal
-slots as further signals. (``observed`` is the paper's.) The verifier is the same for both: one pair per call, both
+slots as further signals. (``observed`` is the paper's.) The verifier is the same for both: one score per pair, both
 quotes looked up by the code.
 """
 
@@ -15,8 +15,7 @@ from readmit.bench.methods.state import sessions
 from readmit.models.stages import imply
 from readmit.models.stages.verify import Case, Verifier
 from readmit.ports.models import Failure
-from readmit.records.policy import Policy
-from readmit.records.verdicts import Answer
+from readmit.records.verdicts import Ruling, ruling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,12 +24,11 @@ if TYPE_CHECKING:
     from readmit.bench.methods.state import Statement
     from readmit.invalidate.propose import Scorer
     from readmit.ports.models import Embedder, Model
+    from readmit.records.policy import Policy
     from readmit.records.verdicts import Pair, Verdict
 
 Proposing = Literal["scan", "implied"]
 
-# Below this the library takes a verdict as unsure.
-SURE = Policy().min_confidence
 # What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes.
 PAIRS_PER_RETURN = 28
 
@@ -42,6 +40,15 @@ class Judged:
     pair: Pair
     signals: tuple[str, ...]
     verdict: Verdict | Failure
+    policy: Policy
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the verdict takes the statement out, by the rules of the return itself."""
+        if isinstance(self.verdict, Failure):
+            return False
+        found = bool(self.verdict.item_quote and self.verdict.evidence_quote)
+        return ruling(self.verdict, self.policy, grounded=lambda: found) is Ruling.INVALID
 
     def finding(self) -> Finding:
         """For the report."""
@@ -55,7 +62,7 @@ class Judged:
             signals=signals,
             answer=str(self.verdict.answer),
             confidence=str(self.verdict.confidence),
-            confirmed=self.verdict.answer is Answer.INVALIDATES and self.verdict.confidence >= SURE,
+            confirmed=self.confirmed,
             row_quote=self.verdict.item_quote,
             observation_quote=self.verdict.evidence_quote,
             note=self.verdict.note or self.verdict.premise,
@@ -141,6 +148,7 @@ def judged(
     earlier: Mapping[str, tuple[str, str]],
     later: Mapping[str, str],
     *,
+    policy: Policy,
     max_tokens: int,
     max_chars: int,
 ) -> list[Judged]:
@@ -149,5 +157,8 @@ def judged(
     for pair in pairs:
         words, source = earlier[pair.item]
         cases.append(Case(pair=pair, item_text=words, item_source=source, evidence_text=later[pair.evidence]))
-    results = Verifier(model=model, max_tokens=max_tokens, max_chars=max_chars).verify(cases)
-    return [Judged(pair, signals, result) for (pair, signals), result in zip(pairs.items(), results, strict=True)]
+    verifier = Verifier(model=model, suspect_at=policy.suspect_at, max_tokens=max_tokens, max_chars=max_chars)
+    results = verifier.verify(cases)
+    return [
+        Judged(pair, signals, result, policy) for (pair, signals), result in zip(pairs.items(), results, strict=True)
+    ]

@@ -22,6 +22,7 @@ from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from decimal import Decimal
 
     from readmit.bench.episodes import Checkpoint, Row
     from readmit.records.verdicts import Verdict
@@ -118,13 +119,20 @@ def sessions(rows: Iterable[Row]) -> dict[str, str]:
     return {name: "\n".join(row.text for row in part) for name, part in groupby(ordered, key=session_of)}
 
 
-def policy_for(checkpoint: Checkpoint, *, duties: int = 1, selection: str = "greedy_then_exact") -> Policy:
+def policy_for(
+    checkpoint: Checkpoint,
+    *,
+    duties: int = 1,
+    selection: str = "greedy_then_exact",
+    invalid_at: Decimal | None = None,
+) -> Policy:
     """The budgets of the benchmark, beside which obligations have room of their own; the rest as workspaces have it."""
     longest = max((len(row.text) for row in (*checkpoint.heard, *checkpoint.rows)), default=1)
     budget = checkpoint.budget
     characters = budget.characters
     return Policy(
         selection=selection,  # type: ignore[arg-type]  # one of the policy's own names
+        invalid_at=Policy().invalid_at if invalid_at is None else invalid_at,
         max_items=(budget.at_most or budget.union) + duties,
         max_chars=10_000_000 if characters is None else characters + duties * LONGEST_DUTY,
         # What bounds a row is the view's budget; an obligation's own words must never be what does not fit.

@@ -9,7 +9,7 @@ import msgspec
 from readmit.bench.methods.state import Duty, Ending, Statement, session_of
 from readmit.records.items import Obligation, Scope
 from readmit.records.quotes import quoted
-from readmit.records.verdicts import Answer, Verdict
+from readmit.records.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -74,7 +74,7 @@ def reach(checkpoint: Checkpoint, ranker: Ranker, queries: Sequence[str]) -> fro
 def confirmed(verdicts: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
     """Of each confirmed invalidation: the statement, the session that invalidates it, and the words that do."""
     for one in verdicts:
-        if isinstance(one.verdict, Verdict) and one.verdict.answer is Answer.INVALIDATES:
+        if isinstance(one.verdict, Verdict) and one.confirmed:
             yield one.pair.item, one.pair.evidence, one.verdict.evidence_quote
 
 

@@ -35,7 +35,8 @@ _FENCED = re.compile(
 _USER_TURN = re.compile(r"^\[[0-9a-f]{16}\] turn (\d+), user\n(.+)$", re.MULTILINE)
 _CHOICE = re.compile(r"^\([A-Z]\) (.*)$", re.MULTILINE)
 _LISTED = re.compile(r"^(\d+)\. ", re.MULTILINE)
-_COUNTED = ("observation", "number", "proposition", "pair", "statement")
+_COUNTED = ("observation", "number", "proposition")
+_SCORES = {"stale": 0.1}
 _PREFERRED = ("compatible", "add", "none", "keep", "no")
 
 
@@ -61,7 +62,7 @@ def _value(schema: Mapping[str, Any], name: str, shown: Mapping[str, str], place
         return name not in {"may_change", "critical"}
     if kind == "integer":
         return _number(name, shown, place)
-    return 0.9 if kind == "number" else _text(name, shown, place)
+    return _SCORES.get(name, 0.9) if kind == "number" else _text(name, shown, place)
 
 
 def _list(schema: Mapping[str, Any], name: str, shown: Mapping[str, str], place: int) -> list[Any]:
@@ -72,6 +73,9 @@ def _list(schema: Mapping[str, Any], name: str, shown: Mapping[str, str], place:
         return [_label(inner, label, number) for number, label in enumerate(_observations(shown), start=1)]
     if name == "items":
         return [_value(inner, "item", shown, at) for at in range(ITEMS * max(1, len(_observations(shown))))]
+    if name == "judgments":
+        count = sum(label.startswith("earlier statement") for label in shown)
+        return [_value(inner, "judgment", shown, at) for at in range(count)]
     many = LINES if inner.get("type") == "string" else 1
     many = min(max(many, schema.get("minItems", 0)), schema.get("maxItems", many))
     return [_value(inner, name.rstrip("s"), shown, place + at) for at in range(many)]
@@ -93,13 +97,15 @@ def _number(name: str, shown: Mapping[str, str], place: int) -> int:
         return int(listed[1])
     if name == "turn":
         return int(_turn(shown, place)[0])
+    if name == "statement":
+        return 1 + place
     return 1 + place // ITEMS if name == "observation" else 1 if name in _COUNTED else 0
 
 
 def _text(name: str, shown: Mapping[str, str], place: int) -> str:
     texts = list(shown.values()) or [""]
     if name == "item_quote":
-        return _some_line(shown.get("earlier statement", texts[0]))
+        return _some_line(shown.get(f"earlier statement {place + 1}", texts[0]))
     if name == "evidence_quote":
         return _some_line(shown.get("later observation", texts[-1]))
     if name == "quote":

@@ -1,8 +1,10 @@
 """Judging pairs (paper, "From a possible dependency to a confirmed invalidation").
 
-One pair per request, with the original texts, their times and the returning use. An answer counts only with a
-quote from each side that is found there; otherwise the verdict is *unsure*. A verdict can only take an item
-out, so the worst that a misled model does here is to leave a suspicion standing or to withhold something.
+A request shows one later observation and one or several earlier statements, with the original texts, their times and
+the returning use, and asks for one score each: how likely it is that whoever relied on the statement now would be
+mistaken. A score that speaks against a statement counts only with a quote from each side that is found there;
+otherwise the verdict is *unsure*. A verdict can only take an item out, so the worst that a misled model does here is
+to leave something as it was or to withhold it.
 """
 
 from __future__ import annotations
@@ -21,21 +23,22 @@ from readmit.ports.models import Failure, Fault, Usage
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest, digest_of
 from readmit.records.errors import ModelError
-from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.records.policy import Policy
+from readmit.records.verdicts import Answer, Pair, Verdict, in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from decimal import Decimal
 
     from readmit.ports.models import Ask, Model
 
-SINGLE = "verify@1"
-MANY = "verify-many@1"
+PROMPT = "verify@2"
 MAX_TOKENS = 512
 """The paper's budget for one verification."""
-MOST_PAIRS = 32
-"""Most pairs in one request."""
+MOST_STATEMENTS = 32
+"""Most earlier statements in one request."""
 CALL_CHARS = 60_000
-"""Most characters of record text in a request that judges several pairs."""
+"""Most characters of record text in a request that judges several statements."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,26 +58,20 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judgment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says of one pair, in the order it should think."""
+    """What the model says of one earlier statement, in the order it should think."""
 
-    premise: str
+    statement: int
     item_quote: str
     evidence_quote: str
-    answer: Answer
-    confidence: float
-
-
-class Numbered(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The same for one of several pairs."""
-
-    pair: int
-    judgment: Judgment
+    premise: str
+    # Another scale is asked for again instead of cut down: 3 of 10 would become certainty.
+    stale: Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Judgments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says of several pairs."""
+    """What the model says of one request."""
 
-    pairs: Annotated[list[Numbered], msgspec.Meta(max_length=MOST_PAIRS)]
+    judgments: Annotated[list[Judgment], msgspec.Meta(max_length=MOST_STATEMENTS)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,31 +84,40 @@ class Verifier:
     swap: bool = False
     """Ask about critical items again with the later text first; disagreement is *unsure*."""
     batch_size: int = 1
-    """Pairs per request. Critical items are always judged alone."""
+    """Most earlier statements per request, beside one later observation. Critical items are always judged alone."""
+    suspect_at: Decimal = Policy().suspect_at
+    """From this score on, a judgment without both quotes is *unsure*."""
     max_chars: int = MAX_CHARS
     """A pair with a longer text is not asked about and is *unsure*: part of a text is no ground for a judgment."""
     max_tokens: int = MAX_TOKENS
+    """Of the answer about one statement."""
     workspace: str = ""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.batch_size <= MOST_PAIRS:
-            raise ModelError(f"batch_size: {self.batch_size} is not between 1 and {MOST_PAIRS}")
+        if not 1 <= self.batch_size <= MOST_STATEMENTS:
+            raise ModelError(f"batch_size: {self.batch_size} is not between 1 and {MOST_STATEMENTS}")
         if self.second is not None and self.second.name == self.model.name:
             raise ModelError(f"second: {self.second.name} is the first model as well; name another one")
 
     def verify(self, cases: Sequence[Case]) -> list[Verdict | Failure]:
         """One verdict or failure per case, in order. A failure settles nothing and may be asked again."""
-        results: dict[int, Verdict | Failure] = {}
-        alone: list[int] = []
-        grouped: list[int] = []
-        for at, case in enumerate(cases):
-            if long := _too_long(case, self.max_chars):
-                results[at] = self._unsure(case, long)
-            else:
-                (alone if self._alone(case) else grouped).append(at)
-        results |= zip(alone, self._judged_alone([cases[at] for at in alone]), strict=True)
-        results |= zip(grouped, self._judged_together([cases[at] for at in grouped]), strict=True)
-        return [results[at] for at in range(len(cases))]
+        long = {at: why for at, case in enumerate(cases) if (why := _too_long(case, self.max_chars))}
+        shown = [at for at in range(len(cases)) if at not in long]
+        vital = [[at] for at in shown if cases[at].critical]
+        others = _groups([at for at in shown if not cases[at].critical], cases, self.batch_size)
+        straight = sorted([*vital, *others])
+        swapped = vital if self.swap else []
+        said: dict[int, list[Judgment | Failure]] = {at: [] for at in shown}
+        asks = [self._ask([cases[at] for at in group], swapped=False) for group in straight]
+        asks += [self._ask([cases[at] for at in group], swapped=True) for group in swapped]
+        _hand_out(answer(self.model, asks, Judgments), [*straight, *swapped], said)
+        if self.second is not None:
+            asks = [self._ask([cases[at] for at in group], swapped=False) for group in vital]
+            _hand_out(answer(self.second, asks, Judgments), vital, said)
+        return [
+            self._unsure(case, long[at]) if at in long else self._joined(case, said[at])
+            for at, case in enumerate(cases)
+        ]
 
     def key(self, case: Case) -> str:
         """What a stored verdict is found by: who judged, by which prompt, which pair, use and texts, for whom."""
@@ -121,97 +127,40 @@ class Verifier:
         )
         return digest((self.workspace, self._model_name(case), self._prompt_name(case), case.pair, case.use, texts))
 
-    def _alone(self, case: Case) -> bool:
-        return case.critical or self.batch_size == 1
-
     def _model_name(self, case: Case) -> str:
         names = [self.model.name, self.second.name] if case.critical and self.second else [self.model.name]
         joined = " + ".join(names)
         return joined if len(joined) <= LONGEST_NAME else f"{joined[: LONGEST_NAME - 65]}…{digest(tuple(names))}"
 
     def _prompt_name(self, case: Case) -> str:
-        if not self._alone(case):
-            return MANY
-        return f"{SINGLE}+swapped" if case.critical and self.swap else SINGLE
+        return f"{PROMPT}+swapped" if case.critical and self.swap else PROMPT
 
-    def _judged_alone(self, cases: Sequence[Case]) -> Iterator[Verdict | Failure]:
-        twice = [at for at, case in enumerate(cases) if case.critical and self.swap]
-        asked = [*range(len(cases)), *twice]
-        asks = [self._ask(case, swapped=False) for case in cases]
-        asks += [self._ask(cases[at], swapped=True) for at in twice]
-        said: list[list[Judgment | Failure]] = [[] for _ in cases]
-        for at, one in zip(asked, answer(self.model, asks, Judgment), strict=True):
-            said[at].append(one)
-        if self.second is not None:
-            asked = [at for at, case in enumerate(cases) if case.critical]
-            asks = [self._ask(cases[at], swapped=False) for at in asked]
-            for at, one in zip(asked, answer(self.second, asks, Judgment), strict=True):
-                said[at].append(one)
-        for case, own in zip(cases, said, strict=True):
-            yield self._joined(case, own)
-
-    def _ask(self, case: Case, *, swapped: bool) -> Ask:
-        parts = [*_earlier(case, "earlier statement"), _later(case, "later observation")]
+    def _ask(self, group: Sequence[Case], *, swapped: bool) -> Ask:
+        earlier = list(_earlier(group))
+        later = Section("later observation", group[0].evidence_text, group[0].evidence_at)
+        use = [Section("use", group[0].use)] if group[0].use else []
         return request(
-            SINGLE,
-            [*(reversed(parts) if swapped else parts), *_use(case)],
+            PROMPT,
+            [later, *earlier, *use] if swapped else [*earlier, later, *use],
             workspace=self.workspace,
-            max_tokens=self.max_tokens,
+            max_tokens=self.max_tokens * len(group),
             max_chars=self.max_chars,
         )
 
-    def _judged_together(self, cases: Sequence[Case]) -> Iterator[Verdict | Failure]:
-        groups = list(_groups(cases, self.batch_size))
-        for group, said in zip(groups, answer(self.model, [self._ask_many(g) for g in groups], Judgments), strict=True):
-            for number, case in enumerate(group, start=1):
-                yield said if isinstance(said, Failure) else self._picked(case, number, said)
-
-    def _ask_many(self, group: Sequence[Case]) -> Ask:
-        parts: list[Section] = []
-        for number, case in enumerate(group, start=1):
-            parts += _earlier(case, f"pair {number} earlier statement")
-            parts.append(_later(case, f"pair {number} later observation"))
-            parts += _use(case, f"pair {number} ")
-        return request(
-            MANY, parts, workspace=self.workspace, max_tokens=self.max_tokens * len(group), max_chars=self.max_chars
-        )
-
-    def _picked(self, case: Case, number: int, said: Judgments) -> Verdict | Failure:
-        own = [one for one in said.pairs if one.pair == number]
-        if len(own) != 1:
-            message = f"the answer judges pair {number} {len(own)} times; once is required"
-            return Failure(fault=Fault.MALFORMED, message=message, usage=Usage(stage="verify"))
-        return self._checked(case, own[0].judgment)
-
     def _joined(self, case: Case, said: Sequence[Judgment | Failure]) -> Verdict | Failure:
+        """What was said of one pair, once or several times: the least sure of judgments that agree."""
         verdicts: list[Verdict] = []
         for one in said:
             if isinstance(one, Failure):
                 return one
-            verdicts.append(self._checked(case, one))
+            verdict = checked(case, one, suspect_at=self.suspect_at)
+            verdicts.append(
+                msgspec.structs.replace(verdict, model=self._model_name(case), prompt=self._prompt_name(case))
+            )
         if len({verdict.answer for verdict in verdicts}) > 1:
-            return self._unsure(case, "asked again, the answers were " + ", ".join(one.answer for one in verdicts))
+            told = ", ".join(f"{one.answer} ({one.stale})" for one in verdicts)
+            return self._unsure(case, f"asked again, the answers were {told}")
         return min(verdicts, key=lambda verdict: verdict.confidence)
-
-    def _checked(self, case: Case, said: Judgment) -> Verdict:
-        """A decided answer without both quotes is not a decision, in either direction."""
-        item_quote = grounded(said.item_quote, case.item_text) or grounded(said.item_quote, case.item_source)
-        evidence_quote = grounded(said.evidence_quote, case.evidence_text)
-        sides = [("earlier", item_quote), ("later", evidence_quote)]
-        missing = [side for side, quote in sides if not quote]
-        counts = said.answer is Answer.UNSURE or not missing
-        return Verdict(
-            pair=case.pair,
-            answer=said.answer if counts else Answer.UNSURE,
-            confidence=share(said.confidence),
-            item_quote=item_quote,
-            evidence_quote=evidence_quote,
-            premise=line(said.premise),
-            use=case.use,
-            model=self._model_name(case),
-            prompt=self._prompt_name(case),
-            note="" if counts else f"answered {said.answer}; quote not found in the {' and the '.join(missing)} text",
-        )
 
     def _unsure(self, case: Case, note: str) -> Verdict:
         return Verdict(
@@ -225,19 +174,53 @@ class Verifier:
         )
 
 
-def _earlier(case: Case, label: str) -> Iterator[Section]:
-    yield Section(label, case.item_text, case.item_at)
-    if case.item_source and case.item_source != case.item_text:
-        yield Section(f"{label} source", case.item_source)
+def checked(case: Case, said: Judgment, *, suspect_at: Decimal) -> Verdict:
+    """A judgment as a verdict. One that speaks against the statement is none without both quotes."""
+    stale = share(said.stale)
+    item_quote = grounded(said.item_quote, case.item_text) or grounded(said.item_quote, case.item_source)
+    evidence_quote = grounded(said.evidence_quote, case.evidence_text)
+    missing = [side for side, quote in (("earlier", item_quote), ("later", evidence_quote)) if not quote]
+    counts = stale < suspect_at or not missing
+    likelier, confidence = in_words(stale)
+    return Verdict(
+        pair=case.pair,
+        answer=likelier if counts else Answer.UNSURE,
+        confidence=confidence,
+        item_quote=item_quote,
+        evidence_quote=evidence_quote,
+        premise=line(said.premise),
+        use=case.use,
+        stale=stale,
+        note="" if counts else f"scored {stale}; quote not found in the {' and the '.join(missing)} text",
+    )
 
 
-def _later(case: Case, label: str) -> Section:
-    return Section(label, case.evidence_text, case.evidence_at)
+def _hand_out(
+    answers: Iterable[Judgments | Failure], groups: Iterable[Sequence[int]], said: dict[int, list[Judgment | Failure]]
+) -> None:
+    """Give each case what was said of its statement."""
+    for group, one in zip(groups, answers, strict=True):
+        for number, at in enumerate(group, start=1):
+            said[at].append(one if isinstance(one, Failure) else _picked(one, number))
 
 
-def _use(case: Case, prefix: str = "") -> Iterator[Section]:
-    if case.use:
-        yield Section(f"{prefix}use", case.use)
+def _picked(said: Judgments, number: int) -> Judgment | Failure:
+    own = [one for one in said.judgments if one.statement == number]
+    if len(own) == 1:
+        return own[0]
+    message = f"the answer judges statement {number} {len(own)} times; once is required"
+    return Failure(fault=Fault.MALFORMED, message=message, usage=Usage(stage="verify"))
+
+
+def _earlier(group: Sequence[Case]) -> Iterator[Section]:
+    """The statements by number, and what they were drawn from, each text once."""
+    sources: dict[str, list[str]] = {}
+    for number, case in enumerate(group, start=1):
+        yield Section(f"earlier statement {number}", case.item_text, case.item_at)
+        if case.item_source and case.item_source != case.item_text:
+            sources.setdefault(case.item_source, []).append(str(number))
+    for text, numbers in sources.items():
+        yield Section(f"source of earlier statement {' and '.join(numbers)}", text)
 
 
 def _too_long(case: Case, max_chars: int) -> str:
@@ -254,15 +237,22 @@ def _too_long(case: Case, max_chars: int) -> str:
     return ""
 
 
-def _groups(cases: Sequence[Case], size: int) -> Iterator[list[Case]]:
-    group: list[Case] = []
-    chars = 0
-    for case in cases:
-        own = len(case.item_text) + len(case.item_source) + len(case.evidence_text) + len(case.use)
-        if group and (len(group) == size or chars + own > CALL_CHARS):
-            yield group
-            group, chars = [], 0
-        group.append(case)
-        chars += own
-    if group:
+def _groups(chosen: Iterable[int], cases: Sequence[Case], size: int) -> Iterator[list[int]]:
+    """Cases about the same observation and use, as many in a request as fit."""
+    shared: dict[tuple[object, ...], list[int]] = {}
+    for at in chosen:
+        case = cases[at]
+        shared.setdefault((case.pair.evidence, case.evidence_text, case.evidence_at, case.use), []).append(at)
+    for members in shared.values():
+        group: list[int] = []
+        chars = 0
+        for at in members:
+            own = len(cases[at].item_text) + len(cases[at].item_source)
+            if group and (len(group) == size or chars + own > CALL_CHARS):
+                yield group
+                group = []
+            if not group:
+                chars = len(cases[at].evidence_text) + len(cases[at].use)
+            group.append(at)
+            chars += own
         yield group

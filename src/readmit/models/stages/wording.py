@@ -30,7 +30,7 @@ class Wording(msgspec.Struct, frozen=True):
     """One version of one prompt."""
 
     name: str
-    """As ``verify@1``."""
+    """As ``verify@2``."""
     system: str
     request: str
 
@@ -62,7 +62,7 @@ def request(prompt: str, sections: Sequence[Section], *, workspace: str, max_tok
     shown = (_dated(section, text) for section, text in zip(sections, fenced.texts, strict=True))
     values = {"code": fenced.mark, "texts": "\n\n".join(shown)}
     return Ask(
-        # ``verify-many`` is another wording of the stage ``verify``.
+        # ``scan-many`` is another wording of the stage ``scan``.
         stage=prompt.partition("@")[0].partition("-")[0],
         prompt=prompt,
         system=said.system,
