@@ -1,4 +1,4 @@
-"""What a model drafted: whether somebody vouches for it, whether the policy lets it count, whether its quote carries it.
+"""What a model drafted: whether somebody vouches for it, the policy lets it count, and its quote carries it.
 
 Checked on what is stored, at every return and every exposure: a writer that passed by the pipeline gains nothing.
 """
