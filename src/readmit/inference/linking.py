@@ -74,7 +74,9 @@ def link(
         return Drawn(unmet=tuple(need.name for need in ground.open()))
     before = stood(workspace, departed, identity, purpose=purpose)
     work = _Work(workspace, ground, [name for name in ground.held if name in ground.standing | before], embedder)
-    drafts = [one for need in wanted for one in (*work.by_name(need), *work.by_slot(need))]
+    # Told by name and by slot alike, it is one link.
+    named = {(one.need, one.item): one for need in wanted for one in (*work.by_slot(need), *work.by_name(need))}
+    drafts = tuple(named.values())
     met = {one.need for one in drafts if one.item in ground.standing}
     rest = [need for need in wanted if need.name not in met]
     said = work.asked(linker, rest, settings) if linker is not None else work.by_nearness(rest, settings)
