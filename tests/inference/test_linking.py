@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit.inference import Inference, Settings
+from readmit.models.batch import Batch, status, waiting
 from readmit.models.embedders import Lexical
 from readmit.models.stages.extract import Turn
 from readmit.ports.models import Fault
 from readmit.records.canonical import digest
-from readmit.records.errors import ModelError
+from readmit.records.errors import ModelError, PendingAnswers
 from readmit.records.events import EventKind, Link
 from readmit.records.policy import AUTHOR, Policy
 from readmit.workspace.workspace import Workspace
+from tests.inference.test_batch import answered
 from tests.inference.test_ingesting import claim
 from tests.inference.world import STRUCTURE, Clock, Ruled, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from readmit.ports.models import Ask
     from readmit.workspace.agent import Agent
@@ -329,6 +332,19 @@ def test_what_took_the_place_of_a_needed_item_is_drafted_and_linked() -> None:
     assert inference.prepare(agent).replacements == ()
 
 
+def test_what_already_says_it_is_not_drafted_again() -> None:
+    """An item drawn from the same observation meets the need: the view says what is true now."""
+    inference = opened(answering())
+    workspace = inference.workspace
+    agent = begun(inference)
+    suspected(workspace, inference, agent)
+    seen = next(event.digest for event in workspace.log.tail() if FLOODED in str(event.payload))
+    workspace.record("The Riverside takes the group in.", id="river", sources=[seen], task="trip")
+    prepared = inference.prepare(agent)
+    assert (len(prepared.invalidated), prepared.replacements) == (1, ())
+    assert links(workspace)["lodging.place", "The Riverside takes the group in."].item == "river"
+
+
 def test_a_replacement_does_not_stand_in_for_what_a_person_called_critical() -> None:
     model = answering()
     inference = opened(model, policy={"fill": True})
@@ -425,6 +441,42 @@ def test_another_process_that_drew_the_same_link_was_first() -> None:
     inference.team.linker.rules["link"] = meanwhile  # type: ignore[union-attr]
     assert inference.prepare(agent).links == 1
     assert links(workspace)["lodging.place", BOOKED].quote == "rooms"
+
+
+def test_a_linker_that_answers_by_file_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    directory = tmp_path / "answers"
+    inference = opened(answering())
+    agent = begun(inference)
+    suspected(inference.workspace, inference, agent)
+    head = inference.workspace.epoch
+    away = Batch(directory, "strong")
+    inference.team.linker = inference.team.verifier = away
+    # The needs go out, and nothing is written before they are answered.
+    with pytest.raises(PendingAnswers, match=r"^1 request wait"):
+        inference.come_back(agent)
+    assert inference.workspace.epoch == head
+    # Then the verdict, then what took its place beside the need that has lost its support.
+    for round_ in range(1, 4):
+        answered(directory, round_, model=answering())
+        if round_ < 3:
+            with pytest.raises(PendingAnswers, match=r"^1 request wait"):
+                inference.come_back(agent)
+    returned = inference.come_back(agent)
+    assert returned.admitted
+    assert "the Riverside takes us in instead" in {item.text for item in returned.expose().items}
+    assert status(directory).requests == 3
+
+
+def test_what_signals_and_linker_ask_goes_out_in_one_round(tmp_path: Path) -> None:
+    away = Batch(tmp_path / "answers", "strong")
+    inference = opened(answering(), signals=("implied_facts",))
+    agent = begun(inference)
+    inference.workspace.observe(FLOODED, by="A2", task="trip")
+    inference.team.linker = inference.team.implier = away
+    with pytest.raises(PendingAnswers):
+        inference.come_back(agent)
+    asked = [json.loads(line)["body"]["response_format"]["json_schema"]["name"] for line in waiting(away.directory)]
+    assert {name.partition("-")[0] for name in asked} == {"link", "implied"}
 
 
 def test_the_linker_opens_from_a_line() -> None:

@@ -65,8 +65,10 @@ def field(workspace: Workspace, departed: Checkpoint, identity: Identity, *, pur
     with log.reading():
         seen = take_snapshot(log, departed, identity, epoch=log.head, purpose=purpose, now=workspace.moment())
     found = examine(seen, policy)
+    # As they were opened: what is an open question so far is looked for like anything else.
+    owed = [seen.state.held[duty.obligation.id].item for duty in found.duties.owed]
     return Field(
-        needs=_needs(log.derived, found.duties.obligations),
+        needs=_needs(log.derived, [duty for duty in owed if isinstance(duty, Obligation)]),
         held={name: held for name, held in seen.state.held.items() if _is_evidence(held)},
         standing=_standing(found),
         rejected=found.gated.rejected,

@@ -12,7 +12,6 @@ from readmit.inference.deriving import maker
 from readmit.inference.field import field, meets
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
-from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
 from readmit.records.items import Drafted
 from readmit.records.reasons import Reason
@@ -38,58 +37,60 @@ def replace(
     ground = field(workspace, departed, identity, purpose=purpose)
     drafted: list[str] = []
     with workspace.batch():
-        for verdict in _verdicts(workspace.log, ground):
-            root = _chain(verdict.pair.item, ground)[-1]
-            name = f"r{digest((root, verdict.pair.evidence))[:16]}"
+        for item, verdict in _fallen(workspace.log, ground):
+            name = f"r{digest((item, verdict.pair.evidence))[:16]}"
             if workspace.log.named(f"item:{name}") is None:
-                _record(workspace, name, verdict)
+                _record(workspace, name, item, verdict)
                 drafted.append(name)
     return tuple(drafted)
 
 
-def _verdicts(log: Log, ground: Field) -> Iterator[Verdict]:
-    """The verdicts by which needed items are out, their own or those on a premise of theirs."""
+def _fallen(log: Log, ground: Field) -> Iterator[tuple[str, Verdict]]:
+    """Needed items, each with the verdicts by which it is out, be they on itself, a premise, or what replaced it."""
     for name in ground.held:
-        fate = ground.rejected.get(name)
-        if fate is None or not _needed(name, ground):
-            continue
-        for cause in fate.causes:
+        fate, item = ground.rejected.get(name), _first(name, ground)
+        needs = frozenset(need for one in (name, item) for need in meets(ground.held[one])) & ground.needs.keys()
+        for cause in fate.causes if fate is not None and needs else ():
             if cause.reason is Reason.PREMISE_CHANGED and cause.epoch is not None:
                 verdict = log.event(cause.epoch).payload
-                if isinstance(verdict, Verdict) and verdict.pair.item in ground.held and verdict.evidence_quote.strip():
-                    yield verdict
+                if isinstance(verdict, Verdict) and _is_news(verdict, needs, ground):
+                    yield item, verdict
 
 
-def _needed(name: str, ground: Field) -> bool:
-    return any(need in ground.needs for one in _chain(name, ground) for need in meets(ground.held[one]))
+def _is_news(verdict: Verdict, needs: frozenset[str], ground: Field) -> bool:
+    """Whether nothing that stands says already, from the same observation, what is true of a need now."""
+    pair = verdict.pair
+    said = (
+        ground.held[name]
+        for name in ground.standing
+        if any(receipt.evidence == pair.evidence for receipt in ground.held[name].item.receipts)
+    )
+    known = any(not needs.isdisjoint(meets(held)) for held in said)
+    return pair.item in ground.held and bool(verdict.evidence_quote.strip()) and not known
 
 
-def _chain(name: str, ground: Field) -> list[str]:
-    """An item, what it was drafted instead of, and so on."""
-    chain = [name]
-    while (own := ground.held[chain[-1]].item.drafted) is not None:
-        # Whoever drafts by hand may name anything, even a circle.
-        if own.instead_of is None or own.instead_of not in ground.held or own.instead_of in chain:
-            break
-        chain.append(own.instead_of)
-    return chain
+def _first(name: str, ground: Field) -> str:
+    """What a replacement is drafted instead of: what replaces it in turn takes the same place."""
+    drafted = ground.held[name].item.drafted
+    if drafted is None or drafted.instead_of is None or drafted.instead_of not in ground.held:
+        return name
+    return drafted.instead_of
 
 
-def _record(workspace: Workspace, name: str, verdict: Verdict) -> None:
-    observed = workspace.log.evidence(verdict.pair.evidence)
-    assert observed.kind is EventKind.OBSERVE and isinstance(observed.payload, Evidence)  # noqa: PT018, S101 - judged
-    scope = observed.payload.scope
+def _record(workspace: Workspace, name: str, item: str, verdict: Verdict) -> None:
+    observed = workspace.log.evidence(verdict.pair.evidence).payload
+    assert isinstance(observed, Evidence)  # noqa: S101 - it was judged, so it was observed
     workspace.record(
         verdict.evidence_quote.strip(),
         id=name,
         sources=[verdict.pair.evidence],
-        task=scope.task,
-        roles=scope.roles,
-        principals=scope.principals,
-        private=scope.visibility == "private",
+        task=observed.scope.task,
+        roles=observed.scope.roles,
+        principals=observed.scope.principals,
+        private=observed.scope.visibility == "private",
         drafted=Drafted(
             model=maker(verdict.model, verdict.prompt)[:LONGEST_NAME],
             quote=verdict.evidence_quote,
-            instead_of=verdict.pair.item,
+            instead_of=item,
         ),
     )
