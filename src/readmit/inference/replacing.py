@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from readmit.ports.store import Log
     from readmit.records.events import Checkpoint
     from readmit.records.identity import Identity
+    from readmit.records.snapshot import Held
     from readmit.workspace.workspace import Workspace
 
 
@@ -53,20 +54,22 @@ def _fallen(log: Log, ground: Field) -> Iterator[tuple[str, Verdict]]:
         for cause in fate.causes if fate is not None and needs else ():
             if cause.reason is Reason.PREMISE_CHANGED and cause.epoch is not None:
                 verdict = log.event(cause.epoch).payload
-                if isinstance(verdict, Verdict) and _is_news(verdict, needs, ground):
+                if isinstance(verdict, Verdict) and _is_news(log, verdict, needs, ground):
                     yield item, verdict
 
 
-def _is_news(verdict: Verdict, needs: frozenset[str], ground: Field) -> bool:
-    """Whether nothing that stands says already, from the same observation, what is true of a need now."""
+def _is_news(log: Log, verdict: Verdict, needs: frozenset[str], ground: Field) -> bool:
+    """Whether one of the needs lacks evidence as late as the observation: then nothing says what is true of it now."""
     pair = verdict.pair
-    said = (
-        ground.held[name]
-        for name in ground.standing
-        if any(receipt.evidence == pair.evidence for receipt in ground.held[name].item.receipts)
-    )
-    known = any(not needs.isdisjoint(meets(held)) for held in said)
-    return pair.item in ground.held and bool(verdict.evidence_quote.strip()) and not known
+    if pair.item not in ground.held or not verdict.evidence_quote.strip():
+        return False
+    seen = log.evidence(pair.evidence).epoch
+    late = (ground.held[name] for name in ground.standing if _said_at(log, ground.held[name]) >= seen)
+    return not needs <= {need for held in late for need in meets(held)}
+
+
+def _said_at(log: Log, held: Held) -> int:
+    return max((log.evidence(receipt.evidence).epoch for receipt in held.item.receipts), default=held.epoch)
 
 
 def _first(name: str, ground: Field) -> str:
