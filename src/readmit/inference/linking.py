@@ -38,8 +38,6 @@ NEARNESS = "nearness"
 """Who drew a link, where no model did."""
 LINKED = "link"
 """How derived texts name what a linker said of one need and one statement: its quote, or nothing."""
-FLOOR = 0.4
-"""Least nearness at which a need and an item meet without a linker."""
 SHOWN = 12
 """Statements shown to a linker for one need where there are too many for one request."""
 
@@ -149,7 +147,7 @@ class _Work:
             tuple(
                 Link(item=item, need=need, drafted=NEARNESS)
                 for need, rows in ranked.items()
-                for item in [item for score, item in rows if score >= FLOOR and item in fresh[need]][
+                for item in [item for score, item in rows if score >= 1 and item in fresh[need]][
                     : settings.links_per_need
                 ]
             )

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 
     from readmit.inference.deriving import Vectors
 
+SHARED = 0.4
+COSINE = 0.6
+"""How large a share of a need's words, or which cosine, makes a statement near. Vectors of statements about the same
+person are near each other whatever they say, so much more than a common subject is asked for."""
+
 _WORD = re.compile(r"[^\W_]+")
 # Words that say nothing about a subject, and those in which needs are put ("which", "current", "user").
 _EMPTY = frozenset(
@@ -39,14 +44,15 @@ def name_words(name: str) -> tuple[str, ...]:
 def near(
     needs: Mapping[str, str], items: Mapping[str, str], vectors: Vectors | None
 ) -> dict[str, list[tuple[float, str]]]:
-    """For each need, every item with its nearness between 0 and 1, the nearest first, and the later of equals."""
+    """For each need, every item with its nearness, the nearest first, and the later of equals. From 1 on it is near."""
     shared = _shared(needs, items)
     if vectors is not None and items:
         by_name = vectors.rows({**{f"n{name}": (text,) for name, text in needs.items()},
                                 **{f"i{name}": (text,) for name, text in items.items()}})  # fmt: skip
         for need, row in shared.items():
             for item in row:
-                row[item] = max(row[item], float((by_name[f"n{need}"] @ by_name[f"i{item}"].T).max()))
+                cosine = float((by_name[f"n{need}"] @ by_name[f"i{item}"].T).max())
+                row[item] = max(row[item], cosine / COSINE)
     places = {item: at for at, item in enumerate(items)}
     return {
         need: sorted(((score, item) for item, score in row.items()), key=lambda one: (-one[0], -places[one[1]]))
@@ -66,7 +72,7 @@ def _shared(needs: Mapping[str, str], items: Mapping[str, str]) -> dict[str, dic
         # Summed exactly: the order of a set is not the same in every process.
         whole = math.fsum(weight.get(word, unknown) for word in wanted)
         found[need] = {
-            item: math.fsum(weight[word] for word in wanted & words) / whole if whole else 0.0
+            item: math.fsum(weight[word] for word in wanted & words) / whole / SHARED if whole else 0.0
             for item, words in own.items()
         }
     return found
