@@ -17,6 +17,7 @@ from readmit.ports.models import Fault
 from readmit.records.canonical import digest
 from readmit.records.errors import ModelError, PendingAnswers
 from readmit.records.events import EventKind, Link
+from readmit.records.items import Obligation
 from readmit.records.policy import AUTHOR, Policy
 from readmit.workspace.workspace import Workspace
 from tests.inference.test_batch import answered
@@ -477,6 +478,24 @@ def test_what_signals_and_linker_ask_goes_out_in_one_round(tmp_path: Path) -> No
         inference.come_back(agent)
     asked = [json.loads(line)["body"]["response_format"]["json_schema"]["name"] for line in waiting(away.directory)]
     assert {name.partition("-")[0] for name in asked} == {"link", "implied"}
+
+
+def test_a_watch_draws_the_same_links_and_comes_to_rest() -> None:
+    inference = opened(answering())
+    begun(inference)
+    watch = inference.watch()
+    assert watch.look().prepared[0].links == 2
+    assert watch.look().prepared[0].links == 0
+    assert watch.look().prepared == ()
+
+
+def test_what_is_no_evidence_may_be_suspected_too() -> None:
+    inference = opened(answering())
+    workspace = inference.workspace
+    agent = begun(inference)
+    (duty,) = (one.payload.id for one in workspace.log.tail() if isinstance(one.payload, Obligation))
+    workspace.suspect(duty, workspace.observe("It rains.", by="A2", task="trip"), by="A2")
+    assert inference.prepare(agent).links == 2
 
 
 def test_the_linker_opens_from_a_line() -> None:

@@ -65,18 +65,19 @@ def field(workspace: Workspace, departed: Checkpoint, identity: Identity, *, pur
     with log.reading():
         seen = take_snapshot(log, departed, identity, epoch=log.head, purpose=purpose, now=workspace.moment())
     found = examine(seen, policy)
+    held = {name: entry for name, entry in seen.state.held.items() if _is_evidence(entry)}
     # As they were opened: what is an open question so far is looked for like anything else.
     owed = [seen.state.held[duty.obligation.id].item for duty in found.duties.owed]
     return Field(
         needs=_needs(log.derived, [duty for duty in owed if isinstance(duty, Obligation)]),
-        held={name: held for name, held in seen.state.held.items() if _is_evidence(held)},
-        standing=_standing(found),
+        held=held,
+        standing=_standing(found) & held.keys(),
         rejected=found.gated.rejected,
     )
 
 
 def stood(workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None) -> frozenset[str]:
-    """Facts and constraints that stood at departure: a need that they met was met, whoever says so later."""
+    """What stood at departure: a need that it met was met, whoever says so later."""
     log = workspace.log
     with log.reading():
         seen = take_snapshot(log, departed, identity, epoch=departed.epoch, purpose=purpose, now=departed.at)
@@ -100,10 +101,9 @@ def need_key(duty: str, need: str) -> str:
 
 
 def _standing(found: Examined) -> frozenset[str]:
-    suspected = (name for name, one in found.gated.rejected.items() if set(one.reasons) == {Reason.SUSPECTED})
     # What only a suspicion keeps out may be cleared by the preparation that is under way.
-    names = {name for name, held in found.gated.eligible.items() if _is_evidence(held)}
-    return frozenset((*names, *suspected))
+    suspected = (name for name, one in found.gated.rejected.items() if set(one.reasons) == {Reason.SUSPECTED})
+    return frozenset((*found.gated.eligible, *suspected))
 
 
 def _is_evidence(held: Held) -> bool:

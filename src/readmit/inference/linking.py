@@ -125,9 +125,8 @@ class _Work:
 
     def by_slot(self, need: Need) -> Iterator[Link]:
         """What stands in the slot of an item that is linked to the need: it says the same, as it is now."""
-        held = self._ground.held.values()
-        slots = {(one.item.scope.task, one.item.slot) for one in held if need.name in spoken_of(one) and one.item.slot
-                 and need.name in meets(one)}  # fmt: skip
+        linked = [one for one in self._ground.held.values() if need.name in spoken_of(one) and need.name in meets(one)]
+        slots = {(one.item.scope.task, one.item.slot) for one in linked if one.item.slot is not None}
         for item in self._candidates(need):
             own = self._ground.held[item].item
             if item in self._ground.standing and (own.scope.task, own.slot) in slots:
@@ -142,16 +141,11 @@ class _Work:
             for need in needs
             if need.name in since
         }
-        ranked = self._ranked([need for need in needs if fresh.get(need.name)])
-        return _Said(
-            tuple(
-                Link(item=item, need=need, drafted=NEARNESS)
-                for need, rows in ranked.items()
-                for item in [item for score, item in rows if score >= 1 and item in fresh[need]][
-                    : settings.links_per_need
-                ]
-            )
-        )
+        links: list[Link] = []
+        for need, rows in self._ranked([need for need in needs if fresh.get(need.name)]).items():
+            nearest = [item for score, item in rows if score >= 1 and item in fresh[need]]
+            links += [Link(item=one, need=need, drafted=NEARNESS) for one in nearest[: settings.links_per_need]]
+        return _Said(tuple(links))
 
     def asked(self, model: Model, needs: Sequence[Need], settings: Settings) -> _Said:
         """What the linker says of the near candidates, each need and statement asked about once."""

@@ -69,13 +69,14 @@ def prepare(
     # Without a duty in sight there is no need to link anything to.
     owing = any(isinstance(held.item, Obligation) for held in state.known.values())
     drawn, pending = Drawn(), None
-    if owing:
-        try:
-            linker = _metered(team.linker, ledger)
-            drawn = link(workspace, departed, identity, purpose=purpose, linker=linker, embedder=team.embedder,
-                         settings=settings)  # fmt: skip
-        except PendingAnswers as waiting:
-            pending = waiting
+    try:
+        if owing:
+            linker, embedder = _metered(team.linker, ledger), team.embedder
+            drawn = link(
+                workspace, departed, identity, purpose=purpose, linker=linker, embedder=embedder, settings=settings
+            )
+    except PendingAnswers as waiting:
+        pending = waiting
     if drawn.links:
         # Which items are critical has changed with them.
         state = stand()
