@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.inference import Inference, Settings
+from readmit.inference import Inference, Prepared, Settings
 from readmit.models.batch import Batch, status, waiting
 from readmit.models.embedders import Lexical
 from readmit.models.stages.extract import Turn
 from readmit.ports.models import Fault
-from readmit.records.canonical import digest
+from readmit.records.canonical import decode, digest
 from readmit.records.errors import ModelError, PendingAnswers
 from readmit.records.events import EventKind, Link
 from readmit.records.items import Obligation
@@ -271,6 +271,28 @@ def test_without_a_linker_planned_needs_are_met_by_nearness_and_those_of_people_
     assert "d_train" in prepared.unmet
 
 
+def test_a_second_choice_does_not_take_the_place_of_the_nearest_and_news_may() -> None:
+    inference = opened(answering(), linker=False, links_per_need=1)
+    workspace = inference.workspace
+    agent = begun(inference)
+
+    def recorded(text: str) -> str:
+        said = workspace.observe(text, by="A2", task="trip")
+        return workspace.record(text, sources=[said], task="trip")
+
+    second = "When the other train leaves is on the board."
+    recorded(second)
+    inference.prepare(agent)
+    (first,) = (one.item for (need, _), one in links(workspace).items() if need == "train.time")
+    workspace.revoke(first, by="A2")
+    known = set(links(workspace))
+    inference.prepare(agent)
+    assert set(links(workspace)) == known
+    recorded("The train leaves at time of ten.")
+    inference.prepare(agent)
+    assert set(links(workspace)) == {*known, ("train.time", "The train leaves at time of ten.")}
+
+
 @pytest.mark.parametrize("critical", [True, False])
 def test_a_critical_need_of_a_person_is_never_put_to_a_model(critical: bool) -> None:
     model = answering()
@@ -466,6 +488,11 @@ def test_a_linker_that_answers_by_file_goes_on_where_it_stopped(tmp_path: Path) 
     assert returned.admitted
     assert "the Riverside takes us in instead" in {item.text for item in returned.expose().items}
     assert status(directory).requests == 3
+    # The audit tells what was found before the last answers were awaited, and what came of them.
+    bodies = [row.body for row in inference.workspace.log.audit.verified() if row.kind == "inference"]
+    found, linked = (decode(body, Prepared, what="row") for body in bodies)
+    assert (len(found.invalidated), len(found.replacements), found.links) == (1, 1, 0)
+    assert (linked.invalidated, linked.replacements, linked.links) == ((), (), 1)
 
 
 def test_what_signals_and_linker_ask_goes_out_in_one_round(tmp_path: Path) -> None:
