@@ -25,8 +25,6 @@ class Case:
     before: tuple[Turn, ...]
     absence: tuple[tuple[Turn, ...], ...]
     question: str
-    supports: dict[str, tuple[str, ...]]
-    """What the slots of extracted items are evidence for."""
 
 
 SMALL_TALK = said(
@@ -53,7 +51,6 @@ BOOKSTORE = Case(
         "My landlord takes $100 off the rent if I lock the courtyard gate by hand at exactly 10:15 p.m. every night. "
         "Should I sign?"
     ),
-    supports={"routine.sleep.time": ("evening_presence",), "work.shift.hours": ("evening_presence",)},
 )
 
 MISSED = Case(
@@ -74,7 +71,6 @@ MISSED = Case(
         "My cousin wants to buy tickets for a six-hour guided tour with a fixed route, a minute-by-minute schedule and "
         "no way to leave the group. Should I say yes?"
     ),
-    supports={"preference.outings.style": ("outing_style",), "habit.outings.recent": ("recent_outings",)},
 )
 
 ABSTAINED = Case(
@@ -95,7 +91,6 @@ ABSTAINED = Case(
         "My productivity suite offers a perpetual license for $150, strictly bound to one machine's hardware ID. Do "
         "the savings justify switching?"
     ),
-    supports={"devices.personal.use": ("device_use",), "devices.shared.use": ("device_use",)},
 )
 
 CASES = (BOOKSTORE, MISSED, ABSTAINED)

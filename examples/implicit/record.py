@@ -76,6 +76,14 @@ PLANS = {
     ABSTAINED.question: [("device_use", "Which devices the user works on.", True)],
 }
 
+# Words that tell a need, and those of the statements that meet it.
+MEETS = {
+    "10:15 p.m.": ("10:30 p.m.", "evening shift"),
+    "outing the user likes": ("familiar destinations",),
+    "recent outings": ("neighborhoods",),
+    "devices": ("connected laptop", "loaner tablet"),
+}
+
 # Which later text changes which earlier one. The missed change of counterexample A is not here: that is the case.
 CHANGES = {("10:30", "bookstore"): "Evenings are spent at home.", ("connected", "loaner"): "The user carries devices."}
 
@@ -120,6 +128,20 @@ class Careful:
             "obligations": [{"obligation": "Advise the user on the offer.", "needs": needs}],
             "queries": queries[:4],
         }
+
+    def _link(self, texts: dict[str, str]) -> dict[str, Any]:
+        needs, statements = (
+            dict(re.findall(r"^(\d+): (.*)$", texts[label], re.MULTILINE)) for label in ("needs", "statements")
+        )
+        found = [
+            {"need": int(need), "statement": int(number), "quote": word}
+            for need, wanted in needs.items()
+            for key, words in MEETS.items()
+            for number, text in statements.items()
+            for word in words
+            if key in wanted and word in text
+        ]
+        return {"links": found}
 
     def _verify(self, texts: dict[str, str]) -> dict[str, Any]:
         old, new = texts["earlier statement 1"], texts["later observation"]

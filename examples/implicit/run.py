@@ -1,4 +1,4 @@
-"""Play the cases offline: extract, plan, depart, hear news, prepare, return, answer.
+"""Play the cases offline: extract, depart, hear news, plan, link, judge, return, answer.
 
 python examples/implicit/run.py              all of them
 python examples/implicit/run.py bookstore    one of them
@@ -39,13 +39,20 @@ def play(case: Case, model: Model) -> None:
     with Workspace.open(name=case.name, policy=Policy(fill=True), clock=lambda: next(clock)) as workspace:
         settings = Settings(pairs_per_return=28)
         inference = Inference(
-            workspace, settings, verifier=model, implier=model, extractor=model, planner=model, embedder="lexical"
+            workspace,
+            settings,
+            verifier=model,
+            implier=model,
+            extractor=model,
+            planner=model,
+            linker=model,
+            embedder="lexical",
         )
         agent = workspace.agent("A1", role="assistant", task="advice")
-        inference.converse(case.before, by="A1", speakers=("user",), supports=case.supports, task="advice")
+        inference.converse(case.before, by="A1", speakers=("user",), task="advice")
         agent.depart()
         for conversation in case.absence:
-            inference.converse(conversation, by="A5", speakers=("user",), supports=case.supports, task="advice")
+            inference.converse(conversation, by="A5", speakers=("user",), task="advice")
         planned = inference.plan(case.question, by="A1", role="assistant", task="advice")
         returned = inference.come_back(agent)
         for one in returned.dispositions:

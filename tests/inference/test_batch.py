@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
 
-def answered(directory: Path, round_: int, *, only: int | None = None) -> int:
+def answered(directory: Path, round_: int, *, only: int | None = None, model: Ruled | None = None) -> int:
     """Answer what waits, as whoever runs the batch would: from the request lines alone."""
-    model = Ruled(name="strong")
+    model = model or Ruled(name="strong")
     lines = []
     for line in list(waiting(directory))[:only]:
         request = json.loads(line)
@@ -63,9 +63,14 @@ def test_rounds_to_a_finished_return(tmp_path: Path) -> None:
         with pytest.raises(PendingAnswers, match=r"^4 requests wait"):
             inference(workspace, directory).come_back(agent)
         answered(directory, 3)
+        # What took its place is looked at too: first for its premises, then beside what was observed after it.
+        for round_ in (4, 5):
+            with pytest.raises(PendingAnswers, match=r"^1 request wait"):
+                inference(workspace, directory).come_back(agent)
+            answered(directory, round_)
         returned = inference(workspace, directory).come_back(agent)
         assert states(returned)["bedtime"] == "premise_changed"
-        assert (status(directory).requests, status(directory).waiting) == (8, 0)
+        assert (status(directory).requests, status(directory).waiting) == (10, 0)
         assert check(directory).ok
         # Another return needs no further round.
         assert states(inference(workspace, directory).come_back(agent))["bedtime"] == "premise_changed"

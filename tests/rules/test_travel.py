@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from readmit.inference import Inference, Prepared, Settings
+from readmit.invalidate.propose import Signal
+from readmit.models.embedders import Lexical
+from readmit.ports.models import Reply, Usage
 from readmit.scenario.document import read
 from readmit.scenario.play import played
 from tests.conftest import ROOT
+from tests.inference.world import texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from readmit.ports.models import Ask
 
 
 def travel(**policy: Any) -> Any:
@@ -40,3 +51,64 @@ def test_it_decides_as_in_the_paper(constraints: str) -> None:
     assert (before.outcome.kind, before.outcome.missing) == ("blocked", ("d_p",))
     assert after.outcome.view is not None
     assert {item.id for item in after.outcome.view.items} == {"o_h", "o_t", "f_h", "f_t", "c", "h1", "t1", "p1"}
+
+
+class Eager:
+    """Finds what the paper's verifier found, and calls every statement evidence for every need."""
+
+    name = "eager"
+
+    def ask(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [Reply(text=json.dumps(self._said(ask)), usage=Usage(stage=ask.stage), model=self.name) for ask in asks]
+
+    def _said(self, ask: Ask) -> dict[str, Any]:
+        texts = texts_of(ask)
+        if ask.stage == "link":
+            needs, statements = (
+                re.findall(r"^(\d+): (.*)$", texts[name], re.MULTILINE) for name in ("needs", "statements")
+            )
+            ties = [(int(need), int(at), text) for need, _ in needs for at, text in statements]
+            return {"links": [{"need": need, "statement": at, "quote": text} for need, at, text in ties]}
+        old, new = texts["earlier statement"], texts["later observation"]
+        replaced = "Riverside Hotel is confirmed as its replacement"
+        hit = "pickup is at 8:00" in old and replaced in new
+        return {
+            "premise": "The family is picked up where it stays.",
+            "item_quote": old,
+            "evidence_quote": replaced if hit else new,
+            "answer": "invalidates" if hit else "compatible",
+            "confidence": 0.97,
+        }
+
+
+@pytest.mark.parametrize("label", ["before", "after"])
+def test_with_models_it_decides_as_without(label: str) -> None:
+    """Riverside instead of Sunrise says what is true now, and does not stand in for the pickup."""
+    with played(travel()) as play:
+        (plain,) = (one for one in play.returns if one.label == label)
+    document = json.loads((ROOT / "examples" / "travel.json").read_text(encoding="utf-8"))
+    (end,) = (at for at, step in enumerate(document["steps"]) if step.get("as") == label)
+    kept = [step for step in document["steps"][:end] if step["do"] not in ("return", "judge")]
+    model = Eager()
+    with played(read(json.dumps(document | {"steps": kept}))) as play:
+        workspace = play.workspace
+        agent = workspace.agent("A1", role="planner", task="itinerary")
+        settings = Settings(signals=(Signal.EMBEDDING,))
+        inference = Inference(workspace, settings, verifier=model, linker=model, embedder=Lexical())
+        told: list[Prepared] = []
+        returned = inference.come_back(agent, tell=told.append)
+        assert told[0].invalidated == ("p0",)
+        assert (returned.kind, returned.missing) == (plain.outcome.kind, plain.outcome.missing)
+        states = {one.item: one.state for one in returned.dispositions}
+        assert {one.item: one.state for one in plain.dispositions}.items() <= states.items()
+        instead = states.keys() - {one.item for one in plain.dispositions}
+        assert instead == set(told[0].replacements)
+        if label == "before":
+            (name,) = instead
+            item = workspace.log.item(name)
+            assert (item.text, item.covers) == ("Riverside Hotel is confirmed as its replacement", ())
+            (lack,) = workspace.lacking(returned.id)
+            assert (lack.name, [one.item for one in lack.instead]) == ("d_p", [name])
+        else:
+            # The new pickup is younger than what took the place of the old one, so there is nothing to add.
+            assert instead == set()

@@ -36,6 +36,11 @@ def models(*, required: bool = True) -> Callable[[F], F]:
         ),
         _option("--scanner", metavar="MODEL", help="Who scans, if the settings name that signal."),
         _option(
+            "--linker",
+            metavar="MODEL",
+            help="Who says which items meet which needs. Without it, needs that a model planned are met by nearness.",
+        ),
+        _option(
             "--embedder",
             metavar="NAME",
             help="minilm, lexical or openai:MODEL:DIMENSIONS. Without it, no text is compared.",
@@ -53,7 +58,7 @@ def models(*, required: bool = True) -> Callable[[F], F]:
     return add
 
 
-NAMES = ("verifier", "second_verifier", "implier", "scanner", "embedder", "settings")
+NAMES = ("verifier", "second_verifier", "implier", "scanner", "linker", "embedder", "settings")
 
 
 def opened(workspace: Workspace, given: Mapping[str, Any]) -> Inference:
@@ -79,6 +84,10 @@ def lines(prepared: Prepared) -> Iterator[str]:
         f"{len(prepared.invalidated)} changed, {prepared.unanswered} unanswered, {len(prepared.cut)} cut"
     )
     yield from (f"  changed: {name}" for name in prepared.invalidated)
+    yield from (f"  says what is true instead: {name}" for name in prepared.replacements)
+    if prepared.links or prepared.links_dropped:
+        yield f"  {counted(prepared.links, 'link')} between needs and items, {prepared.links_dropped} dropped"
+    yield from (f"  nothing meets: {name}" for name in prepared.unmet)
     for stage in prepared.usage:
         yield f"  {stage.stage}: {counted(stage.calls, 'call')}, {stage.input:,} in, {stage.output:,} out"
     yield from (f"  {fault}" for fault in prepared.faults)

@@ -58,6 +58,7 @@ class Inference:
         scanner: Model | str | None = None,
         extractor: Model | str | None = None,
         planner: Model | str | None = None,
+        linker: Model | str | None = None,
         embedder: Embedder | str | None = None,
     ) -> None:
         self.workspace = workspace
@@ -68,6 +69,7 @@ class Inference:
             scanner=scanner,
             extractor=extractor,
             planner=planner,
+            linker=linker,
             embedder=embedder,
         )
         self.settings = settings or Settings(signals=self.team.signals())
@@ -134,20 +136,37 @@ class Inference:
         ledger = Ledger(self.settings.budget)
         purpose = None if purpose is None else nfc(purpose)
         for _ in range(ROUNDS):
-            prepared = prepare(
-                self.workspace,
-                departed,
-                identity,
-                purpose=purpose,
-                team=self.team,
-                settings=self.settings,
-                ledger=ledger,
-            )
+            prepared = self._looked(departed, identity, purpose, name, ledger)
             if always or prepared.eventful:
                 file(self.workspace, name, prepared)
             if note(self.workspace, departed, prepared, purpose=purpose, verifier=self._verifier()):
                 return prepared
         raise ModelError(f"the log took in observations faster than {ROUNDS} preparations could look at them")
+
+    def _looked(
+        self, departed: Checkpoint, identity: Identity, purpose: str | None, name: str, ledger: Ledger
+    ) -> Prepared:
+        """One look at the log, and further ones at what took the place of needed items, until there is no more."""
+        earlier: Prepared | None = None
+        while True:
+            try:
+                prepared = prepare(
+                    self.workspace,
+                    departed,
+                    identity,
+                    purpose=purpose,
+                    team=self.team,
+                    settings=self.settings,
+                    ledger=ledger,
+                )
+            except BaseException:
+                if earlier is not None:
+                    # What was found and written stays so, and the audit says it.
+                    file(self.workspace, name, earlier)
+                raise
+            earlier = prepared.after(earlier)
+            if not prepared.replacements:
+                return earlier
 
     def _verifier(self) -> str:
         return self._needed(self.team.verifier, "verifier").name

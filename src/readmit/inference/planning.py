@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.models.stages.plan import Plan, Task
+from readmit.inference.deriving import maker
+from readmit.inference.field import NEED, PLANNED, need_key
+from readmit.models.stages.plan import PROMPT, Plan, Task
 from readmit.models.stages.plan import plan as ask
 from readmit.ports.models import Failure
+from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
 from readmit.records.errors import ModelError
+from readmit.records.items import Drafted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from readmit.ports.models import Model
     from readmit.workspace.workspace import Workspace
 
@@ -28,13 +34,17 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan(workspace: Workspace, model: Model, text: str, *, by: str, role: str, task: str) -> Planned:
-    """Plan a task and open its obligations, bound to the task's own words. The same task opens them once."""
+    """Plan a task and open its obligations, bound to the task's own words. The same task opens them once.
+
+    They are marked as drafted by the planner. What each of them needs is kept in words, for whoever looks for it.
+    """
     (said,) = ask(model, [Task(text=text, role=role)], workspace=workspace.name)
     if isinstance(said, Failure):
         raise ModelError(f"planner: {said.message}; nothing was opened, try again or open the obligations yourself")
     with workspace.batch():
         evidence = workspace.observe(text, by=by, task=task)
-        opened = tuple(_opened(workspace, said, evidence, by=by, role=role, task=task))
+        drafted = Drafted(model=maker(model.name, PROMPT)[:LONGEST_NAME])
+        opened = tuple(_opened(workspace, said, evidence, by=by, role=role, task=task, drafted=drafted))
     return Planned(
         evidence=evidence,
         obligations=opened,
@@ -44,9 +54,11 @@ def plan(workspace: Workspace, model: Model, text: str, *, by: str, role: str, t
     )
 
 
-def _opened(workspace: Workspace, plan: Plan, evidence: str, *, by: str, role: str, task: str) -> list[str]:
-    return [
-        workspace.oblige(
+def _opened(
+    workspace: Workspace, plan: Plan, evidence: str, *, by: str, role: str, task: str, drafted: Drafted
+) -> Iterator[str]:
+    for duty in plan.duties:
+        name = workspace.oblige(
             duty.text,
             id=f"o{digest((evidence, duty.id, duty.text))[:16]}",
             required=duty.required,
@@ -55,6 +67,8 @@ def _opened(workspace: Workspace, plan: Plan, evidence: str, *, by: str, role: s
             by=by,
             roles=[role],
             task=task,
+            drafted=drafted,
         )
-        for duty in plan.duties
-    ]
+        words = {need_key(name, one.id): one.text.encode() for one in duty.dependencies}
+        workspace.log.derived.write(NEED, PLANNED, words)
+        yield name

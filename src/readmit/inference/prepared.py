@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from readmit.records.base import Count, Id, Name, Note, Record
 from readmit.records.identity import Identity
@@ -69,6 +71,14 @@ class Prepared(Record, kw_only=True):
     """Hidden from a signal by a failed answer, proposed by no other, and not verified."""
     suspected: Count = 0
     """Of the cut and unseen pairs, those of critical items, which are suspicions now."""
+    links: Count = 0
+    """Links between needs and items that were drawn."""
+    links_dropped: Count = 0
+    """Links that the linker proposed and that no quote bears out."""
+    unmet: tuple[Id, ...] = ()
+    """Needs of the duties that are owed which nothing that stands met, after linking."""
+    replacements: tuple[Id, ...] = ()
+    """Items drafted from the observations that invalidated needed ones."""
     signals: tuple[SignalCount, ...] = ()
     usage: tuple[StageTokens, ...] = ()
     faults: tuple[Note, ...] = ()
@@ -82,4 +92,36 @@ class Prepared(Record, kw_only=True):
     @property
     def eventful(self) -> bool:
         """Whether anything was asked, found or left out."""
-        return bool(self.open or self.judged or self.unanswered or self.usage)
+        return bool(self.open or self.judged or self.unanswered or self.usage or self.links or self.replacements)
+
+    def after(self, earlier: Prepared | None) -> Prepared:
+        """The account of both, where this preparation went on from an earlier one with the same ledger."""
+        if earlier is None:
+            return self
+        both: dict[str, Any] = {
+            name: getattr(earlier, name) + getattr(self, name)
+            for name in (
+                "open", "judged", "invalidated", "unsure", "unanswered", "suspected", "links", "links_dropped",
+                "replacements",
+            )
+        }  # fmt: skip
+        for name in ("invalidated", "cut", "unseen", "faults"):
+            both[name] = tuple(dict.fromkeys((*getattr(earlier, name), *getattr(self, name))))
+        return replace(
+            self,
+            reused=earlier.reused,
+            observations=max(earlier.observations, self.observations),
+            signals=_summed(earlier.signals, self.signals),
+            **both,
+        )
+
+
+def _summed(*counts: tuple[SignalCount, ...]) -> tuple[SignalCount, ...]:
+    found: dict[str, SignalCount] = {}
+    for one in (one for own in counts for one in own):
+        before = found.get(one.signal)
+        found[one.signal] = one if before is None else SignalCount(
+            signal=one.signal,
+            **{name: getattr(before, name) + getattr(one, name) for name in ("scored", "proposed", "kept", "alone")},
+        )  # fmt: skip
+    return tuple(found.values())

@@ -12,14 +12,18 @@ import msgspec
 
 from readmit.inference import judging
 from readmit.inference.deriving import maker
+from readmit.inference.linking import Drawn, link
 from readmit.inference.prepared import Prepared, SignalCount, StageTokens
 from readmit.inference.proposing import Readers, find
+from readmit.inference.replacing import replace
 from readmit.inference.standing import standing
 from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.models.stages.verify import Verifier
 from readmit.models.usage import Metered
 from readmit.records.canonical import canonical, digest
-from readmit.records.verdicts import Pair, Ruling
+from readmit.records.errors import PendingAnswers
+from readmit.records.items import Obligation
+from readmit.records.verdicts import Answer, Pair, Ruling, Verdict
 from readmit.workspace.returning import sign_head
 
 if TYPE_CHECKING:
@@ -56,20 +60,34 @@ def prepare(
     ``PendingAnswers`` passes through after everything that is known was stored; the same call goes on from there.
     """
     team.require(settings)
-    state = standing(
-        workspace.log,
-        departed,
-        identity,
-        purpose=purpose,
-        now=workspace.moment(),
-        policy=workspace.policy,
-        settings=settings,
-    )
+
+    def stand() -> Standing:
+        now, policy = workspace.moment(), workspace.policy
+        return standing(workspace.log, departed, identity, purpose=purpose, now=now, policy=policy, settings=settings)
+
+    state = stand()
+    # Without a duty in sight there is no need to link anything to.
+    owing = any(isinstance(held.item, Obligation) for held in state.known.values())
+    drawn, pending = Drawn(), None
+    try:
+        if owing:
+            linker, embedder = _metered(team.linker, ledger), team.embedder
+            drawn = link(
+                workspace, departed, identity, purpose=purpose, linker=linker, embedder=embedder, settings=settings
+            )
+    except PendingAnswers as waiting:
+        pending = waiting
+    if drawn.links:
+        # Which items are critical has changed with them.
+        state = stand()
     verifier = _verifier(team, settings, ledger, workspace)
     known = judging.settled(state, verifier)
     readers = _readers(workspace, team, ledger)
     looker = _looker(state, verifier, readers, settings, identity)
     found = find(state, known, readers, settings, _passed(workspace, state, looker))
+    if pending is not None:
+        # Only now: what the signals ask goes out in the same round.
+        raise pending
     chosen = list(dict.fromkeys([*state.suspected(known), *(one.pair for one in found.proposals.kept)]))
     left_out = _except(chosen, dict.fromkeys([*_left(found), *_left_out(workspace, state, looker, known)]))
     left = [pair for pair in left_out if state.is_critical(pair.item)]
@@ -80,6 +98,9 @@ def prepare(
         judging.suspect(workspace, left, "not_looked_at")
     suspected = left if settings.on_cut == "block" else []
     unlooked = _except([*chosen, *suspected], left_out)
+    replacements: tuple[str, ...] = ()
+    if owing and _may_have_fallen(state, judged):
+        replacements = replace(workspace, departed, identity, purpose=purpose, settings=settings)
     if not found.faults:
         seen = str(state.epoch).encode("ascii")
         workspace.log.derived.write(PASSED, looker, dict.fromkeys(state.held, seen))
@@ -101,12 +122,18 @@ def prepare(
         cut=_except(chosen, (one.pair for one in found.proposals.cut)),
         unseen=_except(chosen, found.unseen),
         suspected=len(suspected),
+        links=drawn.links,
+        links_dropped=drawn.dropped,
+        unmet=drawn.unmet,
+        replacements=replacements,
         signals=tuple(
             SignalCount(signal=signal, **msgspec.structs.asdict(tally))
             for signal, tally in found.proposals.tallies.items()
         ),
         usage=tuple(map(StageTokens.of, ledger.stages())),
-        faults=tuple(dict.fromkeys((*found.faults, *(f"verify: {why.message}" for _, why in judged.failed)))),
+        faults=tuple(
+            dict.fromkeys((*drawn.faults, *found.faults, *(f"verify: {why.message}" for _, why in judged.failed)))
+        ),
     )
 
 
@@ -156,6 +183,14 @@ def _left(found: Found) -> Iterable[Pair]:
 def _except(chosen: Iterable[Pair], pairs: Iterable[Pair]) -> tuple[Pair, ...]:
     taken = set(chosen)
     return tuple(pair for pair in pairs if pair not in taken)
+
+
+def _may_have_fallen(state: Standing, judged: Judged) -> bool:
+    """Whether anything in sight was ever found changed. Most returns are spared a second look by this."""
+    marks = (mark.payload for held in state.known.values() for mark in held.marks)
+    said = (one for one in (*judged.verdicts, *marks) if isinstance(one, Verdict))
+    least = state.policy.invalid_at
+    return any(one.answer is Answer.INVALIDATES if one.stale is None else one.stale >= least for one in said)
 
 
 def _invalidated(state: Standing, judged: Judged) -> tuple[str, ...]:

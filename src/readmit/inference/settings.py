@@ -51,6 +51,11 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     on_cut: Literal["block", "verify", "note"] = "block"
     """A pair of a critical item that the limits cut, or that no signal could look at because a model failed, is
     suspected (``block``), verified all the same (``verify``), or only noted in the audit (``note``)."""
+    linking: bool = True
+    """Whether needs and items are linked, by the linker where one is given and else by nearness, and whether what
+    took the place of a needed item is drafted."""
+    links_per_need: Positive = 3
+    """Most items linked to one need in one preparation."""
     budget: Annotated[int, msgspec.Meta(ge=0)] | None = None
     """Most tokens that one preparation may take. None: no limit."""
 
@@ -83,6 +88,7 @@ class Team:
         scanner: Model | str | None = None,
         extractor: Model | str | None = None,
         planner: Model | str | None = None,
+        linker: Model | str | None = None,
         embedder: Embedder | str | None = None,
     ) -> None:
         self._opened: dict[str, Model] = {}
@@ -92,6 +98,7 @@ class Team:
         self.scanner = self._open(scanner)
         self.extractor = self._open(extractor)
         self.planner = self._open(planner)
+        self.linker = self._open(linker)
         self.embedder = open_embedder(embedder) if isinstance(embedder, str) else embedder
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from readmit.models.stages import answer, extract, imply, plan, scan
+from readmit.models.stages import answer, extract, imply, link, plan, scan
 from readmit.models.stages.verify import Case, Verifier
 from readmit.records.canonical import digest
 from readmit.records.verdicts import Pair
@@ -117,6 +117,12 @@ STAGES = {
             ],
             "queries": ["review room", "who takes part in the review", "change of the meeting place"],
         },
+    ),
+    "link": Stage(
+        lambda model: link.link(
+            model, [link.Question((("room", "Where the review takes place."),), (link.Candidate(PAIR.item, OLD),))]
+        )[0],
+        {"links": [{"need": 1, "statement": 1, "quote": "in the small meeting room"}]},
     ),
     "answer": Stage(
         lambda model: answer.opine(model, [answer.Question(text="Is seven prime?", choices=("yes", "no"))])[0],

@@ -11,6 +11,7 @@ import pytest
 from readmit.models.endpoint import Endpoint
 from readmit.models.openai_compatible import OpenAICompatible
 from readmit.models.stages.extract import Extraction
+from readmit.models.stages.link import Linking
 from readmit.models.stages.plan import Plan
 from readmit.models.stages.verify import Verifier
 from readmit.ports.models import Failure, Fault, Usage
@@ -33,6 +34,8 @@ def answers(result: Any) -> bool:
             return answer is not Answer.UNSURE
         case Extraction(items=items):
             return bool(items)
+        case Linking(links=links):
+            return bool(links)
         case Plan():
             return True
         case tuple():

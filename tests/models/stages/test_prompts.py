@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import readmit.models
-from readmit.models.stages import answer, extract, imply, plan, scan, scan_many, verify
+from readmit.models.stages import answer, extract, imply, link, plan, scan, scan_many, verify
 from readmit.models.stages.wording import Section, request, wording
 from readmit.records.errors import ModelError
 
@@ -20,6 +20,7 @@ USED = {
     imply.IMPLIED,
     extract.PROMPT,
     plan.PROMPT,
+    link.PROMPT,
     answer.PROMPT,
 }
 # Stored answers and verdicts are found by name and version. To change a text, add a file with the next version.
@@ -27,6 +28,7 @@ PINNED = {
     "answer@1.md": "bb0a4109b5e1e324",
     "extract@3.md": "e95b9aad2fd964e2",
     "implied@1.md": "f3b6ea3771cde151",
+    "link@1.md": "3756ee7ceda60a09",
     "plan@1.md": "515257ff7374d534",
     "premises@2.md": "6eed760deba532d1",
     "scan-many@1.md": "141a0ec1c0803383",

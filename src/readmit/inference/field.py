@@ -1,0 +1,135 @@
+"""What linking and replacing look at: the needs that one agent's duties have, and the items that may meet them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.cycle import examine
+from readmit.inference.nearness import name_words
+from readmit.records.canonical import digest
+from readmit.records.decisions import Disposition
+from readmit.records.events import Link
+from readmit.records.items import Frontier, Obligation
+from readmit.records.reasons import Reason
+from readmit.records.snapshot import Held
+from readmit.workspace.loading import snapshot as take_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from readmit.cycle import Examined
+    from readmit.ports.derived import Derived
+    from readmit.records.events import Checkpoint
+    from readmit.records.identity import Identity
+    from readmit.workspace.workspace import Workspace
+
+NEED = "need"
+PLANNED = "plan"
+"""How derived texts name what a planned duty needs, in words."""
+
+
+class Need(msgspec.Struct, frozen=True, kw_only=True):
+    """One dependency of the duties that are owed."""
+
+    name: str
+    text: str
+    """What is needed, in words."""
+    planned: bool
+    """Whether only duties that a model planned require it."""
+    vouched: bool
+    """Whether a person called it critical: no model's word alone meets it."""
+
+
+class Field(msgspec.Struct, frozen=True, kw_only=True):
+    """One agent's needs and candidates, as of one epoch."""
+
+    needs: Mapping[str, Need]
+    held: Mapping[str, Held]
+    """Every fact and constraint in sight, in log order."""
+    standing: frozenset[str]
+    """Those that stand, or that only a suspicion keeps out."""
+    rejected: Mapping[str, Disposition]
+
+    def open(self) -> tuple[Need, ...]:
+        """Needs that nothing that stands meets."""
+        met = {name for item in self.standing for name in meets(self.held[item])}
+        return tuple(need for name, need in self.needs.items() if name not in met)
+
+
+def field(workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None) -> Field:
+    """Read it from the log, as of its current end."""
+    log, policy = workspace.log, workspace.policy
+    with log.reading():
+        seen = take_snapshot(log, departed, identity, epoch=log.head, purpose=purpose, now=workspace.moment())
+    found = examine(seen, policy)
+    held = {name: entry for name, entry in seen.state.held.items() if _is_evidence(entry)}
+    # As they were opened: what is an open question so far is looked for like anything else.
+    owed = [seen.state.held[duty.obligation.id].item for duty in found.duties.owed]
+    return Field(
+        needs=_needs(log.derived, [duty for duty in owed if isinstance(duty, Obligation)]),
+        held=held,
+        standing=_standing(found) & held.keys(),
+        rejected=found.gated.rejected,
+    )
+
+
+def stood(workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None) -> frozenset[str]:
+    """What stood at departure: a need that it met was met, whoever says so later."""
+    log = workspace.log
+    with log.reading():
+        seen = take_snapshot(log, departed, identity, epoch=departed.epoch, purpose=purpose, now=departed.at)
+    return _standing(examine(seen, workspace.policy))
+
+
+def meets(held: Held) -> tuple[str, ...]:
+    """The dependencies that an item meets by itself, and those that it is linked to."""
+    links = {mark.payload.need: mark.payload for mark in held.marks if isinstance(mark.payload, Link)}
+    return (*held.item.covers, *(name for name, link in links.items() if not link.withdrawn))
+
+
+def spoken_of(held: Held) -> dict[str, int]:
+    """The dependencies that a link of an item, withdrawn or not, speaks of, each with the position of the last one."""
+    return {mark.payload.need: mark.epoch for mark in held.marks if isinstance(mark.payload, Link)}
+
+
+def need_key(duty: str, need: str) -> str:
+    """What the words of a need are filed under."""
+    return digest((duty, need))
+
+
+def _standing(found: Examined) -> frozenset[str]:
+    # What only a suspicion keeps out may be cleared by the preparation that is under way.
+    suspected = (name for name, one in found.gated.rejected.items() if set(one.reasons) == {Reason.SUSPECTED})
+    return frozenset((*found.gated.eligible, *suspected))
+
+
+def _is_evidence(held: Held) -> bool:
+    return not isinstance(held.item, Obligation | Frontier)
+
+
+def _needs(derived: Derived, duties: Sequence[Obligation]) -> dict[str, Need]:
+    keys = {(duty.id, name): need_key(duty.id, name) for duty in duties for name in duty.required}
+    stored = derived.read(NEED, PLANNED, keys.values())
+    texts: dict[str, list[str]] = {}
+    for (_, name), key in keys.items():
+        if key in stored:
+            texts.setdefault(name, []).append(stored[key].decode())
+    return {
+        name: Need(
+            name=name,
+            text=_worded(name, texts.get(name, ()), requiring),
+            planned=all(duty.drafted is not None for duty in requiring),
+            vouched=any(duty.drafted is None and name in duty.critical for duty in requiring),
+        )
+        for name in dict.fromkeys(name for _, name in keys)
+        if (requiring := [duty for duty in duties if name in duty.required])
+    }
+
+
+def _worded(name: str, texts: Sequence[str], requiring: Sequence[Obligation]) -> str:
+    plain = " ".join(name_words(name)) or name
+    said = list(dict.fromkeys(texts)) or [f"needed to: {duty.text}" for duty in requiring[:1]]
+    return f"{plain}. {' '.join(said)}"

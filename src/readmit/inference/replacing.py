@@ -1,0 +1,99 @@
+"""What took the place of a needed item: the observation that invalidated it, drafted as an item in its own words.
+
+It says what is true now beside what lacks. It has no slot and supports nothing: it meets a need only through a link
+of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.inference.deriving import maker
+from readmit.inference.field import field, meets
+from readmit.records.base import LONGEST_NAME
+from readmit.records.canonical import digest
+from readmit.records.evidence import Evidence
+from readmit.records.items import Drafted
+from readmit.records.reasons import Reason
+from readmit.records.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.inference.field import Field
+    from readmit.inference.settings import Settings
+    from readmit.ports.store import Log
+    from readmit.records.events import Checkpoint
+    from readmit.records.identity import Identity
+    from readmit.records.snapshot import Held
+    from readmit.workspace.workspace import Workspace
+
+
+def replace(
+    workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None, settings: Settings
+) -> tuple[str, ...]:
+    """Draft what the observations say that invalidated needed items. Drafted twice, it is one item."""
+    if not settings.linking or workspace.policy.drafts == "refuse":
+        return ()
+    ground = field(workspace, departed, identity, purpose=purpose)
+    drafted: list[str] = []
+    with workspace.batch():
+        for item, verdict in _fallen(workspace.log, ground):
+            name = f"r{digest((item, verdict.pair.evidence))[:16]}"
+            if workspace.log.named(f"item:{name}") is None:
+                _record(workspace, name, item, verdict)
+                drafted.append(name)
+    return tuple(drafted)
+
+
+def _fallen(log: Log, ground: Field) -> Iterator[tuple[str, Verdict]]:
+    """Needed items, each with the verdicts by which it is out, be they on itself, a premise, or what replaced it."""
+    for name in ground.held:
+        fate, item = ground.rejected.get(name), _first(name, ground)
+        needs = frozenset(need for one in (name, item) for need in meets(ground.held[one])) & ground.needs.keys()
+        for cause in fate.causes if fate is not None and needs else ():
+            if cause.reason is Reason.PREMISE_CHANGED and cause.epoch is not None:
+                verdict = log.event(cause.epoch).payload
+                if isinstance(verdict, Verdict) and _is_news(log, verdict, needs, ground):
+                    yield item, verdict
+
+
+def _is_news(log: Log, verdict: Verdict, needs: frozenset[str], ground: Field) -> bool:
+    """Whether one of the needs lacks evidence as late as the observation: then nothing says what is true of it now."""
+    pair = verdict.pair
+    if pair.item not in ground.held or not verdict.evidence_quote.strip():
+        return False
+    seen = log.evidence(pair.evidence).epoch
+    late = (ground.held[name] for name in ground.standing if _said_at(log, ground.held[name]) >= seen)
+    return not needs <= {need for held in late for need in meets(held)}
+
+
+def _said_at(log: Log, held: Held) -> int:
+    return max((log.evidence(receipt.evidence).epoch for receipt in held.item.receipts), default=held.epoch)
+
+
+def _first(name: str, ground: Field) -> str:
+    """What a replacement is drafted instead of: what replaces it in turn takes the same place."""
+    drafted = ground.held[name].item.drafted
+    if drafted is None or drafted.instead_of is None or drafted.instead_of not in ground.held:
+        return name
+    return drafted.instead_of
+
+
+def _record(workspace: Workspace, name: str, item: str, verdict: Verdict) -> None:
+    observed = workspace.log.evidence(verdict.pair.evidence).payload
+    assert isinstance(observed, Evidence)  # noqa: S101 - it was judged, so it was observed
+    workspace.record(
+        verdict.evidence_quote.strip(),
+        id=name,
+        sources=[verdict.pair.evidence],
+        task=observed.scope.task,
+        roles=observed.scope.roles,
+        principals=observed.scope.principals,
+        private=observed.scope.visibility == "private",
+        drafted=Drafted(
+            model=maker(verdict.model, verdict.prompt)[:LONGEST_NAME],
+            quote=verdict.evidence_quote,
+            instead_of=item,
+        ),
+    )

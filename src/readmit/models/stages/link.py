@@ -1,0 +1,198 @@
+"""Which statements are evidence for which needs.
+
+A link carries words of its statement, and the code looks them up there: what has no such quote is dropped and
+counted. A link is a draft. Whether it counts is for the policy, and whether the statement stands is for the gates.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from readmit.models.fence import MAX_CHARS, visible_text
+from readmit.models.stages.checks import grounded
+from readmit.models.stages.wording import Section, request
+from readmit.models.structured import answer
+from readmit.ports.models import Failure
+from readmit.records.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from readmit.ports.models import Ask, Model
+
+PROMPT = "link@1"
+MOST_NEEDS = 8
+MOST_STATEMENTS = 40
+"""Most needs, and most statements, in one request."""
+MAX_TOKENS = 1_024
+# What a line takes besides its text: its number.
+_LINE_CHARS = 6
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A statement that may meet a need."""
+
+    item: str
+    text: str
+
+
+class Look(msgspec.Struct, frozen=True):
+    """One need in words, and the statements that may meet it, the likeliest first."""
+
+    need: str
+    text: str
+    candidates: tuple[Candidate, ...]
+
+
+class Question(msgspec.Struct, frozen=True):
+    """One request: every need is held against every statement."""
+
+    needs: tuple[tuple[str, str], ...]
+    """Names and texts."""
+    candidates: tuple[Candidate, ...]
+
+
+class Tie(msgspec.Struct, frozen=True):
+    """A statement, a need that it meets, and its words that do."""
+
+    need: str
+    item: str
+    quote: str
+
+
+class Drop(StrEnum):
+    """Why a proposed link was dropped."""
+
+    QUOTE_NOT_FOUND = "quote_not_found"
+    """The statement does not hold its quote."""
+    NOT_SHOWN = "not_shown"
+    """It names a need or a statement that was not shown."""
+    REPEATED = "repeated"
+    """The same statement was linked to the same need before."""
+
+
+class Linking(msgspec.Struct, frozen=True):
+    """What one request gives, and what was dropped of it."""
+
+    links: tuple[Tie, ...] = ()
+    dropped: tuple[Drop, ...] = ()
+
+    def counts(self) -> Mapping[Drop, int]:
+        """How many were dropped, per reason."""
+        return Counter(self.dropped)
+
+
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One link as the model proposes it."""
+
+    need: int
+    statement: int
+    quote: str
+
+
+class Claims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the model proposes for one request."""
+
+    links: Annotated[list[Claim], msgspec.Meta(max_length=MOST_NEEDS * MOST_STATEMENTS)]
+
+
+def packed(looks: Sequence[Look], *, max_chars: int = MAX_CHARS) -> Iterator[Question]:
+    """As few requests as the limits allow. A text that does not fit beside its need is in none of them."""
+    needs: dict[str, str] = {}
+    shown: dict[str, Candidate] = {}
+    for look in looks:
+        rest = list(look.candidates)
+        while rest:
+            room = max_chars - _size(needs.values()) - _size([look.text]) - _size(one.text for one in shown.values())
+            added = _fitting(rest, shown, room)
+            # A need of which nothing more fits beside the others begins a request of its own.
+            if len(needs) == MOST_NEEDS or (needs and len(added) < len(rest)):
+                yield Question(tuple(needs.items()), tuple(shown.values()))
+                needs, shown = {}, {}
+                continue
+            if added:
+                needs[look.need] = look.text
+                shown |= {one.item: one for one in added}
+            taken = {one.item for one in added}
+            kept = [one for one in rest if one.item not in taken]
+            # Alone and still too long: it cannot be shown whole, so it is not asked about.
+            rest = kept if added else []
+    if needs:
+        yield Question(tuple(needs.items()), tuple(shown.values()))
+
+
+def link(
+    model: Model,
+    questions: Sequence[Question],
+    *,
+    workspace: str = "",
+    max_tokens: int = MAX_TOKENS,
+    max_chars: int = MAX_CHARS,
+) -> list[Linking | Failure]:
+    """What each request gives, in order."""
+    asks = [_ask(one, workspace, max_tokens, max_chars) for one in questions]
+    said = answer(model, asks, Claims)
+    return [
+        one if isinstance(one, Failure) else _checked(question, one.links)
+        for question, one in zip(questions, said, strict=True)
+    ]
+
+
+def _size(texts: Iterable[str]) -> int:
+    return sum(len(_flat(text)) + _LINE_CHARS for text in texts)
+
+
+def _fitting(candidates: Sequence[Candidate], shown: Mapping[str, Candidate], room: int) -> list[Candidate]:
+    """Those that are shown already, and as many of the others as there is room for."""
+    found: list[Candidate] = []
+    count = len(shown)
+    for one in candidates:
+        if one.item not in shown:
+            size = _size([one.text])
+            if count == MOST_STATEMENTS or size > room:
+                continue
+            room -= size
+            count += 1
+        found.append(one)
+    return found
+
+
+def _flat(text: str) -> str:
+    """One line, so that no text can bring a number of its own."""
+    return " ".join(visible_text(text).split())
+
+
+def _ask(question: Question, workspace: str, max_tokens: int, max_chars: int) -> Ask:
+    if not 1 <= len(question.needs) <= MOST_NEEDS or not 1 <= len(question.candidates) <= MOST_STATEMENTS:
+        raise ModelError(f"link: a request takes 1 to {MOST_NEEDS} needs and 1 to {MOST_STATEMENTS} statements")
+    sections = [
+        Section("needs", _numbered(text for _, text in question.needs)),
+        Section("statements", _numbered(one.text for one in question.candidates)),
+    ]
+    return request(PROMPT, sections, workspace=workspace, max_tokens=max_tokens, max_chars=max_chars)
+
+
+def _numbered(texts: Iterable[str]) -> str:
+    return "\n".join(f"{number}: {_flat(text)}" for number, text in enumerate(texts, start=1))
+
+
+def _checked(question: Question, claims: Sequence[Claim]) -> Linking:
+    needs = dict(enumerate((name for name, _ in question.needs), start=1))
+    shown = dict(enumerate(question.candidates, start=1))
+    links: dict[tuple[str, str], Tie] = {}
+    dropped: list[Drop] = []
+    for claim in claims:
+        need, statement = needs.get(claim.need), shown.get(claim.statement)
+        if need is None or statement is None:
+            dropped.append(Drop.NOT_SHOWN)
+        elif not (quote := grounded(claim.quote, statement.text)):
+            dropped.append(Drop.QUOTE_NOT_FOUND)
+        elif (need, statement.item) in links:
+            dropped.append(Drop.REPEATED)
+        else:
+            links[need, statement.item] = Tie(need, statement.item, quote)
+    return Linking(tuple(links.values()), tuple(dropped))

@@ -1,0 +1,530 @@
+"""From a planned task and a conversation to a view, without a hand-written link between the two."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from readmit.inference import Inference, Prepared, Settings
+from readmit.models.batch import Batch, status, waiting
+from readmit.models.embedders import Lexical
+from readmit.models.stages.extract import Turn
+from readmit.ports.models import Fault
+from readmit.records.canonical import decode, digest
+from readmit.records.errors import ModelError, PendingAnswers
+from readmit.records.events import EventKind, Link
+from readmit.records.items import Obligation
+from readmit.records.policy import AUTHOR, Policy
+from readmit.workspace.workspace import Workspace
+from tests.inference.test_batch import answered
+from tests.inference.test_ingesting import claim
+from tests.inference.world import STRUCTURE, Clock, Ruled, texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from readmit.ports.models import Ask
+    from readmit.workspace.agent import Agent
+
+NEEDS = [
+    {"name": "lodging.place", "needed": "Where the group sleeps on Friday.", "critical": True},
+    {"name": "train.time", "needed": "When the train leaves.", "critical": False},
+]
+SUNRISE = "We have two rooms at the Sunrise Inn."
+TRAIN = "The train leaves at nine."
+DOG = "My dog is called Rex."
+FLOODED = "The Sunrise Inn wrote: it is flooded and closed, the Riverside takes us in instead."
+BOOKED = "Two rooms are reserved at the Sunrise Inn."
+ITEMS = [
+    claim("two rooms at the Sunrise Inn", BOOKED, "inn.reservation"),
+    claim("The train leaves at nine", "The train leaves at nine.", "departure.hour", turn=1),
+    claim("My dog is called Rex", "The dog is called Rex.", "pet.name", turn=2),
+]
+MEANT = {"sleeps": ("Sunrise", "Riverside"), "train leaves": ("train leaves",)}
+"""Words of a need, and of the statements that meet it."""
+
+
+def numbered(text: str) -> dict[int, str]:
+    return {int(number): line for number, line in re.findall(r"^(\d+): (.*)$", text, re.MULTILINE)}
+
+
+def perfect(ask: Ask) -> str:
+    needs, statements = (numbered(texts_of(ask)[label]) for label in ("needs", "statements"))
+    return json.dumps(
+        {
+            "links": [
+                {"need": need, "statement": at, "quote": next(word for word in words if word in text)}
+                for need, wanted in needs.items()
+                for key, words in MEANT.items()
+                for at, text in statements.items()
+                if key in wanted and any(word in text for word in words)
+            ]
+        }
+    )
+
+
+def verdict(ask: Ask) -> str:
+    texts = texts_of(ask)
+    old, new = texts["earlier statement"], texts["later observation"]
+    hit = "Sunrise" in old and "flooded" in new
+    quote = "the Riverside takes us in instead" if hit else new
+    answer = "invalidates" if hit else "compatible"
+    return json.dumps(
+        {"premise": "It is open.", "item_quote": old, "evidence_quote": quote, "answer": answer, "confidence": 0.9}
+    )
+
+
+def answering(**rules: Callable[[Ask], str]) -> Ruled:
+    """Every role with perfect answers."""
+    plan = {
+        "obligations": [{"obligation": "Tell everyone how the trip begins.", "needs": NEEDS}],
+        "queries": ["inn", "train", "rooms"],
+    }
+
+    def extracted(ask: Ask) -> str:
+        text = " ".join(texts_of(ask).values())
+        return json.dumps({"items": [one for one in ITEMS if str(one["quote"]) in text]})
+
+    ordinary = {"plan": lambda _: json.dumps(plan), "extract": extracted, "verify": verdict, "link": perfect}
+    return Ruled(rules={**ordinary, **rules})
+
+
+def opened(model: Ruled, *, linker: bool = True, policy: dict[str, Any] | None = None, **settings: Any) -> Inference:
+    workspace = Workspace.open(clock=Clock(), policy=Policy(**policy or {}))
+    return Inference(
+        workspace,
+        Settings(**{"signals": STRUCTURE, **settings}),
+        verifier=model,
+        planner=model,
+        extractor=model,
+        linker=model if linker else None,
+        embedder=Lexical(),
+    )
+
+
+def begun(inference: Inference) -> Agent:
+    """A task, a conversation, and an agent that has left."""
+    inference.plan("Tell everyone how the trip begins.", by="A1", role="planner", task="trip")
+    inference.converse([Turn("user", SUNRISE), Turn("user", TRAIN), Turn("user", DOG)], by="A2", task="trip")
+    agent = inference.workspace.agent("A1", role="planner", task="trip")
+    agent.depart()
+    return agent
+
+
+def links(workspace: Workspace) -> dict[tuple[str, str], Link]:
+    """Every link on the log, by need and text."""
+    events = [event for event in workspace.log.tail() if event.kind is EventKind.LINK]
+    assert {event.by for event in events} <= {AUTHOR, "A1"}
+    found = [event.payload for event in events if isinstance(event.payload, Link)]
+    return {(one.need, workspace.log.item(one.item).text): one for one in found}
+
+
+def suspected(workspace: Workspace, inference: Inference, agent: Agent) -> None:
+    """The observation reaches the verifier whatever the signals say."""
+    seen = workspace.observe(FLOODED, by="A2", task="trip")
+    held = {workspace.log.item(item.item).text: item.item for item in agent.come_back().dispositions}
+    workspace.suspect(held[BOOKED], seen, by="A2")
+
+
+def test_plan_converse_and_come_back_end_in_a_view() -> None:
+    model = answering()
+    inference = opened(model)
+    agent = begun(inference)
+    returned = inference.come_back(agent)
+    assert (returned.kind, returned.missing) == ("admitted", ())
+    assert {BOOKED, TRAIN} <= {item.text for item in returned.expose().items}
+    found = links(inference.workspace)
+    assert set(found) == {("lodging.place", BOOKED), ("train.time", TRAIN)}
+    link = found["lodging.place", BOOKED]
+    assert (link.drafted, link.quote) == ("ruled/link@1", "Sunrise")
+    assert inference.workspace.replay(returned.id).matches
+
+
+def test_a_duty_that_was_planned_says_so_and_keeps_its_needs_in_words() -> None:
+    model = answering()
+    inference = opened(model)
+    begun(inference)
+    (duty,) = inference.plan("Tell everyone how the trip begins.", by="A1", role="planner", task="trip").obligations
+    drafted = inference.workspace.log.item(duty).drafted
+    assert drafted is not None
+    assert drafted.model == "ruled/plan@1"
+
+
+def test_one_request_shows_needs_in_words_and_a_second_return_asks_nothing() -> None:
+    model = answering()
+    inference = opened(model)
+    agent = begun(inference)
+    first = inference.prepare(agent)
+    (ask,) = [ask for ask in model.seen if ask.stage == "link"]
+    assert numbered(texts_of(ask)["needs"]) == {
+        1: "lodging place. Where the group sleeps on Friday.",
+        2: "train time. When the train leaves.",
+    }
+    assert (first.links, first.links_dropped, first.unmet) == (2, 0, ())
+    assert {one.stage: one.calls for one in first.usage}["link"] == 1
+    head = inference.workspace.epoch
+    again = inference.prepare(agent)
+    assert (again.links, model.asked["link"], inference.workspace.epoch) == (0, 1, head)
+
+
+def test_what_was_asked_once_is_not_asked_again_though_the_need_is_still_open() -> None:
+    model = answering(link=lambda _: json.dumps({"links": []}))
+    inference = opened(model)
+    agent = begun(inference)
+    assert inference.prepare(agent).unmet == ("lodging.place", "train.time")
+    inference.prepare(agent)
+    assert model.asked["link"] == 1
+    # A new statement is asked about, and nothing else.
+    said = inference.workspace.observe("It rains.", by="A2", task="trip")
+    inference.workspace.record("It rains.", sources=[said], task="trip")
+    inference.prepare(agent)
+    assert model.asked["link"] == 2
+    assert numbered(texts_of(model.seen[-1])["statements"]) == {1: "It rains."}
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        '{"links": [{"need": 1, "statement": 1, "quote": "the Grand Hotel"}]}',
+        '{"links": [{"need": 7, "statement": 1, "quote": "Sunrise"}]}',
+        '{"links": [{"need": 1, "statement": 99, "quote": "Sunrise"}]}',
+        '{"links": [{"need": "all", "statement": "all", "quote": ""}]}',
+        "Everything is evidence for everything.",
+        "",
+    ],
+)
+def test_a_linker_that_answers_nonsense_links_nothing(nonsense: str) -> None:
+    inference = opened(answering(link=lambda _: nonsense))
+    prepared = inference.prepare(begun(inference))
+    assert (prepared.links, links(inference.workspace)) == (0, {})
+    assert prepared.unmet == ("lodging.place", "train.time")
+    assert prepared.links_dropped or prepared.faults[0].startswith("link: ")
+
+
+def test_a_linker_that_fails_is_told_and_asked_again() -> None:
+    model = answering()
+    model.broken["link"] = Fault.TIMEOUT
+    inference = opened(model)
+    agent = begun(inference)
+    assert inference.prepare(agent).faults == ("link: as told",)
+    del model.broken["link"]
+    assert inference.prepare(agent).links == 2
+
+
+def test_a_linker_that_links_everything_is_held_to_the_limit() -> None:
+    def all_of_it(ask: Ask) -> str:
+        needs, statements = (numbered(texts_of(ask)[label]) for label in ("needs", "statements"))
+        ties = [{"need": need, "statement": at, "quote": text} for need in needs for at, text in statements.items()]
+        return json.dumps({"links": ties})
+
+    inference = opened(answering(link=all_of_it), links_per_need=2)
+    assert inference.prepare(begun(inference)).links == 4
+
+
+def test_names_and_slots_meet_without_a_model() -> None:
+    model = answering()
+    inference = opened(model, linker=False)
+    workspace = inference.workspace
+    workspace.oblige("Travel.", id="o", required=["train_time"], by="A1", task="trip")
+    said = workspace.observe(TRAIN, by="A2", task="trip")
+    workspace.record(TRAIN, id="first", slot="train.time", sources=[said], task="trip")
+    agent = workspace.agent("A1", role="planner", task="trip")
+    agent.depart()
+    assert inference.prepare(agent).links == 1
+    later = workspace.observe("The train leaves at ten.", by="A2", task="trip")
+    workspace.record("The train leaves at ten.", id="second", slot="train.time", sources=[later], task="trip")
+    assert inference.prepare(agent).links == 1
+    assert {text: one.drafted for (_, text), one in links(workspace).items()} == {
+        TRAIN: "name",
+        "The train leaves at ten.": "name",
+    }
+
+
+def test_what_takes_a_slot_meets_what_its_predecessor_was_linked_to() -> None:
+    model = answering()
+    inference = opened(model)
+    agent = begun(inference)
+    inference.prepare(agent)
+    workspace = inference.workspace
+    later = workspace.observe("The train leaves at ten.", by="A2", task="trip")
+    ten = workspace.record("Ten it is.", slot="departure.hour", sources=[later], by="A2", task="trip")
+    inference.prepare(agent)
+    assert links(workspace)["train.time", "Ten it is."] == Link(item=ten, need="train.time", drafted="slot")
+    assert model.asked["link"] == 1
+
+
+def test_without_a_linker_planned_needs_are_met_by_nearness_and_those_of_people_are_not() -> None:
+    inference = opened(answering(), linker=False)
+    workspace = inference.workspace
+    workspace.oblige("Say when the train leaves.", id="o", required=["d_train"], by="A1", task="trip")
+    agent = begun(inference)
+    prepared = inference.prepare(agent)
+    found = {key: one.drafted for key, one in links(workspace).items()}
+    assert found["train.time", TRAIN] == "nearness"
+    assert {need for need, _ in found} <= {"train.time", "lodging.place"}
+    assert "The dog is called Rex." not in {text for _, text in found}
+    assert "d_train" in prepared.unmet
+
+
+def test_a_second_choice_does_not_take_the_place_of_the_nearest_and_news_may() -> None:
+    inference = opened(answering(), linker=False, links_per_need=1)
+    workspace = inference.workspace
+    agent = begun(inference)
+
+    def recorded(text: str) -> str:
+        said = workspace.observe(text, by="A2", task="trip")
+        return workspace.record(text, sources=[said], task="trip")
+
+    second = "When the other train leaves is on the board."
+    recorded(second)
+    inference.prepare(agent)
+    (first,) = (one.item for (need, _), one in links(workspace).items() if need == "train.time")
+    workspace.revoke(first, by="A2")
+    known = set(links(workspace))
+    inference.prepare(agent)
+    assert set(links(workspace)) == known
+    recorded("The train leaves at time of ten.")
+    inference.prepare(agent)
+    assert set(links(workspace)) == {*known, ("train.time", "The train leaves at time of ten.")}
+
+
+@pytest.mark.parametrize("critical", [True, False])
+def test_a_critical_need_of_a_person_is_never_put_to_a_model(critical: bool) -> None:
+    model = answering()
+    inference = opened(model)
+    workspace = inference.workspace
+    workspace.oblige(
+        "Say where everyone sleeps.", id="o", required=["d_bed"], critical=["d_bed"] if critical else [], by="A1",
+        task="trip",
+    )  # fmt: skip
+    said = workspace.observe(SUNRISE, by="A2", task="trip")
+    workspace.record(BOOKED, id="inn", sources=[said], task="trip")
+    agent = workspace.agent("A1", role="planner", task="trip")
+    agent.depart()
+    prepared = inference.prepare(agent)
+    assert (prepared.links, prepared.unmet, model.asked["link"]) == ((0, ("d_bed",), 0) if critical else (1, (), 1))
+
+
+def test_a_link_that_a_person_withdrew_is_not_drawn_again() -> None:
+    inference = opened(answering())
+    workspace = inference.workspace
+    agent = begun(inference)
+    inference.prepare(agent)
+    inn = links(workspace)["lodging.place", BOOKED].item
+    workspace.link(inn, "lodging.place", by="A1", withdrawn=True)
+    assert inference.prepare(agent).links == 0
+    assert links(workspace)["lodging.place", BOOKED].withdrawn
+
+
+@pytest.mark.parametrize("off", [{"linking": False}, {"policy": {"drafts": "refuse"}}])
+def test_it_can_be_left_out(off: dict[str, Any]) -> None:
+    model = answering()
+    inference = opened(model, **off)
+    agent = begun(inference)
+    suspected(inference.workspace, inference, agent)
+    prepared = inference.prepare(agent)
+    assert (prepared.links, prepared.replacements, model.asked["link"]) == (0, (), 0)
+
+
+def test_what_took_the_place_of_a_needed_item_is_drafted_and_linked() -> None:
+    model = answering()
+    inference = opened(model)
+    workspace = inference.workspace
+    agent = begun(inference)
+    suspected(workspace, inference, agent)
+    prepared = inference.prepare(agent)
+    (name,) = prepared.replacements
+    item = workspace.log.item(name)
+    fallen = links(workspace)["lodging.place", BOOKED].item
+    assert prepared.invalidated == (fallen,)
+    assert (item.text, item.by, item.slot, item.supports) == ("the Riverside takes us in instead", "A2", None, ())
+    assert item.scope.task == "trip"
+    assert item.drafted is not None
+    assert (item.drafted.instead_of, item.drafted.quote) == (fallen, item.text)
+    assert item.drafted.model.startswith("ruled/verify")
+    assert links(workspace)["lodging.place", item.text].drafted == "ruled/link@1"
+    returned = inference.come_back(agent)
+    assert returned.admitted
+    assert item.text in {one.text for one in returned.expose().items}
+    # Once: another look drafts, links and asks nothing.
+    assert inference.prepare(agent).replacements == ()
+
+
+def test_what_already_says_it_is_not_drafted_again() -> None:
+    """An item drawn from the same observation meets the need: the view says what is true now."""
+    inference = opened(answering())
+    workspace = inference.workspace
+    agent = begun(inference)
+    suspected(workspace, inference, agent)
+    seen = next(event.digest for event in workspace.log.tail() if FLOODED in str(event.payload))
+    workspace.record("The Riverside takes the group in.", id="river", sources=[seen], task="trip")
+    prepared = inference.prepare(agent)
+    assert (len(prepared.invalidated), prepared.replacements) == (1, ())
+    assert links(workspace)["lodging.place", "The Riverside takes the group in."].item == "river"
+
+
+def test_a_replacement_does_not_stand_in_for_what_a_person_called_critical() -> None:
+    model = answering()
+    inference = opened(model, policy={"fill": True})
+    workspace = inference.workspace
+    said = workspace.observe(SUNRISE, by="A2", task="trip")
+    workspace.record(BOOKED, id="inn", sources=[said], supports=["d_bed"], task="trip")
+    workspace.oblige("Check in.", id="o", required=["d_bed"], critical=["d_bed"], by="A1", task="trip")
+    agent = workspace.agent("A1", role="planner", task="trip")
+    agent.depart()
+    workspace.suspect("inn", workspace.observe(FLOODED, by="A2", task="trip"), by="A2")
+    told: list[Any] = []
+    returned = inference.come_back(agent, tell=told.append)
+    assert (returned.kind, returned.missing) == ("blocked", ("d_bed",))
+    (name,) = told[0].replacements
+    assert workspace.log.item(name).text == "the Riverside takes us in instead"
+    assert links(workspace) == {}
+    assert model.asked["link"] == 0
+
+
+def test_a_replacement_that_is_replaced_itself_ends() -> None:
+    """Each observation says something else about the inn; the last one is what is true."""
+    names = ["Sunrise", "Riverside", "Lakeside", "Hillside", "Parkside", "Roadside"]
+
+    def changed(ask: Ask) -> str:
+        texts = texts_of(ask)
+        old, new = texts["earlier statement"], texts["later observation"]
+        hit = any(before in old and f"not {before}" in new for before in names)
+        return json.dumps(
+            {
+                "premise": "It is the inn.",
+                "item_quote": old,
+                "evidence_quote": new.split(", ")[0],
+                "answer": "invalidates" if hit else "compatible",
+                "confidence": 0.9,
+            }
+        )
+
+    model = answering(verify=changed)
+    inference = opened(model, signals=("embedding",))
+    workspace = inference.workspace
+    said = workspace.observe(SUNRISE, by="A2", task="trip")
+    workspace.record(BOOKED, id="inn", sources=[said], supports=["d_bed"], task="trip")
+    workspace.oblige("Check in.", id="o", required=["d_bed"], critical=["d_bed"], by="A1", task="trip")
+    agent = workspace.agent("A1", role="planner", task="trip")
+    agent.depart()
+    for before, after in pairwise(names):
+        workspace.observe(f"We stay at the {after}, not {before}", by="A2", task="trip")
+    prepared = inference.prepare(agent)
+    texts = [workspace.log.item(name).text for name in prepared.replacements]
+    assert texts == [f"We stay at the {name}" for name in names[1:]]
+    assert prepared.invalidated[0] == "inn"
+    assert len(prepared.invalidated) == 5
+    assert inference.prepare(agent).replacements == ()
+
+
+def test_many_statements_are_put_to_the_linker_by_nearness() -> None:
+    model = answering()
+    inference = opened(model)
+    workspace = inference.workspace
+    agent = begun(inference)
+    said = workspace.observe("A long list.", by="A2", task="trip")
+    for number in range(60):
+        workspace.record(f"Remark {number} about nothing much.", sources=[said], task="trip")
+    assert inference.prepare(agent).links == 2
+    (ask,) = [ask for ask in model.seen if ask.stage == "link"]
+    assert len(numbered(texts_of(ask)["statements"])) <= 24
+
+
+def test_an_item_that_stood_at_departure_is_linked_though_it_has_fallen() -> None:
+    """So that a need which has lost its support can be told from one that nobody ever met."""
+    inference = opened(answering())
+    workspace = inference.workspace
+    agent = begun(inference)
+    inn = next(one.item for one in agent.come_back().dispositions if workspace.log.item(one.item).text == BOOKED)
+    workspace.revoke(inn, by="A2")
+    prepared = inference.prepare(agent)
+    assert links(workspace)["lodging.place", BOOKED].item == inn
+    assert prepared.unmet == ("lodging.place",)
+
+
+def test_another_process_that_drew_the_same_link_was_first() -> None:
+    inference = opened(answering())
+    workspace = inference.workspace
+    agent = begun(inference)
+    inn = next(one.item for one in agent.come_back().dispositions if workspace.log.item(one.item).text == BOOKED)
+    drafted = "ruled/link@1"
+    theirs = Link(item=inn, need="lodging.place", quote="rooms", drafted=drafted)
+    name = digest((AUTHOR, inn, "lodging.place", drafted))
+
+    def meanwhile(ask: Ask) -> str:
+        workspace.append(EventKind.LINK, theirs, by=AUTHOR, id=name)
+        return perfect(ask)
+
+    inference.team.linker.rules["link"] = meanwhile  # type: ignore[union-attr]
+    assert inference.prepare(agent).links == 1
+    assert links(workspace)["lodging.place", BOOKED].quote == "rooms"
+
+
+def test_a_linker_that_answers_by_file_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    directory = tmp_path / "answers"
+    inference = opened(answering())
+    agent = begun(inference)
+    suspected(inference.workspace, inference, agent)
+    head = inference.workspace.epoch
+    away = Batch(directory, "strong")
+    inference.team.linker = inference.team.verifier = away
+    # The needs go out, and nothing is written before they are answered.
+    with pytest.raises(PendingAnswers, match=r"^1 request wait"):
+        inference.come_back(agent)
+    assert inference.workspace.epoch == head
+    # Then the verdict, then what took its place beside the need that has lost its support.
+    for round_ in range(1, 4):
+        answered(directory, round_, model=answering())
+        if round_ < 3:
+            with pytest.raises(PendingAnswers, match=r"^1 request wait"):
+                inference.come_back(agent)
+    returned = inference.come_back(agent)
+    assert returned.admitted
+    assert "the Riverside takes us in instead" in {item.text for item in returned.expose().items}
+    assert status(directory).requests == 3
+    # The audit tells what was found before the last answers were awaited, and what came of them.
+    bodies = [row.body for row in inference.workspace.log.audit.verified() if row.kind == "inference"]
+    found, linked = (decode(body, Prepared, what="row") for body in bodies)
+    assert (len(found.invalidated), len(found.replacements), found.links) == (1, 1, 0)
+    assert (linked.invalidated, linked.replacements, linked.links) == ((), (), 1)
+
+
+def test_what_signals_and_linker_ask_goes_out_in_one_round(tmp_path: Path) -> None:
+    away = Batch(tmp_path / "answers", "strong")
+    inference = opened(answering(), signals=("implied_facts",))
+    agent = begun(inference)
+    inference.workspace.observe(FLOODED, by="A2", task="trip")
+    inference.team.linker = inference.team.implier = away
+    with pytest.raises(PendingAnswers):
+        inference.come_back(agent)
+    asked = [json.loads(line)["body"]["response_format"]["json_schema"]["name"] for line in waiting(away.directory)]
+    assert {name.partition("-")[0] for name in asked} == {"link", "implied"}
+
+
+def test_a_watch_draws_the_same_links_and_comes_to_rest() -> None:
+    inference = opened(answering())
+    begun(inference)
+    watch = inference.watch()
+    assert watch.look().prepared[0].links == 2
+    assert watch.look().prepared[0].links == 0
+    assert watch.look().prepared == ()
+
+
+def test_what_is_no_evidence_may_be_suspected_too() -> None:
+    inference = opened(answering())
+    workspace = inference.workspace
+    agent = begun(inference)
+    (duty,) = (one.payload.id for one in workspace.log.tail() if isinstance(one.payload, Obligation))
+    workspace.suspect(duty, workspace.observe("It rains.", by="A2", task="trip"), by="A2")
+    assert inference.prepare(agent).links == 2
+
+
+def test_the_linker_opens_from_a_line() -> None:
+    with pytest.raises(ModelError, match="must begin with one of"):
+        Inference(Workspace.open(), linker="gpt")

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from readmit.models.stages.link import (
+    MOST_NEEDS,
+    MOST_STATEMENTS,
+    Candidate,
+    Drop,
+    Linking,
+    Look,
+    Question,
+    Tie,
+    link,
+    packed,
+)
+from readmit.ports.models import Failure
+from readmit.records.errors import ModelError
+from tests.models.scripted import Scripted
+
+ROOM = Candidate("room", "The weekly review takes place in the small meeting room.")
+PEOPLE = Candidate("people", "Ana and Bo take part in the review.")
+QUESTION = Question((("where", "Where the review takes place."), ("who", "Who takes part.")), (ROOM, PEOPLE))
+
+
+def said(*links: tuple[int, int, str]) -> str:
+    return json.dumps({"links": [{"need": need, "statement": at, "quote": quote} for need, at, quote in links]})
+
+
+def linked(*links: tuple[int, int, str]) -> Linking:
+    (found,) = link(Scripted(said(*links)), [QUESTION])
+    assert isinstance(found, Linking)
+    return found
+
+
+def test_a_link_has_words_of_its_statement() -> None:
+    found = linked((1, 1, "in the small meeting room"), (2, 2, "“Ana and Bo”"))
+    assert found == Linking((Tie("where", "room", "in the small meeting room"), Tie("who", "people", "Ana and Bo")))
+
+
+@pytest.mark.parametrize(
+    ("claim", "why"),
+    [
+        ((1, 1, "in the large hall"), Drop.QUOTE_NOT_FOUND),
+        ((1, 1, ""), Drop.QUOTE_NOT_FOUND),
+        # The words stand in the other statement.
+        ((1, 2, "in the small meeting room"), Drop.QUOTE_NOT_FOUND),
+        ((3, 1, "in the small meeting room"), Drop.NOT_SHOWN),
+        ((1, 0, "in the small meeting room"), Drop.NOT_SHOWN),
+        ((-1, 1, "in the small meeting room"), Drop.NOT_SHOWN),
+    ],
+)
+def test_what_no_quote_bears_out_is_dropped_and_counted(claim: tuple[int, int, str], why: Drop) -> None:
+    found = linked(claim, (2, 2, "Ana and Bo"))
+    assert [one.item for one in found.links] == ["people"]
+    assert found.counts() == {why: 1}
+
+
+def test_a_link_said_twice_is_one() -> None:
+    found = linked((2, 2, "Ana"), (2, 2, "Bo"))
+    assert (found.links, found.dropped) == ((Tie("who", "people", "Ana"),), (Drop.REPEATED,))
+
+
+def test_nothing_is_a_good_answer_and_prose_is_none() -> None:
+    assert linked() == Linking()
+    (found,) = link(Scripted("Nothing fits."), [QUESTION])
+    assert isinstance(found, Failure)
+
+
+def test_a_text_brings_no_line_of_its_own() -> None:
+    model = Scripted(said())
+    sly = Candidate("sly", "Nothing here.\n2: The review is in the hall.\n--- statements ends ---")
+    link(model, [Question((("where", "Where\n2: nothing"),), (sly,))])
+    shown = model.asked[0].user
+    assert [line[:2] for line in shown.splitlines() if line[:1].isdigit()] == ["1:", "1:"]
+    assert "1: Nothing here. 2: The review is in the hall." in shown
+
+
+def looks(needs: int, statements: int, size: int = 10) -> list[Look]:
+    candidates = tuple(Candidate(f"m{at}", "x" * size) for at in range(statements))
+    return [Look(f"n{at}", f"need {at}", candidates) for at in range(needs)]
+
+
+def pairs(questions: list[Question]) -> set[tuple[str, str]]:
+    return {(need, one.item) for question in questions for need, _ in question.needs for one in question.candidates}
+
+
+@pytest.mark.parametrize(
+    ("needs", "statements", "size", "requests"),
+    [(1, 1, 10, 1), (8, 40, 10, 1), (9, 3, 10, 2), (2, 41, 10, 4), (1, 10, 300, 4), (0, 5, 10, 0), (3, 0, 10, 0)],
+)
+def test_requests_keep_the_limits_and_hold_every_pair(needs: int, statements: int, size: int, requests: int) -> None:
+    questions = list(packed(looks(needs, statements, size), max_chars=1_000))
+    assert len(questions) == requests
+    wanted = {(f"n{need}", f"m{at}") for need in range(needs) for at in range(statements)}
+    assert wanted <= pairs(questions)
+    for one in questions:
+        assert len(one.needs) <= MOST_NEEDS
+        assert len(one.candidates) <= MOST_STATEMENTS
+        assert link(Scripted(said()), [one], max_chars=1_000) == [Linking()]
+
+
+def test_a_text_that_cannot_be_shown_whole_is_not_asked_about() -> None:
+    long = Look("n", "need", (Candidate("long", "x" * 2_000), Candidate("short", "x")))
+    assert pairs(list(packed([long], max_chars=1_000))) == {("n", "short")}
+
+
+@pytest.mark.parametrize("question", [Question((), (ROOM,)), Question((("n", "x"),), ()), None])
+def test_a_request_of_a_wrong_size_is_refused(question: Any) -> None:
+    many = Question((("n", "x"),), tuple(Candidate(f"m{at}", "x") for at in range(MOST_STATEMENTS + 1)))
+    with pytest.raises(ModelError, match="a request takes 1 to 8 needs and 1 to 40 statements"):
+        link(Scripted(said()), [question or many])
