@@ -13,20 +13,23 @@ import msgspec
 
 from readmit.models.embedders import CachedEmbedder
 from readmit.models.stages import imply
+from readmit.models.stages.scan import PER_CALL, scan
 from readmit.models.stages.scan import PROMPT as SCAN
-from readmit.models.stages.scan import scan
+from readmit.models.stages.scan_many import PROMPT as SCAN_MANY
+from readmit.models.stages.scan_many import scan_many
 from readmit.ports.models import Failure
 from readmit.records.canonical import digest, digest_of
 from readmit.records.errors import ModelError
 from readmit.records.verdicts import Pair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.models.stages.scan import Look
+    from readmit.inference.settings import Budgets, Settings
+    from readmit.models.stages.scan import Later, Look
     from readmit.ports.derived import Derived
     from readmit.ports.models import Embedder, Model
 
@@ -47,32 +50,48 @@ class Written(msgspec.Struct, frozen=True):
     failed: Mapping[str, Failure]
 
 
-def premises(derived: Derived, model: Model, texts: Iterable[str], workspace: str, *, extracted: str = "") -> Written:
+def premises(
+    derived: Derived,
+    model: Model,
+    texts: Iterable[str],
+    workspace: str,
+    *,
+    extracted: str = "",
+    budgets: Budgets | None = None,
+) -> Written:
     """What each statement rests on. ``extracted`` names who drew items from evidence: premises came with them."""
-    wanted = {source_of(text): text for text in texts}
-    given = _stored(derived, PREMISES, extracted, wanted) if extracted else {}
-    rest = [text for text in wanted.values() if text not in given]
-    made = _written(
-        derived,
-        PREMISES,
-        maker(model.name, imply.PREMISES),
-        rest,
-        ask=partial(imply.premises, model),
-        workspace=workspace,
-    )
-    return Written({**given, **made.lines}, made.failed)
+    ask = partial(imply.premises, model, **_lengths(budgets))
+    by = maker(model.name, imply.PREMISES)
+    return _written(derived, PREMISES, by, texts, ask=ask, workspace=workspace, extracted=extracted)
 
 
-def implied(derived: Derived, model: Model, texts: Iterable[str], workspace: str) -> Written:
-    """What each observation implies."""
-    return _written(
-        derived, FACTS, maker(model.name, imply.IMPLIED), texts, ask=partial(imply.implied, model), workspace=workspace
-    )
+def implied(
+    derived: Derived,
+    model: Model,
+    texts: Iterable[str],
+    workspace: str,
+    *,
+    extracted: str = "",
+    budgets: Budgets | None = None,
+) -> Written:
+    """What each observation implies. Of one that items were drawn from, that is what those items state."""
+    ask = partial(imply.implied, model, **_lengths(budgets))
+    by = maker(model.name, imply.IMPLIED)
+    return _written(derived, FACTS, by, texts, ask=ask, workspace=workspace, extracted=extracted)
 
 
 def keep_premises(derived: Derived, by: str, known: Mapping[str, Sequence[str]]) -> None:
     """Keep premises that came with an extraction, so that nobody is asked for them again."""
     derived.write(PREMISES, by, {source_of(text): msgspec.json.encode(lines) for text, lines in known.items() if lines})
+
+
+def keep_facts(derived: Derived, by: str, known: Mapping[str, Sequence[str]]) -> None:
+    """Keep what an extraction found stated in observations. Where it found nothing, nobody is asked either."""
+    derived.write(FACTS, by, {source_of(text): msgspec.json.encode(lines) for text, lines in known.items()})
+
+
+def _lengths(budgets: Budgets | None) -> dict[str, int]:
+    return {} if budgets is None else {"max_tokens": budgets.lines_tokens, "max_chars": budgets.lines_chars}
 
 
 def maker(model: str, prompt: str) -> str:
@@ -97,9 +116,12 @@ def _written(
     *,
     ask: Callable[..., list[tuple[str, ...] | Failure]],
     workspace: str,
+    extracted: str,
 ) -> Written:
     wanted = {source_of(text): text for text in texts}
     lines = _stored(derived, kind, by, wanted)
+    if extracted:
+        lines |= _stored(derived, kind, extracted, wanted)
     missing = [text for text in wanted.values() if text not in lines]
     answers = dict(zip(missing, ask(missing, workspace=workspace), strict=True)) if missing else {}
     made = {text: said for text, said in answers.items() if not isinstance(said, Failure)}
@@ -115,9 +137,10 @@ class Scanning(msgspec.Struct, frozen=True):
     failed: Mapping[Pair, Failure]
 
 
-def scanned(derived: Derived, model: Model, looks: Sequence[Look], workspace: str) -> Scanning:
+def scanned(derived: Derived, model: Model, looks: Sequence[Look], workspace: str, settings: Settings) -> Scanning:
     """The paper's scan. What was looked at once, beside whatever else, is not looked at again."""
-    by = maker(model.name, SCAN)
+    wide = settings.scan_targets > 1 or settings.scan_per_call > PER_CALL
+    by = maker(model.name, SCAN_MANY if wide else SCAN)
     sources = {(look.item, one.evidence): digest((look.text, one.text)) for look in looks for one in look.later}
     known = derived.read(SCANNED, by, sources.values())
     fresh = [
@@ -128,7 +151,7 @@ def scanned(derived: Derived, model: Model, looks: Sequence[Look], workspace: st
     named = {key for key, source in sources.items() if known.get(source) == b"1"}
     failed: dict[tuple[str, str], Failure] = {}
     rows: dict[str, bytes] = {}
-    for look, said in zip(fresh, scan(model, fresh, workspace=workspace) if fresh else (), strict=True):
+    for look, said in _looked(model, fresh, workspace, settings, wide=wide):
         places = [(look.item, one.evidence) for one in look.later]
         if isinstance(said, Failure):
             failed |= dict.fromkeys(places, said)
@@ -138,6 +161,25 @@ def scanned(derived: Derived, model: Model, looks: Sequence[Look], workspace: st
         rows |= {sources[place]: b"1" if place in found else b"0" for place in places}
     derived.write(SCANNED, by, rows)
     return Scanning(frozenset(map(_pair, named)), {_pair(place): why for place, why in failed.items()})
+
+
+def _looked(
+    model: Model, looks: Sequence[Look], workspace: str, settings: Settings, *, wide: bool
+) -> Iterator[tuple[Look, tuple[Pair, ...] | Failure]]:
+    """Each look and its answer. Looks at the same observations share a request as far as the settings allow."""
+    tokens, chars = settings.budgets.scan_tokens, settings.budgets.scan_chars
+    if not wide:
+        said = scan(model, looks, workspace=workspace, max_tokens=tokens, max_chars=chars) if looks else []
+        yield from zip(looks, said, strict=True)
+        return
+    alike: dict[tuple[Later, ...], list[Look]] = {}
+    for look in looks:
+        alike.setdefault(look.later, []).append(look)
+    most = settings.scan_targets
+    groups = [own[start : start + most] for own in alike.values() for start in range(0, len(own), most)]
+    answers = scan_many(model, groups, workspace=workspace, max_tokens=tokens, max_chars=chars) if groups else []
+    for group, own in zip(groups, answers, strict=True):
+        yield from zip(group, own, strict=True)
 
 
 def _pair(place: tuple[str, str]) -> Pair:

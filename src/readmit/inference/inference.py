@@ -16,6 +16,7 @@ from readmit.inference.preparing import file, prepare
 from readmit.inference.settings import Settings, Team
 from readmit.inference.settling import settle
 from readmit.inference.watching import Watch
+from readmit.models.stages.answer import MAX_TOKENS
 from readmit.models.usage import Ledger, Metered
 from readmit.records.base import nfc
 from readmit.records.errors import ModelError
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from readmit.inference.ingesting import Ingested
     from readmit.inference.planning import Planned
     from readmit.inference.prepared import Prepared
-    from readmit.inference.settling import Settlement
+    from readmit.inference.settling import Asked, Settlement
     from readmit.inference.watching import Announcement
     from readmit.models.stages.extract import Turn
     from readmit.models.usage import StageUsage
@@ -112,13 +113,16 @@ class Inference:
 
         return agent.come_back(purpose=purpose, checkpoint=checkpoint, id=id, prepare=prepare)
 
-    def settle(self, agent: Agent, *, by: str) -> tuple[Settlement, ...]:
+    def settle(
+        self, agent: Agent, *, by: str, about: Mapping[str, Asked] | None = None, max_tokens: int = MAX_TOKENS
+    ) -> tuple[Settlement, ...]:
         """Put the open disputes that an agent can see to the verifier, which answers without knowing who says what.
 
         A dispute is resolved in the name of ``by``, who is not the agent, if the answer is one side's alone and sure
-        enough for the policy; otherwise it stays open.
+        enough for the policy; otherwise it stays open. ``about`` says, by dispute, which question it is about.
         """
-        return settle(self.workspace, self._needed(self.team.verifier, "verifier"), agent.identity, by=by)
+        model = self._needed(self.team.verifier, "verifier")
+        return settle(self.workspace, model, agent.identity, by=by, about=about, max_tokens=max_tokens)
 
     def watch(
         self, *, purposes: Sequence[str | None] = (None,), tell: Callable[[Announcement], object] | None = None
@@ -139,7 +143,7 @@ class Inference:
             prepared = self._looked(departed, identity, purpose, name, ledger)
             if always or prepared.eventful:
                 file(self.workspace, name, prepared)
-            if note(self.workspace, departed, prepared, purpose=purpose, verifier=self._verifier()):
+            if self.settings.targets == "premises" or note(self.workspace, departed, prepared, purpose=purpose, verifier=self._verifier()):
                 return prepared
         raise ModelError(f"the log took in observations faster than {ROUNDS} preparations could look at them")
 

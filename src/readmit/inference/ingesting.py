@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.inference.deriving import keep_premises, maker
+from readmit.inference.deriving import keep_facts, keep_premises, maker
 from readmit.models.stages.extract import PROMPT, WITHOUT, Drop, Extraction, Observation, Turn, extract
 from readmit.ports.models import Failure
 from readmit.records.base import LONGEST_NAME
@@ -87,6 +87,7 @@ def ingest(
             drafts = [_draft(item, seen[name].text, by) for item in said.items]
             kept = [one for one in drafts if one is not None]
             keep_premises(workspace.log.derived, by, {one.text: one.premises for one in kept})
+            keep_facts(workspace.log.derived, by, {seen[name].text: tuple(dict.fromkeys(one.text for one in kept))})
             items = tuple(
                 _recorded(workspace, name, one, evidence=seen[name], supports=supports or {}, fields=fields)
                 for one in kept

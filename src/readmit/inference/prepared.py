@@ -41,6 +41,13 @@ class SignalCount(Record, kw_only=True):
     alone: Count
 
 
+class ProposedPair(Record, kw_only=True):
+    """A pair that was put to the verifier, and the signals that proposed it. None did: it was a suspicion already."""
+
+    pair: Pair
+    signals: tuple[Name, ...] = ()
+
+
 class Prepared(Record, kw_only=True):
     """One preparation. What was not looked at can be told from it later."""
 
@@ -71,6 +78,8 @@ class Prepared(Record, kw_only=True):
     """Hidden from a signal by a failed answer, proposed by no other, and not verified."""
     suspected: Count = 0
     """Of the cut and unseen pairs, those of critical items, which are suspicions now."""
+    proposed: tuple[ProposedPair, ...] = ()
+    """The pairs that were put to the verifier."""
     links: Count = 0
     """Links between needs and items that were drawn."""
     links_dropped: Count = 0

@@ -13,7 +13,7 @@ import msgspec
 from readmit.inference import judging
 from readmit.inference.deriving import maker
 from readmit.inference.linking import Drawn, link
-from readmit.inference.prepared import Prepared, SignalCount, StageTokens
+from readmit.inference.prepared import Prepared, ProposedPair, SignalCount, StageTokens
 from readmit.inference.proposing import Readers, find
 from readmit.inference.replacing import replace
 from readmit.inference.standing import standing
@@ -122,6 +122,7 @@ def prepare(
         cut=_except(chosen, (one.pair for one in found.proposals.cut)),
         unseen=_except(chosen, found.unseen),
         suspected=len(suspected),
+        proposed=_proposed(chosen, found),
         links=drawn.links,
         links_dropped=drawn.dropped,
         unmet=drawn.unmet,
@@ -142,7 +143,7 @@ def _looker(state: Standing, verifier: Verifier, readers: Readers, settings: Set
     names = [None if one is None else one.name for one in (verifier.second, readers.implier, readers.scanner)]
     return digest(
         (identity, state.use, verifier.model.name, names, None if readers.embedder is None else readers.embedder.name,
-         settings.signals, settings.since, settings.per_target, settings.pairs_per_return)
+         settings.signals, settings.targets, settings.since, settings.per_target, settings.pairs_per_return)
     )  # fmt: skip
 
 
@@ -193,6 +194,11 @@ def _may_have_fallen(state: Standing, judged: Judged) -> bool:
     return any(one.answer is Answer.INVALIDATES if one.stale is None else one.stale >= least for one in said)
 
 
+def _proposed(chosen: Iterable[Pair], found: Found) -> tuple[ProposedPair, ...]:
+    signals = {one.pair: tuple(sorted(map(str, one.signals))) for one in (*found.proposals.kept, *found.proposals.cut)}
+    return tuple(ProposedPair(pair=pair, signals=signals.get(pair, ())) for pair in chosen)
+
+
 def _invalidated(state: Standing, judged: Judged) -> tuple[str, ...]:
     confirmed = (one for one in judged.verdicts if state.ruling(one) is Ruling.INVALID)
     return tuple(dict.fromkeys(one.pair.item for one in confirmed))
@@ -207,6 +213,8 @@ def _verifier(team: Team, settings: Settings, ledger: Ledger, workspace: Workspa
         second=_metered(team.second_verifier, ledger) if second else None,
         swap=settings.confirm_critical == "swapped",
         batch_size=settings.pairs_per_call,
+        max_chars=settings.budgets.verify_chars,
+        max_tokens=settings.budgets.verify_tokens,
         suspect_at=workspace.policy.suspect_at,
         workspace=workspace.name,
     )

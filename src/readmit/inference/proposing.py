@@ -6,7 +6,6 @@ beside those that the limits cut.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.inference.settings import Settings
+    from readmit.inference.settings import Budgets, Settings
     from readmit.inference.standing import Standing
     from readmit.invalidate.propose import Openings, Scorer
 
@@ -127,9 +126,9 @@ class _Work:
             case Signal.PASSAGE:
                 return Passages(*self._near(passages))
             case Signal.IMPLIED_FACTS:
-                return self._facts()
+                return self._facts(settings.budgets)
             case Signal.SCAN:
-                return self._scan(settings.scan_per_call)
+                return self._scan(settings)
 
     def unseen(self) -> Iterator[Pair]:
         """Open pairs that a failure hid from a signal."""
@@ -154,15 +153,15 @@ class _Work:
         later = vectors.rows({name: cut(text) for name, text in self._texts.items()})
         return vectors.rows({name: cut(text) for name, text in self._items.items()}), later, _center(later)
 
-    def _facts(self) -> ImpliedFacts:
+    def _facts(self, budgets: Budgets) -> ImpliedFacts:
         readers = self._readers
         assert readers.implier is not None  # noqa: S101 - Team.require has seen to it
         pending: PendingAnswers | None = None
         both: list[deriving.Written] = []
-        rest = partial(deriving.premises, extracted=readers.extracted)
-        for write, texts in ((rest, self._items), (deriving.implied, self._texts)):
+        given = {"extracted": readers.extracted, "budgets": budgets}
+        for write, texts in ((deriving.premises, self._items), (deriving.implied, self._texts)):
             try:
-                both.append(write(readers.derived, readers.implier, texts.values(), readers.workspace))
+                both.append(write(readers.derived, readers.implier, texts.values(), readers.workspace, **given))
             except PendingAnswers as waiting:
                 pending = waiting
         if pending is not None:
@@ -176,7 +175,7 @@ class _Work:
         premises = vectors.rows({name: rests.lines.get(text, ()) for name, text in self._items.items()})
         return ImpliedFacts(premises, facts, _center(facts))
 
-    def _scan(self, per_call: int) -> Scanned:
+    def _scan(self, settings: Settings) -> Scanned:
         readers, standing = self._readers, self._standing
         assert readers.scanner is not None  # noqa: S101 - Team.require has seen to it
         looks = [
@@ -188,9 +187,9 @@ class _Work:
                     for name in call.evidence
                 ),
             )
-            for call in plan_scan(self._openings, per_call)
+            for call in plan_scan(self._openings, settings.scan_per_call)
         ]
-        found = deriving.scanned(readers.derived, readers.scanner, looks, readers.workspace)
+        found = deriving.scanned(readers.derived, readers.scanner, looks, readers.workspace, settings)
         self._blind_pairs |= found.failed.keys()
         self.faults += [f"{why.usage.stage}: {why.message}" for why in found.failed.values()]
         return Scanned(found.named)

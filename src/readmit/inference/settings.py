@@ -8,7 +8,9 @@ import msgspec
 
 from readmit.invalidate.propose import Limits, Signal
 from readmit.models.embedders import open_embedder
+from readmit.models.fence import MAX_CHARS
 from readmit.models.open import open_model
+from readmit.models.stages import imply, scan, scan_many, verify
 from readmit.records.base import Record
 from readmit.records.errors import ModelError, RecordError
 from readmit.records.items import Kind
@@ -19,6 +21,23 @@ if TYPE_CHECKING:
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 NEEDS_VECTORS = frozenset({Signal.EMBEDDING, Signal.PASSAGE, Signal.IMPLIED_FACTS})
+
+
+class Budgets(Record, kw_only=True, omit_defaults=False):
+    """How long requests and their answers may be, by stage. The defaults are the stages' own."""
+
+    lines_tokens: Positive = imply.MAX_TOKENS
+    """Most tokens of an answer that lists premises or implied facts."""
+    lines_chars: Positive = MAX_CHARS
+    """Most characters of the text that they are written about; a longer one is read in pieces."""
+    scan_tokens: Positive = scan.MAX_TOKENS
+    """Most tokens of an answer of the scan."""
+    scan_chars: Positive = MAX_CHARS
+    """Most characters of all texts in one request of the scan."""
+    verify_tokens: Positive = verify.MAX_TOKENS
+    """Most tokens of an answer of the verifier."""
+    verify_chars: Positive = MAX_CHARS
+    """Most characters of one text that is put to the verifier."""
 
 
 class Settings(Record, kw_only=True, omit_defaults=False):
@@ -34,14 +53,19 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     """Which signals propose pairs. ``scan`` is the paper's; it reads every open pair and costs accordingly."""
     kinds: tuple[Kind, ...] = (Kind.FACT, Kind.ROLE_CONSTRAINT, Kind.INTERFACE_CONSTRAINT)
     """Kinds of item whose premises may change unsaid. What is owed ends by an event of its own."""
+    targets: Literal["items", "premises"] = "items"
+    """Whether every item is looked at, or only what other items rest on, as the paper's observations: what rests on
+    it falls with it. The latter is no examination of the other items, and none is written down."""
     since: Literal["item", "departure"] = "item"
     """Which observations may change an item: all that are later than it, or of these only those of the absence."""
     per_target: Positive = 20
     """Most pairs proposed for one item."""
     pairs_per_return: Annotated[int, msgspec.Meta(ge=0)] | None = 60
     """Most pairs verified in one return. None: all that are proposed."""
-    scan_per_call: Annotated[int, msgspec.Meta(ge=1, le=4)] = 4
-    """Later observations beside one target in a call of the scan."""
+    scan_per_call: Annotated[int, msgspec.Meta(ge=1, le=scan_many.MOST)] = scan.PER_CALL
+    """Later observations in a call of the scan. The paper's has four at most."""
+    scan_targets: Annotated[int, msgspec.Meta(ge=1, le=scan_many.MOST)] = 1
+    """Targets in a call of the scan. The paper's has one."""
     pairs_per_call: Positive = 1
     """Most earlier statements in one call of the verifier, beside one later observation. More are cheaper and may be
     judged less carefully; ``eval pairs`` measures it."""
@@ -58,6 +82,8 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     """Most items linked to one need in one preparation."""
     budget: Annotated[int, msgspec.Meta(ge=0)] | None = None
     """Most tokens that one preparation may take. None: no limit."""
+    budgets: Budgets = Budgets()
+    """How long single requests and answers may be."""
 
     def __post_init__(self) -> None:
         if not self.signals:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.models.stages.answer import PROMPT, Opinion, Question, opine, settled
+from readmit.models.stages.answer import MAX_TOKENS, PROMPT, Opinion, Question, opine, settled
 from readmit.ports.models import Failure
 from readmit.records.base import nfc
 from readmit.records.canonical import canonical, decode, digest
@@ -41,22 +41,48 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a dispute is about, where that is known: the question, and what each item answers to it."""
+
+    question: Question
+    sides: dict[str, str]
+    exact: bool = False
+    """Whether the answers are choices, and one that differs in a bracket is another choice."""
+
+
 class _Contest(msgspec.Struct, frozen=True):
-    """An open dispute: its sides by item, and the question that they answer differently."""
+    """An open dispute, and what it is about."""
 
     name: str
-    sides: dict[str, str]
-    question: Question
+    asked: Asked
+
+    @property
+    def question(self) -> Question:
+        return self.asked.question
 
 
-def settle(workspace: Workspace, model: Model, identity: Identity, *, by: str) -> tuple[Settlement, ...]:
-    """Settle the open disputes that an identity can see, each only if the model's own answer is one side's alone."""
+def settle(
+    workspace: Workspace,
+    model: Model,
+    identity: Identity,
+    *,
+    by: str,
+    about: Mapping[str, Asked] | None = None,
+    max_tokens: int = MAX_TOKENS,
+) -> tuple[Settlement, ...]:
+    """Settle the open disputes that an identity can see, each only if the model's own answer is one side's alone.
+
+    ``about`` says, by dispute, which question it is about. Of any other the question is which of its items is true.
+    """
     by = nfc(by)
     if by == identity.principal:
         raise NotAllowedError(f"{by!r} may not settle disputes for its own return: name somebody else")
     with workspace.log.reading():
-        contests = [_contest(workspace.log, event, identity) for event in _open(workspace.log, identity)]
-    said = _opinions(workspace, model, [one.question for one in contests if _has_sides(one)])
+        contests = [
+            _Contest(_name(event), (about or {}).get(_name(event)) or _asked(workspace.log, event, identity))
+            for event in _open(workspace.log, identity)
+        ]
+    said = _opinions(workspace, model, [one.question for one in contests if _has_sides(one)], max_tokens)
     return tuple(_settle(workspace, one, said, by) for one in contests)
 
 
@@ -72,12 +98,12 @@ def _name(event: Event) -> str:
     return event.id.removeprefix("dispute:")
 
 
-def _contest(log: Log, event: Event, identity: Identity) -> _Contest:
+def _asked(log: Log, event: Event, identity: Identity) -> Asked:
     items = [log.item(name) for name in targets_of(event.payload)]
     parties = {event.by, *(item.by for item in items)}
     heard = (seen for seen in log.observations(identity, until=log.head) if seen.by not in parties)
     context = "\n\n".join(seen.payload.text for seen in heard if isinstance(seen.payload, Evidence))
-    return _Contest(_name(event), {item.id: item.text for item in items}, _question(items, context))
+    return Asked(question=_question(items, context), sides={item.id: item.text for item in items})
 
 
 def _question(items: Sequence[Item], context: str) -> Question:
@@ -92,10 +118,12 @@ def _question(items: Sequence[Item], context: str) -> Question:
 
 
 def _has_sides(contest: _Contest) -> bool:
-    return len(contest.question.choices) > 1
+    return len(set(contest.asked.sides.values())) > 1
 
 
-def _opinions(workspace: Workspace, model: Model, questions: Sequence[Question]) -> dict[Question, Opinion | Failure]:
+def _opinions(
+    workspace: Workspace, model: Model, questions: Sequence[Question], max_tokens: int
+) -> dict[Question, Opinion | Failure]:
     """What the model answers, each asked for once."""
     keys = {question: question.key(model.name, workspace=workspace.name) for question in questions}
     known = workspace.log.derived.read(OPINION, PROMPT, keys.values())
@@ -103,7 +131,9 @@ def _opinions(workspace: Workspace, model: Model, questions: Sequence[Question])
         question: decode(known[key], Opinion, what="opinion") for question, key in keys.items() if key in known
     }
     asked = [question for question in keys if question not in found]
-    found |= zip(asked, opine(model, asked, workspace=workspace.name) if asked else (), strict=True)
+    found |= zip(
+        asked, opine(model, asked, workspace=workspace.name, max_tokens=max_tokens) if asked else (), strict=True
+    )
     new = {keys[question]: canonical(said) for question in asked if isinstance(said := found[question], Opinion)}
     workspace.log.derived.write(OPINION, PROMPT, new)
     return found
@@ -117,7 +147,7 @@ def _settle(
     said = opinions[contest.question]
     if isinstance(said, Failure):
         return Settlement(dispute=contest.name, why=f"no answer: {said.message}")
-    keep = settled(said, contest.sides, workspace.policy.min_confidence)
+    keep = settled(said, contest.asked.sides, workspace.policy.min_confidence, exact=contest.asked.exact)
     why = f"{said.model} by itself: {said.answer or 'cannot tell'}, confidence {said.confidence}"[:LONGEST_NOTE]
     if keep is not None:
         workspace.resolve(contest.name, keep=[keep], by=by, reason=why, id=digest((contest.name, keep, by))[:32])

@@ -94,7 +94,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     def words(self, item: str) -> str:
         """The original words behind an item: the paragraph that it was drawn from, or all of its evidence."""
         drafted = self.held[item].item.drafted
-        quote = "" if drafted is None else drafted.quote
+        # A statement in the very words of its evidence is its own quote.
+        quote = (drafted.quote if drafted else "") or self.held[item].item.text
         texts = [one.text for one in self.own(item) if one.text != self.held[item].item.text]
         found = (part for text in texts for part in text.split("\n\n") if quoted(quote, part))
         return next(found, "\n\n".join(dict.fromkeys(texts)))
@@ -190,6 +191,9 @@ def _open_items(
     found = {
         name: entry for name, entry in seen.state.held.items() if KINDS[type(entry.item)] in wanted and open_(name)
     }
+    if settings.targets == "premises":
+        rested_on = {premise for entry in seen.state.held.values() for premise in entry.item.depends_on}
+        found = {name: entry for name, entry in found.items() if name in rested_on}
     ahead = [premise for entry in found.values() for premise in entry.item.depends_on]
     while ahead:
         name = ahead.pop()

@@ -92,7 +92,7 @@ def test_the_scan_plan_reads_every_open_pair_once(
     assert all(1 <= len(call.evidence) <= per_call for call in calls)
 
 
-@pytest.mark.parametrize("per_call", [0, 5])
-def test_a_scan_call_has_the_papers_bounds(per_call: int) -> None:
+@pytest.mark.parametrize("per_call", [0, -1])
+def test_a_scan_call_looks_at_something(per_call: int) -> None:
     with pytest.raises(ValueError, match="per_call"):
         plan_scan(open_pairs([], []), per_call)
