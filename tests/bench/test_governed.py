@@ -35,10 +35,23 @@ class Scripted:
 
     def _one(self, ask: Ask) -> Reply | Failure:
         usage = Usage(stage=ask.stage, input=10, output=5)
-        said = self.answers.get(ask.stage, lambda _: None)(sections(ask.user))
+        shown, answer = sections(ask.user), self.answers.get(ask.stage, lambda _: None)
+        said = several(shown, answer) if "pair 1 earlier statement" in shown else answer(shown)
         if said is None:
             return Failure(fault=Fault.UNAVAILABLE, message="not scripted", usage=usage)
         return Reply(text=json.dumps(said), usage=usage, model=self.name)
+
+
+def several(shown: dict[str, str], answer: Callable[[dict[str, str]], Any]) -> Any:
+    """What the script says of each of several pairs in one request."""
+    pairs: dict[int, dict[str, str]] = {}
+    for label, words in shown.items():
+        _, number, name = label.split(" ", 2)
+        pairs.setdefault(int(number), {})[name] = words
+    said = {number: answer(own) for number, own in pairs.items()}
+    if None in said.values():
+        return None
+    return {"pairs": [{"pair": number, "judgment": one} for number, one in said.items()]}
 
 
 OLD, OTHER, NEW = "I cycle to the mill every day.", "I keep bees.", "My leg is in plaster until spring."
@@ -141,7 +154,7 @@ def test_the_papers_scan_looks_at_observations_and_knows_no_question() -> None:
     order = ("other", "new", "old", "more")
     wide = Checkpoint(**{**fields, "rows": rows, "relevance": (order,), "budget": Budget(per_query=1, union=1)})
     view = admitted(method(TRACE_PAPER, scan=look), wide)
-    assert [shown["earlier statement"] for shown in seen] == [f"{OLD}\n{more.text}", OTHER]
+    assert [shown["earlier statement"] for shown in seen] == [f"{OLD}\n\n{more.text}", OTHER]
     assert view.left_out == {"old": ("premise_changed",), "more": ("premise_changed",)}
     assert [one.row for one in view.findings] == ["old"]
 

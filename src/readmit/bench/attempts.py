@@ -21,13 +21,13 @@ from readmit.bench.methods import MODEL_FREE, SHORTCUTS, admitted, checked
 from readmit.bench.methods.backed import Backed
 from readmit.bench.methods.cupmem import CUPMem
 from readmit.bench.methods.governed import Governed, Tuning
-from readmit.bench.methods.observed import Looking
 from readmit.bench.methods.stores import stores_of
 from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
 from readmit.bench.notes import notes
 from readmit.bench.results import Result
 from readmit.bench.studies import BACKED, GOVERNANCE, block_of, unit_of
 from readmit.bench.work_state import work_state
+from readmit.inference.settings import Budgets
 from readmit.records.errors import BackendError, ModelError, PendingAnswers, ReadmitError, UnknownError
 
 if TYPE_CHECKING:
@@ -108,10 +108,17 @@ def _tuning(benchmark: Benchmark, settings: Settings) -> Tuning:
         stale = settings.stale
         return Tuning(
             plan_tokens=stale.governance_tokens,
-            lines_tokens=stale.governance_tokens,
-            governance_chars=stale.governance_characters,
-            looking=Looking(stale.scan_targets, stale.scan_observations, stale.scan_tokens, stale.scan_characters),
-            verification_tokens=stale.verification_tokens,
+            plan_chars=stale.governance_characters,
+            budgets=Budgets(
+                lines_tokens=stale.governance_tokens,
+                lines_chars=stale.governance_characters,
+                scan_tokens=stale.scan_tokens,
+                scan_chars=stale.scan_characters,
+                verify_tokens=stale.verification_tokens,
+                verify_chars=stale.governance_characters,
+            ),
+            scan_targets=stale.scan_targets,
+            scan_observations=stale.scan_observations,
         )
     confidence = Decimal(str(settings.manbench.verifier_confidence))
     return Tuning(contest_tokens=settings.manbench.verifier_tokens, contest_confidence=confidence)

@@ -1,15 +1,22 @@
 """TRACE with its models: the paper's pipeline (``trace-paper``), ours (``readmit``), and the four ablations.
 
+All of them are the product: the history is played into a workspace (``state``), ``Inference`` looks for implicit changes
+(``inferring``), and the library decides. They differ in configuration alone.
+
 From the tasks alone: obligations, their dependencies, and queries (where the shared checkpoint does not hold them).
 From the checkpoint: statements with slots. Explicit lifecycle: in the paper's pipeline a later value of a slot
 replaces an earlier one; in ours only a row that was taken down as an update does, because an extractor that reads one
-session at a time cannot know whether two values of its slot exclude each other. The verifier can: an equal slot is one
-of the signals that propose a pair. Implicit invalidation by proposed and verified pairs: the paper's over all
-observations before the departure (``observed``), ours over what retrieval would hand over of them (``proposing``),
-where a pair that no verdict settled is withheld. Then the library decides. A dependency is supported by the statements
-that rank best for it; what a confirmed invalidation or a later value of its slot took out passes its place, and what
-it supported, to the latest words that did. The view is the chosen cover, filled up by retrieval within the shared
-budget. A turn that states nothing is no item.
+session at a time cannot know whether two values of its slot exclude each other.
+
+* ``trace-paper``: implicit invalidation by the scan, before any question is known: each session before the departure is
+  an item of its own, scanned against the sessions of the absence, and everything drawn from it rests on it. What was not
+  confirmed changes nothing. The view is the chosen cover, filled up by retrieval.
+* ``readmit``: the product's signals propose at most as many pairs as the paper's scan did, among what retrieval would
+  hand over or a need is supported by; a pair that no verdict settled is withheld. What was planned and taken down is
+  marked as drafted. The view holds what the needs take and what is relevant (``composing``).
+
+A dependency is supported by the statements that rank best for it; what a confirmed invalidation or a later value of its
+slot took out passes its place, and what it supported, to the latest words that did.
 
 An answer that another source replaced by another answer is contested; the same answer again is no dispute. A verifier
 that answers the task by itself settles it, and only at confidence ≥ 0.65; otherwise the return is blocked. Choices are
@@ -29,22 +36,37 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from readmit.bench.acting import Staged, choices_in
 from readmit.bench.episodes import View
-from readmit.bench.methods import observed
-from readmit.bench.methods.observed import Looking, earlier_sessions
-from readmit.bench.methods.proposing import Later, implied_by, judged, later_sessions, matched
+from readmit.bench.methods.composing import composed, statements_in, states
+from readmit.bench.methods.inferring import Models, changed, compatible, findings, inference_on, keep_extracted, look
 from readmit.bench.methods.protocol import PRIVATE, retrieved
 from readmit.bench.methods.readmit_lexical import contested, declared, reading_of
-from readmit.bench.methods.state import Contest, Duty, Statement, Work, come_back, policy_for, session_of, sessions
+from readmit.bench.methods.state import (
+    DUTY,
+    OWNER,
+    Duty,
+    Statement,
+    Work,
+    contest_name,
+    oblige,
+    played,
+    policy_for,
+    record,
+    returned,
+    session_of,
+)
 from readmit.bench.methods.support import (
     by_relevance,
     duties_of,
     found_by,
     heirs_of,
     inherited,
+    kept_rows,
     obligations_of,
     private_bank,
     reach,
@@ -54,48 +76,82 @@ from readmit.bench.methods.support import (
 from readmit.bench.reading import excerpt
 from readmit.bench.retrieval import Ranker
 from readmit.cover.coverage import report, sufficient
+from readmit.inference import Settings
+from readmit.inference.settings import Budgets
+from readmit.inference.settling import Asked
+from readmit.invalidate.propose import Signal
 from readmit.models.fence import MAX_CHARS
-from readmit.models.stages import answer, imply, verify
+from readmit.models.stages import answer, scan
 from readmit.models.stages import plan as planning
-from readmit.models.stages.answer import Question, opine, settled
+from readmit.models.stages.answer import Question
 from readmit.models.stages.plan import Plan, Task, plan
-from readmit.ports.models import Failure
-from readmit.records.errors import PendingAnswers
 from readmit.records.policy import Policy
-from readmit.records.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from readmit.bench.episodes import Checkpoint, Finding
-    from readmit.bench.methods.proposing import Judged, Proposing
-    from readmit.bench.methods.state import Returned
+    from readmit.bench.methods.inferring import Looked
+    from readmit.bench.methods.state import Contest, Ending, Returned
     from readmit.ports.models import Embedder, Model
-    from readmit.records.verdicts import Pair
+    from readmit.workspace.agent import Agent
+    from readmit.workspace.workspace import Workspace
 
-T = TypeVar("T")
-U = TypeVar("U")
+# What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes.
+PAIRS_PER_RETURN = 28
+STATEMENTS_PER_CALL = 8
+"""Earlier statements that share a request of the verifier in ours. The paper's judges one pair in a request."""
+PAPER = Decimal("0.65")
+"""The paper's threshold."""
 
 
 @dataclass(frozen=True)
 class Governance:
-    """Which mechanisms are on."""
+    """A configuration of the product, and which mechanisms are on."""
 
     name: str
-    proposing: Proposing
-    selection: str
-    by_slot: bool = True
+    settings: Settings
+    policy: Policy = Policy()
+    """By which rules a return is decided. Its budgets are the benchmark's."""
+    observed: bool = False
+    """Whether whole sessions are judged, and everything drawn from them falls with them."""
+    by_slot: bool = False
     """Whether a later value of a slot replaces an earlier one. Otherwise only what says that it does."""
-    invalid_at: Decimal = Policy().invalid_at
-    """Least score at which a verdict takes a statement out."""
+    drafts: bool = True
+    """Whether what a model planned or took down is marked as drafted, and only what states something is handed over."""
     implicit: bool = True
     obligation_aware: bool = True
     complete_view: bool = True
     source_bound: bool = True
 
 
-TRACE_PAPER = Governance("trace-paper", "scan", "greedy", invalid_at=Decimal("0.65"))
-READMIT = Governance("readmit", "implied", "greedy_then_exact", by_slot=False)
+TRACE_PAPER = Governance(
+    "trace-paper",
+    Settings(
+        signals=(Signal.SCAN,),
+        targets="premises",
+        since="departure",
+        per_target=10_000,
+        pairs_per_return=None,
+        on_cut="note",
+    ),
+    Policy(
+        selection="greedy",
+        invalid_at=PAPER,
+        suspect_at=PAPER,
+        min_confidence=PAPER,
+        # A possible dependency that was not confirmed changes nothing: no session supports a critical dependency.
+        on_unsure="exclude_critical",
+    ),
+    observed=True,
+    by_slot=True,
+    drafts=False,
+)
+READMIT = Governance(
+    "readmit",
+    Settings(since="departure", pairs_per_return=PAIRS_PER_RETURN, pairs_per_call=STATEMENTS_PER_CALL, on_cut="note"),
+)
 ABLATIONS = (
     replace(TRACE_PAPER, name="trace-without-ii", implicit=False),
     replace(TRACE_PAPER, name="trace-without-oas", obligation_aware=False),
@@ -109,15 +165,33 @@ class Tuning:
     """The paper's parameters that differ between the benchmarks; what a benchmark's table lacks is the stage's own."""
 
     plan_tokens: int = planning.MAX_TOKENS
-    lines_tokens: int = imply.MAX_TOKENS
-    """For premises, and for implied facts."""
-    governance_chars: int = MAX_CHARS
-    """Of every prompt but the scan's."""
-    looking: Looking = field(default_factory=Looking)
-    verification_tokens: int = verify.MAX_TOKENS
+    plan_chars: int = MAX_CHARS
+    budgets: Budgets = field(default_factory=Budgets)
+    scan_targets: int = 1
+    scan_observations: int = scan.PER_CALL
     contest_tokens: int = answer.MAX_TOKENS
     contest_confidence: Decimal = answer.THRESHOLD
     private: int = PRIVATE
+
+    def applied(self, settings: Settings) -> Settings:
+        """Settings of the product with these budgets."""
+        return msgspec.structs.replace(
+            settings, budgets=self.budgets, scan_targets=self.scan_targets, scan_per_call=self.scan_observations
+        )
+
+
+@dataclass(frozen=True)
+class _Played:
+    """A history in a workspace, up to the moment of the return."""
+
+    workspace: Workspace
+    agent: Agent
+    digests: Mapping[str, str]
+    ungrounded: Sequence[str]
+    purpose: str | None
+
+    def come_back(self) -> Returned:
+        return returned(self.agent.come_back(purpose=self.purpose), self.ungrounded)
 
 
 class Governed:
@@ -128,7 +202,7 @@ class Governed:
     ) -> None:
         self.name = governance.name
         self._rules = governance
-        self._extractor, self._verifier, self._embedder = extractor, verifier, embedder
+        self._models = Models(extractor, verifier, embedder)
         self._tuning = tuning
 
     def view(self, checkpoint: Checkpoint) -> View:
@@ -147,81 +221,67 @@ class Governed:
             if reading_of(row).parts
         ]
         duty = Duty(checkpoint.tasks[0], ("answer",), ("answer",))
-        work = Work(statements, tuple(declared(checkpoint, contests)), self._settled(checkpoint, contests), (duty,))
-        returned = come_back(checkpoint, work, policy_for(checkpoint, selection=self._rules.selection))
-        rows = retrieved(checkpoint, returned.standing)
-        return self._handed(checkpoint, returned, rows, {s.id: s for s in statements})
+        work = Work(statements, tuple(declared(checkpoint, contests)), contests, (duty,))
+        policy = msgspec.structs.replace(self._rules.policy, min_confidence=self._tuning.contest_confidence)
+        policy = policy_for(checkpoint, policy)
+        with played(checkpoint, work, policy) as (workspace, agent, digests, ungrounded):
+            self._settle(checkpoint, contests, workspace, agent)
+            outcome = _Played(workspace, agent, digests, ungrounded, checkpoint.task_version).come_back()
+        rows = retrieved(checkpoint, outcome.standing)
+        return self._handed(checkpoint, outcome, rows, {s.id: s for s in statements})
 
-    def _settled(self, checkpoint: Checkpoint, contests: Sequence[Contest]) -> list[Contest]:
-        """The contests, each with what an independent answer keeps. Where there are none, nothing is asked."""
-        if not contests:
-            return []
+    def _settle(self, checkpoint: Checkpoint, contests: Sequence[Contest], workspace: Workspace, agent: Agent) -> None:
+        """Put the task itself to the verifier, once for all contests. Where there are none, nothing is asked."""
         answers = {row.id: row.answer or row.text for row in checkpoint.rows}
-        task, tuning = checkpoint.tasks[0], self._tuning
+        task = checkpoint.tasks[0]
         choices = tuple(text for _, text in choices_in(task))
-        asked = [Question(text=task, choices=choices)]
-        (opinion,) = opine(Staged(self._verifier, "settle"), asked, max_tokens=tuning.contest_tokens)
-        kept = []
-        for one in contests:
-            positions = {name: answers[name] for name in one.statements}
-            keep = settled(opinion, positions, tuning.contest_confidence, exact=bool(choices))
-            kept.append(replace(one, keep=keep))
-        return kept
+        question = Question(text=task, choices=choices)
+        about = {
+            contest_name(number): Asked(
+                question=question, sides={name: answers[name] for name in one.statements}, exact=bool(choices)
+            )
+            for number, one in enumerate(contests)
+        }
+        asking = replace(self._models, verifier=Staged(self._models.verifier, "settle"))
+        inference_on(workspace, asking).settle(agent, by=OWNER, about=about, max_tokens=self._tuning.contest_tokens)
 
     def _governed(self, checkpoint: Checkpoint) -> View:
         rules = self._rules
-        plans, seen = together(lambda: self._planned(checkpoint), lambda: self._before_the_tasks(checkpoint))
-        with closing(Ranker(checkpoint.rows)) as ranker:
-            duties, supports = duties_of(checkpoint, plans, ranker)
-            queries = [query for one in plans if one is not None for query in one.queries]
-            # Whatever may be handed over is worth a verdict: what retrieval finds, and what may cover a need.
-            within = reach(checkpoint, ranker, queries).union(supports)
+        plans = self._planned(checkpoint)
+        endings = [*declared(checkpoint), *(() if rules.by_slot else updated(checkpoint.rows))]
+        duties, supports, named = self._needed(checkpoint, plans, endings)
         stated = [
             Statement(row.id, row, row.text, row.slot if rules.by_slot else None, depends_on=row.depends_on)
             for row in checkpoint.rows
-            if (one := reading_of(row)).parts and one.own
+            if row.id in named and states(row)
         ]
-        if isinstance(seen, Later):
-            critical = {name for duty in duties for name in duty.critical}
-            targets = [one for one in stated if one.row.departure and one.row.id in within]
-            vital = frozenset(one.id for one in targets if not critical.isdisjoint(supports.get(one.row.id, ())))
-            verdicts = self._matched(checkpoint, targets, seen, vital)
-            findings = tuple(one.finding() for one in verdicts)
-        else:
-            earlier = {name: (text, "") for name, text in earlier_sessions(checkpoint).items()}
-            looked = self._judged(seen, earlier, later_sessions(checkpoint))
-            verdicts = observed.superseded(stated, looked)
-            findings = observed.findings(checkpoint, looked)
-        stated += found_by(checkpoint, stated, verdicts)
-        endings = [*declared(checkpoint), *(() if rules.by_slot else updated(checkpoint.rows))]
-        heirs = heirs_of(stated, verdicts, endings)
-        supported = inherited(stated, supports, heirs)
-        statements = tuple(replace(one, supports=supported[one.id]) for one in stated)
-        order = with_heirs(checkpoint, statements, heirs)
-        bank = private_bank(checkpoint, statements, self._tuning.private)
-        work = Work(
-            statements,
-            endings,
-            (),
-            duties,
-            [(one.pair.evidence, one.verdict) for one in verdicts if isinstance(one.verdict, Verdict)],
-            bank,
-            [(one.pair.evidence, one.pair.item) for one in verdicts if isinstance(one.verdict, Failure)],
-        )
-        policy = policy_for(checkpoint, duties=len(duties), selection=rules.selection, invalid_at=rules.invalid_at)
-        returned = come_back(checkpoint, work, policy)
-        if not returned.admitted and not rules.complete_view:
-            returned = _incomplete(checkpoint, work, policy, returned)
-        known = {one.id: one for one in statements}
-        standing = {known[name].row.id for name in returned.standing}
-        first = [known[name].row.id for name in returned.chosen] if rules.obligation_aware else []
-        rows = by_relevance(order, retrieved(order, standing, first=first))
+        supported = inherited(stated, supports, heirs_of(stated, (), endings))
+        stated = [replace(one, supports=supported[one.id]) for one in stated]
+        bank = private_bank(checkpoint, stated, self._tuning.private)
+        extractor = self._models.extractor.name if rules.drafts else None
+        work = Work(stated, endings, (), duties, bank, extractor, rules.observed)
+        policy = policy_for(checkpoint, rules.policy, duties=len(duties))
+        with played(checkpoint, work, policy) as (workspace, agent, digests, ungrounded):
+            at = _Played(workspace, agent, digests, ungrounded, checkpoint.task_version)
+            looked = self._look(checkpoint, at, stated)
+            outcome = at.come_back()
+            told = findings(checkpoint, looked, outcome, digests)
+            changes = tuple(changed(looked, outcome, stated, digests))
+            known, heirs = self._replaced(checkpoint, at, work, supports, changes)
+            if changes:
+                outcome = at.come_back()
+            if not outcome.admitted and not rules.complete_view:
+                outcome = _incomplete(at, duties, outcome)
+        order = with_heirs(checkpoint, tuple(known.values()), heirs)
+        standing = {known[name].row.id for name in outcome.standing}
+        linked = {one.row.id for one in known.values() if one.supports}
+        rows = self._rows(order, outcome, known, standing & linked, compatible(looked, digests))
         if not rules.obligation_aware:
-            shown = {d for s in statements if s.row.id in rows and s.id in returned.standing for d in s.supports}
+            shown = {d for s in known.values() if s.row.id in rows and s.id in outcome.standing for d in s.supports}
             covered = sufficient(report(obligations_of(duties), shown), policy)
-            returned = replace(returned, admitted=covered)
+            outcome = replace(outcome, admitted=covered)
         private = () if rules.source_bound else tuple(known[name].row.id for name in bank)
-        return self._handed(checkpoint, returned, rows, known, private=private, findings=findings)
+        return self._handed(checkpoint, outcome, rows, known, private=private, findings=told)
 
     def _planned(self, checkpoint: Checkpoint) -> Sequence[Plan | None]:
         """What the tasks take. A plan that all methods share is not asked for again."""
@@ -229,49 +289,70 @@ class Governed:
             return checkpoint.plans
         tasks = [Task(text=task) for task in checkpoint.tasks]
         tuning = self._tuning
-        made = plan(self._extractor, tasks, max_tokens=tuning.plan_tokens, max_chars=tuning.governance_chars)
+        made = plan(self._models.extractor, tasks, max_tokens=tuning.plan_tokens, max_chars=tuning.plan_chars)
         return [one if isinstance(one, Plan) else None for one in made]
 
-    def _before_the_tasks(self, checkpoint: Checkpoint) -> Later | dict[Pair, tuple[str, ...]]:
-        """What is asked about observations alone: the paper's proposals, or what the later ones imply."""
-        tuning, later = self._tuning, later_sessions(checkpoint)
+    def _needed(
+        self, checkpoint: Checkpoint, plans: Sequence[Plan | None], endings: Sequence[Ending]
+    ) -> tuple[list[Duty], dict[str, tuple[str, ...]], AbstractSet[str]]:
+        """The duties, what supports which of their needs, and the rows that become items."""
+        if not self._rules.drafts:
+            with closing(Ranker(checkpoint.rows)) as ranker:
+                return *duties_of(checkpoint, plans, ranker), {row.id for row in checkpoint.rows}
+        usable = statements_in(checkpoint)
+        queries = [query for one in plans if one is not None for query in one.queries]
+        with closing(Ranker(usable)) as ranker:
+            duties, supports = duties_of(checkpoint, plans, ranker, planner=self._models.extractor.name)
+            # Whatever may be handed over is worth a verdict: what retrieval finds, and what may cover a need.
+            within = reach(checkpoint, ranker, queries, {row.id for row in usable}).union(supports)
+        return duties, supports, kept_rows(within, checkpoint.rows, endings)
+
+    def _look(self, checkpoint: Checkpoint, at: _Played, stated: Sequence[Statement]) -> list[Looked]:
         if not self._rules.implicit:
-            return {}
-        if self._rules.proposing == "scan":
-            return observed.scanned(self._extractor, earlier_sessions(checkpoint), later, tuning.looking)
-        return implied_by(self._extractor, later, max_tokens=tuning.lines_tokens, max_chars=tuning.governance_chars)
-
-    def _matched(
-        self, checkpoint: Checkpoint, targets: Sequence[Statement], later: Later, vital: frozenset[str]
-    ) -> list[Judged]:
-        if not targets or not later.texts:
             return []
-        slots: dict[str, frozenset[str]] = {}
-        for row in checkpoint.rows:
-            if row.slot is not None:
-                slots[session_of(row)] = slots.get(session_of(row), frozenset()) | {row.slot}
-        pairs = matched(
-            self._extractor,
-            self._embedder,
-            targets,
-            later,
-            slots=slots,
-            critical=vital,
-            max_tokens=self._tuning.lines_tokens,
-            max_chars=self._tuning.governance_chars,
-        )
-        before = sessions(checkpoint.heard)
-        return self._judged(pairs, {one.id: (one.text, before[session_of(one.row)]) for one in targets}, later.texts)
+        keep_extracted(at.workspace, checkpoint, at.digests, _recorded(stated, at), self._models.extractor.name)
+        settings = self._tuning.applied(self._rules.settings)
+        return look(at.workspace, at.agent, self._models, settings, purpose=at.purpose)
 
-    def _judged(
+    def _replaced(
         self,
-        pairs: Mapping[Pair, tuple[str, ...]],
-        earlier: Mapping[str, tuple[str, str]],
-        later: Mapping[str, str],
-    ) -> list[Judged]:
-        tokens, chars = self._tuning.verification_tokens, self._tuning.governance_chars
-        policy = Policy(invalid_at=self._rules.invalid_at)
-        return judged(self._verifier, pairs, earlier, later, policy=policy, max_tokens=tokens, max_chars=chars)
+        checkpoint: Checkpoint,
+        at: _Played,
+        work: Work,
+        supports: Mapping[str, tuple[str, ...]],
+        changes: Sequence[tuple[str, str, str]],
+    ) -> tuple[dict[str, Statement], dict[str, str]]:
+        """Record what took the place of what fell, with what that supported; and who is whose heir."""
+        stated = [*work.statements, *found_by(checkpoint, work.statements, changes)]
+        heirs = heirs_of(stated, changes, work.endings)
+        supported = inherited(stated, supports, heirs)
+        known = {one.id: one for one in work.statements}
+        for one in stated if changes else ():
+            further = tuple(need for need in supported[one.id] if one.id not in known or need not in one.supports)
+            if one.id not in known:
+                made = replace(one, supports=further)
+            elif further and one.id not in at.ungrounded:
+                # An item never changes: what it supports besides is said by one that stands and falls with it.
+                made = replace(one, id=f"{one.id}+", slot=None, supports=further, depends_on=(one.id,))
+            else:
+                continue
+            record(at.workspace, made, at.digests[session_of(one.row)], extractor=work.extractor)
+            known[made.id] = made
+        return known, heirs
+
+    def _rows(
+        self,
+        order: Checkpoint,
+        outcome: Returned,
+        known: Mapping[str, Statement],
+        linked: AbstractSet[str],
+        beside: AbstractSet[tuple[str, str]],
+    ) -> tuple[str, ...]:
+        standing = {known[name].row.id for name in outcome.standing}
+        first = list(dict.fromkeys(known[name].row.id for name in outcome.chosen))
+        if self._rules.drafts:
+            return by_relevance(order, composed(order, standing, chosen=first, linked=linked, beside=beside))
+        return by_relevance(order, retrieved(order, standing, first=first if self._rules.obligation_aware else ()))
 
     def _handed(
         self,
@@ -302,27 +383,23 @@ class Governed:
         )
 
 
-def _incomplete(checkpoint: Checkpoint, work: Work, policy: Policy, refused: Returned) -> Returned:
+def _recorded(stated: Sequence[Statement], at: _Played) -> list[Statement]:
+    return [one for one in stated if one.id not in at.ungrounded]
+
+
+def _incomplete(at: _Played, duties: Sequence[Duty], refused: Returned) -> Returned:
     """What the same selection makes of the needs that can be covered, where the others refuse the return."""
     lacking = set(refused.missing)
-    duties = [
+    for number in range(len(duties)):
+        at.workspace.revoke(f"{DUTY}{number}", by=OWNER)
+    rest = [
         replace(
             duty,
             required=tuple(name for name in duty.required if name not in lacking),
             critical=tuple(name for name in duty.critical if name not in lacking),
         )
-        for duty in work.duties
+        for duty in duties
         if not lacking.issuperset(duty.required)
     ]
-    rest = come_back(checkpoint, replace(work, duties=duties), policy)
-    return replace(rest, admitted=False, missing=refused.missing)
-
-
-def together(first: Callable[[], T], second: Callable[[], U]) -> tuple[T, U]:
-    """Two independent questions in one round: both are put before either is waited for."""
-    try:
-        one = first()
-    except PendingAnswers:
-        second()
-        raise
-    return one, second()
+    oblige(at.workspace, rest, prefix=f"{DUTY}rest-")
+    return replace(at.come_back(), admitted=False, missing=refused.missing)

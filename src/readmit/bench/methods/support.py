@@ -7,27 +7,30 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.bench.methods.state import Duty, Ending, Statement, session_of
+from readmit.bench.reading import common_words, words
+from readmit.bench.retrieval import in_turn
 from readmit.records.items import Obligation, Scope
 from readmit.records.quotes import quoted
-from readmit.records.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from readmit.bench.episodes import Checkpoint, Row
-    from readmit.bench.methods.proposing import Judged
     from readmit.bench.retrieval import Ranker
     from readmit.models.stages.plan import Plan
 
 
 def duties_of(
-    checkpoint: Checkpoint, plans: Sequence[Plan | None], ranker: Ranker
+    checkpoint: Checkpoint, plans: Sequence[Plan | None], ranker: Ranker, *, planner: str | None = None
 ) -> tuple[list[Duty], dict[str, tuple[str, ...]]]:
     """The planned obligations, and the dependencies that each row speaks for: it ranks among the best for them.
 
-    A task whose plan failed still obliges: something that retrieval finds for it must stand.
+    A task whose plan failed still obliges: something that retrieval finds for it must stand. With ``planner``, what
+    was planned counts as drafted by it, and a row speaks for a need only if it shares a content word with it.
     """
     most = checkpoint.budget.per_query
+    wording = str if planner is None else topic_of
     duties: list[Duty] = []
     supports: dict[str, list[str]] = {}
     for number, (task, planned) in enumerate(zip(checkpoint.tasks, plans, strict=True)):
@@ -38,10 +41,14 @@ def duties_of(
                     duty.text,
                     tuple(f"t{number}.{name}" for name in duty.required),
                     tuple(f"t{number}.{name}" for name in duty.critical),
+                    planner,
                 )
                 for duty in planned.duties
             ]
-            found = {name: ranker.best(one.text, most) or ranker.best(task, most) for name, one in needs.items()}
+            found = {
+                name: ranker.best(wording(one.text), most) or ranker.best(wording(task), most)
+                for name, one in needs.items()
+            }
         else:
             name = f"t{number}"
             duties.append(Duty(task, (name,), (name,)))
@@ -50,6 +57,12 @@ def duties_of(
             for row in rows:
                 supports.setdefault(row, []).append(name)
     return duties, {row: tuple(dict.fromkeys(names)) for row, names in supports.items()}
+
+
+def topic_of(text: str) -> str:
+    """The content words of a text: what somebody looks for who asks it."""
+    common = common_words()
+    return " ".join(word for word in words(text) if word not in common)
 
 
 def obligations_of(duties: Sequence[Duty]) -> list[Obligation]:
@@ -63,30 +76,43 @@ def obligations_of(duties: Sequence[Duty]) -> list[Obligation]:
     ]
 
 
-def reach(checkpoint: Checkpoint, ranker: Ranker, queries: Sequence[str]) -> frozenset[str]:
-    """The rows that retrieval could hand over."""
+def reach(checkpoint: Checkpoint, ranker: Ranker, queries: Sequence[str], usable: AbstractSet[str]) -> frozenset[str]:
+    """The usable rows that retrieval finds for the tasks or queries and that share a content word with one of them."""
     budget = checkpoint.budget
-    ranked = [*checkpoint.relevance, *(ranker.best(query, budget.per_query) for query in queries)]
-    best = [row for place in range(budget.per_query) for ranking in ranked for row in ranking[place : place + 1]]
-    return frozenset(list(dict.fromkeys(best))[: budget.union])
+    topics = [topic_of(query) for query in (*checkpoint.tasks, *queries)]
+    on_topic = {row for topic in topics for row in ranker.best(topic, len(checkpoint.rows))} & usable
+    ranked = [[row for row in ranking if row in on_topic][: budget.per_query] for ranking in checkpoint.relevance]
+    ranked += [list(ranker.best(topic, budget.per_query)) for topic in topics]
+    return frozenset(list(in_turn(ranked))[: budget.union])
 
 
-def confirmed(verdicts: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
-    """Of each confirmed invalidation: the statement, the session that invalidates it, and the words that do."""
-    for one in verdicts:
-        if isinstance(one.verdict, Verdict) and one.confirmed:
-            yield one.pair.item, one.pair.evidence, one.verdict.evidence_quote
-
-
-def found_by(checkpoint: Checkpoint, statements: Sequence[Statement], verdicts: Sequence[Judged]) -> list[Statement]:
-    """The turns whose words invalidated something although nobody had taken those words down: items by that."""
+def found_by(
+    checkpoint: Checkpoint, statements: Sequence[Statement], changes: Sequence[tuple[str, str, str]]
+) -> list[Statement]:
+    """The turns whose words changed something although nobody had taken those words down: items by that."""
     by_session = _by_session(statements)
     found: dict[str, Statement] = {}
-    for _, session, words in confirmed(verdicts):
-        if not any(quoted(words, one.row.text) for one in by_session.get(session, ())):
-            turns = (row for row in checkpoint.heard if session_of(row) == session and quoted(words, row.text))
+    for _, session, quote in changes:
+        if not any(quoted(quote, one.row.text) for one in by_session.get(session, ())):
+            turns = (row for row in checkpoint.heard if session_of(row) == session and quoted(quote, row.text))
             found |= {row.id: Statement(row.id, row, row.text) for row in turns}
     return [one for name, one in found.items() if all(name != other.id for other in statements)]
+
+
+def kept_rows(named: AbstractSet[str], rows: Sequence[Row], endings: Sequence[Ending]) -> frozenset[str]:
+    """These rows with what took their place and what they rest on, however far that goes."""
+    after: dict[str, list[str]] = {row.id: list(row.depends_on) for row in rows}
+    for ending in endings:
+        if ending.successor is not None and ending.target in after:
+            after[ending.target].append(ending.successor)
+    kept: set[str] = set()
+    ahead = list(named)
+    while ahead:
+        name = ahead.pop()
+        if name not in kept:
+            kept.add(name)
+            ahead += after.get(name, ())
+    return frozenset(kept)
 
 
 def updated(rows: Sequence[Row]) -> Iterator[Ending]:
@@ -99,7 +125,7 @@ def updated(rows: Sequence[Row]) -> Iterator[Ending]:
 
 
 def heirs_of(
-    statements: Sequence[Statement], verdicts: Sequence[Judged], endings: Sequence[Ending] = ()
+    statements: Sequence[Statement], changes: Sequence[tuple[str, str, str]], endings: Sequence[Ending] = ()
 ) -> dict[str, str]:
     """For each statement that something took the place of, the row that did, and of several the latest.
 
@@ -117,9 +143,9 @@ def heirs_of(
         if ending.target in known and ending.successor in known:
             heir = known[ending.successor].row
             heirs[ending.target] = max(heirs.get(ending.target, (-1, "")), (heir.at, heir.id))
-    for item, session, words in confirmed(verdicts):
+    for item, session, quote in changes:
         for later in by_session.get(session, ()):
-            if quoted(words, later.row.text):
+            if quoted(quote, later.row.text):
                 heirs[item] = max(heirs.get(item, (-1, "")), (later.row.at, later.row.id))
     return {name: row for name, (_, row) in heirs.items()}
 

@@ -1,0 +1,180 @@
+"""The product's inference on a workspace that a history was played into, and what it found, in terms of rows.
+
+``Inference`` proposes, asks, and writes its verdicts to the log; nothing of that is done here. What the shared
+extraction already wrote is kept with the workspace first, as ``Inference.ingest`` would: premises of statements, and
+what later sessions state, so that no model is asked for either again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.bench.episodes import Finding
+from readmit.bench.methods.readmit_lexical import reading_of
+from readmit.bench.methods.state import OBSERVED, item_of, session_of
+from readmit.inference import Inference
+from readmit.inference.deriving import keep_facts, keep_premises, maker
+from readmit.inference.standing import said
+from readmit.models.stages.extract import PROMPT as EXTRACT
+from readmit.records.events import Suspect
+from readmit.records.quotes import quoted
+from readmit.records.verdicts import Answer, Pair, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from readmit.bench.episodes import Checkpoint, Row
+    from readmit.bench.methods.state import Returned, Statement
+    from readmit.inference import Settings
+    from readmit.ports.models import Embedder, Model
+    from readmit.workspace.agent import Agent
+    from readmit.workspace.workspace import Workspace
+
+MOST_FACTS = 16
+"""Most facts kept of one session: as many as an extraction may draw from it."""
+
+
+@dataclass(frozen=True)
+class Models:
+    """Who is asked."""
+
+    extractor: Model
+    verifier: Model
+    embedder: Embedder
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A pair that was put to the verifier, by the names that the log has for both, and what came of it."""
+
+    pair: Pair
+    signals: tuple[str, ...]
+    verdict: Verdict | None
+    note: str = ""
+
+
+def inference_on(workspace: Workspace, models: Models, settings: Settings | None = None) -> Inference:
+    """The product's handle, with every role that a benchmark's method gives away."""
+    return Inference(
+        workspace,
+        settings,
+        verifier=models.verifier,
+        implier=models.extractor,
+        scanner=models.extractor,
+        extractor=models.extractor,
+        embedder=models.embedder,
+    )
+
+
+def look(
+    workspace: Workspace, agent: Agent, models: Models, settings: Settings, *, purpose: str | None
+) -> list[Looked]:
+    """Look for implicit changes as the product does. Verdicts and suspicions are on the log afterwards."""
+    prepared = inference_on(workspace, models, settings).prepare(agent, purpose=purpose)
+    marks: dict[Pair, Verdict | Suspect] = {}
+    items = dict.fromkeys(one.pair.item for one in prepared.proposed)
+    for event in workspace.log.about(items, until=workspace.log.head):
+        match event.payload:
+            case Verdict(pair=pair) as verdict:
+                marks[pair] = verdict
+            case Suspect(pair=pair) as suspicion:
+                marks.setdefault(pair, suspicion)
+    found = []
+    for one in prepared.proposed:
+        mark = marks.get(one.pair)
+        if isinstance(mark, Verdict):
+            found.append(Looked(one.pair, one.signals, mark))
+        else:
+            found.append(Looked(one.pair, one.signals, None, "" if mark is None else mark.signal))
+    return found
+
+
+def keep_extracted(
+    workspace: Workspace, checkpoint: Checkpoint, digests: Mapping[str, str], statements: Sequence[Statement], by: str
+) -> None:
+    """Keep what the shared extraction wrote beside its rows, as the product keeps its own."""
+    derived, name = workspace.log.derived, maker(by, EXTRACT)
+    premises = {workspace.log.item(one.id).text: one.row.premises for one in statements if one.row.premises}
+    keep_premises(derived, name, premises)
+    if checkpoint.observations:
+        stated = facts_of(checkpoint)
+        facts = {said(workspace.log.evidence(digest)): stated.get(one, ()) for one, digest in digests.items()}
+        keep_facts(derived, name, facts)
+
+
+def facts_of(checkpoint: Checkpoint) -> dict[str, tuple[str, ...]]:
+    """What each session states: what was drawn from it, and the statements in turns that gave nothing."""
+    facts: dict[str, dict[str, None]] = {}
+    for row in checkpoint.rows:
+        own = facts.setdefault(session_of(row), {})
+        if row.turn is not None:
+            own[row.statement or row.text] = None
+        elif (one := reading_of(row)).own:
+            own.update(dict.fromkeys(one.parts))
+    return {session: tuple(own)[:MOST_FACTS] for session, own in facts.items()}
+
+
+def changed(
+    looked: Sequence[Looked], returned: Returned, statements: Sequence[Statement], digests: Mapping[str, str]
+) -> Iterator[tuple[str, str, str]]:
+    """Of each change that the decision counts: the statement, the session that changed it, and the words that did.
+
+    Where a whole session was judged, that is every statement drawn from it.
+    """
+    sessions = {digest: session for session, digest in digests.items()}
+    for one in looked:
+        pair, verdict = one.pair, one.verdict
+        if verdict is None or (pair.item, pair.evidence) not in returned.confirmed or pair.evidence not in sessions:
+            continue
+        whole = pair.item.startswith(OBSERVED)
+        for statement in statements:
+            if (item_of(session_of(statement.row)) if whole else statement.id) == pair.item:
+                yield statement.id, sessions[pair.evidence], verdict.evidence_quote
+
+
+def compatible(looked: Sequence[Looked], digests: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+    """Statements and later sessions that the verifier found to stand side by side."""
+    sessions = {digest: session for session, digest in digests.items()}
+    return frozenset(
+        (one.pair.item, sessions[one.pair.evidence])
+        for one in looked
+        if one.verdict is not None and one.verdict.answer is Answer.COMPATIBLE and one.pair.evidence in sessions
+    )
+
+
+def findings(
+    checkpoint: Checkpoint, looked: Sequence[Looked], returned: Returned, digests: Mapping[str, str]
+) -> tuple[Finding, ...]:
+    """For the report: a session is named by its turn that holds the quoted words, or by its first."""
+    sessions = {digest: session for session, digest in digests.items()}
+    turns: dict[str, list[Row]] = {}
+    for row in checkpoint.heard:
+        turns.setdefault(item_of(session_of(row)), []).append(row)
+    told = []
+    for one in looked:
+        finding = _finding(one, sessions.get(one.pair.evidence, ""))
+        if one.pair.item in turns:
+            own = turns[one.pair.item]
+            turn = next((row for row in own if quoted(finding.row_quote, row.text)), own[0])
+            finding = msgspec.structs.replace(finding, row=turn.id)
+        confirmed = (one.pair.item, one.pair.evidence) in returned.confirmed
+        told.append(msgspec.structs.replace(finding, confirmed=confirmed))
+    return tuple(told)
+
+
+def _finding(one: Looked, session: str) -> Finding:
+    if one.verdict is None:
+        return Finding(row=one.pair.item, observation=session, signals=one.signals, note=one.note)
+    return Finding(
+        row=one.pair.item,
+        observation=session,
+        signals=one.signals,
+        answer=str(one.verdict.answer),
+        confidence=str(one.verdict.confidence if one.verdict.stale is None else one.verdict.stale),
+        row_quote=one.verdict.item_quote,
+        observation_quote=one.verdict.evidence_quote,
+        note=one.verdict.note or one.verdict.premise,
+    )
