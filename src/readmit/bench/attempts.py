@@ -24,6 +24,7 @@ from readmit.bench.methods.governed import Governed, Tuning
 from readmit.bench.methods.stores import stores_of
 from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
 from readmit.bench.notes import notes
+from readmit.bench.replies import with_questions_only
 from readmit.bench.results import Result
 from readmit.bench.studies import BACKED, GOVERNANCE, block_of, unit_of
 from readmit.bench.work_state import work_state
@@ -132,7 +133,7 @@ def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) 
     # Who forms a memory of its own from the conversations is neither given nor charged with what the others share.
     extractor = None if isinstance(method, CUPMem | Backed) else roles.extractor
     try:
-        checkpoint = work_state(episode, settings, extractor)
+        checkpoint = work_state(_shown(episode, settings, extractor), settings, extractor)
         # A store that a model forms memories for words them itself.
         view = admitted(method, checkpoint, rewords=isinstance(method, Backed) and roles.extractor is not None)
         answers = _answers(episode, method, checkpoint, view, roles=roles, settings=settings)
@@ -141,6 +142,12 @@ def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) 
     except (ReadmitError, ValueError) as error:
         return Attempt(view, checkpoint, (), _since(started), f"{type(error).__name__}: {error}")
     return Attempt(view, checkpoint, answers, _since(started))
+
+
+def _shown(episode: Episode, settings: Settings, extractor: Model | None) -> Episode:
+    """The episode as the shared extractor reads it."""
+    shortened = episode.benchmark == "stale" and settings.stale.assistant_turns == "questions"
+    return with_questions_only(episode) if extractor is not None and shortened else episode
 
 
 def attempted(name: str, elsewhere: Made | None, by_name: Mapping[str, Method], checkpoint: Checkpoint) -> Attempt:

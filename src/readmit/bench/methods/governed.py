@@ -43,7 +43,16 @@ import msgspec
 from readmit.bench.acting import Staged, choices_in
 from readmit.bench.episodes import View
 from readmit.bench.methods.composing import composed, statements_in, states
-from readmit.bench.methods.inferring import Models, changed, compatible, findings, inference_on, keep_extracted, look
+from readmit.bench.methods.inferring import (
+    Models,
+    changed,
+    compatible,
+    drafted_by_the_product,
+    findings,
+    inference_on,
+    keep_extracted,
+    look,
+)
 from readmit.bench.methods.protocol import PRIVATE, retrieved
 from readmit.bench.methods.readmit_lexical import contested, declared, reading_of
 from readmit.bench.methods.state import (
@@ -53,6 +62,7 @@ from readmit.bench.methods.state import (
     Statement,
     Work,
     contest_name,
+    link,
     oblige,
     played,
     policy_for,
@@ -102,6 +112,8 @@ if TYPE_CHECKING:
 PAIRS_PER_RETURN = 28
 STATEMENTS_PER_CALL = 8
 """Earlier statements that share a request of the verifier in ours. The paper's judges one pair in a request."""
+LINKER = "retrieval"
+"""What draws the links in ours: the rank of a statement for a need."""
 PAPER = Decimal("0.65")
 """The paper's threshold."""
 
@@ -194,6 +206,15 @@ class _Played:
         return returned(self.agent.come_back(purpose=self.purpose), self.ungrounded)
 
 
+@dataclass(frozen=True)
+class _Placed:
+    """Every statement that is an item, what each is evidence for, and which row took the place of which statement."""
+
+    known: Mapping[str, Statement]
+    links: Mapping[str, tuple[str, ...]]
+    heirs: Mapping[str, str]
+
+
 class Governed:
     """One row of the comparison that asks models."""
 
@@ -255,11 +276,17 @@ class Governed:
             for row in checkpoint.rows
             if row.id in named and states(row)
         ]
-        supported = inherited(stated, supports, heirs_of(stated, (), endings))
-        stated = [replace(one, supports=supported[one.id]) for one in stated]
         bank = private_bank(checkpoint, stated, self._tuning.private)
-        extractor = self._models.extractor.name if rules.drafts else None
-        work = Work(stated, endings, (), duties, bank, extractor, rules.observed)
+        work = Work(
+            stated,
+            endings,
+            duties=duties,
+            experiences=bank,
+            links=inherited(stated, supports, heirs_of(stated, (), endings)),
+            linker=LINKER if rules.drafts else None,
+            extractor=self._models.extractor.name if rules.drafts else None,
+            observed=rules.observed,
+        )
         policy = policy_for(checkpoint, rules.policy, duties=len(duties))
         with played(checkpoint, work, policy) as (workspace, agent, digests, ungrounded):
             at = _Played(workspace, agent, digests, ungrounded, checkpoint.task_version)
@@ -267,17 +294,17 @@ class Governed:
             outcome = at.come_back()
             told = findings(checkpoint, looked, outcome, digests)
             changes = tuple(changed(looked, outcome, stated, digests))
-            known, heirs = self._replaced(checkpoint, at, work, supports, changes)
+            placed = self._replaced(checkpoint, at, work, supports, changes)
             if changes:
                 outcome = at.come_back()
             if not outcome.admitted and not rules.complete_view:
                 outcome = _incomplete(at, duties, outcome)
-        order = with_heirs(checkpoint, tuple(known.values()), heirs)
-        standing = {known[name].row.id for name in outcome.standing}
-        linked = {one.row.id for one in known.values() if one.supports}
-        rows = self._rows(order, outcome, known, standing & linked, compatible(looked, digests))
+            known = {**placed.known, **drafted_by_the_product(checkpoint, workspace, outcome, placed.known, digests)}
+        order = with_heirs(checkpoint, tuple(known.values()), placed.heirs)
+        rows = self._rows(order, outcome, known, placed.links, compatible(looked, digests))
         if not rules.obligation_aware:
-            shown = {d for s in known.values() if s.row.id in rows and s.id in outcome.standing for d in s.supports}
+            handed = (s.id for s in known.values() if s.row.id in rows and s.id in outcome.standing)
+            shown = {need for name in handed for need in placed.links.get(name, ())}
             covered = sufficient(report(obligations_of(duties), shown), policy)
             outcome = replace(outcome, admitted=covered)
         private = () if rules.source_bound else tuple(known[name].row.id for name in bank)
@@ -321,63 +348,64 @@ class Governed:
         work: Work,
         supports: Mapping[str, tuple[str, ...]],
         changes: Sequence[tuple[str, str, str]],
-    ) -> tuple[dict[str, Statement], dict[str, str]]:
-        """Record what took the place of what fell, with what that supported; and who is whose heir."""
+    ) -> _Placed:
+        """Record what took the place of what fell, and link it to what that was evidence for."""
+        known = {one.id: one for one in work.statements}
         stated = [*work.statements, *found_by(checkpoint, work.statements, changes)]
         heirs = heirs_of(stated, changes, work.endings)
-        supported = inherited(stated, supports, heirs)
-        known = {one.id: one for one in work.statements}
-        for one in stated if changes else ():
-            further = tuple(need for need in supported[one.id] if one.id not in known or need not in one.supports)
-            if one.id not in known:
-                made = replace(one, supports=further)
-            elif further and one.id not in at.ungrounded:
-                # An item never changes: what it supports besides is said by one that stands and falls with it.
-                made = replace(one, id=f"{one.id}+", slot=None, supports=further, depends_on=(one.id,))
-            else:
-                continue
-            record(at.workspace, made, at.digests[session_of(one.row)], extractor=work.extractor)
-            known[made.id] = made
-        return known, heirs
+        links = inherited(stated, supports, heirs)
+        if changes:
+            for one in stated[len(work.statements) :]:
+                # Nobody took these words down, so that they are in whole, as the one who said them said them.
+                record(at.workspace, one, at.digests[session_of(one.row)])
+                known[one.id] = one
+            further = {
+                name: tuple(need for need in needs if need not in work.links.get(name, ()))
+                for name, needs in links.items()
+                if name not in at.ungrounded
+            }
+            link(at.workspace, further, work.linker)
+        return _Placed(known, links, heirs)
 
     def _rows(
         self,
         order: Checkpoint,
         outcome: Returned,
         known: Mapping[str, Statement],
-        linked: AbstractSet[str],
+        links: Mapping[str, tuple[str, ...]],
         beside: AbstractSet[tuple[str, str]],
     ) -> tuple[str, ...]:
-        standing = {known[name].row.id for name in outcome.standing}
-        first = list(dict.fromkeys(known[name].row.id for name in outcome.chosen))
+        standing = {known[name].row.id for name in outcome.standing if name in known}
+        first = list(dict.fromkeys(known[name].row.id for name in outcome.chosen if name in known))
         if self._rules.drafts:
+            linked = {known[name].row.id for name, needs in links.items() if needs and name in outcome.standing}
             return by_relevance(order, composed(order, standing, chosen=first, linked=linked, beside=beside))
         return by_relevance(order, retrieved(order, standing, first=first if self._rules.obligation_aware else ()))
 
     def _handed(
         self,
         checkpoint: Checkpoint,
-        returned: Returned,
+        outcome: Returned,
         rows: tuple[str, ...],
         known: Mapping[str, Statement],
         *,
         private: tuple[str, ...] = (),
         findings: tuple[Finding, ...] = (),
     ) -> View:
-        left_out: dict[str, tuple[str, ...]] = dict(returned.reasons)
-        if not returned.admitted and self._rules.complete_view:
+        left_out = {known[name].row.id: why for name, why in outcome.reasons.items() if name in known}
+        if not outcome.admitted and self._rules.complete_view:
             return View(
-                method=self.name, rows=(), blocked=True, left_out=left_out, missing=returned.missing, findings=findings
+                method=self.name, rows=(), blocked=True, left_out=left_out, missing=outcome.missing, findings=findings
             )
         parts: dict[str, list[str]] = {}
         for name, statement in known.items():
-            if name in returned.standing or statement.row.id in private:
+            if name in outcome.standing or statement.row.id in private:
                 parts.setdefault(statement.row.id, []).append(statement.text)
         handed = tuple(dict.fromkeys((*rows, *private)))
         whole = {row.id: row for row in (*checkpoint.observations, *checkpoint.rows)}
         cut = {row: excerpt(whole[row].text, parts[row]) for row in handed}
         excerpts = {row: text for row, text in cut.items() if text != whole[row].text}
-        missing = () if returned.admitted else returned.missing
+        missing = () if outcome.admitted else outcome.missing
         return View(
             method=self.name, rows=handed, excerpts=excerpts, left_out=left_out, missing=missing, findings=findings
         )

@@ -14,7 +14,7 @@ import msgspec
 
 from readmit.bench.episodes import Finding
 from readmit.bench.methods.readmit_lexical import reading_of
-from readmit.bench.methods.state import OBSERVED, item_of, session_of
+from readmit.bench.methods.state import OBSERVED, Statement, item_of, session_of
 from readmit.inference import Inference
 from readmit.inference.deriving import keep_facts, keep_premises, maker
 from readmit.inference.standing import said
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from readmit.bench.episodes import Checkpoint, Row
-    from readmit.bench.methods.state import Returned, Statement
+    from readmit.bench.methods.state import Returned
     from readmit.inference import Settings
     from readmit.ports.models import Embedder, Model
     from readmit.workspace.agent import Agent
@@ -133,6 +133,25 @@ def changed(
         for statement in statements:
             if (item_of(session_of(statement.row)) if whole else statement.id) == pair.item:
                 yield statement.id, sessions[pair.evidence], verdict.evidence_quote
+
+
+def drafted_by_the_product(
+    checkpoint: Checkpoint,
+    workspace: Workspace,
+    outcome: Returned,
+    known: Mapping[str, Statement],
+    digests: Mapping[str, str],
+) -> dict[str, Statement]:
+    """Items that the inference itself drafted from an observation, as statements of the turn that holds their words."""
+    sessions = {digest: session for session, digest in digests.items()}
+    found: dict[str, Statement] = {}
+    for name in {*outcome.standing, *outcome.chosen, *outcome.reasons}.difference(known):
+        item = workspace.log.item(name)
+        own = {sessions[receipt.evidence] for receipt in item.receipts if receipt.evidence in sessions}
+        turn = next((row for row in checkpoint.heard if session_of(row) in own and quoted(item.text, row.text)), None)
+        if turn is not None:
+            found[name] = Statement(name, turn, item.text)
+    return found
 
 
 def compatible(looked: Sequence[Looked], digests: Mapping[str, str]) -> frozenset[tuple[str, str]]:

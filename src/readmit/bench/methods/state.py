@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.evaluation.verifying import moment_of
+from readmit.records.canonical import digest
+from readmit.records.events import EventKind, Link
 from readmit.records.items import Drafted
-from readmit.records.policy import Policy
+from readmit.records.policy import AUTHOR, Policy
 from readmit.records.reasons import Reason, State
 from readmit.workspace.workspace import Workspace
 
@@ -36,6 +38,7 @@ SESSION = 1000
 RETURNING = "returning-agent"
 OWNER = "bench"
 LONGEST_DUTY = 10_000
+LONGEST_QUOTE = 2_000
 DUTY, OBSERVED = "duty-", "session-"
 """How the items begin that are no statement: what is owed, and a whole session."""
 
@@ -92,6 +95,10 @@ class Work:
     duties: Sequence[Duty] = ()
     experiences: Sequence[str] = ()
     """Statements of which the returning agent also keeps a private memory."""
+    links: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By statement, what of the duties' needs it is evidence for."""
+    linker: str | None = None
+    """What drew the links, if they are to count as drafted. Otherwise the benchmark vouches for them."""
     extractor: str | None = None
     """The model that took down what was drawn from the conversations, if that is to count as drafted."""
     observed: bool = False
@@ -259,7 +266,9 @@ def record(
     **fields: Any,
 ) -> None:
     """One statement as an item. What an extractor took down is in the words that it rests on."""
-    drawn = extractor is not None and statement.row.turn is not None
+    drafted = None
+    if extractor is not None and statement.row.turn is not None:
+        drafted = Drafted(model=extractor, quote=statement.text[:LONGEST_QUOTE])
     workspace.record(
         statement.text,
         sources=[evidence],
@@ -267,8 +276,7 @@ def record(
         slot=None if statement.slot is None else _name(statement.slot),
         supports=statement.supports,
         depends_on=(*statement.depends_on, *rests_on),
-        drafted=Drafted(model=extractor, quote=statement.text) if drawn else None,
-        **fields,
+        **{"drafted": drafted, **fields},
     )
 
 
@@ -297,6 +305,19 @@ def _befall(workspace: Workspace, work: Work, clock: Clock, place: Mapping[str, 
     for number, contest in enumerate(one for one in work.contests if place.keys() >= set(one.statements)):
         workspace.dispute(contest.statements, by=OWNER, id=contest_name(number))
     oblige(workspace, work.duties)
+    link(workspace, {name: needs for name, needs in work.links.items() if name in place}, work.linker)
+
+
+def link(workspace: Workspace, links: Mapping[str, Iterable[str]], linker: str | None) -> None:
+    """Say which needs items are evidence for."""
+    for item, needs in links.items():
+        for need in needs:
+            workspace.append(
+                EventKind.LINK,
+                Link(item=item, need=need, drafted=linker),
+                by=OWNER if linker is None else AUTHOR,
+                id=digest((item, need)),
+            )
 
 
 def contest_name(number: int) -> str:

@@ -21,15 +21,19 @@ if TYPE_CHECKING:
     from readmit.models.stages.plan import Plan
 
 
+LINKS_PER_NEED = 3
+"""Most rows that one need is linked to, where links are drafted: a few facts about it, as in the product."""
+
+
 def duties_of(
     checkpoint: Checkpoint, plans: Sequence[Plan | None], ranker: Ranker, *, planner: str | None = None
 ) -> tuple[list[Duty], dict[str, tuple[str, ...]]]:
     """The planned obligations, and the dependencies that each row speaks for: it ranks among the best for them.
 
     A task whose plan failed still obliges: something that retrieval finds for it must stand. With ``planner``, what
-    was planned counts as drafted by it, and a row speaks for a need only if it shares a content word with it.
+    was planned counts as drafted by it, and only the few best rows that share a content word with a need speak for it.
     """
-    most = checkpoint.budget.per_query
+    most = checkpoint.budget.per_query if planner is None else LINKS_PER_NEED
     wording = str if planner is None else topic_of
     duties: list[Duty] = []
     supports: dict[str, list[str]] = {}
@@ -51,7 +55,7 @@ def duties_of(
             }
         else:
             name = f"t{number}"
-            duties.append(Duty(task, (name,), (name,)))
+            duties.append(Duty(task, (name,), (name,), planner))
             found = {name: checkpoint.relevance[number][:most]}
         for name, rows in found.items():
             for row in rows:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from readmit.bench.attempts import Roles, at_scale, attempt, method_named, scored
-from readmit.bench.planning.standin import answer_to
+from readmit.bench.planning.standin import answer_to, judged_in
 from readmit.bench.society import play
 from readmit.bench.studies import BACKED, block_of
 from readmit.models.embedders import Lexical
@@ -51,6 +51,8 @@ class Request:
     """What the recorded answer took, if there is one."""
     first: bool
     """Whether no request before it was the same."""
+    judged: int = 1
+    """Judgments that its answer holds."""
     weight: float = 1.0
     """How many requests of the whole study it stands for."""
 
@@ -84,8 +86,10 @@ class StandIn:
         most = min(most, self._cap or most)
         usage = None if known is None else known.usage
         log.requests.append(
-            Request(self._method, self._role, ask.stage, chars, most, usage, first=request not in log.seen)
-        )
+            Request(
+                self._method, self._role, ask.stage, chars, most, usage, request not in log.seen, judged_in(ask)
+            )
+        )  # fmt: skip
         log.seen.add(request)
         # Whoever reads a free answer later, as the judge does, is sent as much as it is taken to be long.
         chars = int(CHARS_PER_TOKEN * min(log.assumed.get(ask.stage, OTHER_OUTPUT), most))
@@ -212,10 +216,10 @@ def _chars_per_token(requests: Sequence[Request], asking: Asking) -> tuple[float
 
 def _lengths(requests: Sequence[Request], assumed: Mapping[str, float]) -> dict[str, float]:
     """By stage: what was recorded for the same requests, else in runs, else assumed."""
-    known: defaultdict[str, list[int]] = defaultdict(list)
+    known: defaultdict[str, list[float]] = defaultdict(list)
     for one in requests:
         if one.usage is not None:
-            known[one.stage].append(one.usage.output)
+            known[one.stage].append(one.usage.output / one.judged)
     found = {}
     for stage in dict.fromkeys(one.stage for one in requests):
         own = known.get(stage)
@@ -238,7 +242,7 @@ def _sum(
         return one.weight * (one.usage.input if one.usage and one.usage.input else one.chars / chars_per_token)
 
     def got(one: Request) -> float:
-        return one.weight * (one.usage.output if one.usage else min(lengths[one.stage], one.most))
+        return one.weight * (one.usage.output if one.usage else min(lengths[one.stage] * one.judged, one.most))
 
     paid = [one for one in own if one.first]
     calls = sum(one.weight for one in own)

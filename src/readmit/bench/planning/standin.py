@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 ITEMS = 1
 """Statements drawn from one session."""
+NEEDS, CRITICAL = 5, 3
+"""Needs of a task, and how many of them are critical, as a strong model plans them."""
 LINES = 4
 """Premises of a statement, facts that a session implies, queries for a task."""
 SCANNED = 50
 """The scan names one observation in so many."""
 ASSUMED = (
     f"statements drawn from a session: {ITEMS}; premises or implied facts written for a text: {LINES}",
+    f"needs of a task: {NEEDS}, {CRITICAL} of them critical, in the words of the task",
     f"the scan names one observation in {SCANNED}",
     "the verifier finds every pair compatible, so that views are as full as they get",
     "no answer has to be asked for again",
@@ -35,8 +38,9 @@ _FENCED = re.compile(
 _USER_TURN = re.compile(r"^\[[0-9a-f]{16}\] turn (\d+), user\n(.+)$", re.MULTILINE)
 _CHOICE = re.compile(r"^\([A-Z]\) (.*)$", re.MULTILINE)
 _LISTED = re.compile(r"^(\d+)\. ", re.MULTILINE)
+_STATEMENT = re.compile(r"(?:pair \d+ )?earlier statement(?: \d+)?")
 _COUNTED = ("observation", "number", "proposition")
-_SCORES = {"stale": 0.1}
+_JUDGED = ("pairs", "judgments")
 _PREFERRED = ("compatible", "add", "none", "keep", "no")
 
 
@@ -59,10 +63,12 @@ def _value(schema: Mapping[str, Any], name: str, shown: Mapping[str, str], place
     if kind == "array":
         return _list(schema, name, shown, place)
     if kind == "boolean":
-        return name not in {"may_change", "critical"}
+        return place < CRITICAL if name == "critical" else name != "may_change"
     if kind == "integer":
         return _number(name, shown, place)
-    return _SCORES.get(name, 0.9) if kind == "number" else _text(name, shown, place)
+    if kind == "number":
+        return 0.1 if name == "stale" else 0.9
+    return _text(name, shown, place)
 
 
 def _list(schema: Mapping[str, Any], name: str, shown: Mapping[str, str], place: int) -> list[Any]:
@@ -73,12 +79,20 @@ def _list(schema: Mapping[str, Any], name: str, shown: Mapping[str, str], place:
         return [_label(inner, label, number) for number, label in enumerate(_observations(shown), start=1)]
     if name == "items":
         return [_value(inner, "item", shown, at) for at in range(ITEMS * max(1, len(_observations(shown))))]
-    if name == "judgments":
-        count = sum(label.startswith("earlier statement") for label in shown)
-        return [_value(inner, "judgment", shown, at) for at in range(count)]
-    many = LINES if inner.get("type") == "string" else 1
+    many = LINES if inner.get("type") == "string" else NEEDS if name == "needs" else 1
+    if name in _JUDGED:
+        many = max(1, len(_statements(shown)))
     many = min(max(many, schema.get("minItems", 0)), schema.get("maxItems", many))
     return [_value(inner, name.rstrip("s"), shown, place + at) for at in range(many)]
+
+
+def judged_in(ask: Ask) -> int:
+    """How many judgments a request asks for: an answer is as long as they are many."""
+    return max(1, len(_statements(dict(_FENCED.findall(ask.user))))) if ask.stage == "verify" else 1
+
+
+def _statements(shown: Mapping[str, str]) -> list[str]:
+    return [text for label, text in shown.items() if _STATEMENT.fullmatch(label)]
 
 
 def _label(inner: Mapping[str, Any], label: str, number: int) -> dict[str, Any]:
@@ -97,7 +111,7 @@ def _number(name: str, shown: Mapping[str, str], place: int) -> int:
         return int(listed[1])
     if name == "turn":
         return int(_turn(shown, place)[0])
-    if name == "statement":
+    if name in ("pair", "statement"):
         return 1 + place
     return 1 + place // ITEMS if name == "observation" else 1 if name in _COUNTED else 0
 
@@ -105,13 +119,17 @@ def _number(name: str, shown: Mapping[str, str], place: int) -> int:
 def _text(name: str, shown: Mapping[str, str], place: int) -> str:
     texts = list(shown.values()) or [""]
     if name == "item_quote":
-        return _some_line(shown.get(f"earlier statement {place + 1}", texts[0]))
+        own = _statements(shown) or texts
+        return _some_line(own[min(place, len(own) - 1)])
     if name == "evidence_quote":
-        return _some_line(shown.get("later observation", texts[-1]))
+        later = [text for label, text in shown.items() if label.endswith("later observation")] or texts[-1:]
+        return _some_line(later[min(place, len(later) - 1)])
     if name == "quote":
         return _turn(shown, place)[1]
     if name == "slot":
         return f"user.slot{place}.{sum(_turn(shown, place)[1].encode())}"
+    if name == "needed":
+        return shown.get("task", f"What is needed in place {place + 1}.")
     known = {"bucket": "stable_preferences", "track": "likes"}
     return known.get(name, f"What the {name or 'answer'} says in place {place + 1}.")
 
