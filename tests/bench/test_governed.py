@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,22 +37,38 @@ class Scripted:
     def _one(self, ask: Ask) -> Reply | Failure:
         usage = Usage(stage=ask.stage, input=10, output=5)
         shown, answer = sections(ask.user), self.answers.get(ask.stage, lambda _: None)
-        said = several(shown, answer) if "pair 1 earlier statement" in shown else answer(shown)
+        said = judged(shown, answer) if ask.stage == "verify" else answer(shown)
         if said is None:
             return Failure(fault=Fault.UNAVAILABLE, message="not scripted", usage=usage)
         return Reply(text=json.dumps(said), usage=usage, model=self.name)
 
 
-def several(shown: dict[str, str], answer: Callable[[dict[str, str]], Any]) -> Any:
-    """What the script says of each of several pairs in one request."""
-    pairs: dict[int, dict[str, str]] = {}
-    for label, words in shown.items():
-        _, number, name = label.split(" ", 2)
-        pairs.setdefault(int(number), {})[name] = words
-    said = {number: answer(own) for number, own in pairs.items()}
+def judged(shown: dict[str, str], answer: Callable[[dict[str, str]], Any]) -> Any:
+    """What the script says of each statement of a request, in the form that the verifier asks for."""
+    if "earlier statement" in shown:
+        return answer(shown)
+    several = {
+        int(number): {"earlier statement": words, **_later(shown, number)}
+        for label, words in shown.items()
+        if (number := "".join(filter(str.isdigit, label))) and re.fullmatch(r"(pair \d+ )?earlier statement( \d+)?", label)
+    }
+    said = {number: answer(own) for number, own in several.items()}
     if None in said.values():
         return None
-    return {"pairs": [{"pair": number, "judgment": one} for number, one in said.items()]}
+    if "pair 1 earlier statement" in shown:
+        return {"pairs": [{"pair": number, "judgment": one} for number, one in said.items()]}
+    return {"judgments": [_scored(number, one) for number, one in said.items()]}
+
+
+def _later(shown: dict[str, str], number: str) -> dict[str, str]:
+    sources = {label: words for label, words in shown.items() if "source" in label}
+    return {"later observation": shown.get("later observation", shown.get(f"pair {number} later observation", "")), **sources}
+
+
+def _scored(number: int, said: dict[str, Any]) -> dict[str, Any]:
+    score = {"invalidates": 0.9, "unsure": 0.4, "compatible": 0.1}[said["answer"]]
+    quotes = {name: said[name] for name in ("item_quote", "evidence_quote", "premise")}
+    return {"statement": number, **quotes, "stale": score}
 
 
 OLD, OTHER, NEW = "I cycle to the mill every day.", "I keep bees.", "My leg is in plaster until spring."

@@ -45,7 +45,7 @@ def case_of(standing: Standing, pair: Pair) -> Case:
         evidence_text=standing.texts[pair.evidence],
         evidence_at=seen.at,
         use=standing.use,
-        critical=standing.is_critical(pair.item),
+        critical=standing.alone and standing.is_critical(pair.item),
     )
 
 

@@ -69,6 +69,9 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     pairs_per_call: Positive = 1
     """Most earlier statements in one call of the verifier, beside one later observation. More are cheaper and may be
     judged less carefully; ``eval pairs`` measures it."""
+    critical_alone: bool = True
+    """Whether a statement that supports a critical dependency has a call of the verifier to itself, whatever
+    ``pairs_per_call`` says. One that is confirmed again always has."""
     confirm_critical: Literal["none", "swapped", "second_model"] = "none"
     """How a verdict about an item that supports a critical dependency is confirmed: not at all, by the same model
     with the texts in the other order, or by the second verifier."""

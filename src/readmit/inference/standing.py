@@ -58,6 +58,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     marks: dict[str, tuple[Event, ...]]
     """Verdicts and suspicions about each item that concern this use."""
     policy: Policy
+    alone: bool = True
+    """Whether what is critical is judged by itself."""
 
     def targets(self, passed: Mapping[str, int] | None = None) -> tuple[Target, ...]:
         """What may have changed. ``passed`` says up to which position the observations were looked at before."""
@@ -152,6 +154,7 @@ def standing(
         sources=_sources(held.values(), seen.evidence),
         marks={name: tuple(_concerning(entry.marks, use)) for name, entry in held.items()},
         policy=policy,
+        alone=settings.critical_alone or settings.confirm_critical != "none",
     )
 
 

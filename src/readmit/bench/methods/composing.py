@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from readmit.bench.episodes import Checkpoint, Row
 
+ENOUGH = 12
+"""What is merely relevant fills a view up to so many rows."""
 ALIKE = 0.8
 """Two rows say the same if they share so much of the content words of both together."""
 
@@ -49,7 +51,8 @@ def composed(
     wanted = list(dict.fromkeys((*chosen, *_by_rank(order, standing & linked), *_by_rank(order, standing))))
     apart = _distinct([rows[name] for name in wanted], beside)
     first = retrieved(order, apart & linked, first=[name for name in chosen if name in apart])
-    return retrieved(order, apart, first=first)
+    rest = [name for name in retrieved(order, apart, first=first) if name not in first]
+    return (*first, *rest[: max(0, ENOUGH - len(first))])
 
 
 def _by_rank(order: Checkpoint, rows: AbstractSet[str]) -> list[str]:

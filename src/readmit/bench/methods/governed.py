@@ -162,7 +162,13 @@ TRACE_PAPER = Governance(
 )
 READMIT = Governance(
     "readmit",
-    Settings(since="departure", pairs_per_return=PAIRS_PER_RETURN, pairs_per_call=STATEMENTS_PER_CALL, on_cut="note"),
+    Settings(
+        since="departure",
+        pairs_per_return=PAIRS_PER_RETURN,
+        pairs_per_call=STATEMENTS_PER_CALL,
+        critical_alone=False,
+        on_cut="note",
+    ),
 )
 ABLATIONS = (
     replace(TRACE_PAPER, name="trace-without-ii", implicit=False),
