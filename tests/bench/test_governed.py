@@ -50,7 +50,8 @@ def judged(shown: dict[str, str], answer: Callable[[dict[str, str]], Any]) -> An
     several = {
         int(number): {"earlier statement": words, **_later(shown, number)}
         for label, words in shown.items()
-        if (number := "".join(filter(str.isdigit, label))) and re.fullmatch(r"(pair \d+ )?earlier statement( \d+)?", label)
+        if (number := "".join(filter(str.isdigit, label)))
+        and re.fullmatch(r"(pair \d+ )?earlier statement( \d+)?", label)
     }
     said = {number: answer(own) for number, own in several.items()}
     if None in said.values():
@@ -62,7 +63,10 @@ def judged(shown: dict[str, str], answer: Callable[[dict[str, str]], Any]) -> An
 
 def _later(shown: dict[str, str], number: str) -> dict[str, str]:
     sources = {label: words for label, words in shown.items() if "source" in label}
-    return {"later observation": shown.get("later observation", shown.get(f"pair {number} later observation", "")), **sources}
+    return {
+        "later observation": shown.get("later observation", shown.get(f"pair {number} later observation", "")),
+        **sources,
+    }
 
 
 def _scored(number: int, said: dict[str, Any]) -> dict[str, Any]:

@@ -143,7 +143,9 @@ class Inference:
             prepared = self._looked(departed, identity, purpose, name, ledger)
             if always or prepared.eventful:
                 file(self.workspace, name, prepared)
-            if self.settings.targets == "premises" or note(self.workspace, departed, prepared, purpose=purpose, verifier=self._verifier()):
+            if self.settings.targets == "premises" or note(
+                self.workspace, departed, prepared, purpose=purpose, verifier=self._verifier()
+            ):
                 return prepared
         raise ModelError(f"the log took in observations faster than {ROUNDS} preparations could look at them")
 
