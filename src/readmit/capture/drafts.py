@@ -41,12 +41,12 @@ def is_draft(held: Held, snapshot: Snapshot, policy: Policy) -> bool:
 def draft_flaws(held: Held, drafted: Drafted, snapshot: Snapshot, policy: Policy) -> Iterator[Cause]:
     """What keeps a drafted item from counting."""
     if policy.drafts == "refuse":
-        yield Cause(reason=Reason.DRAFT_REFUSED, by=drafted.model)
+        yield Cause(reason=Reason.DRAFT_REFUSED, epoch=held.epoch, by=drafted.model)
     elif policy.drafts == "confirm" and is_draft(held, snapshot, policy):
-        yield Cause(reason=Reason.DRAFT_UNCONFIRMED, by=drafted.model)
+        yield Cause(reason=Reason.DRAFT_UNCONFIRMED, epoch=held.epoch, by=drafted.model)
     # A duty says what somebody wants done: there is nothing that it could quote.
     if not isinstance(held.item, Obligation) and not _carried(held.item, drafted, snapshot, policy):
-        yield Cause(reason=Reason.DRAFT_NOT_CARRIED, by=drafted.model)
+        yield Cause(reason=Reason.DRAFT_NOT_CARRIED, epoch=held.epoch, by=drafted.model)
 
 
 def _carried(item: Item, drafted: Drafted, snapshot: Snapshot, policy: Policy) -> bool:

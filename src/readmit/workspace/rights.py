@@ -47,7 +47,7 @@ def check_may_end(log: Log, duty: Obligation, *, by: str, role: str | None, verb
     if is_away(log, by, task):
         place = "a task" if task is None else repr(task)
         raise NotAllowedError(f"{by!r} may not {verb} {duty.id!r} while it is away from {place}: come back first")
-    if by == duty.by or by in policy.overseers or _owes(duty, by, role):
+    if by != AUTHOR and (by == duty.by or by in policy.overseers or _owes(duty, by, role)):
         return
     hint = f"; whoever owes it in a role says which: role={duty.scope.roles[0]!r}" if duty.scope.roles else ""
     raise NotAllowedError(

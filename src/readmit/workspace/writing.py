@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from readmit.records.items import Scope
 
 
-# What ends, replaces or settles something is somebody's act.
-_ACTS = INVALIDATING - {EventKind.SUSPECT, EventKind.JUDGE}
+# What settles something or puts another in its place is somebody's act.
+_ACTS = frozenset({EventKind.RESOLVE, EventKind.SETTLE, EventKind.SUPERSEDE})
 _OWN = frozenset({EventKind.RETURN, EventKind.EXPOSE, EventKind.ACKNOWLEDGE, EventKind.KEY})
 
 
