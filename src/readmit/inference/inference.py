@@ -152,7 +152,7 @@ class Inference:
     def _looked(
         self, departed: Checkpoint, identity: Identity, purpose: str | None, name: str, ledger: Ledger
     ) -> Prepared:
-        """One look at the log, and further ones at what took the place of needed items, until there is no more."""
+        """One look at the log, and further ones as long as something falls or takes a needed item's place."""
         earlier: Prepared | None = None
         while True:
             try:
@@ -171,7 +171,7 @@ class Inference:
                     file(self.workspace, name, earlier)
                 raise
             earlier = prepared.after(earlier)
-            if not prepared.replacements:
+            if not prepared.replacements and not prepared.fell_inside:
                 return earlier
 
     def _verifier(self) -> str:

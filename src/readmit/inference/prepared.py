@@ -88,6 +88,10 @@ class Prepared(Record, kw_only=True):
     """Needs of the duties that are owed which nothing that stands met, after linking."""
     replacements: tuple[Id, ...] = ()
     """Items drafted from the observations that invalidated needed ones."""
+    inside: Count = 0
+    """Pairs verified because the return would have handed over both sides together."""
+    fell_inside: tuple[Id, ...] = ()
+    """Items that fell by one of these."""
     signals: tuple[SignalCount, ...] = ()
     usage: tuple[StageTokens, ...] = ()
     faults: tuple[Note, ...] = ()
@@ -111,10 +115,10 @@ class Prepared(Record, kw_only=True):
             name: getattr(earlier, name) + getattr(self, name)
             for name in (
                 "open", "judged", "invalidated", "unsure", "unanswered", "suspected", "links", "links_dropped",
-                "replacements",
+                "replacements", "inside",
             )
         }  # fmt: skip
-        for name in ("invalidated", "cut", "unseen", "faults"):
+        for name in ("invalidated", "cut", "unseen", "proposed", "fell_inside", "faults"):
             both[name] = tuple(dict.fromkeys((*getattr(earlier, name), *getattr(self, name))))
         return replace(
             self,

@@ -12,6 +12,7 @@ import msgspec
 
 from readmit.inference import judging
 from readmit.inference.deriving import maker
+from readmit.inference.inside import look_inside, previewed
 from readmit.inference.linking import Drawn, link
 from readmit.inference.prepared import Prepared, ProposedPair, SignalCount, StageTokens
 from readmit.inference.proposing import Readers, find
@@ -98,8 +99,11 @@ def prepare(
         judging.suspect(workspace, left, "not_looked_at")
     suspected = left if settings.on_cut == "block" else []
     unlooked = _except([*chosen, *suspected], left_out)
+    names = previewed(workspace, departed, identity, purpose=purpose) if settings.pairs_inside else ()
+    inside = look_inside(workspace, stand, verifier, names, besides=chosen, most=settings.pairs_inside)
+    unlooked += _except(unlooked, inside.cut)
     replacements: tuple[str, ...] = ()
-    if owing and _may_have_fallen(state, judged):
+    if owing and (inside.fell or _may_have_fallen(state, judged)):
         replacements = replace(workspace, departed, identity, purpose=purpose, settings=settings)
     if not found.faults:
         seen = str(state.epoch).encode("ascii")
@@ -115,26 +119,26 @@ def prepare(
         observations=found.observations,
         open=found.proposals.open,
         reused=sum(map(len, known.values())),
-        judged=len(judged.verdicts),
-        invalidated=_invalidated(state, judged),
-        unsure=sum(not state.settles(one) for one in judged.verdicts),
-        unanswered=len(judged.failed),
-        cut=_except(chosen, (one.pair for one in found.proposals.cut)),
+        judged=len(judged.verdicts) + inside.judged,
+        invalidated=tuple(dict.fromkeys((*_invalidated(state, judged), *inside.fell))),
+        unsure=sum(not state.settles(one) for one in judged.verdicts) + inside.unsure,
+        unanswered=len(judged.failed) + len(inside.faults),
+        cut=_except([*chosen, *inside.pairs], [*(one.pair for one in found.proposals.cut), *inside.cut]),
         unseen=_except(chosen, found.unseen),
         suspected=len(suspected),
-        proposed=_proposed(chosen, found),
+        proposed=_proposed([*chosen, *inside.pairs], found),
         links=drawn.links,
         links_dropped=drawn.dropped,
         unmet=drawn.unmet,
         replacements=replacements,
+        inside=len(inside.pairs),
+        fell_inside=inside.fell,
         signals=tuple(
             SignalCount(signal=signal, **msgspec.structs.asdict(tally))
             for signal, tally in found.proposals.tallies.items()
         ),
         usage=tuple(map(StageTokens.of, ledger.stages())),
-        faults=tuple(
-            dict.fromkeys((*drawn.faults, *found.faults, *(f"verify: {why.message}" for _, why in judged.failed)))
-        ),
+        faults=tuple(dict.fromkeys((*drawn.faults, *found.faults, *_unanswered(judged), *inside.faults))),
     )
 
 
@@ -184,6 +188,10 @@ def _left(found: Found) -> Iterable[Pair]:
 def _except(chosen: Iterable[Pair], pairs: Iterable[Pair]) -> tuple[Pair, ...]:
     taken = set(chosen)
     return tuple(pair for pair in pairs if pair not in taken)
+
+
+def _unanswered(judged: Judged) -> Iterable[str]:
+    return (f"verify: {why.message}" for _, why in judged.failed)
 
 
 def _may_have_fallen(state: Standing, judged: Judged) -> bool:

@@ -83,6 +83,8 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     took the place of a needed item is drafted."""
     links_per_need: Positive = 3
     """Most items linked to one need in one preparation."""
+    pairs_inside: Annotated[int, msgspec.Meta(ge=0)] = 24
+    """Most pairs verified besides, among the statements that the return would hand over together."""
     budget: Annotated[int, msgspec.Meta(ge=0)] | None = None
     """Most tokens that one preparation may take. None: no limit."""
     budgets: Budgets = Budgets()
