@@ -186,8 +186,9 @@ def test_eval_pairs_judges_files_and_writes_cases(team: Path) -> None:
     words = ("eval", "pairs", "pairs.jsonl", "--verifier", "batch:answers?model=strong", "--cases", "cases.jsonl")
     typed(*words, ends=Status.WAITING)
     answered(team / "answers", 1)
-    report = typed(*words)
-    assert (report["tpr"]["value"], report["fpr"]["value"], report["auc"]["value"]) == (1.0, 0.0, 1.0)
+    (report,) = typed(*words)["reports"]
+    rates = report["taken_out"]
+    assert (rates["tpr"]["value"], rates["fpr"]["value"], report["auc"]["value"]) == (1.0, 0.0, 1.0)
     assert report["tokens_per_pair"] == 120
     lines = [json.loads(line) for line in (team / "cases.jsonl").read_text().splitlines()]
-    assert [(line["case"]["id"], line["confirmed"]) for line in lines] == [("a", True), ("b", False)]
+    assert [(line["case"]["id"], line["ruling"]) for line in lines] == [("a", "invalid"), ("b", "compatible")]
