@@ -114,7 +114,7 @@ class Prepared(Record, kw_only=True):
                 "replacements",
             )
         }  # fmt: skip
-        for name in ("invalidated", "cut", "unseen", "faults"):
+        for name in ("invalidated", "proposed", "cut", "unseen", "faults"):
             both[name] = tuple(dict.fromkeys((*getattr(earlier, name), *getattr(self, name))))
         return replace(
             self,
