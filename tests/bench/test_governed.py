@@ -94,15 +94,14 @@ CHECKPOINT = Checkpoint(
 
 def verdict(answer: str) -> Callable[[dict[str, str]], Any]:
     def judge(shown: dict[str, str]) -> Any:
-        relevant = OLD in shown["earlier statement 1"]
-        said = {
-            "statement": 1,
+        relevant = OLD in shown["earlier statement"]
+        return {
+            "premise": "able to cycle",
             "item_quote": OLD if relevant else OTHER,
             "evidence_quote": NEW,
-            "premise": "able to cycle",
-            "stale": 0.9 if relevant and answer == "invalidates" else 0.1,
+            "answer": answer if relevant else "compatible",
+            "confidence": 0.9,
         }
-        return {"judgments": [said]}
 
     return judge
 
@@ -143,8 +142,7 @@ def test_a_compatible_pair_changes_nothing(governance: Governance) -> None:
 
 
 def invented(shown: dict[str, str]) -> Any:
-    (said,) = verdict("invalidates")(shown)["judgments"]
-    return {"judgments": [{**said, "evidence_quote": "I sold the bicycle."}]}
+    return {**verdict("invalidates")(shown), "evidence_quote": "I sold the bicycle."}
 
 
 @pytest.mark.parametrize("verify", [lambda _: None, invented], ids=["no answer", "a quote that is not there"])
@@ -281,7 +279,7 @@ def test_what_only_a_need_reaches_is_judged_too() -> None:
     asked: list[str] = []
 
     def judge(shown: dict[str, str]) -> Any:
-        asked.append(shown["earlier statement 1"])
+        asked.append(shown["earlier statement"])
         return verdict("compatible")(shown)
 
     def elsewhere(shown: dict[str, str]) -> Any:
@@ -338,8 +336,10 @@ def test_a_pair_is_judged_on_what_was_said_and_not_on_what_was_taken_down(govern
     def judge(shown: dict[str, str]) -> Any:
         seen.append(shown)
         about_old = OLD in shown.values()
-        (told,) = verdict("invalidates")({"earlier statement 1": OLD})["judgments"]
-        return {"judgments": [{**told, "stale": 0.9 if about_old else 0.4}]}
+        return {
+            **verdict("invalidates")({"earlier statement": OLD}),
+            "answer": "invalidates" if about_old else "unsure",
+        }
 
     words = "until spring"
     rows = (drawn(ROWS[0], "I cycle", slot="route.mill"), ROWS[1], drawn(ROWS[2], words, slot="season"))

@@ -24,8 +24,8 @@ from readmit.bench.methods.governed import Governed, Tuning
 from readmit.bench.methods.stores import stores_of
 from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
 from readmit.bench.notes import notes
-from readmit.bench.replies import with_questions_only
 from readmit.bench.results import Result
+from readmit.bench.stale_reading import stale_state
 from readmit.bench.studies import BACKED, GOVERNANCE, block_of, unit_of
 from readmit.bench.work_state import work_state
 from readmit.inference.settings import Budgets
@@ -133,7 +133,7 @@ def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) 
     # Who forms a memory of its own from the conversations is neither given nor charged with what the others share.
     extractor = None if isinstance(method, CUPMem | Backed) else roles.extractor
     try:
-        checkpoint = work_state(_shown(episode, settings, extractor), settings, extractor)
+        checkpoint = _state(episode, settings, extractor)
         # A store that a model forms memories for words them itself.
         view = admitted(method, checkpoint, rewords=isinstance(method, Backed) and roles.extractor is not None)
         answers = _answers(episode, method, checkpoint, view, roles=roles, settings=settings)
@@ -144,10 +144,10 @@ def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) 
     return Attempt(view, checkpoint, answers, _since(started))
 
 
-def _shown(episode: Episode, settings: Settings, extractor: Model | None) -> Episode:
-    """The episode as the shared extractor reads it."""
-    shortened = episode.benchmark == "stale" and settings.stale.assistant_turns == "questions"
-    return with_questions_only(episode) if extractor is not None and shortened else episode
+def _state(episode: Episode, settings: Settings, extractor: Model | None) -> Checkpoint:
+    if extractor is not None and episode.benchmark == "stale":
+        return stale_state(episode, settings.stale, extractor)
+    return work_state(episode, settings, extractor)
 
 
 def attempted(name: str, elsewhere: Made | None, by_name: Mapping[str, Method], checkpoint: Checkpoint) -> Attempt:

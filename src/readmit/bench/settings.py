@@ -82,6 +82,8 @@ class StaleSettings(Record, frozen=True, kw_only=True):
     governance_characters: Annotated[int, msgspec.Meta(ge=2_000, le=10_000_000)] = 32_000
     scan_targets: Annotated[int, msgspec.Meta(ge=1, le=16)] = 1
     scan_observations: Annotated[int, msgspec.Meta(ge=1, le=16)] = 4
+    extraction_sessions: Annotated[int, msgspec.Meta(ge=1, le=16)] = 6
+    """Sessions that the shared extractor reads in one request, as far as its characters allow."""
     assistant_turns: Literal["questions", "whole"] = "questions"
     """What the shared extractor is shown of the assistant's turns: the questions that the user replies to, or all."""
 

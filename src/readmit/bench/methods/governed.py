@@ -147,6 +147,7 @@ TRACE_PAPER = Governance(
         per_target=10_000,
         pairs_per_return=None,
         on_cut="note",
+        linking=False,
     ),
     Policy(
         selection="greedy",
@@ -300,12 +301,13 @@ class Governed:
             outcome = at.come_back()
             told = findings(checkpoint, looked, outcome, digests)
             changes = tuple(changed(looked, outcome, stated, digests))
-            placed = self._replaced(checkpoint, at, work, supports, changes)
+            drafts = drafted_by_the_product(checkpoint, workspace, outcome, {one.id for one in stated}, digests)
+            placed = self._replaced(checkpoint, at, replace(work, statements=(*stated, *drafts)), supports, changes)
             if changes:
                 outcome = at.come_back()
             if not outcome.admitted and not rules.complete_view:
                 outcome = _incomplete(at, duties, outcome)
-            known = {**placed.known, **drafted_by_the_product(checkpoint, workspace, outcome, placed.known, digests)}
+        known = placed.known
         order = with_heirs(checkpoint, tuple(known.values()), placed.heirs)
         rows = self._rows(order, outcome, known, placed.links, compatible(looked, digests))
         if not rules.obligation_aware:

@@ -15,16 +15,18 @@ import msgspec
 from readmit.bench.episodes import Finding
 from readmit.bench.methods.readmit_lexical import reading_of
 from readmit.bench.methods.state import OBSERVED, Statement, item_of, session_of
-from readmit.inference import Inference
+from readmit.inference import Inference, Prepared
 from readmit.inference.deriving import keep_facts, keep_premises, maker
 from readmit.inference.standing import said
 from readmit.models.stages.extract import PROMPT as EXTRACT
+from readmit.records.canonical import decode
 from readmit.records.events import Suspect
 from readmit.records.quotes import quoted
 from readmit.records.verdicts import Answer, Pair, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from readmit.bench.episodes import Checkpoint, Row
     from readmit.bench.methods.state import Returned
@@ -73,9 +75,13 @@ def look(
     workspace: Workspace, agent: Agent, models: Models, settings: Settings, *, purpose: str | None
 ) -> list[Looked]:
     """Look for implicit changes as the product does. Verdicts and suspicions are on the log afterwards."""
-    prepared = inference_on(workspace, models, settings).prepare(agent, purpose=purpose)
+    inference_on(workspace, models, settings).prepare(agent, purpose=purpose)
+    # A preparation that drafted something starts over, so that there may be several accounts.
+    rows = (row.body for row in workspace.log.audit.rows() if row.kind == "inference")
+    prepared = (decode(body, Prepared, what="audit row") for body in rows)
+    proposed = {one.pair: one.signals for account in prepared for one in account.proposed}
     marks: dict[Pair, Verdict | Suspect] = {}
-    items = dict.fromkeys(one.pair.item for one in prepared.proposed)
+    items = dict.fromkeys(pair.item for pair in proposed)
     for event in workspace.log.about(items, until=workspace.log.head):
         match event.payload:
             case Verdict(pair=pair) as verdict:
@@ -83,12 +89,12 @@ def look(
             case Suspect(pair=pair) as suspicion:
                 marks.setdefault(pair, suspicion)
     found = []
-    for one in prepared.proposed:
-        mark = marks.get(one.pair)
+    for pair, signals in proposed.items():
+        mark = marks.get(pair)
         if isinstance(mark, Verdict):
-            found.append(Looked(one.pair, one.signals, mark))
+            found.append(Looked(pair, signals, mark))
         else:
-            found.append(Looked(one.pair, one.signals, None, "" if mark is None else mark.signal))
+            found.append(Looked(pair, signals, None, "" if mark is None else mark.signal))
     return found
 
 
@@ -139,18 +145,17 @@ def drafted_by_the_product(
     checkpoint: Checkpoint,
     workspace: Workspace,
     outcome: Returned,
-    known: Mapping[str, Statement],
+    known: AbstractSet[str],
     digests: Mapping[str, str],
-) -> dict[str, Statement]:
+) -> list[Statement]:
     """Items that the inference itself drafted from an observation, as statements of the turn that holds their words."""
     sessions = {digest: session for session, digest in digests.items()}
-    found: dict[str, Statement] = {}
-    for name in {*outcome.standing, *outcome.chosen, *outcome.reasons}.difference(known):
+    found: list[Statement] = []
+    for name in sorted({*outcome.standing, *outcome.reasons}.difference(known)):
         item = workspace.log.item(name)
         own = {sessions[receipt.evidence] for receipt in item.receipts if receipt.evidence in sessions}
-        turn = next((row for row in checkpoint.heard if session_of(row) in own and quoted(item.text, row.text)), None)
-        if turn is not None:
-            found[name] = Statement(name, turn, item.text)
+        turns = (row for row in checkpoint.heard if session_of(row) in own and quoted(item.text, row.text))
+        found += [Statement(name, row, item.text) for row in turns][:1]
     return found
 
 

@@ -88,7 +88,8 @@ def _list(schema: Mapping[str, Any], name: str, shown: Mapping[str, str], place:
 
 def judged_in(ask: Ask) -> int:
     """How many judgments a request asks for: an answer is as long as they are many."""
-    return max(1, len(_statements(dict(_FENCED.findall(ask.user))))) if ask.stage == "verify" else 1
+    shown = dict(_FENCED.findall(ask.user))
+    return max(1, len(_statements(shown))) if ask.stage == "verify" else 1
 
 
 def _statements(shown: Mapping[str, str]) -> list[str]:
