@@ -1,0 +1,104 @@
+"""Two statements that a return would hand over together are verified against each other, whatever the limits cut."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from readmit import Policy, Workspace
+from readmit.inference import Inference, Settings
+from readmit.invalidate.propose import Signal
+from readmit.ports.models import Reply, Usage
+from tests.inference.world import texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from readmit.ports.models import Ask
+
+
+class Reader:
+    """A later text that says "no longer" ends whatever stands beside it."""
+
+    name = "reader"
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def ask(self, asks: Sequence[Ask]) -> list[Reply]:
+        self.asked += len(asks)
+        return [Reply(text=self.say(ask), usage=Usage(stage=ask.stage), model=self.name) for ask in asks]
+
+    @staticmethod
+    def say(ask: Ask) -> str:
+        texts = texts_of(ask)
+        new = texts["later observation"]
+        judgments = [
+            {
+                "statement": int(label.split()[-1]),
+                "item_quote": old,
+                "evidence_quote": new,
+                "premise": "",
+                "stale": 0.9 if "no longer" in new else 0.0,
+            }
+            for label, old in texts.items()
+            if label.startswith("earlier statement") and label.split()[-1].isdigit()
+        ]
+        return json.dumps({"judgments": judgments})
+
+
+def team(**settings: Any) -> tuple[Workspace, Any, Reader, Inference]:
+    """Two statements in different slots, from different observations, both needed."""
+    workspace = Workspace.open(policy=Policy(nothing_owed="empty"))
+    agent = workspace.agent("ann", role="planner", task="trip")
+    for name, text in (("a", "We meet at the pier."), ("b", "We no longer meet anywhere.")):
+        seen = workspace.observe(text, by="bob")
+        workspace.record(text, id=name, sources=[seen], supports=[f"d_{name}"])
+    workspace.oblige("Plan the meeting.", id="o", by="bob", required=["d_a", "d_b"])
+    agent.depart()
+    reader = Reader()
+    limits = {"signals": (Signal.SAME_SLOT,), "linking": False, **settings}
+    return workspace, agent, reader, Inference(workspace, Settings(**limits), verifier=reader)
+
+
+def test_of_two_statements_in_one_view_the_later_ends_the_earlier() -> None:
+    _, agent, reader, inference = team()
+    seen: list[Any] = []
+    returned = inference.come_back(agent, tell=seen.append)
+    assert reader.asked == 1, "only the later text is put against the earlier statement"
+    assert (returned.kind, returned.missing) == ("blocked", ("d_a",))
+    assert (seen[-1].inside, seen[-1].fell_inside, seen[-1].invalidated) == (1, ("a",), ("a",))
+
+
+def test_what_was_asked_once_is_not_asked_again() -> None:
+    _, agent, reader, inference = team()
+    inference.come_back(agent)
+    inference.come_back(agent)
+    assert reader.asked == 1
+
+
+def test_it_can_be_left_out() -> None:
+    _, agent, reader, inference = team(pairs_inside=0)
+    assert inference.come_back(agent).admitted
+    assert reader.asked == 0
+
+
+def test_what_a_return_would_not_hand_over_is_not_asked_about() -> None:
+    workspace, agent, reader, inference = team()
+    workspace.settle("o", by="bob")
+    assert inference.come_back(agent).admitted
+    assert reader.asked == 0
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_what_its_limit_cuts_is_accounted_for(most: int) -> None:
+    workspace, agent, _, inference = team(pairs_inside=most)
+    seen = workspace.observe("We meet at noon, rain or shine.", by="bob")
+    workspace.record("We meet at noon.", id="c", sources=[seen], supports=["d_c"])
+    workspace.oblige("Know the time.", id="p", by="bob", required=["d_c"])
+    told: list[Any] = []
+    inference.come_back(agent, tell=told.append)
+    assert told[-1].inside >= 1
+    assert bool(told[-1].cut) is (most == 1)
