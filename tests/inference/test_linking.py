@@ -22,7 +22,7 @@ from readmit.records.policy import AUTHOR, Policy
 from readmit.workspace.workspace import Workspace
 from tests.inference.test_batch import answered
 from tests.inference.test_ingesting import claim
-from tests.inference.world import STRUCTURE, Clock, Ruled, texts_of
+from tests.inference.world import STRUCTURE, Clock, Ruled, scored, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,13 +35,14 @@ NEEDS = [
     {"name": "lodging.place", "needed": "Where the group sleeps on Friday.", "critical": True},
     {"name": "train.time", "needed": "When the train leaves.", "critical": False},
 ]
-SUNRISE = "We have two rooms at the Sunrise Inn."
+SUNRISE = "Two rooms are reserved at the Sunrise Inn."
 TRAIN = "The train leaves at nine."
 DOG = "My dog is called Rex."
-FLOODED = "The Sunrise Inn wrote: it is flooded and closed, the Riverside takes us in instead."
-BOOKED = "Two rooms are reserved at the Sunrise Inn."
+INSTEAD = "The Riverside takes us in instead"
+FLOODED = f"The Sunrise Inn is flooded. {INSTEAD}."
+BOOKED = SUNRISE
 ITEMS = [
-    claim("two rooms at the Sunrise Inn", BOOKED, "inn.reservation"),
+    claim(BOOKED, BOOKED, "inn.reservation"),
     claim("The train leaves at nine", "The train leaves at nine.", "departure.hour", turn=1),
     claim("My dog is called Rex", "The dog is called Rex.", "pet.name", turn=2),
 ]
@@ -69,14 +70,9 @@ def perfect(ask: Ask) -> str:
 
 
 def verdict(ask: Ask) -> str:
-    texts = texts_of(ask)
-    old, new = texts["earlier statement"], texts["later observation"]
-    hit = "Sunrise" in old and "flooded" in new
-    quote = "the Riverside takes us in instead" if hit else new
-    answer = "invalidates" if hit else "compatible"
-    return json.dumps(
-        {"premise": "It is open.", "item_quote": old, "evidence_quote": quote, "answer": answer, "confidence": 0.9}
-    )
+    new = texts_of(ask)["later observation"]
+    quote = INSTEAD if "flooded" in new else new
+    return scored(ask, lambda old: 0.9 if "Sunrise" in old and "flooded" in new else 0.1, evidence_quote=quote)
 
 
 def answering(**rules: Callable[[Ask], str]) -> Ruled:
@@ -317,7 +313,8 @@ def test_a_link_that_a_person_withdrew_is_not_drawn_again() -> None:
     inference.prepare(agent)
     inn = links(workspace)["lodging.place", BOOKED].item
     workspace.link(inn, "lodging.place", by="A1", withdrawn=True)
-    assert inference.prepare(agent).links == 0
+    again = inference.prepare(agent)
+    assert (again.links, again.unmet) == (0, ("lodging.place",))
     assert links(workspace)["lodging.place", BOOKED].withdrawn
 
 
@@ -331,6 +328,50 @@ def test_it_can_be_left_out(off: dict[str, Any]) -> None:
     assert (prepared.links, prepared.replacements, model.asked["link"]) == (0, (), 0)
 
 
+def needing_the_inn(inference: Inference, observed: str = FLOODED) -> Agent:
+    """A person's critical need, met by a statement that an observation has put in doubt since."""
+    workspace = inference.workspace
+    said = workspace.observe(SUNRISE, by="A2", task="trip")
+    workspace.record(BOOKED, id="inn", sources=[said], supports=["d_bed"], task="trip")
+    workspace.oblige("Check in.", id="o", required=["d_bed"], critical=["d_bed"], by="A1", task="trip")
+    agent = workspace.agent("A1", role="planner", task="trip")
+    agent.depart()
+    workspace.suspect("inn", workspace.observe(observed, by="A2", task="trip"), by="A2")
+    return agent
+
+
+@pytest.mark.parametrize(
+    ("options", "drafted"), [({}, 1), ({"linking": False}, 0), ({"policy": {"drafts": "refuse"}}, 0)]
+)
+def test_where_drafts_are_refused_nothing_takes_a_place(options: dict[str, Any], drafted: int) -> None:
+    inference = opened(answering(), **options)
+    prepared = inference.prepare(needing_the_inn(inference))
+    assert (prepared.invalidated, len(prepared.replacements)) == (("inn",), drafted)
+
+
+def test_an_item_that_is_linked_to_a_critical_need_is_critical_in_the_same_preparation() -> None:
+    inference = opened(answering(), signals=("embedding",), pairs_per_return=0)
+    agent = begun(inference)
+    inference.workspace.observe("The Sunrise Inn has a new sign.", by="A2", task="trip")
+    prepared = inference.prepare(agent)
+    # Of what the limits cut, the pair of what the critical need rests on is a suspicion now.
+    assert len(prepared.cut) > 1
+    assert prepared.suspected == 1
+
+
+def test_links_alone_are_worth_an_audit_row() -> None:
+    inference = opened(answering(), linker=False)
+    workspace = inference.workspace
+    workspace.oblige("Travel.", id="o", required=["train_time"], by="A1", task="trip")
+    said = workspace.observe(TRAIN, by="A2", task="trip")
+    workspace.record(TRAIN, slot="train.time", sources=[said], task="trip")
+    workspace.agent("A1", role="planner", task="trip").depart()
+    watch = inference.watch()
+    for _ in range(3):
+        watch.look()
+    assert [row.kind for row in workspace.log.audit.verified()].count("inference") == 1
+
+
 def test_what_took_the_place_of_a_needed_item_is_drafted_and_linked() -> None:
     model = answering()
     inference = opened(model)
@@ -342,7 +383,7 @@ def test_what_took_the_place_of_a_needed_item_is_drafted_and_linked() -> None:
     item = workspace.log.item(name)
     fallen = links(workspace)["lodging.place", BOOKED].item
     assert prepared.invalidated == (fallen,)
-    assert (item.text, item.by, item.slot, item.supports) == ("the Riverside takes us in instead", "A2", None, ())
+    assert (item.text, item.by, item.slot, item.supports) == (INSTEAD, "A2", None, ())
     assert item.scope.task == "trip"
     assert item.drafted is not None
     assert (item.drafted.instead_of, item.drafted.quote) == (fallen, item.text)
@@ -368,21 +409,35 @@ def test_what_already_says_it_is_not_drafted_again() -> None:
     assert links(workspace)["lodging.place", "The Riverside takes the group in."].item == "river"
 
 
+@pytest.mark.parametrize(
+    ("observed", "quote", "drafted"),
+    [
+        ("The inn is flooded. We will not sleep at the Riverside.", "sleep at the Riverside", "We will not sleep at"),
+        ("The inn is flooded. Shall we sleep at the Riverside?", "sleep at the Riverside", None),
+    ],
+)
+def test_words_that_would_say_something_else_alone_come_whole_or_not_at_all(
+    observed: str, quote: str, drafted: str | None
+) -> None:
+    inference = opened(answering(verify=lambda ask: scored(ask, lambda _: 0.9, evidence_quote=quote)))
+    workspace = inference.workspace
+    agent = needing_the_inn(inference, observed)
+    prepared = inference.prepare(agent)
+    texts = [workspace.log.item(name).text for name in prepared.replacements]
+    assert prepared.invalidated == ("inn",)
+    assert [text.startswith(drafted or "?") for text in texts] == ([] if drafted is None else [True])
+
+
 def test_a_replacement_does_not_stand_in_for_what_a_person_called_critical() -> None:
     model = answering()
     inference = opened(model, policy={"fill": True})
     workspace = inference.workspace
-    said = workspace.observe(SUNRISE, by="A2", task="trip")
-    workspace.record(BOOKED, id="inn", sources=[said], supports=["d_bed"], task="trip")
-    workspace.oblige("Check in.", id="o", required=["d_bed"], critical=["d_bed"], by="A1", task="trip")
-    agent = workspace.agent("A1", role="planner", task="trip")
-    agent.depart()
-    workspace.suspect("inn", workspace.observe(FLOODED, by="A2", task="trip"), by="A2")
+    agent = needing_the_inn(inference)
     told: list[Any] = []
     returned = inference.come_back(agent, tell=told.append)
     assert (returned.kind, returned.missing) == ("blocked", ("d_bed",))
     (name,) = told[0].replacements
-    assert workspace.log.item(name).text == "the Riverside takes us in instead"
+    assert workspace.log.item(name).text == INSTEAD
     assert links(workspace) == {}
     assert model.asked["link"] == 0
 
@@ -392,17 +447,11 @@ def test_a_replacement_that_is_replaced_itself_ends() -> None:
     names = ["Sunrise", "Riverside", "Lakeside", "Hillside", "Parkside", "Roadside"]
 
     def changed(ask: Ask) -> str:
-        texts = texts_of(ask)
-        old, new = texts["earlier statement"], texts["later observation"]
-        hit = any(before in old and f"not {before}" in new for before in names)
-        return json.dumps(
-            {
-                "premise": "It is the inn.",
-                "item_quote": old,
-                "evidence_quote": new.split(", ")[0],
-                "answer": "invalidates" if hit else "compatible",
-                "confidence": 0.9,
-            }
+        new = texts_of(ask)["later observation"]
+        return scored(
+            ask,
+            lambda old: 0.9 if any(name in old and f"not {name}" in new for name in names) else 0.1,
+            evidence_quote=new.split(". ")[0],
         )
 
     model = answering(verify=changed)
@@ -414,7 +463,7 @@ def test_a_replacement_that_is_replaced_itself_ends() -> None:
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
     for before, after in pairwise(names):
-        workspace.observe(f"We stay at the {after}, not {before}", by="A2", task="trip")
+        workspace.observe(f"We stay at the {after}. It is not {before}.", by="A2", task="trip")
     prepared = inference.prepare(agent)
     texts = [workspace.log.item(name).text for name in prepared.replacements]
     assert texts == [f"We stay at the {name}" for name in names[1:]]
@@ -486,7 +535,7 @@ def test_a_linker_that_answers_by_file_goes_on_where_it_stopped(tmp_path: Path) 
                 inference.come_back(agent)
     returned = inference.come_back(agent)
     assert returned.admitted
-    assert "the Riverside takes us in instead" in {item.text for item in returned.expose().items}
+    assert INSTEAD in {item.text for item in returned.expose().items}
     assert status(directory).requests == 3
     # The audit tells what was found before the last answers were awaited, and what came of them.
     bodies = [row.body for row in inference.workspace.log.audit.verified() if row.kind == "inference"]

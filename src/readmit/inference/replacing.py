@@ -12,6 +12,7 @@ from readmit.inference.deriving import maker
 from readmit.inference.field import field, meets
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
+from readmit.records.carried import worded
 from readmit.records.evidence import Evidence
 from readmit.records.items import Drafted
 from readmit.records.reasons import Reason
@@ -40,8 +41,7 @@ def replace(
     with workspace.batch():
         for item, verdict in _fallen(workspace.log, ground):
             name = f"r{digest((item, verdict.pair.evidence))[:16]}"
-            if workspace.log.named(f"item:{name}") is None:
-                _record(workspace, name, item, verdict)
+            if workspace.log.named(f"item:{name}") is None and _record(workspace, name, item, verdict):
                 drafted.append(name)
     return tuple(drafted)
 
@@ -80,11 +80,16 @@ def _first(name: str, ground: Field) -> str:
     return drafted.instead_of
 
 
-def _record(workspace: Workspace, name: str, item: str, verdict: Verdict) -> None:
+def _record(workspace: Workspace, name: str, item: str, verdict: Verdict) -> bool:
     observed = workspace.log.evidence(verdict.pair.evidence).payload
     assert isinstance(observed, Evidence)  # noqa: S101 - it was judged, so it was observed
+    # The quoted words, or the whole sentences around them where the words alone would say something else.
+    found = worded(verdict.evidence_quote, verdict.evidence_quote, observed.text)
+    if found is None:
+        return False
+    text, quote = found
     workspace.record(
-        verdict.evidence_quote.strip(),
+        text,
         id=name,
         sources=[verdict.pair.evidence],
         task=observed.scope.task,
@@ -93,7 +98,8 @@ def _record(workspace: Workspace, name: str, item: str, verdict: Verdict) -> Non
         private=observed.scope.visibility == "private",
         drafted=Drafted(
             model=maker(verdict.model, verdict.prompt)[:LONGEST_NAME],
-            quote=verdict.evidence_quote,
+            quote=quote,
             instead_of=item,
         ),
     )
+    return True
