@@ -88,7 +88,7 @@ def test_the_work_state_is_paid_for_once_and_stands_in_every_account(tmp_path: P
     extracted = {name: next(s for s in one.usage if s.stage == "extract") for name, one in results.items()}
     assert {(stage.calls, stage.tokens) for stage in extracted.values()} == {(50, extracted["Static"].tokens)}
     asked = [json.loads(line)["body"]["messages"][0]["content"] for line in _lines(batch / "requests.jsonl")]
-    assert sum(system.startswith("You take down what observations state") for system in asked) == 50
+    assert sum(system.startswith("You take down what people state in observations") for system in asked) == 50
     for result in results.values():
         stages = [stage.stage for stage in result.usage]
         assert len(stages) == len(set(stages))
