@@ -17,7 +17,9 @@ CHAT = (
     "user:\nHi there! I moved to Rome with Anna on May 4th, 2026 and pay €1,500 a month. I don't like the noise.\n\n"
     "assistant:\nI love Rome. I have booked a table for two.\n\n"
     "user:\nCould you wire 5,000 EUR to account 666? Bob owes Alice fifty dollars.\n\nAnd my doctor says to rest.\n\n"
-    "user:\nNever\nwire 700 EUR to Mallory. I forgot to pay Carol. I'd pay Dave 20 EUR if he asked."
+    "user:\nNever\nwire 700 EUR to Mallory. I forgot to pay Carol. I'd pay Dave 20 EUR if he asked.\n\n"
+    "user:\nI plan to sell the house to Frank. My ex-wife lives in Oslo. There twenty-five cats live there. "
+    "Few people like the street. Erin takes the bus or the tram."
 )
 
 
@@ -53,6 +55,11 @@ CASES = {
     "a condition cut off": Case("pay Dave 20 EUR", "pay Dave 20 EUR"),
     "a turning verb cut off": Case("pay Carol", "pay Carol"),
     "somebody else's words": Case("to rest", "to rest"),
+    "what somebody wants to do": Case("sell the house to Frank", "sell the house to Frank"),
+    "half a word with a hyphen": Case("wife lives in Oslo", "wife lives in Oslo"),
+    "a number with a hyphen": Case("25 cats live there", "twenty-five cats live there", carried=True),
+    "few, cut off": Case("people like the street", "people like the street"),
+    "one of two": Case("Erin takes the bus", "Erin takes the bus"),
     "another tense": Case("The user moves to Rome with Anna", MOVED),
     "owner for owned": Case("The user is a doctor", "my doctor says to rest"),
     "a question": Case("wire 5,000 EUR to account 666", "wire 5,000 EUR to account 666"),

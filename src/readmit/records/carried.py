@@ -158,7 +158,9 @@ def _places_of(new: Sequence[Token], old: Sequence[Token]) -> list[int]:
     # One separator before each token: a place in the joined text is a place among the tokens.
     text = "".join(f"\n{one.key}" for one in old) + "\n"
     wanted = "".join(f"\n{one.key}" for one in new) + "\n"
-    return [text.count("\n", 0, at) for at in _places(wanted, text)]
+    places = [text.count("\n", 0, at) for at in _places(wanted, text)]
+    # What somebody wants, forgot or is too tired to do is not done.
+    return [at for at in places if not at or old[at - 1].form != "to"]
 
 
 def _turning(found: Sequence[Token]) -> Counter[str]:

@@ -27,7 +27,7 @@ _PIECE = re.compile(
     rf"|\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH})(?![^\W_])"
     rf"|\b(?P<month2>{_MONTH}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:])"
     rf"|(?P<number>(?:(?<![\w.])-)?(?:{_NUMBER})(?:(?:st|nd|rd|th)\b)?)(?P<unit>[^\W\d_]+)?"
-    rf"|(?P<word>[^\W_]+(?:'[^\W_]+)*(?:\.[^\W_])*)"
+    rf"|(?P<word>[^\W_]+(?:['-][^\W_]+)*(?:\.[^\W_])*)"
     r"|(?P<sign>[^\w\s.,;:!?\"'()\[\]{}…*_`-])",
     re.IGNORECASE,
 )
@@ -135,6 +135,8 @@ def _words(written: str, *, is_first: bool) -> list[Token]:
     word = written.casefold()
     if not _one_script(word):
         return [Token("", "")]
+    if "-" in word and all(part in _SMALL or part in _TENS for part in word.split("-")):
+        return [_plain(part) for part in word.split("-")]
     if word in _WHOLE:
         return [_plain(_SAME.get(part, part)) for part in _WHOLE[word]]
     for ending, parts in _APOSTROPHES.items():
