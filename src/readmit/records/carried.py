@@ -159,8 +159,9 @@ def _places_of(new: Sequence[Token], old: Sequence[Token]) -> list[int]:
     text = "".join(f"\n{one.key}" for one in old) + "\n"
     wanted = "".join(f"\n{one.key}" for one in new) + "\n"
     places = [text.count("\n", 0, at) for at in _places(wanted, text)]
-    # What somebody wants, forgot or is too tired to do is not done.
-    return [at for at in places if not at or old[at - 1].form != "to"]
+    edges = ["", *(one.form for one in old), ""]
+    # What somebody wants, forgot or is too tired to do is not done, and one of two is not that one.
+    return [at for at in places if edges[at] not in {"to", "or"} and edges[at + len(new) + 1] != "or"]
 
 
 def _turning(found: Sequence[Token]) -> Counter[str]:
