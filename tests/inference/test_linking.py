@@ -359,6 +359,17 @@ def test_an_item_that_is_linked_to_a_critical_need_is_critical_in_the_same_prepa
     assert prepared.suspected == 1
 
 
+def test_a_need_whose_evidence_is_only_suspected_is_met_until_the_verifier_has_spoken() -> None:
+    inference = opened(answering())
+    workspace = inference.workspace
+    agent = begun(inference)
+    inference.prepare(agent)
+    inn = links(workspace)["lodging.place", BOOKED].item
+    workspace.suspect(inn, workspace.observe("It rains.", by="A2", task="trip"), by="A2")
+    again = inference.prepare(agent)
+    assert (again.judged, again.invalidated, again.unmet) == (1, (), ())
+
+
 def test_links_alone_are_worth_an_audit_row() -> None:
     inference = opened(answering(), linker=False)
     workspace = inference.workspace
