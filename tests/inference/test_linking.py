@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit.inference import Inference, Prepared, Settings
+from readmit.inference.settings import Budgets
 from readmit.models.batch import Batch, status, waiting
 from readmit.models.embedders import Lexical
 from readmit.models.stages.extract import Turn
@@ -494,6 +495,15 @@ def test_many_statements_are_put_to_the_linker_by_nearness() -> None:
     assert inference.prepare(agent).links == 2
     (ask,) = [ask for ask in model.seen if ask.stage == "link"]
     assert len(numbered(texts_of(ask)["statements"])) <= 24
+
+
+def test_requests_are_as_long_as_the_settings_say() -> None:
+    model = answering()
+    inference = opened(model, budgets=Budgets(link_tokens=77, link_chars=120))
+    assert inference.prepare(begun(inference)).links == 2
+    asks = [ask for ask in model.seen if ask.stage == "link"]
+    assert len(asks) > 1
+    assert {ask.max_tokens for ask in asks} == {77}
 
 
 def test_an_item_that_stood_at_departure_is_linked_though_it_has_fallen() -> None:
