@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from readmit.cli.teams import lines
 from readmit.inference import Inference, Prepared, Settings
 from readmit.inference.settings import Budgets
 from readmit.models.batch import Batch, status, waiting
@@ -575,6 +576,19 @@ def test_what_signals_and_linker_ask_goes_out_in_one_round(tmp_path: Path) -> No
         inference.come_back(agent)
     asked = [json.loads(line)["body"]["response_format"]["json_schema"]["name"] for line in waiting(away.directory)]
     assert {name.partition("-")[0] for name in asked} == {"link", "implied"}
+
+
+def test_the_command_line_says_what_was_linked_and_what_took_a_place() -> None:
+    inference = opened(answering())
+    agent = begun(inference)
+    suspected(inference.workspace, inference, agent)
+    prepared = inference.prepare(agent)
+    said = list(lines(prepared))
+    assert f"  says what is true instead: {prepared.replacements[0]}" in said
+    assert "  3 links between needs and items, 0 dropped" in said
+    assert any(line.startswith("  link: 2 calls") for line in said)
+    silent = opened(answering(link=lambda _: json.dumps({"links": []})))
+    assert "  nothing meets: lodging.place" in lines(silent.prepare(begun(silent)))
 
 
 def test_a_watch_draws_the_same_links_and_comes_to_rest() -> None:
