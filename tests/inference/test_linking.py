@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from readmit.cli.teams import lines
 from readmit.inference import Inference, Prepared, Settings
+from readmit.inference.settings import Budgets
 from readmit.models.batch import Batch, status, waiting
 from readmit.models.embedders import Lexical
 from readmit.models.stages.extract import Turn
@@ -359,6 +361,17 @@ def test_an_item_that_is_linked_to_a_critical_need_is_critical_in_the_same_prepa
     assert prepared.suspected == 1
 
 
+def test_a_need_whose_evidence_is_only_suspected_is_met_until_the_verifier_has_spoken() -> None:
+    inference = opened(answering())
+    workspace = inference.workspace
+    agent = begun(inference)
+    inference.prepare(agent)
+    inn = links(workspace)["lodging.place", BOOKED].item
+    workspace.suspect(inn, workspace.observe("It rains.", by="A2", task="trip"), by="A2")
+    again = inference.prepare(agent)
+    assert (again.judged, again.invalidated, again.unmet) == (1, (), ())
+
+
 def test_links_alone_are_worth_an_audit_row() -> None:
     inference = opened(answering(), linker=False)
     workspace = inference.workspace
@@ -485,6 +498,15 @@ def test_many_statements_are_put_to_the_linker_by_nearness() -> None:
     assert len(numbered(texts_of(ask)["statements"])) <= 24
 
 
+def test_requests_are_as_long_as_the_settings_say() -> None:
+    model = answering()
+    inference = opened(model, budgets=Budgets(link_tokens=77, link_chars=120))
+    assert inference.prepare(begun(inference)).links == 2
+    asks = [ask for ask in model.seen if ask.stage == "link"]
+    assert len(asks) > 1
+    assert {ask.max_tokens for ask in asks} == {77}
+
+
 def test_an_item_that_stood_at_departure_is_linked_though_it_has_fallen() -> None:
     """So that a need which has lost its support can be told from one that nobody ever met."""
     inference = opened(answering())
@@ -554,6 +576,19 @@ def test_what_signals_and_linker_ask_goes_out_in_one_round(tmp_path: Path) -> No
         inference.come_back(agent)
     asked = [json.loads(line)["body"]["response_format"]["json_schema"]["name"] for line in waiting(away.directory)]
     assert {name.partition("-")[0] for name in asked} == {"link", "implied"}
+
+
+def test_the_command_line_says_what_was_linked_and_what_took_a_place() -> None:
+    inference = opened(answering())
+    agent = begun(inference)
+    suspected(inference.workspace, inference, agent)
+    prepared = inference.prepare(agent)
+    said = list(lines(prepared))
+    assert f"  says what is true instead: {prepared.replacements[0]}" in said
+    assert "  3 links between needs and items, 0 dropped" in said
+    assert any(line.startswith("  link: 2 calls") for line in said)
+    silent = opened(answering(link=lambda _: json.dumps({"links": []})))
+    assert "  nothing meets: lodging.place" in lines(silent.prepare(begun(silent)))
 
 
 def test_a_watch_draws_the_same_links_and_comes_to_rest() -> None:

@@ -158,8 +158,10 @@ class _Work:
             for look in looks
             if (rest := tuple(one for one in look.candidates if sources[look.need, one.item] not in known))
         ]
-        questions = list(stage.packed(fresh))
-        answers = stage.link(model, questions, workspace=self._workspace.name) if questions else []
+        tokens, chars = settings.budgets.link_tokens, settings.budgets.link_chars
+        questions = list(stage.packed(fresh, max_chars=chars))
+        space = self._workspace.name
+        answers = stage.link(model, questions, workspace=space, max_tokens=tokens, max_chars=chars) if questions else []
         rows: dict[str, bytes] = {}
         ties = [
             stage.Tie(need, item, known[source].decode())

@@ -10,7 +10,7 @@ from readmit.invalidate.propose import Limits, Signal
 from readmit.models.embedders import open_embedder
 from readmit.models.fence import MAX_CHARS
 from readmit.models.open import open_model
-from readmit.models.stages import imply, scan, scan_many, verify
+from readmit.models.stages import imply, link, scan, scan_many, verify
 from readmit.records.base import Record
 from readmit.records.errors import ModelError, RecordError
 from readmit.records.items import Kind
@@ -34,6 +34,10 @@ class Budgets(Record, kw_only=True, omit_defaults=False):
     """Most tokens of an answer of the scan."""
     scan_chars: Positive = MAX_CHARS
     """Most characters of all texts in one request of the scan."""
+    link_tokens: Positive = link.MAX_TOKENS
+    """Most tokens of an answer of the linker."""
+    link_chars: Positive = MAX_CHARS
+    """Most characters of all needs and statements in one request of the linker."""
     verify_tokens: Positive = verify.MAX_TOKENS
     """Most tokens of an answer of the verifier."""
     verify_chars: Positive = MAX_CHARS
