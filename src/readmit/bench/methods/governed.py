@@ -1,16 +1,16 @@
 """TRACE with its models: the paper's pipeline (``trace-paper``), ours (``readmit``), and the four ablations.
 
-All of them are the product: the history is played into a workspace (``state``), ``Inference`` looks for implicit changes
-(``inferring``), and the library decides. They differ in configuration alone.
+All of them are the product: the history is played into a workspace (``state``), ``Inference`` looks for implicit
+changes (``inferring``), and the library decides. They differ in configuration alone.
 
 From the tasks alone: obligations, their dependencies, and queries (where the shared checkpoint does not hold them).
 From the checkpoint: statements with slots. Explicit lifecycle: in the paper's pipeline a later value of a slot
 replaces an earlier one; in ours only a row that was taken down as an update does, because an extractor that reads one
 session at a time cannot know whether two values of its slot exclude each other.
 
-* ``trace-paper``: implicit invalidation by the scan, before any question is known: each session before the departure is
-  an item of its own, scanned against the sessions of the absence, and everything drawn from it rests on it. What was not
-  confirmed changes nothing. The view is the chosen cover, filled up by retrieval.
+* ``trace-paper``: implicit invalidation by the scan, before any question is known: each session before the departure
+  is an item of its own, scanned against the sessions of the absence, and everything drawn from it rests on it. What was
+  not confirmed changes nothing. The view is the chosen cover, filled up by retrieval.
 * ``readmit``: the product's signals propose at most as many pairs as the paper's scan did, among what retrieval would
   hand over or a need is supported by; a pair that no verdict settled is withheld. What was planned and taken down is
   marked as drafted. The view holds what the needs take and what is relevant (``composing``).
@@ -124,7 +124,7 @@ class Governance:
 
     name: str
     settings: Settings
-    policy: Policy = Policy()
+    policy: Policy = field(default_factory=Policy)
     """By which rules a return is decided. Its budgets are the benchmark's."""
     observed: bool = False
     """Whether whole sessions are judged, and everything drawn from them falls with them."""
