@@ -1,10 +1,10 @@
 """What does a whole return cost in tokens, and where does each token go?
 
 First the benchmark's methods: one attempt each on STALE's two full records, by the code that ``readmit bench`` runs,
-with the stand-in of ``readmit bench plan`` for every model. Then three arms of whole returns over the same histories, with
-the prompts that the stages really build: readmit as a product; a static arm that extracts every session whole; and the
-paper's arm, which besides scans every target against every later observation and verifies what the scan names. Their
-answers have the length of recorded ones, so no model is needed. The tokenizer is the embedder's for all: on these
+with the stand-in of ``readmit bench plan`` for every model. Then three arms of whole returns over the same histories,
+with the prompts that the stages really build: readmit as a product; a static arm that extracts every session whole; and
+the paper's arm, which besides scans every target against every later observation and verifies what the scan names.
+Their answers have the length of recorded ones, so no model is needed. The tokenizer is the embedder's for all: on these
 sessions it makes a tenth more tokens than that of the paper's Qwen.
 
 What readmit's arm leaves out, and why that is sound: turns of the assistant are no evidence about the user, so they

@@ -110,6 +110,8 @@ if TYPE_CHECKING:
 
 # What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes.
 PAIRS_PER_RETURN = 28
+PAIRS_INSIDE = 8
+"""Pairs besides, among the statements that cover the needs together."""
 STATEMENTS_PER_CALL = 8
 """Earlier statements that share a request of the verifier in ours. The paper's judges one pair in a request."""
 LINKER = "retrieval"
@@ -148,6 +150,7 @@ TRACE_PAPER = Governance(
         pairs_per_return=None,
         on_cut="note",
         linking=False,
+        pairs_inside=0,
     ),
     Policy(
         selection="greedy",
@@ -168,6 +171,7 @@ READMIT = Governance(
         pairs_per_return=PAIRS_PER_RETURN,
         pairs_per_call=STATEMENTS_PER_CALL,
         critical_alone=False,
+        pairs_inside=PAIRS_INSIDE,
         on_cut="note",
     ),
 )
