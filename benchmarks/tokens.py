@@ -1,9 +1,11 @@
 """What does a whole return cost in tokens, and where does each token go?
 
-Three arms over the same histories, with the prompts that the stages really build and one tokenizer: readmit; a static
-arm that extracts every session whole; and the paper's arm, which besides scans every target against every later
-observation and verifies what the scan names. Answers have the length of recorded ones, so no model is needed. The
-tokenizer is the embedder's: on these sessions it makes a tenth more tokens than that of the paper's Qwen.
+First the benchmark's methods: one attempt each on STALE's two full records, by the code that ``readmit bench`` runs,
+with the stand-in of ``readmit bench plan`` for every model. Then three arms of whole returns over the same histories,
+with the prompts that the stages really build: readmit as a product; a static arm that extracts every session whole; and
+the paper's arm, which besides scans every target against every later observation and verifies what the scan names.
+Their answers have the length of recorded ones, so no model is needed. The tokenizer is the embedder's for all: on these
+sessions it makes a tenth more tokens than that of the paper's Qwen.
 
 What readmit's arm leaves out, and why that is sound: turns of the assistant are no evidence about the user, so they
 are neither extracted from nor judged; sessions during the absence become items only where the question's retrieval
@@ -28,6 +30,10 @@ from typing import TYPE_CHECKING
 
 from benchmarks.result import Result, at_most, shared_folder
 from readmit import Workspace
+from readmit.bench.attempts import Roles, attempt, method_named
+from readmit.bench.datasets.stale import read_stale
+from readmit.bench.planning.standin import answer_to
+from readmit.bench.settings import Settings as BenchSettings
 from readmit.evaluation.development import FillerFacts, read_lines, stale_pairs
 from readmit.evaluation.histories import SESSIONS
 from readmit.inference import Inference, Prepared, Settings
@@ -58,6 +64,13 @@ RETRIEVED = 10
 IN_CONTEXT = 30
 """Most items in an answer's context: the paper's limit."""
 USER = "user"
+LEAST_WORDS = 6
+"""Words of a sentence that states something."""
+BENCHED = ("Static", "readmit", "trace-paper")
+"""Methods of the benchmark that are counted."""
+STAGES = ("extract", "plan", "premises", "implied", "scan", "link", "verify", "answer")
+FREE_ANSWER = 700
+"""Characters of a free answer, as a strong model's was long on average."""
 
 
 @dataclass(frozen=True)
@@ -169,8 +182,8 @@ class Typical:
 
     def _claims(self, number: int, text: str) -> Iterator[dict[str, object]]:
         turns = re.findall(r"\[\w+\] turn (\d+), (\w+)\n(.*?)(?=\n\[\w+\] turn|\Z)", text, re.DOTALL)
-        for turn, _, words in [one for one in turns if one[1] == USER][:ITEMS]:
-            quote = _opening(words, 18)
+        said = [(turn, quote) for turn, by, words in turns if by == USER and (quote := _stated(words))]
+        for turn, quote in said[:ITEMS]:
             yield {
                 "observation": number,
                 "turn": int(turn),
@@ -208,6 +221,13 @@ def _named(request: str) -> Iterator[tuple[str, str]]:
 
 def _sections(request: str, label: str) -> list[tuple[int, str]]:
     return [(int(name.split()[-1]), text) for name, text in _named(request) if name.startswith(label)]
+
+
+def _stated(text: str) -> str:
+    """The beginning of the first sentence that says something: nothing is drawn from a question or a greeting."""
+    sentences = re.findall(r"[^.!?\n]+[.!?]?", text)
+    stated = (one.strip() for one in sentences if not one.endswith("?") and len(one.split()) >= LEAST_WORDS)
+    return next((_opening(one, 18) for one in stated), "")
 
 
 def _opening(text: str, words: int) -> str:
@@ -293,6 +313,7 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
         since="departure",
         per_target=5,
         pairs_per_return=PAIRS,
+        pairs_per_call=8,
     )
     policy = Policy(fill=True, max_items=IN_CONTEXT, min_confidence=Decimal("0.65"))
     moment = iter(record.times)
@@ -304,7 +325,8 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
             for at in range(record.departure + 1)
         }
         known = inference.ingest(list(seen), turns=seen, per_call=6)
-        assert all(one.items and not one.dropped for one in known)
+        assert not any(one.failure for one in known)
+        assert sum(map(len, (one.items for one in known))) >= len(known)
         agent.depart()
         later = {
             workspace.observe(record.text(at), by="A2", task="advice", at=next(moment)): record.spoken(at)
@@ -340,6 +362,38 @@ def _nearest(question: str, texts: dict[str, str], embedder: MiniLM) -> list[str
     return sorted(near, key=near.__getitem__, reverse=True)[:RETRIEVED]
 
 
+@dataclass
+class Counted:
+    """The stand-in that plans a run, with both sides of every request counted."""
+
+    name: str = "counted"
+
+    def ask(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [self._reply(ask) for ask in asks]
+
+    def _reply(self, ask: Ask) -> Reply:
+        text = answer_to(ask, FREE_ANSWER)
+        size = sum(map(counter(), (ask.system, ask.user, ask.schema.decode())))
+        return Reply(text=text, usage=Usage(stage=ask.stage, input=size, output=counter()(text)), model=self.name)
+
+
+def benched(shared: Path, embedder: MiniLM) -> list[tuple[str, dict[str, Spent]]]:
+    """What the benchmark's own methods take on the two full records."""
+    found = []
+    for case in read_stale(shared / "data" / "stale" / "full_records.json", kind="T1").cases:
+        arms = {}
+        for method in BENCHED:
+            ledger, settings = Ledger(), BenchSettings()
+            model = Metered(Counted(), ledger)
+            roles = Roles(actor=model, extractor=model, verifier=model, embedder=embedder)
+            made = attempt(case.episode, method_named(method, "stale", roles, settings), roles, settings)
+            assert not made.failure, made.failure
+            arms[method] = Spent()
+            arms[method].add(ledger)
+        found.append((case.labels.case[:8], arms))
+    return found
+
+
 def measure(shared: Path) -> list[tuple[str, dict[str, Spent]]]:
     """Every arm on every record."""
     rows = [json.loads(line) for line in (shared / "data" / "stale" / "implied_facts.jsonl").read_text().splitlines()]
@@ -355,7 +409,17 @@ def measure(shared: Path) -> list[tuple[str, dict[str, Spent]]]:
 
 
 def run(shared: Path) -> list[Result]:
-    return figures(measure(shared))
+    return [*bench_figures(benched(shared, MiniLM())), *figures(measure(shared))]
+
+
+def bench_figures(found: Sequence[tuple[str, dict[str, Spent]]]) -> list[Result]:
+    """The worst of the full records for each method of the benchmark."""
+    most = {method: max(arms[method].total for _, arms in found) for method in BENCHED}
+    bars = {"readmit": 100_000}
+    return [
+        at_most(f"Benchmark: tokens of {method} on a full STALE record", tokens, bars.get(method), "tokens")
+        for method, tokens in most.items()
+    ]
 
 
 def figures(found: Sequence[tuple[str, dict[str, Spent]]]) -> list[Result]:
@@ -378,16 +442,23 @@ def figures(found: Sequence[tuple[str, dict[str, Spent]]]) -> list[Result]:
     ]
 
 
+def table(arms: dict[str, Spent]) -> Iterator[str]:
+    """Where each token goes, as the guides show it."""
+    stages = [stage for stage in STAGES if any(stage in spent for spent in arms.values())]
+    yield f"| arm | {' | '.join(stages)} | all |"
+    yield "|---" * (len(stages) + 2) + "|"
+    for arm, spent in arms.items():
+        cells = (f"{spent[stage]:,}" if stage in spent else "" for stage in stages)
+        yield f"| {arm} | {' | '.join(cells)} | {spent.total:,} |"
+
+
 def main() -> int:
     shared = Path(sys.argv[1]) if len(sys.argv) > 1 else shared_folder()
-    found = measure(shared)
-    for name, arms in found:
-        stages = list(dict.fromkeys(stage for spent in arms.values() for stage in spent))
-        print(f"record {name}")
-        for arm, spent in arms.items():
-            parts = "  ".join(f"{stage} {spent[stage]:,}" for stage in stages if stage in spent)
-            print(f"  {arm:16} {spent.total:9,}  {parts}")
-    rows = figures(found)
+    bench, found = benched(shared, MiniLM()), measure(shared)
+    for name, arms in (*bench, *found):
+        print(f"Record {name}:\n")
+        print("\n".join(table(arms)), end="\n\n")
+    rows = [*bench_figures(bench), *figures(found)]
     for row in rows:
         bar = "" if row["bar"] is None else f"bar {row['bar']:g}: {'holds' if row['holds'] else 'MISSED'}"
         print(f"{row['value']:<10g} {row['name']}  {bar}".rstrip())

@@ -228,6 +228,39 @@ def test_an_uncovered_critical_dependency_blocks_and_without_cvg_it_does_not() -
     assert admitted(method(BY_NAME["trace-without-oas"], plan=plan), question).blocked, "the coverage check stays"
 
 
+def test_a_planned_need_that_nobody_met_blocks_nothing_in_ours() -> None:
+    """The plan is a model's draft: a need without any evidence is a question."""
+    view = admitted(method(READMIT, plan=plan), replace_task("zeppelin?"))
+    assert not view.blocked
+    assert "other" in view.rows
+
+
+def test_two_rows_that_say_the_same_are_one_in_ours() -> None:
+    again = said("again", "I keep bees!", 1600)
+    fields = {name: getattr(CHECKPOINT, name) for name in CHECKPOINT.__struct_fields__}
+    rows = (ROWS[0], ROWS[1], again, ROWS[2])
+    wide = Checkpoint(
+        **{
+            **fields,
+            "tasks": ("Do I keep bees, and how do I get to the mill?",),
+            "rows": rows,
+            "relevance": (tuple(row.id for row in rows),),
+            "budget": Budget(per_query=4, union=4),
+        }
+    )
+    compatible = {"verify": verdict("compatible")}
+    assert len({"other", "again"} & set(admitted(method(READMIT, **compatible), wide).rows)) == 1
+    assert {"other", "again"} <= set(admitted(method(TRACE_PAPER, **compatible), wide).rows)
+
+
+def test_of_two_values_of_a_slot_the_later_is_handed_over_unless_both_were_found_to_hold() -> None:
+    old, new = drawn(ROWS[0], OLD, slot="route.mill"), drawn(ROWS[2], NEW, slot="route.mill")
+    view = admitted(method(replace(READMIT, implicit=False)), drawn_from(old, new))
+    assert view.rows == ("new.e00",)
+    both = admitted(method(READMIT, verify=verdict("compatible")), drawn_from(old, new))
+    assert set(both.rows) == {"old.e00", "new.e00"}
+
+
 def test_without_cvg_the_selection_still_covers_what_it_can() -> None:
     """Relevance alone would hand over the two most relevant rows and none about bees."""
     rows = (*ROWS[:1], said("mill", "I grind flour at the mill.", 1003), *ROWS[1:])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.inference import Prepared
+from readmit.inference.settings import Budgets
 from readmit.invalidate.propose import Signal
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Fault
@@ -323,3 +324,48 @@ def _compatible(ask: object) -> str:
     from tests.inference.world import judgment
 
     return judgment(ask, changes="nothing at all")  # type: ignore[arg-type]
+
+
+def test_only_what_others_rest_on_is_looked_at_and_what_rests_on_it_falls_with_it() -> None:
+    """The paper's targets. Whoever looks at them alone has not examined the rest, and does not say so."""
+    with home(critical=False) as workspace:
+        seen = workspace.observe("I sleep well.", by="A1", task="advice")
+        workspace.record("Calls end at ten.", id="calls", sources=[seen], depends_on=["bedtime"], task="advice")
+        agent = away(workspace)
+        hear(workspace, SHIFT, SHOES)
+        model = Ruled()
+        returned = foresee(workspace, model, signals=("scan",), targets="premises", linking=False).come_back(agent)
+        (row,) = inference(workspace)
+        assert row.targets == 1
+        assert {one.pair.item for one in row.proposed} == {"bedtime"}
+        assert {one.signals for one in row.proposed} == {("scan",)}
+        assert states(returned)["calls"] == "premise_changed"
+        assert returned.decision.examination is None
+
+
+def test_several_targets_and_more_observations_share_a_scan() -> None:
+    with home() as workspace:
+        agent = away(workspace)
+        hear(workspace, SHIFT, SHOES, *(f"{SHOES} {number}" for number in range(4)))
+        model = Ruled()
+        model.rules["scan"] = lambda _: '{"labels": []}'
+        budgets = Budgets(scan_tokens=99, verify_tokens=88)
+        settings = {"scan_targets": 2, "scan_per_call": 6, "budgets": budgets, "linking": False}
+        foresee(workspace, model, signals=("scan",), **settings).come_back(agent)
+        assert model.asked["scan"] == 1
+        assert {ask.max_tokens for ask in model.seen if ask.stage == "scan"} == {99}
+        assert {ask.max_tokens for ask in model.seen if ask.stage == "verify"} == {88}
+        assert model.asked["verify"] == 12, "what is not labeled is proposed"
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_what_is_critical_has_a_request_to_itself_unless_told_otherwise(alone: bool) -> None:
+    with home() as workspace:
+        agent = away(workspace)
+        hear(workspace, SHIFT)
+        model = Ruled()
+        inference = foresee(
+            workspace, model, signals=("embedding",), pairs_per_call=4, critical_alone=alone, linking=False
+        )
+        assert inference.prepare(agent).judged == 2
+        assert model.asked["verify"] == (2 if alone else 1)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from readmit.inference.settling import Asked
+from readmit.models.stages.answer import Question
 from readmit.ports.models import Fault
 from readmit.records.errors import NotAllowedError
 from tests.inference.world import Ruled, away, foresee, hear, home, states, texts_of
@@ -146,3 +148,16 @@ def test_two_disputes_are_asked_about_together() -> None:
     found = foresee(team, Counting(rules={"answer": answers(LATE)})).settle(away(team), by="lead")
     assert [(one.dispute, one.keep) for one in found] == [("q", "late"), ("p", None)]
     assert calls == [2]
+
+
+def test_a_question_that_is_known_is_put_as_it_is() -> None:
+    """What the sides answer to it is compared sign by sign where they are choices."""
+    team = disputed()
+    agent = away(team)
+    question = Question(text="When does the shop open?", choices=("7 :", "9 :"))
+    about = {"q": Asked(question=question, sides={"early": "7 :", "late": "9 :"}, exact=True)}
+    model = Ruled(rules={"answer": answers("9 :")})
+    (one,) = foresee(team, model).settle(agent, by="lead", about=about, max_tokens=77)
+    assert one.keep == "late"
+    assert texts_of(model.seen[0]) == {"question": question.text, "choices": "7 :\n9 :"}
+    assert model.seen[0].max_tokens == 77

@@ -56,11 +56,11 @@ def premises(
     texts: Iterable[str],
     workspace: str,
     *,
+    budgets: Budgets,
     extracted: str = "",
-    budgets: Budgets | None = None,
 ) -> Written:
     """What each statement rests on. ``extracted`` names who drew items from evidence: premises came with them."""
-    ask = partial(imply.premises, model, **_lengths(budgets))
+    ask = partial(imply.premises, model, max_tokens=budgets.lines_tokens, max_chars=budgets.lines_chars)
     by = maker(model.name, imply.PREMISES)
     return _written(derived, PREMISES, by, texts, ask=ask, workspace=workspace, extracted=extracted)
 
@@ -71,11 +71,11 @@ def implied(
     texts: Iterable[str],
     workspace: str,
     *,
+    budgets: Budgets,
     extracted: str = "",
-    budgets: Budgets | None = None,
 ) -> Written:
     """What each observation implies. Of one that items were drawn from, that is what those items state."""
-    ask = partial(imply.implied, model, **_lengths(budgets))
+    ask = partial(imply.implied, model, max_tokens=budgets.lines_tokens, max_chars=budgets.lines_chars)
     by = maker(model.name, imply.IMPLIED)
     return _written(derived, FACTS, by, texts, ask=ask, workspace=workspace, extracted=extracted)
 
@@ -88,10 +88,6 @@ def keep_premises(derived: Derived, by: str, known: Mapping[str, Sequence[str]])
 def keep_facts(derived: Derived, by: str, known: Mapping[str, Sequence[str]]) -> None:
     """Keep what an extraction found stated in observations. Where it found nothing, nobody is asked either."""
     derived.write(FACTS, by, {source_of(text): msgspec.json.encode(lines) for text, lines in known.items()})
-
-
-def _lengths(budgets: Budgets | None) -> dict[str, int]:
-    return {} if budgets is None else {"max_tokens": budgets.lines_tokens, "max_chars": budgets.lines_chars}
 
 
 def maker(model: str, prompt: str) -> str:

@@ -143,6 +143,7 @@ class Inference:
             prepared = self._looked(departed, identity, purpose, name, ledger)
             if always or prepared.eventful:
                 file(self.workspace, name, prepared)
+            # Who looks at what others rest on has not examined the others.
             if self.settings.targets == "premises" or note(
                 self.workspace, departed, prepared, purpose=purpose, verifier=self._verifier()
             ):

@@ -158,10 +158,18 @@ class _Work:
         assert readers.implier is not None  # noqa: S101 - Team.require has seen to it
         pending: PendingAnswers | None = None
         both: list[deriving.Written] = []
-        given = {"extracted": readers.extracted, "budgets": budgets}
         for write, texts in ((deriving.premises, self._items), (deriving.implied, self._texts)):
             try:
-                both.append(write(readers.derived, readers.implier, texts.values(), readers.workspace, **given))
+                both.append(
+                    write(
+                        readers.derived,
+                        readers.implier,
+                        texts.values(),
+                        readers.workspace,
+                        budgets=budgets,
+                        extracted=readers.extracted,
+                    )
+                )
             except PendingAnswers as waiting:
                 pending = waiting
         if pending is not None:

@@ -1,16 +1,16 @@
 """TRACE with its models: the paper's pipeline (``trace-paper``), ours (``readmit``), and the four ablations.
 
-All of them are the product: the history is played into a workspace (``state``), ``Inference`` looks for implicit changes
-(``inferring``), and the library decides. They differ in configuration alone.
+All of them are the product: the history is played into a workspace (``state``), ``Inference`` looks for implicit
+changes (``inferring``), and the library decides. They differ in configuration alone.
 
 From the tasks alone: obligations, their dependencies, and queries (where the shared checkpoint does not hold them).
 From the checkpoint: statements with slots. Explicit lifecycle: in the paper's pipeline a later value of a slot
 replaces an earlier one; in ours only a row that was taken down as an update does, because an extractor that reads one
 session at a time cannot know whether two values of its slot exclude each other.
 
-* ``trace-paper``: implicit invalidation by the scan, before any question is known: each session before the departure is
-  an item of its own, scanned against the sessions of the absence, and everything drawn from it rests on it. What was not
-  confirmed changes nothing. The view is the chosen cover, filled up by retrieval.
+* ``trace-paper``: implicit invalidation by the scan, before any question is known: each session before the departure
+  is an item of its own, scanned against the sessions of the absence, and everything drawn from it rests on it. What was
+  not confirmed changes nothing. The view is the chosen cover, filled up by retrieval.
 * ``readmit``: the product's signals propose at most as many pairs as the paper's scan did, among what retrieval would
   hand over or a need is supported by; a pair that no verdict settled is withheld. What was planned and taken down is
   marked as drafted. The view holds what the needs take and what is relevant (``composing``).
@@ -110,6 +110,8 @@ if TYPE_CHECKING:
 
 # What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes.
 PAIRS_PER_RETURN = 28
+PAIRS_INSIDE = 8
+"""Pairs besides, among the statements that cover the needs together."""
 STATEMENTS_PER_CALL = 8
 """Earlier statements that share a request of the verifier in ours. The paper's judges one pair in a request."""
 LINKER = "retrieval"
@@ -124,7 +126,7 @@ class Governance:
 
     name: str
     settings: Settings
-    policy: Policy = Policy()
+    policy: Policy = field(default_factory=Policy)
     """By which rules a return is decided. Its budgets are the benchmark's."""
     observed: bool = False
     """Whether whole sessions are judged, and everything drawn from them falls with them."""
@@ -148,6 +150,7 @@ TRACE_PAPER = Governance(
         pairs_per_return=None,
         on_cut="note",
         linking=False,
+        pairs_inside=0,
     ),
     Policy(
         selection="greedy",
@@ -168,6 +171,7 @@ READMIT = Governance(
         pairs_per_return=PAIRS_PER_RETURN,
         pairs_per_call=STATEMENTS_PER_CALL,
         critical_alone=False,
+        pairs_inside=PAIRS_INSIDE,
         on_cut="note",
     ),
 )

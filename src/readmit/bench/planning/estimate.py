@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from readmit.bench.attempts import Roles, at_scale, attempt, method_named, scored
-from readmit.bench.planning.standin import answer_to, judged_in
+from readmit.bench.planning.standin import answer_to, parts_in
 from readmit.bench.society import play
 from readmit.bench.studies import BACKED, block_of
 from readmit.models.embedders import Lexical
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
 CHARS_PER_TOKEN = 4.0
 OUTPUT = {"answer": 172, "judge": 159, "extract": 38, "plan": 298, "premises": 25, "implied": 10, "verify": 77}
-"""Mean answer tokens of a strong model that does not think aloud, over six development episodes of STALE."""
-OUTPUT_MEMORA = {**OUTPUT, "answer": 183, "judge": 64, "extract": 1_188, "plan": 512}
-"""The same over three development questions of Memora, where one request reads six sessions."""
+"""Mean answer tokens of a strong model that does not think aloud, over six development episodes of STALE: for an
+extraction by session, for verification by statement, else by request."""
+OUTPUT_MEMORA = {**OUTPUT, "answer": 183, "judge": 64, "extract": 198, "plan": 512}
+"""The same over three development questions of Memora."""
 OTHER_OUTPUT = 150
 """Answer tokens where nothing is recorded."""
 
@@ -51,8 +52,8 @@ class Request:
     """What the recorded answer took, if there is one."""
     first: bool
     """Whether no request before it was the same."""
-    judged: int = 1
-    """Judgments that its answer holds."""
+    parts: int = 1
+    """Judgments that its answer holds, or sessions that it is about."""
     weight: float = 1.0
     """How many requests of the whole study it stands for."""
 
@@ -87,7 +88,7 @@ class StandIn:
         usage = None if known is None else known.usage
         log.requests.append(
             Request(
-                self._method, self._role, ask.stage, chars, most, usage, request not in log.seen, judged_in(ask)
+                self._method, self._role, ask.stage, chars, most, usage, request not in log.seen, parts_in(ask)
             )
         )  # fmt: skip
         log.seen.add(request)
@@ -172,7 +173,7 @@ def estimate(
                 requests += [replace(one, weight=weight) for one in log.requests[begun:]]
                 watch()
     chars, calibrated = _chars_per_token(requests, asking)
-    lengths = _lengths(requests, log.assumed)
+    lengths = _lengths(requests, usual, recorded.lengths)
     return Estimate(
         sums=tuple(_sums(requests, chars, lengths)),
         episodes={name: len(held) for name, held in blocks.items()},
@@ -214,16 +215,22 @@ def _chars_per_token(requests: Sequence[Request], asking: Asking) -> tuple[float
     return sum(chars for chars, _ in known) / sum(tokens for _, tokens in known), True
 
 
-def _lengths(requests: Sequence[Request], assumed: Mapping[str, float]) -> dict[str, float]:
-    """By stage: what was recorded for the same requests, else in runs, else assumed."""
+def _lengths(
+    requests: Sequence[Request], assumed: Mapping[str, float], in_runs: Mapping[str, float]
+) -> dict[str, float]:
+    """By stage and part: what was recorded for the same requests, else in runs, else assumed."""
     known: defaultdict[str, list[float]] = defaultdict(list)
     for one in requests:
         if one.usage is not None:
-            known[one.stage].append(one.usage.output / one.judged)
+            known[one.stage].append(one.usage.output / one.parts)
     found = {}
     for stage in dict.fromkeys(one.stage for one in requests):
         own = known.get(stage)
-        found[stage] = sum(own) / len(own) if own else assumed.get(stage, OTHER_OUTPUT)
+        parts = [one.parts for one in requests if one.stage == stage]
+        # A run tells the length of whole answers, to requests like these.
+        run = in_runs[stage] * len(parts) / sum(parts) if stage in in_runs else None
+        usual = assumed.get(stage, OTHER_OUTPUT) if run is None else run
+        found[stage] = sum(own) / len(own) if own else usual
     return found
 
 
@@ -242,7 +249,7 @@ def _sum(
         return one.weight * (one.usage.input if one.usage and one.usage.input else one.chars / chars_per_token)
 
     def got(one: Request) -> float:
-        return one.weight * (one.usage.output if one.usage else min(lengths[one.stage] * one.judged, one.most))
+        return one.weight * (one.usage.output if one.usage else min(lengths[one.stage] * one.parts, one.most))
 
     paid = [one for one in own if one.first]
     calls = sum(one.weight for one in own)

@@ -86,10 +86,11 @@ def _list(schema: Mapping[str, Any], name: str, shown: Mapping[str, str], place:
     return [_value(inner, name.rstrip("s"), shown, place + at) for at in range(many)]
 
 
-def judged_in(ask: Ask) -> int:
-    """How many judgments a request asks for: an answer is as long as they are many."""
+def parts_in(ask: Ask) -> int:
+    """How many statements are judged in a request, or sessions read: an answer is as long as they are many."""
     shown = dict(_FENCED.findall(ask.user))
-    return max(1, len(_statements(shown))) if ask.stage == "verify" else 1
+    many = {"verify": len(_statements(shown)), "extract": len(_observations(shown))}
+    return max(1, many.get(ask.stage, 1))
 
 
 def _statements(shown: Mapping[str, str]) -> list[str]:
