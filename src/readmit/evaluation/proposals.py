@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -15,6 +16,8 @@ from readmit.invalidate.propose import (
     ImpliedFacts,
     Limits,
     Passages,
+    Scored,
+    Signal,
     open_pairs,
     passages,
     propose,
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from readmit.evaluation.development import Filler, StalePair
-    from readmit.invalidate.propose import Scorer
+    from readmit.invalidate.propose import Openings, Scorer
     from readmit.ports.models import Embedder
 
     Matrix = NDArray[np.float32]
@@ -43,8 +46,7 @@ PAPER_PAIRS = 28
 EVERYTHING = 100_000
 
 SignalSet = Literal["cosine", "embedding", "passage", "model_free", "implied_facts", "combined"]
-"""``cosine`` is ``embedding`` without the center, the plain baseline; ``model_free`` is all that needs no model's
-answer, ``combined`` is all."""
+"""``cosine`` is the plain baseline, ``model_free`` is all that needs no model's answer, ``combined`` is all."""
 MODEL_FREE: tuple[SignalSet, ...] = ("cosine", "embedding", "passage", "model_free")
 SIGNALS: tuple[SignalSet, ...] = (*MODEL_FREE, "implied_facts", "combined")
 
@@ -63,6 +65,28 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     """Open pairs in a return, on average."""
     ranks: tuple[int, ...] = ()
     """The true pair's rank per target, history by history; 0 if it was not proposed."""
+
+
+@dataclass(frozen=True)
+class PlainCosine:
+    """The baseline: the best cosine of two windows, targets taking turns. It shares no code with the signals."""
+
+    windows: Mapping[str, Matrix]
+
+    signal = Signal.EMBEDDING
+
+    def score(self, openings: Openings, depth: int) -> list[Scored]:
+        found: list[Scored] = []
+        for row, target in enumerate(openings.targets):
+            near = {
+                column: round(float((self.windows[target.item] @ self.windows[seen.evidence].T).max()), 5)
+                for column, seen in enumerate(openings.observations)
+                if openings.open[row, column]
+            }
+            ranked = sorted(near, key=lambda column: (-near[column], -column))
+            # A rank outweighs any cosine, so that every target's first pair comes before any target's second.
+            found += [Scored(row, column, near[column] - 3 * rank) for rank, column in enumerate(ranked[:depth])]
+        return found
 
 
 class Vectorizer:
@@ -91,9 +115,11 @@ def scorers_for(history: History, vectors: Vectorizer, signals: SignalSet) -> li
         return Center.of(np.concatenate(list(matrices.values())))
 
     found: list[Scorer] = []
-    if signals in ("cosine", "embedding", "model_free", "combined"):
+    if signals == "cosine":
+        found.append(PlainCosine(by_name(lambda session: windows(session.text))))
+    if signals in ("embedding", "model_free", "combined"):
         whole = by_name(lambda session: windows(session.text))
-        found.append(Embeddings(whole, whole, None if signals == "cosine" else center(whole)))
+        found.append(Embeddings(whole, whole, center(whole)))
     if signals in ("passage", "model_free", "combined"):
         parts = by_name(lambda session: passages(session.text))
         found.append(Passages(parts, parts, center(parts)))

@@ -28,9 +28,9 @@ class Signal(StrEnum):
     SAME_SLOT = "same_slot"
     """The observation speaks about the item's own slot."""
     EMBEDDING = "embedding"
-    """The texts as wholes are near each other, by centered cosine."""
+    """The texts as wholes are near each other."""
     PASSAGE = "passage"
-    """A passage of one text is near a passage of the other: finds a remark inside an unrelated conversation."""
+    """A sentence of one text is near a sentence of the other: finds a remark inside an unrelated conversation."""
     IMPLIED_FACTS = "implied_facts"
     """Facts that the observation implies are near premises of the item."""
     SCAN = "scan"
@@ -63,7 +63,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scored(NamedTuple):
-    """One signal's score of one open pair, by position in ``Openings``. Higher is likelier."""
+    """One signal's score of one open pair, by position in ``Openings``: how far it stands out among its target's."""
 
     target: int
     observation: int

@@ -1,29 +1,45 @@
-"""Signals from vectors: nearness of whole texts, and of premises to implied facts. Exact, by brute force."""
+"""Signals from vectors: nearness of whole texts, of sentences, and of premises to implied facts. Exact search."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from readmit.invalidate.propose.candidates import Openings, Scored, Signal
-from readmit.invalidate.propose.vectors import Center, centered, deepest
+from readmit.invalidate.propose.evidence import Spread, standing_out
+from readmit.invalidate.propose.vectors import NOTHING, Center, centered, deepest, sampled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     Matrix = NDArray[np.float32]
+    Exact = NDArray[np.float64]
+
+    Pooled = Callable[[Matrix, NDArray[np.intp]], Exact]
+    """From the nearness of one target's vectors to those of several observations, how many each has: a score each."""
 
 
 # Targets compared at once: bounds the memory that a large workspace takes.
 BLOCK = 64
+# How many of a text's nearest others say how near it is to everything.
+NEIGHBORS = 10
+# How many cosines of premises and implied facts are averaged.
+BEST = 3
+# Chances are kept off one and zero, where logarithms end.
+ALMOST = 1.0 - 1e-12
+IMPOSSIBLE = 1e-300
 
 
 @dataclass(frozen=True)
 class Embeddings:
-    """The best cosine between any window of the item's text and any window of the observation's."""
+    """The best cosine between windows of the two texts, less how near each is to its other neighbors.
+
+    Windows that are near to many others are hubs: they come up for every target and tell nothing about any.
+    """
 
     items: Mapping[str, Matrix]
     evidence: Mapping[str, Matrix]
@@ -33,22 +49,42 @@ class Embeddings:
     signal = Signal.EMBEDDING
 
     def score(self, openings: Openings, depth: int) -> Sequence[Scored]:
-        return list(_nearest(openings, self.items, self.evidence, self.center, best=1, depth=depth))
+        import numpy as np
+
+        ours, theirs = _each(self.items, self.center), _each(self.evidence, self.center)
+        if not ours or not theirs:
+            return []
+        around = sampled(np.concatenate(list(theirs.values())))
+        here = {name: _less_neighbors(matrix, around, first=True) for name, matrix in ours.items()}
+        there = {name: _less_neighbors(matrix, around, first=False) for name, matrix in theirs.items()}
+        return _nearest(openings, here, there, _best, depth)
 
 
 @dataclass(frozen=True)
 class Passages:
-    """The best cosine between any passage of the item's text and any passage of the observation's."""
+    """How unlikely it is that the nearest two sentences of item and observation are so near by chance.
+
+    Nearness of two sentences is counted from what each of them has to all sentences, so that a phrase that is near to
+    everything is near to nothing. The nearest of many is near by luck: among ten times as many pairs of sentences it
+    must be nearer to count as much.
+    """
 
     items: Mapping[str, Matrix]
     evidence: Mapping[str, Matrix]
-    """Rows of one text are its passages: a sentence or two each."""
+    """Rows of one text are its sentences."""
     center: Center | None = None
 
     signal = Signal.PASSAGE
 
     def score(self, openings: Openings, depth: int) -> Sequence[Scored]:
-        return list(_nearest(openings, self.items, self.evidence, self.center, best=1, depth=depth))
+        import numpy as np
+
+        ours, theirs = _each(self.items, self.center), _each(self.evidence, self.center)
+        if not ours or not theirs:
+            return []
+        around = sampled(np.concatenate(list(theirs.values())))
+        here, there = ({name: _beside(matrix, around) for name, matrix in side.items()} for side in (ours, theirs))
+        return _nearest(openings, here, there, _unlikely, depth)
 
 
 @dataclass(frozen=True)
@@ -61,38 +97,61 @@ class ImpliedFacts:
     premises: Mapping[str, Matrix]
     facts: Mapping[str, Matrix]
     center: Center | None = None
-    best: int = 3
 
     signal = Signal.IMPLIED_FACTS
 
     def score(self, openings: Openings, depth: int) -> Sequence[Scored]:
-        return list(_nearest(openings, self.premises, self.facts, self.center, best=self.best, depth=depth))
+        ours, theirs = _each(self.premises, self.center), _each(self.facts, self.center)
+        return _nearest(openings, ours, theirs, _best_three, depth)
+
+
+def _each(texts: Mapping[str, Matrix], center: Center | None) -> dict[str, Matrix]:
+    """Every text's rows centered. A text without rows is left out."""
+    return {name: centered(matrix, center) for name, matrix in texts.items() if len(matrix)}
+
+
+def _less_neighbors(matrix: Matrix, around: Matrix, *, first: bool) -> Matrix:
+    """Two columns more: the product of two such rows is twice their cosine, less the usual nearness of each."""
+    import numpy as np
+
+    near = -np.sort(-(matrix @ around.T), axis=1)
+    # The nearest of all is often the text itself, or the pair that is looked for.
+    usual = near[:, 1 : NEIGHBORS + 1]
+    level = usual.mean(axis=1, keepdims=True) if usual.size else np.zeros((len(matrix), 1), dtype=np.float32)
+    more = [-level, np.ones_like(level)]
+    wide: Matrix = np.hstack([matrix * np.float32(math.sqrt(2.0)), *(more if first else more[::-1])])
+    return wide
+
+
+def _beside(matrix: Matrix, around: Matrix) -> Matrix:
+    """Rows scaled so that the product of two is in standard deviations of what either has to all others."""
+    import numpy as np
+
+    spread = np.sqrt(np.mean((matrix @ around.T).astype(np.float64) ** 2, axis=1, keepdims=True))
+    scaled: Matrix = (matrix / np.sqrt(np.maximum(spread, NOTHING))).astype(np.float32)
+    return scaled
 
 
 def _nearest(
-    openings: Openings,
-    ours: Mapping[str, Matrix],
-    theirs: Mapping[str, Matrix],
-    center: Center | None,
-    *,
-    best: int,
-    depth: int,
-) -> Iterator[Scored]:
+    openings: Openings, ours: Mapping[str, Matrix], theirs: Mapping[str, Matrix], pooled: Pooled, depth: int
+) -> list[Scored]:
     import numpy as np
 
-    columns = [n for n, seen in enumerate(openings.observations) if len(theirs.get(seen.evidence, ()))]
-    rows = [n for n, target in enumerate(openings.targets) if len(ours.get(target.item, ()))]
+    columns = [n for n, seen in enumerate(openings.observations) if seen.evidence in theirs]
+    rows = [n for n, target in enumerate(openings.targets) if target.item in ours]
     if not columns or not rows:
-        return
+        return []
     matrices = [theirs[openings.observations[column].evidence] for column in columns]
-    stacked = centered(np.concatenate(matrices), center).T
-    slots = _padded([len(matrix) for matrix in matrices])
+    stacked = np.concatenate(matrices).T
+    lengths = np.array([len(matrix) for matrix in matrices], dtype=np.intp)
+    slots = _padded(lengths)
+    found: dict[int, tuple[Spread, list[tuple[int, float]]]] = {}
     for start in range(0, len(rows), BLOCK):
         block = rows[start : start + BLOCK]
         own = [ours[openings.targets[row].item] for row in block]
         # The last column is what padding reads: -inf never counts among the best.
         nearness = np.full((sum(map(len, own)), stacked.shape[1] + 1), -np.inf, dtype=np.float32)
-        np.matmul(centered(np.concatenate(own), center), stacked, out=nearness[:, :-1])
+        np.matmul(np.concatenate(own), stacked, out=nearness[:, :-1])
         ends = np.cumsum([len(matrix) for matrix in own])
         for row, end, matrix in zip(block, ends, own, strict=True):
             usable = np.flatnonzero(openings.open[row, columns])
@@ -101,17 +160,17 @@ def _nearest(
                 continue
             table = nearness[end - len(matrix) : end].T[slots[usable]].reshape(len(usable), -1)
             scores = np.full(len(columns), -np.inf)
-            # Sums differ in their last digits between machines; scores that tie must tie everywhere.
-            scores[usable] = _mean_of_best(table, best).round(5)
-            for place in deepest(scores, depth):
-                yield Scored(row, columns[place], round(float(scores[place]), 5))
+            scores[usable] = pooled(table, lengths[usable] * len(matrix)).round(5)
+            best = [(columns[place], float(scores[place])) for place in deepest(scores, depth)]
+            found[row] = Spread.of(scores[usable]), best
+    return standing_out(found)
 
 
-def _padded(lengths: Sequence[int]) -> NDArray[np.intp]:
+def _padded(lengths: NDArray[np.intp]) -> NDArray[np.intp]:
     """Row ``j`` holds the positions of observation ``j``'s vectors in the stack, padded with -1."""
     import numpy as np
 
-    table = np.full((len(lengths), max(lengths)), -1, dtype=np.intp)
+    table = np.full((len(lengths), lengths.max()), -1, dtype=np.intp)
     start = 0
     for number, length in enumerate(lengths):
         table[number, :length] = np.arange(start, start + length)
@@ -119,21 +178,32 @@ def _padded(lengths: Sequence[int]) -> NDArray[np.intp]:
     return table
 
 
-def _mean_of_best(table: Matrix, best: int) -> NDArray[np.float64]:
-    """Per row, the mean of its largest finite values. Taking the maximum a few times beats sorting narrow rows."""
+def _best(table: Matrix, counts: NDArray[np.intp]) -> Exact:  # noqa: ARG001 - the best of however many
     import numpy as np
 
-    if best == 1:
-        highest: NDArray[np.float64] = table.max(axis=1).astype(np.float64)
-        return highest
+    highest: Exact = table.max(axis=1).astype(np.float64)
+    return highest
+
+
+def _unlikely(table: Matrix, counts: NDArray[np.intp]) -> Exact:
+    """Minus the logarithm of the chance that the best of so many is as high as it is."""
+    import numpy as np
+
+    one = np.array([0.5 * math.erfc(highest / math.sqrt(2.0)) for highest in table.max(axis=1).tolist()])
+    some = -np.expm1(counts * np.log1p(-np.minimum(one, ALMOST)))
+    surprise: Exact = -np.log(np.maximum(some, IMPOSSIBLE))
+    return surprise
+
+
+def _best_three(table: Matrix, counts: NDArray[np.intp]) -> Exact:
+    """The mean of the three best, or of as many as there are. Taking the maximum a few times beats sorting."""
+    import numpy as np
+
     rows = np.arange(len(table))
-    total, count = np.zeros(len(table)), np.zeros(len(table))
-    for _ in range(min(best, table.shape[1])):
+    total = np.zeros(len(table))
+    for taken in range(min(BEST, table.shape[1])):
         place = table.argmax(axis=1)
-        largest = table[rows, place]
-        real = np.isfinite(largest)
-        total += np.where(real, largest, 0.0)
-        count += real
+        total += np.where(counts > taken, table[rows, place], 0.0)
         table[rows, place] = -np.inf
-    mean: NDArray[np.float64] = total / count
+    mean: Exact = total / np.minimum(counts, BEST)
     return mean

@@ -1,9 +1,9 @@
-"""Put the signals together: their union, ranked per target by reciprocal rank fusion, then across targets.
+"""Put the signals together: their union, ranked over all targets of a return by weighted evidence.
 
-Fusion reads ranks only, so signals need no common scale. Across targets, every target's first pair comes before
-any target's second: scores of different targets are not comparable, and no target may starve the others. Pairs of
-critical items come before all. What the budget cuts is returned, so that it can be recorded and never passes for
-judged.
+Every signal scores on one scale, how far a pair stands out among the pairs of its own target (``evidence``), so their
+sum ranks pairs of different targets beside each other: a target that something stands out for gets more of the budget
+than one for which nothing does. Pairs of critical items come before all. What the budget cuts is returned, so that it
+can be recorded and never passes for judged.
 """
 
 from __future__ import annotations
@@ -19,17 +19,14 @@ from readmit.records.verdicts import Pair
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# Damps how much the first ranks count over the next ones.
-DAMPING = 10.0
-
 # What the team declared, or a model named after reading both texts, outweighs nearness; facts that a model wrote
 # for this purpose outweigh raw texts.
 WEIGHTS: Mapping[Signal, float] = {
-    Signal.DECLARED_PREMISE: 8.0,
-    Signal.SAME_SLOT: 8.0,
-    Signal.SCAN: 8.0,
-    Signal.IMPLIED_FACTS: 4.0,
-    Signal.EMBEDDING: 1.0,
+    Signal.DECLARED_PREMISE: 16.0,
+    Signal.SAME_SLOT: 16.0,
+    Signal.SCAN: 16.0,
+    Signal.IMPLIED_FACTS: 8.0,
+    Signal.EMBEDDING: 2.0,
     Signal.PASSAGE: 1.0,
 }
 
@@ -58,7 +55,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 
     pair: Pair
     score: float
-    """The fused score; comparable within one target only."""
+    """The fused score; comparable over all targets of a return."""
     rank: int
     """Place among its target's pairs, from 1."""
     signals: Mapping[Signal, float]
@@ -107,58 +104,37 @@ def propose(openings: Openings, scorers: Iterable[Scorer], limits: Limits | None
 
 
 def _across(proposal: Proposal) -> tuple[object, ...]:
-    return (
-        not proposal.critical,
-        proposal.rank,
-        -proposal.score,
-        -proposal.epoch,
-        proposal.pair.item,
-        proposal.pair.evidence,
-    )
+    # Of equally good pairs the later observation goes first: the latest confirmed invalidator wins anyway.
+    return (not proposal.critical, -proposal.score, -proposal.epoch, proposal.pair.item, proposal.pair.evidence)
 
 
 def _per_target(openings: Openings, by_signal: Mapping[Signal, Sequence[Scored]], limit: int) -> Iterable[Proposal]:
-    fused: dict[tuple[int, int], float] = {}
-    said: dict[tuple[int, int], dict[Signal, float]] = {}
+    said: dict[int, dict[int, dict[Signal, float]]] = {}
+    lowest: dict[tuple[int, Signal], float] = {}
     for signal, scored in by_signal.items():
-        for entry, rank in _ranked(scored):
-            place = (entry.target, entry.observation)
-            fused[place] = fused.get(place, 0.0) + WEIGHTS[signal] / (DAMPING + rank)
-            said.setdefault(place, {})[signal] = entry.score
-    rows: dict[int, list[int]] = {}
-    for row, column in fused:
-        rows.setdefault(row, []).append(column)
-    for row in sorted(rows):
+        for entry in scored:
+            said.setdefault(entry.target, {}).setdefault(entry.observation, {})[signal] = entry.score
+            place = entry.target, signal
+            # A pair that a signal passed over is no better than the worst that it handed over, nor than average.
+            lowest[place] = min(lowest.get(place, 0.0), entry.score)
+    for row, pairs in said.items():
         target = openings.targets[row]
-        # Of equally good pairs the later observation goes first: the latest confirmed invalidator wins anyway.
-        best = sorted(rows[row], key=lambda column: (-round(fused[row, column], 9), -column))
+        missed = {signal: lowest.get((row, signal), 0.0) for signal in sorted(by_signal)}
+        fused = {
+            column: round(sum(WEIGHTS[signal] * scores.get(signal, low) for signal, low in missed.items()), 6)
+            for column, scores in pairs.items()
+        }
+        best = sorted(fused, key=lambda column: (-fused[column], -column))
         for rank, column in enumerate(best[:limit], start=1):
             seen = openings.observations[column]
             yield Proposal(
                 pair=Pair(item=target.item, evidence=seen.evidence),
-                score=round(fused[row, column], 9),
+                score=fused[column],
                 rank=rank,
-                signals=said[row, column],
+                signals=pairs[column],
                 epoch=seen.epoch,
                 critical=target.critical,
             )
-
-
-def _ranked(scored: Sequence[Scored]) -> Iterable[tuple[Scored, float]]:
-    """Rank each target's pairs by score; equal scores share the middle of the ranks they take up."""
-    rows: dict[int, list[Scored]] = {}
-    for entry in scored:
-        rows.setdefault(entry.target, []).append(entry)
-    for entries in rows.values():
-        entries.sort(key=lambda entry: -entry.score)
-        start = 0
-        while start < len(entries):
-            end = start
-            while end < len(entries) and entries[end].score == entries[start].score:
-                end += 1
-            for entry in entries[start:end]:
-                yield entry, (start + 1 + end) / 2
-            start = end
 
 
 def _tally(signal: Signal, scored: Sequence[Scored], proposals: Sequence[Proposal], kept: Sequence[Proposal]) -> Tally:

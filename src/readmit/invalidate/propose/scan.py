@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.invalidate.propose.candidates import Openings, Scored, Signal
+from readmit.invalidate.propose.evidence import named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,9 +53,9 @@ class Scanned:
     def score(self, openings: Openings, depth: int) -> Sequence[Scored]:  # noqa: ARG002 - the scan chose already
         rows = {target.item: row for row, target in enumerate(openings.targets)}
         columns = {seen.evidence: column for column, seen in enumerate(openings.observations)}
-        places = sorted(
+        places = (
             (rows[pair.item], columns[pair.evidence])
             for pair in self.named
             if pair.item in rows and pair.evidence in columns
         )
-        return [Scored(row, column, 1.0) for row, column in places if openings.open[row, column]]
+        return named(openings, (place for place in places if openings.open[place]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.invalidate.propose.candidates import Openings, Scored, Signal
+from readmit.invalidate.propose.evidence import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,9 +41,10 @@ def _shares_slot(target: Target, observation: Observation) -> bool:
 
 def _matches(openings: Openings, related: Callable[[Target, Observation], bool]) -> list[Scored]:
     speaking = [(column, seen) for column, seen in enumerate(openings.observations) if seen.slots or seen.about]
-    return [
-        Scored(row, column, 1.0)
+    places = (
+        (row, column)
         for row, target in enumerate(openings.targets)
         for column, seen in speaking
         if openings.open[row, column] and related(target, seen)
-    ]
+    )
+    return named(openings, places)

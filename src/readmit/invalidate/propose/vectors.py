@@ -1,8 +1,9 @@
 """Exact search over vectors of length one.
 
 Texts of one workspace share a tone, and the shared part drowns what tells them apart: a chat looks like a chat.
-``Center`` is that shared part. Taking it away before comparing is what lets a statement find the statement that
-changes its premise among unrelated conversations (docs/adr/0010-default-embedder.md has the measurement).
+``Center`` is that shared part, taken away before comparing. What is left is compared beside how near each of the two
+is to its surroundings anyway: a text that is near to everything is near to nothing (docs/adr/0010-default-embedder.md
+has the measurement).
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Matrix = NDArray[np.float32]
+    Exact = NDArray[np.float64]
 
 # A mean over a handful of texts is mostly the texts themselves; this many imagined ones at the origin hold it back.
 PRIOR = 8.0
+# Rows that stand for all of a kind: more would say little else and cost much.
+SAMPLE = 512
 
 # Shorter than this, what is left of a row is rounding error.
 NOTHING = 1e-6
@@ -25,25 +29,15 @@ NOTHING = 1e-6
 
 @dataclass(frozen=True)
 class Center:
-    """The running sum of all vectors of a kind: grows with each observation, never recomputed."""
+    """What all vectors of a kind have in common."""
 
-    total: NDArray[np.float64]
-    count: int
+    point: Exact
 
     @classmethod
     def of(cls, matrix: Matrix) -> Center:
         import numpy as np
 
-        return cls(total=matrix.sum(axis=0, dtype=np.float64), count=len(matrix))
-
-    def plus(self, matrix: Matrix) -> Center:
-        more = Center.of(matrix)
-        return Center(total=self.total + more.total, count=self.count + more.count)
-
-    @property
-    def point(self) -> NDArray[np.float64]:
-        mean: NDArray[np.float64] = self.total / (self.count + PRIOR)
-        return mean
+        return cls(matrix.sum(axis=0, dtype=np.float64) / (len(matrix) + PRIOR))
 
 
 def centered(matrix: Matrix, center: Center | None) -> Matrix:
@@ -58,7 +52,14 @@ def centered(matrix: Matrix, center: Center | None) -> Matrix:
     return result
 
 
-def deepest(scores: NDArray[np.float64], depth: int) -> NDArray[np.intp]:
+def sampled(matrix: Matrix) -> Matrix:
+    """At most ``SAMPLE`` rows, evenly chosen."""
+    import numpy as np
+
+    return matrix[np.unique(np.linspace(0, len(matrix) - 1, SAMPLE).round().astype(np.intp))]
+
+
+def deepest(scores: Exact, depth: int) -> NDArray[np.intp]:
     """Positions of the ``depth`` best finite scores of a row, best first; equal scores go to the later position."""
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Cut a text into windows that an embedder can take in whole, and into passages of a sentence or two."""
+"""Cut a text into windows that an embedder can take in whole, and into the sentences that state something."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import re
 
 # About 150 tokens of English: well inside the embedder's 256, also for text that splits into many pieces.
 WINDOW = 600
-# A sentence or two.
-PASSAGE = 160
 
 _BREAK = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -28,5 +26,9 @@ def windows(text: str, size: int = WINDOW) -> tuple[str, ...]:
 
 
 def passages(text: str) -> tuple[str, ...]:
-    """Windows short enough that a remark is not lost among its surroundings."""
-    return windows(text, PASSAGE)
+    """The sentences one by one, so that a remark is not lost among its surroundings.
+
+    A question states nothing that could change a premise, so questions are left out where anything else is said.
+    """
+    sentences = [sentence for part in _BREAK.split(text) if part.strip() for sentence in windows(part)]
+    return tuple(sentence for sentence in sentences if not sentence.endswith("?")) or tuple(sentences) or (text,)

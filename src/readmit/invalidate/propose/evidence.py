@@ -1,0 +1,77 @@
+"""One scale for all signals and all targets: how far a pair stands out among the pairs of its own target.
+
+A cosine of .4 is much for one statement and little for another, so raw scores of different targets say nothing beside
+each other. In standard deviations above what the target's other open pairs get they do, and pairs of all targets can
+be ranked together. A target with few open pairs has no distribution of its own to speak of: it borrows the one of the
+whole return.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from readmit.invalidate.propose.candidates import Scored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from readmit.invalidate.propose.candidates import Openings
+
+# Imagined pairs of each target: distributed like the whole return's, or named by nobody.
+PRIOR = 2.0
+# Less spread than this is rounding error: all pairs are alike.
+ALIKE = 1e-6
+
+
+class Spread:
+    """Count, sum and sum of squares of the scores of one target, or of all."""
+
+    __slots__ = ("count", "squares", "total")
+
+    def __init__(self, count: float = 0.0, total: float = 0.0, squares: float = 0.0) -> None:
+        self.count, self.total, self.squares = count, total, squares
+
+    @classmethod
+    def of(cls, scores: NDArray[np.float64]) -> Spread:
+        return cls(float(len(scores)), math.fsum(scores), math.fsum(scores * scores))
+
+    def plus(self, other: Spread, times: float = 1.0) -> Spread:
+        return Spread(
+            self.count + times * other.count, self.total + times * other.total, self.squares + times * other.squares
+        )
+
+    def above(self, score: float) -> float:
+        """By how many standard deviations a score exceeds the mean."""
+        mean = self.total / self.count
+        deviation = math.sqrt(max(0.0, self.squares / self.count - mean * mean))
+        return (score - mean) / deviation if deviation > ALIKE else 0.0
+
+
+def standing_out(found: Mapping[int, tuple[Spread, Sequence[tuple[int, float]]]]) -> list[Scored]:
+    """Per target, the spread of all its scores and the best of them by observation: the same on the common scale."""
+    whole = Spread()
+    for spread, _ in found.values():
+        whole = whole.plus(spread)
+    scored: list[Scored] = []
+    for row, (spread, best) in found.items():
+        beside = spread.plus(whole, PRIOR / whole.count)
+        # Sums differ in their last digits between machines; scores that tie must tie everywhere.
+        scored += [Scored(row, column, round(beside.above(score), 4)) for column, score in best]
+    return scored
+
+
+def named(openings: Openings, places: Iterable[tuple[int, int]]) -> list[Scored]:
+    """Pairs that a signal names outright. To be one of many of a target says less than to be the only one."""
+    rows: dict[int, list[int]] = {}
+    for row, column in places:
+        rows.setdefault(row, []).append(column)
+    scored: list[Scored] = []
+    for row, columns in sorted(rows.items()):
+        count = float(len(columns))
+        beside = Spread(float(openings.open[row].sum()) + PRIOR, count, count)
+        scored += [Scored(row, column, round(beside.above(1.0), 4)) for column in sorted(columns)]
+    return scored
