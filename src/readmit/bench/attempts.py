@@ -183,6 +183,7 @@ def scored(case: Case[Any], method: str, made: Attempt, roles: Roles, settings: 
     )
     if made.failure or made.view is None or made.checkpoint is None:
         return failed(case, result, answered=roles.actor is not None)
+    result = msgspec.structs.replace(result, characters=len(notes(made.view, made.checkpoint)))
     if case.episode.benchmark == "manbench":
         outcome = score_candidates(case, made.view)
         correct = None if roles.actor is None else made.answers[0] == case.labels.current.right
