@@ -125,7 +125,7 @@ def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) 
     # Who forms a memory of its own from the conversations is neither given nor charged with what the others share.
     extractor = None if isinstance(method, CUPMem | Backed) else roles.extractor
     try:
-        checkpoint = work_state(episode, settings, extractor)
+        checkpoint = work_state(episode, settings, extractor, roles.embedder)
         # A store that a model forms memories for words them itself.
         view = admitted(method, checkpoint, rewords=isinstance(method, Backed) and roles.extractor is not None)
         answers = _answers(episode, method, checkpoint, view, roles=roles, settings=settings)

@@ -32,7 +32,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.bench.retrieval import CLOCK, History, Ranker, checkpoint, memora_checkpoint, stale_checkpoint
+from readmit.bench.retrieval import (
+    CLOCK,
+    History,
+    Ranker,
+    checkpoint,
+    memora_checkpoint,
+    ranking,
+    stale_checkpoint,
+)
 from readmit.evaluation.verifying import moment_of
 from readmit.models.fence import MAX_CHARS
 from readmit.models.stages import extract as reading
@@ -45,7 +53,7 @@ if TYPE_CHECKING:
     from readmit.bench.episodes import Checkpoint, Episode, Row, Session
     from readmit.bench.settings import MemoraSettings, Settings, StaleSettings
     from readmit.models.stages.extract import Extracted
-    from readmit.ports.models import Model
+    from readmit.ports.models import Embedder, Model
 
 # The paper bounds a batch of Memora's sessions by their number; this only keeps a request within a context window.
 BATCH_CHARS = 96_000
@@ -82,11 +90,14 @@ class Extracting:
         )
 
 
-def work_state(episode: Episode, settings: Settings, extractor: Model | None) -> Checkpoint:
+def work_state(
+    episode: Episode, settings: Settings, extractor: Model | None, embedder: Embedder | None = None
+) -> Checkpoint:
     """The checkpoint that every method of a comparison starts from. Without an extractor, its rows are the turns."""
     if extractor is None or episode.benchmark == "manbench":
-        return checkpoint(episode, settings)
-    with closing(History(episode.sessions)) as history:
+        return checkpoint(episode, settings, embedder)
+    vectors = ranking(episode, settings, embedder)
+    with closing(History(episode.sessions, vectors)) as history:
         if episode.benchmark == "stale":
             turns = stale_checkpoint(episode, history, settings.stale)
             return drawn(extractor, turns, Extracting.for_stale(settings.stale))
@@ -94,7 +105,7 @@ def work_state(episode: Episode, settings: Settings, extractor: Model | None) ->
         made = planned if isinstance(planned, Plan) else None
         queries = () if made is None else made.queries
         turns = memora_checkpoint(episode, history, settings.memora, queries)
-        found = drawn(extractor, turns, Extracting.for_memora(settings.memora), queries)
+        found = drawn(extractor, turns, Extracting.for_memora(settings.memora), queries, vectors)
         return msgspec.structs.replace(found, plans=(None if made is None else in_one(made),))
 
 
@@ -107,7 +118,9 @@ def in_one(planned: Plan) -> Plan:
     )
 
 
-def drawn(model: Model, turns: Checkpoint, how: Extracting, queries: Sequence[str] = ()) -> Checkpoint:
+def drawn(
+    model: Model, turns: Checkpoint, how: Extracting, queries: Sequence[str] = (), embedder: Embedder | None = None
+) -> Checkpoint:
     """A checkpoint of plain turns with the statements that are drawn from them as its rows."""
     own: dict[int, dict[int, Row]] = {}
     for row in turns.rows:
@@ -133,7 +146,7 @@ def drawn(model: Model, turns: Checkpoint, how: Extracting, queries: Sequence[st
         )
     ]
     rows = list(_founded(rows))
-    with closing(Ranker(rows)) as ranker:
+    with closing(Ranker(rows, embedder)) as ranker:
         relevance = tuple(ranker.ranking(query) for query in (*turns.tasks, *queries))
     return msgspec.structs.replace(turns, rows=tuple(rows), relevance=relevance, observations=turns.rows)
 

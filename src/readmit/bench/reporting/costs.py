@@ -30,9 +30,9 @@ PRICE_NOTE = (
 )
 STAGE_NOTE = "The share is of all tokens, the judge's included."
 VIEW_NOTE = (
-    "Of views that hand something over. Rows are a checkpoint's, or a store's records. Tokens are characters divided by "
-    f"{CHARS_PER_TOKEN:.0f}, of the view as the agent reads it: no model's tokenizer is asked. Linked: the share of rows "
-    "that support a planned need; a dash where the method links none."
+    "Of views that hand something over. Rows are a checkpoint's, or a store's records. Tokens are characters divided "
+    f"by {CHARS_PER_TOKEN:.0f}, of the view as the agent reads it: no model's tokenizer is asked. Linked: the share of "
+    "rows that support a planned need; a dash where the method links none."
 )
 REFUSAL_NOTE = (
     "A return refused for want of coverage says which dependencies of the task it could not cover; other refusals name "
