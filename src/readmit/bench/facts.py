@@ -6,16 +6,15 @@ Three rankings are fused by reciprocal rank: how near a fact is to the query; ho
 the facts that are nearest to it, so that one question asks in the user's own words as well; and how well its
 conversation matches the query's words. Every other sentence is found by words alone.
 
-Two facts are the same if they say the same words, whatever their order and function words; denials count. Nearness
-does not make a duplicate: "I walk 5,000 steps" is as near to "I walk 4,000 steps" as a repetition is, and replaces it.
+Two facts are the same if they say the same words, whatever their case and signs. Nearness makes no duplicate: "I walk
+5,000 steps" is as near to "I walk 4,000 steps" as a repetition is, and replaces it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from readmit.bench.reading import common_words, words
+from readmit.bench.reading import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,8 +31,6 @@ FLAT = 60
 NEAREST, SHARE = 5, 0.5
 """How many facts are taken into the query, and how much they weigh in it."""
 
-_DENIALS = frozenset(("not", "no", "never", "none", "neither", "nor", "without", "cannot"))
-
 
 class Facts:
     """Facts at their places in time, embedded once and asked by every query."""
@@ -41,7 +38,7 @@ class Facts:
     def __init__(self, stated: Iterable[tuple[int, str]], embedder: Embedder) -> None:
         """``stated`` are facts with the place of what states them; one place may state several."""
         self._stated = tuple(stated)
-        self._keys = [_key(text) for _, text in self._stated]
+        self._keys = [tuple(words(text)) for _, text in self._stated]
         self._embedder = embedder
         self._vectors: Matrix | None = None
         self._asked: dict[str, Matrix] = {}
@@ -56,7 +53,7 @@ class Facts:
         if query not in self._orders:
             self._orders[query] = self._fused(query, better) if self._stated else []
         found = [(self._keys[at], self._stated[at][0]) for at in self._orders[query] if within(self._stated[at][0])]
-        newest: dict[frozenset[str], int] = {}
+        newest: dict[tuple[str, ...], int] = {}
         for key, place in found:
             newest[key] = max(place, newest.get(key, place))
         return list(dict.fromkeys((*(newest[key] for key, _ in found), *(place for _, place in found))))
@@ -68,9 +65,8 @@ class Facts:
         by_words = -np.array([better(place) for place, _ in self._stated])
         scores = np.zeros(len(self._stated))
         for one in (near, self._near_with_company(query, near), by_words):
-            ranks = np.empty(len(scores))
-            ranks[np.argsort(-one, kind="stable")] = np.arange(len(scores))
-            scores += 1 / (FLAT + ranks)
+            # How many are strictly better: facts that are equally good share a rank, whatever order they came in.
+            scores += 1 / (FLAT + np.searchsorted(np.sort(-one), -one))
         return [int(at) for at in np.argsort(-scores, kind="stable")]
 
     def _near(self, query: str) -> Matrix:
@@ -84,7 +80,7 @@ class Facts:
         import numpy as np
 
         vectors = self._embedded()
-        company: dict[frozenset[str], int] = {}
+        company: dict[tuple[str, ...], int] = {}
         for at in np.argsort(-near, kind="stable"):
             company.setdefault(self._keys[at], int(at))
             if len(company) == NEAREST:
@@ -103,9 +99,3 @@ class Facts:
             made = np.round(self._embedder.embed(list(distinct)), 5)
             self._vectors = made[[number[text] for _, text in self._stated]]
         return self._vectors
-
-
-def _key(text: str) -> frozenset[str]:
-    """What a fact says, for telling repetitions: its content words and denials, with how often each is said."""
-    said = Counter(w for w in words(text) if w not in common_words() or w in _DENIALS or w.endswith("n't"))
-    return frozenset(f"{word} {count}" for word, count in said.items()) or frozenset((text,))
