@@ -82,7 +82,7 @@ def test_every_place_comes_once_and_nothing_else_does(stated: list[tuple[int, st
 
 
 def test_facts_are_what_somebody_says_of_themselves() -> None:
-    said = "That is kind! I keep a boat. Do you like rye? Please note the harbor fee. The sea is wide. No longer Bremen."
+    said = "That is kind! I keep a boat. Do you like rye? Please note the harbor fee. The sea! No longer Bremen."
     assert list(facts(said)) == ["I keep a boat.", "Please note the harbor fee.", "No longer Bremen."]
 
 
