@@ -18,6 +18,7 @@ from readmit.bench.datasets.memora_files import RawSession, read_fillers
 from readmit.bench.datasets.stale import SESSIONS, SUBSTITUTE_NOTE, read_stale
 from readmit.bench.episodes import Session, Turn
 from readmit.bench.metrics import OLD_STALE, OLD_VALID
+from readmit.bench.settings import StaleSettings
 from readmit.records.canonical import convert
 from readmit.records.errors import RecordError
 
@@ -195,6 +196,21 @@ def test_pairs_get_a_substitute_haystack_that_says_so(copy: Path) -> None:
         assert sum(len(part) for part in texts) == len(said), "no turn is there twice"
     assert data == read_stale(copy / "stale", fillers=fillers(60))
     assert data != read_stale(copy / "stale", fillers=fillers(60), seed=1)
+
+
+def test_a_statement_may_open_its_session_and_then_a_note_says_that_this_marks_it(copy: Path) -> None:
+    opening = StaleSettings(stated="opening")
+    data = read_stale(pairs(copy), fillers=fillers(60), settings=opening)
+    assert SUBSTITUTE_NOTE in data.notes
+    assert any("no measurement" in note for note in data.notes)
+    for case, usual in zip(data.cases, read_stale(copy / "stale", fillers=fillers(60)).cases, strict=True):
+        for session, other in zip(case.episode.sessions, usual.episode.sessions, strict=True):
+            stated = {case.labels.old_session: case.labels.old, case.labels.new_session: case.labels.new}
+            if session.index in stated:
+                assert session.turns[0] == Turn(speaker="user", text=stated[session.index])
+                assert len(session.turns) == len(other.turns) + 1
+            else:
+                assert session == other
 
 
 def speakers(session: Session) -> tuple[str, ...]:

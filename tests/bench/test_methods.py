@@ -244,6 +244,9 @@ TIGHT = Budget(per_query=5, union=2, at_most=3, characters=20)
 TURNS = (Session(index=0, at="", turns=(Turn(speaker="user", text="I keep herons here."),)),)
 BEYOND = {
     "one row too many": (Rogue(View(method="Rogue", rows=("a", "b", "c"))), r"budget: Rogue hands over 3 rows.*for 2"),
+    "a link of a row that is not there": (
+        Rogue(View(method="Rogue", rows=("a",), linked=("b",))), "linked: Rogue links 'b' to a need",
+    ),
     "obligations have room, and an end": (
         Rogue(View(method="readmit", rows=("a", "b", "c", "d")), "readmit"), r"budget: readmit .* 4 rows.*for 3",
     ),

@@ -10,6 +10,7 @@ from readmit.bench.episodes import View
 from readmit.bench.reporting.differences import difference_tables
 from readmit.bench.reporting.scoring import score_run
 from readmit.bench.reporting.tables import score_tables
+from readmit.models.usage import StageUsage
 
 # As many eligible episodes as make the share of Old-Stale that the paper prints for Static with 4 agents: 44.26 %.
 COUNTS = {4: {"old-valid": 34, "old-stale": 27}, 8: {"old-valid": 1, "old-stale": 1}}
@@ -67,3 +68,20 @@ def test_a_memora_table_says_which_views_go_beyond_what_retrieval_fills() -> Non
     planned = plan("memora", "Static", "readmit", "Restore")
     (table,) = score_tables(planned, score_run(planned, results))  # type: ignore[arg-type]
     assert "to 16: readmit in 1 of 2 views." in table.note
+    wider = plan("memora", "Static", "readmit", "Restore", settings=("memora.facts_initial=14",))
+    (table,) = score_tables(wider, score_run(wider, results))  # type: ignore[arg-type]
+    assert "Retrieval fills" not in table.note, "the budget is that of the run"
+
+
+def test_the_cost_of_cupmem_is_told_beside_the_published_one() -> None:
+    usage = (
+        StageUsage(stage="cup-chunks", calls=50, input=150_000, output=0),
+        StageUsage(stage="cup-invalidate", calls=40, input=30_000, output=0),
+        StageUsage(stage="cup-premise", calls=3, input=12_000, output=741),
+        StageUsage(stage="judge", calls=1, input=1_000_000, output=0),
+    )
+    planned = plan("stale-cost", "CUPMem")
+    line = msgspec.structs.replace(stale("CUPMem", "early", 1, (True, True, True)), usage=usage)
+    (table,) = score_tables(planned, score_run(planned, [line]))
+    assert "took 192,741 tokens an episode, 10 % of the published: reading sessions whole 78 %" in table.note
+    assert "keeping the memory 16 %, questions 7 %." in table.note

@@ -280,6 +280,24 @@ def test_what_it_took() -> None:
     assert [(row["Stage"], row["input / episode"]) for row in stages] == [("answer", "90"), ("judge", "1,000")]
 
 
+def test_what_views_hold_in_rows_and_tokens_and_how_much_of_it_a_need_asked_for() -> None:
+    linking = View(method="readmit", rows=("a", "b", "c", "d"), linked=("a", "b", "c"))
+    plain = View(method="Static", rows=("a", "b", "c", "d", "e"))
+    refused = View(method="readmit", rows=(), blocked=True)
+    results = [
+        stale("readmit", "early", 1, YES, view=linking, characters=400),
+        stale("readmit", "early", 2, NO, view=refused, characters=0),
+        stale("Static", "early", 1, YES, view=plain, characters=1000),
+        stale("old", "early", 1, YES, view=plain),
+    ]
+    ours, static, old = costs(plan("stale", "readmit", "Static", "old"), results, "What views hold")
+    assert ours["n"] == "1", "a refused return hands nothing over"
+    assert (ours["rows / view"], ours["tokens / view"], ours["tokens / row"]) == ("4.0", "100", "25")
+    assert ours["rows linked to a need"] == "3 of 4 (75.0 %)"
+    assert (static["rows / view"], static["tokens / view"], static["rows linked to a need"]) == ("5.0", "250", "–")
+    assert (old["rows / view"], old["tokens / view"]) == ("5.0", "–"), "a line that was not counted is not zero"
+
+
 def test_refusals_for_want_of_coverage_are_told_apart() -> None:
     views = (
         View(method="m", rows=("a",)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from tests.bench.data import SMOKE
 
@@ -11,6 +13,9 @@ from readmit.bench.datasets.stale import read_stale
 from readmit.bench.episodes import Episode, Session, Turn
 from readmit.bench.retrieval import CLOCK, History, checkpoint, checkpoints
 from readmit.bench.settings import GEMINI, ManBenchSettings, MemoraSettings, Settings, StaleSettings
+
+if TYPE_CHECKING:
+    from readmit.ports.models import Embedder
 
 
 def history(*texts: str) -> tuple[Session, ...]:
@@ -91,9 +96,9 @@ def test_episodes_of_one_history_share_its_index(monkeypatch: pytest.MonkeyPatch
     made: list[History] = []
 
     class Counted(History):
-        def __init__(self, sessions: tuple[Session, ...]) -> None:
+        def __init__(self, sessions: tuple[Session, ...], embedder: Embedder | None = None) -> None:
             made.append(self)
-            super().__init__(sessions)
+            super().__init__(sessions, embedder)
 
     monkeypatch.setattr(retrieval, "History", Counted)
     assert len(list(checkpoints(read_memora(SMOKE / "memora").episodes))) == 6

@@ -25,7 +25,6 @@ from readmit.bench.methods.stores import stores_of
 from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
 from readmit.bench.notes import notes
 from readmit.bench.results import Result
-from readmit.bench.stale_reading import stale_state
 from readmit.bench.studies import BACKED, GOVERNANCE, block_of, unit_of
 from readmit.bench.work_state import work_state
 from readmit.inference.settings import Budgets
@@ -133,7 +132,7 @@ def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) 
     # Who forms a memory of its own from the conversations is neither given nor charged with what the others share.
     extractor = None if isinstance(method, CUPMem | Backed) else roles.extractor
     try:
-        checkpoint = _state(episode, settings, extractor)
+        checkpoint = work_state(episode, settings, extractor, roles.embedder)
         # A store that a model forms memories for words them itself.
         view = admitted(method, checkpoint, rewords=isinstance(method, Backed) and roles.extractor is not None)
         answers = _answers(episode, method, checkpoint, view, roles=roles, settings=settings)
@@ -142,12 +141,6 @@ def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) 
     except (ReadmitError, ValueError) as error:
         return Attempt(view, checkpoint, (), _since(started), f"{type(error).__name__}: {error}")
     return Attempt(view, checkpoint, answers, _since(started))
-
-
-def _state(episode: Episode, settings: Settings, extractor: Model | None) -> Checkpoint:
-    if extractor is not None and episode.benchmark == "stale":
-        return stale_state(episode, settings.stale, extractor)
-    return work_state(episode, settings, extractor)
 
 
 def attempted(name: str, elsewhere: Made | None, by_name: Mapping[str, Method], checkpoint: Checkpoint) -> Attempt:
@@ -197,6 +190,7 @@ def scored(case: Case[Any], method: str, made: Attempt, roles: Roles, settings: 
     )
     if made.failure or made.view is None or made.checkpoint is None:
         return failed(case, result, answered=roles.actor is not None)
+    result = msgspec.structs.replace(result, characters=len(notes(made.view, made.checkpoint)))
     if case.episode.benchmark == "manbench":
         outcome = score_candidates(case, made.view)
         correct = None if roles.actor is None else made.answers[0] == case.labels.current.right

@@ -168,6 +168,8 @@ class View(Record, frozen=True, kw_only=True):
     missing: tuple[str, ...] = ()
     """What the role lacks, where the return was refused for that."""
     findings: tuple[Finding, ...] = ()
+    linked: tuple[str, ...] = ()
+    """Rows of the view that support a planned need, where the method knows which do."""
 
 
 class Episode(Record, frozen=True, kw_only=True):

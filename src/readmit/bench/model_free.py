@@ -34,7 +34,7 @@ def model_free(
     planned = len(cases) * len(methods)
     finished = sum((name, case.episode.id, None) in done for name in methods for case in cases)
     open_cases = [case for case in cases if any((name, case.episode.id, None) not in done for name in methods)]
-    made = checkpoints((case.episode for case in open_cases), settings)
+    made = checkpoints((case.episode for case in open_cases), settings, roles.embedder)
     here = [name for name in methods if name not in apart.METHODS]
     by_name = {name: method_named(name, cases[0].episode.benchmark, roles, settings) for name in here}
     with apart.Apart() as elsewhere:

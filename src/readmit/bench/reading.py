@@ -84,6 +84,13 @@ def read(row: Row) -> Reading:
     return Reading(row, tuple(own or ([] if ended else other)), tuple(dict.fromkeys(ended)), own=bool(own))
 
 
+def facts(text: str) -> Iterator[str]:
+    """The sentences in which somebody speaks of themselves, instructs or ends something; no questions."""
+    for sentence in filter(None, (part.strip() for part in _SENTENCE.split(text))):
+        if not sentence.endswith("?") and any(sign.search(sentence) for sign in (_SPEAKS, _INSTRUCTS, _ENDS)):
+            yield sentence
+
+
 def excerpt(text: str, parts: Iterable[str]) -> str:
     """The parts of a text that stand, in their order; the whole text where a part is not found as it is."""
     spans = sorted((text.find(part), part) for part in set(parts))

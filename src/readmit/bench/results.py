@@ -79,6 +79,8 @@ class Result(Record, frozen=True, kw_only=True):
     """What is resampled for intervals: several Memora questions are asked of one history. Empty: the unit."""
     agents: int | None = None
     view: View | None = None
+    characters: int | None = None
+    """Of the view as the agent reads it, with dates and statements. None: a line from before it was counted."""
     seen: MemoraOutcome | None = None
     """The judge-free score of the view itself."""
     reach: MemoraOutcome | None = None

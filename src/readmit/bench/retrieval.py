@@ -1,7 +1,8 @@
-"""From an episode to a checkpoint of plain turns: lexical retrieval, no model.
+"""From an episode to a checkpoint of plain turns.
 
-BM25 comes with SQLite (FTS5), over the whole history as it stands at return. Rows are the user's turns, verbatim.
-Where there is an extractor, ``work_state`` draws statements from the same turns.
+BM25 comes with SQLite (FTS5), over the whole history as it stands at return. With an embedder, sessions and rows are
+ranked by the facts that they state (``facts``), words and vectors fused. Rows are the user's turns, verbatim. Where
+there is an extractor, ``work_state`` draws statements from the same turns.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ from contextlib import closing
 from typing import TYPE_CHECKING, TypeVar
 
 from readmit.bench.episodes import Budget, Checkpoint, Row
+from readmit.bench.facts import Facts
+from readmit.bench.reading import facts
 from readmit.bench.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 
     from readmit.bench.episodes import Episode, Session
     from readmit.bench.settings import MemoraSettings, StaleSettings
+    from readmit.ports.models import Embedder
 
 # Positions on an episode's clock: session index × this + turn number.
 CLOCK = 1000
@@ -32,7 +36,8 @@ _WORD = re.compile(r"\w+")
 class History:
     """One history, indexed once and asked by every question and departure over it."""
 
-    def __init__(self, sessions: Sequence[Session]) -> None:
+    def __init__(self, sessions: Sequence[Session], embedder: Embedder | None = None) -> None:
+        """Without an embedder, ranked by words alone."""
         self.sessions = tuple(sessions)
         self.last = self.sessions[-1].index
         self._db = sqlite3.connect(":memory:", check_same_thread=False)
@@ -55,6 +60,8 @@ class History:
             "INSERT INTO rows (rowid, text) VALUES (?, ?)",
             (pair for turns in self._turns.values() for pair in turns.items()),
         )
+        said = ((at, fact) for turns in self._turns.values() for at, text in turns.items() for fact in facts(text))
+        self._facts = None if embedder is None else Facts(said, embedder)
 
     def close(self) -> None:
         """Release the index."""
@@ -67,7 +74,7 @@ class History:
 
         Several queries take turns: the best of each, then the second best of each.
         """
-        rankings = [self._ranked("sessions", query, after + 1, until) for query in queries]
+        rankings = [self._sessions(query, after + 1, until) for query in queries]
         found = list(in_turn(rankings))[:ranked]
         window = [s.index for s in self.sessions if after < s.index <= until]
         return tuple(sorted({*found, *window[len(window) - recent :]}))
@@ -81,11 +88,22 @@ class History:
         )
 
     def relevance(self, query: str, rows: Sequence[Row]) -> tuple[str, ...]:
-        """These rows from the most relevant to the least; those without a common word last, newest first."""
+        """These rows from the most relevant to the least: by their facts, then by words, then newest first."""
         wanted = {row.at for row in rows}
+        stated = self._stating(query, wanted.__contains__)
         matched = [at for at in self._ranked("rows", query, 0, (self.last + 1) * CLOCK) if at in wanted]
-        rest = sorted(wanted.difference(matched), reverse=True)
-        return tuple(_row_id(at) for at in (*matched, *rest))
+        return tuple(_row_id(at) for at in dict.fromkeys((*stated, *matched, *sorted(wanted, reverse=True))))
+
+    def _sessions(self, query: str, first: int, last: int) -> list[int]:
+        stated = self._stating(query, lambda at: first <= at // CLOCK <= last)
+        return list(dict.fromkeys((*(at // CLOCK for at in stated), *self._ranked("sessions", query, first, last))))
+
+    def _stating(self, query: str, within: Callable[[int], bool]) -> list[int]:
+        """Turns that state facts, ranked by them; none without an embedder."""
+        if self._facts is None:
+            return []
+        places = {session: place for place, session in enumerate(self._ranked("sessions", query, 0, self.last))}
+        return self._facts.ranked(query, lambda at: places.get(at // CLOCK, len(places)), within)
 
     def _ranked(self, table: str, query: str, first: int, last: int) -> list[int]:
         words = dict.fromkeys(_WORD.findall(query.casefold()))
@@ -110,8 +128,11 @@ def in_turn(rankings: Sequence[Sequence[T]]) -> Iterator[T]:
 class Ranker:
     """Rows of one checkpoint, ranked for whatever is asked. An extracted row is found by its statement as well."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[Row], embedder: Embedder | None = None) -> None:
+        """Rows are in time order; with an embedder each counts as a fact."""
         self._ids = [row.id for row in rows]
+        said = ((number, row.statement or row.text) for number, row in enumerate(rows))
+        self._facts = None if embedder is None else Facts(said, embedder)
         self._newest = [row.id for row in sorted(rows, key=lambda row: -row.at)]
         self._db = sqlite3.connect(":memory:", check_same_thread=False)
         weakref.finalize(self, self._db.close)
@@ -130,8 +151,13 @@ class Ranker:
         return tuple(self._ids[number] for (number,) in self._db.execute(sql, (match, most)))
 
     def ranking(self, query: str) -> tuple[str, ...]:
-        """All rows, those without a common word last, newest first."""
-        return tuple(dict.fromkeys((*self.best(query, len(self._ids)), *self._newest)))
+        """All rows: by the facts that they are, or by words, those without a common word last, newest first."""
+        matched = self.best(query, len(self._ids))
+        if self._facts is not None:
+            places = {name: place for place, name in enumerate(matched)}
+            fused = self._facts.ranked(query, lambda n: places.get(self._ids[n], len(places)), lambda _: True)
+            return tuple(self._ids[number] for number in fused)
+        return tuple(dict.fromkeys((*matched, *self._newest)))
 
     def close(self) -> None:
         """Release the index."""
@@ -143,7 +169,7 @@ def _row_id(at: int) -> str:
 
 
 def checkpoints(
-    episodes: Iterable[Episode], settings: Settings | None = None
+    episodes: Iterable[Episode], settings: Settings | None = None, embedder: Embedder | None = None
 ) -> Generator[tuple[Episode, Checkpoint], None, None]:
     """Each episode with its checkpoint; episodes over one history share its index when they come together."""
     settings = settings or Settings()
@@ -156,7 +182,7 @@ def checkpoints(
             if history is None or history.sessions is not episode.sessions:
                 if history is not None:
                     history.close()
-                history = History(episode.sessions)
+                history = History(episode.sessions, ranking(episode, settings, embedder))
             if episode.benchmark == "memora":
                 yield episode, memora_checkpoint(episode, history, settings.memora)
             else:
@@ -166,9 +192,14 @@ def checkpoints(
             history.close()
 
 
-def checkpoint(episode: Episode, settings: Settings | None = None) -> Checkpoint:
-    """One episode's checkpoint; with the paper's settings, unless others are given."""
-    with closing(checkpoints([episode], settings)) as made:
+def ranking(episode: Episode, settings: Settings, embedder: Embedder | None) -> Embedder | None:
+    """What facts are ranked with; nothing where words alone are to rank."""
+    return embedder if episode.benchmark == "memora" and settings.memora.retrieval == "fused" else None
+
+
+def checkpoint(episode: Episode, settings: Settings | None = None, embedder: Embedder | None = None) -> Checkpoint:
+    """One episode's checkpoint; with the usual settings, unless others are given."""
+    with closing(checkpoints([episode], settings, embedder)) as made:
         return next(made)[1]
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.bench.attempts import Roles, at_scale
+from readmit.bench.embedding import embedder_named, embeds, retrieval_notes
 from readmit.bench.episodes import digest_of_cases
 from readmit.bench.judge_free import ceilings
 from readmit.bench.methods.formed import Stores
@@ -23,7 +24,6 @@ from readmit.bench.model_free import model_free
 from readmit.bench.results import ANSWERS, AnswerStore, Plan, Results, alone, read_plan, read_results, start
 from readmit.bench.settings import Settings, overridden
 from readmit.bench.studies import (
-    BACKED,
     MODEL_BASED,
     absent_stores,
     block_of,
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from readmit.bench.planning.estimate import Estimate
     from readmit.bench.roles import Exchange
     from readmit.bench.studies import Cases, Study
-    from readmit.ports.models import Embedder
 
 LOGS = "logs"
 
@@ -138,12 +137,12 @@ def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None
     """Run what is left of a study. ``watch`` is told how many lines there are, of how many."""
     study, models, methods, settings = _checked(order)
     found = _cases(order, study, settings)
-    embedder = _embedder(order, methods)
+    embedder = embedder_named(order.embedder) if embeds(study, methods, settings) else None
     check_stores(methods, embedder)
     tally = _Tally()
     # Without models, episodes over one history follow one another; with models, samples of all run side by side.
     with alone(out), Stores(embedder, keep=None if models else 1) as stores:
-        start(out, _plan(order, study, found, models=models, methods=methods))
+        start(out, _plan(order, study, found, models=models, methods=methods, settings=settings))
         done = {result.key for result in read_results(out)}
         roles = Roles(embedder=embedder, stores=stores)
         if models:
@@ -242,6 +241,7 @@ def _plan(
     *,
     models: Mapping[str, str],
     methods: tuple[str, ...],
+    settings: Settings,
 ) -> Plan:
     from importlib.metadata import version
 
@@ -258,9 +258,10 @@ def _plan(
         },
         methods=methods,
         models=dict(models),
-        embedder=order.embedder if {*MODEL_BASED, *BACKED}.intersection(methods) else "",
+        embedder=order.embedder if embeds(study, methods, settings) else "",
         notes=(
             *found.notes,
+            *retrieval_notes(study, methods, settings),
             *(() if "actor" in models else ceilings(cases)),
             *absent_stores(study, methods, models=bool(models)),
         ),
@@ -341,14 +342,6 @@ def _with_models(
 
 def _note(tally: _Tally, exchange: Exchange) -> None:
     tally.asked, tally.outages, tally.stopped = exchange.asked, exchange.fuse.outages, exchange.fuse.blown
-
-
-def _embedder(order: Order, methods: Sequence[str]) -> Embedder | None:
-    """What proposes pairs, or what a store ranks with; nothing where no method needs it."""
-    from readmit.models.embedders import open_embedder
-
-    needing = {*MODEL_BASED, *BACKED}
-    return open_embedder(order.embedder) if needing.intersection(methods) else None
 
 
 def _told(out: Path, tally: _Tally, kept_in: Path | None = None) -> Status:

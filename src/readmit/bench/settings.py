@@ -45,6 +45,9 @@ class MemoraSettings(Record, frozen=True, kw_only=True):
     facts_initial: Count = 12
     facts_at_most: Count = 16
     selector_confidence: Threshold = 0.45
+    retrieval: Literal["fused", "lexical"] = "fused"
+    """``fused`` ranks facts by words and vectors, within the same numbers of sessions and rows. The paper's is
+    ``lexical``."""
 
     def __post_init__(self) -> None:
         if self.facts_initial > self.facts_at_most:
@@ -86,6 +89,9 @@ class StaleSettings(Record, frozen=True, kw_only=True):
     """Sessions that the shared extractor reads in one request, as far as its characters allow."""
     assistant_turns: Literal["questions", "whole"] = "questions"
     """What the shared extractor is shown of the assistant's turns: the questions that the user replies to, or all."""
+    stated: Literal["within", "opening"] = "within"
+    """Where a substitute haystack has the statements. ``opening`` puts them before a session's first turn, which marks
+    the session: it is there for records of runs that were made so."""
 
     def __post_init__(self) -> None:
         if self.retrieved_per_query > self.retrieved_union:

@@ -8,32 +8,16 @@ as Memora's do, because the prompt is longer than what one session then holds. A
 from __future__ import annotations
 
 import re
-from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.bench.retrieval import History, stale_checkpoint
-from readmit.bench.work_state import Extracting, drawn
-
 if TYPE_CHECKING:
-    from readmit.bench.episodes import Checkpoint, Episode, Session, Turn
-    from readmit.bench.settings import StaleSettings
-    from readmit.ports.models import Model
+    from readmit.bench.episodes import Episode, Session, Turn
 
 MOST_CHARS = 300
 """Most characters of a question."""
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
-
-
-def stale_state(episode: Episode, settings: StaleSettings, extractor: Model) -> Checkpoint:
-    """The work state of one episode, as its settings have the sessions read."""
-    if settings.assistant_turns == "questions":
-        episode = with_questions_only(episode)
-    how = replace(Extracting.for_stale(settings), per_call=settings.extraction_sessions)
-    with closing(History(episode.sessions)) as history:
-        return drawn(extractor, stale_checkpoint(episode, history, settings), how)
 
 
 def with_questions_only(episode: Episode) -> Episode:

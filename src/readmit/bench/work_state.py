@@ -1,13 +1,14 @@
 """The work state that all methods share: what the conversations state, drawn from them once by the extractor.
 
 Paper, "Experimental configuration" and "Memora": methods share a post-absence checkpoint, and "work state is inferred
-from conversation text". Every conversation is read whole, the assistant's turns with it, because a short reply is only
-understood beside what it replies to; what is taken down is what the user states. An extracted row has a slot, an
-operation, the words themselves as its text, and its premises. The turns of a session that could not be read are its
-rows, so that a lost answer of the extractor costs precision and hides nothing.
+from conversation text". What is taken down is what the user states; a short reply is only understood beside what it
+replies to, so the assistant's turns are shown with it. An extracted row has a slot, an operation, the words themselves
+as its text, and its premises. The turns of a session that could not be read are its rows, so that a lost answer of the
+extractor costs precision and hides nothing.
 
-* STALE: every session, one a request. The probes rank the rows. Observations are items too: a turn from which nothing
-  was taken down stays a row.
+* STALE: every session, several a request, and of the assistant's turns only the questions that the user replies to
+  (``stale_reading``); a setting reads them whole. The probes rank the rows. Observations are items too: a turn from
+  which nothing was taken down stays a row.
 * Memora: from the question alone one obligation and three to eight queries; question and queries retrieve sessions on
   each side of the departure and rank the rows drawn from them; sessions are read in batches. Facts are what is selected
   from: a turn that states none is no row.
@@ -32,7 +33,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.bench.retrieval import CLOCK, History, Ranker, checkpoint, memora_checkpoint, stale_checkpoint
+from readmit.bench.retrieval import (
+    CLOCK,
+    History,
+    Ranker,
+    checkpoint,
+    memora_checkpoint,
+    ranking,
+    stale_checkpoint,
+)
+from readmit.bench.stale_reading import with_questions_only
 from readmit.evaluation.verifying import moment_of
 from readmit.models.fence import MAX_CHARS
 from readmit.models.stages import extract as reading
@@ -45,7 +55,7 @@ if TYPE_CHECKING:
     from readmit.bench.episodes import Checkpoint, Episode, Row, Session
     from readmit.bench.settings import MemoraSettings, Settings, StaleSettings
     from readmit.models.stages.extract import Extracted
-    from readmit.ports.models import Model
+    from readmit.ports.models import Embedder, Model
 
 # The paper bounds a batch of Memora's sessions by their number; this only keeps a request within a context window.
 BATCH_CHARS = 96_000
@@ -76,17 +86,23 @@ class Extracting:
     @classmethod
     def for_stale(cls, settings: StaleSettings) -> Extracting:
         return cls(
+            per_call=settings.extraction_sessions,
             max_items=settings.extraction_items,
             max_tokens=settings.extraction_tokens,
             max_chars=settings.extraction_characters,
         )
 
 
-def work_state(episode: Episode, settings: Settings, extractor: Model | None) -> Checkpoint:
+def work_state(
+    episode: Episode, settings: Settings, extractor: Model | None, embedder: Embedder | None = None
+) -> Checkpoint:
     """The checkpoint that every method of a comparison starts from. Without an extractor, its rows are the turns."""
     if extractor is None or episode.benchmark == "manbench":
-        return checkpoint(episode, settings)
-    with closing(History(episode.sessions)) as history:
+        return checkpoint(episode, settings, embedder)
+    if episode.benchmark == "stale" and settings.stale.assistant_turns == "questions":
+        episode = with_questions_only(episode)
+    vectors = ranking(episode, settings, embedder)
+    with closing(History(episode.sessions, vectors)) as history:
         if episode.benchmark == "stale":
             turns = stale_checkpoint(episode, history, settings.stale)
             return drawn(extractor, turns, Extracting.for_stale(settings.stale))
@@ -94,7 +110,7 @@ def work_state(episode: Episode, settings: Settings, extractor: Model | None) ->
         made = planned if isinstance(planned, Plan) else None
         queries = () if made is None else made.queries
         turns = memora_checkpoint(episode, history, settings.memora, queries)
-        found = drawn(extractor, turns, Extracting.for_memora(settings.memora), queries)
+        found = drawn(extractor, turns, Extracting.for_memora(settings.memora), queries, vectors)
         return msgspec.structs.replace(found, plans=(None if made is None else in_one(made),))
 
 
@@ -107,7 +123,9 @@ def in_one(planned: Plan) -> Plan:
     )
 
 
-def drawn(model: Model, turns: Checkpoint, how: Extracting, queries: Sequence[str] = ()) -> Checkpoint:
+def drawn(
+    model: Model, turns: Checkpoint, how: Extracting, queries: Sequence[str] = (), embedder: Embedder | None = None
+) -> Checkpoint:
     """A checkpoint of plain turns with the statements that are drawn from them as its rows."""
     own: dict[int, dict[int, Row]] = {}
     for row in turns.rows:
@@ -133,7 +151,7 @@ def drawn(model: Model, turns: Checkpoint, how: Extracting, queries: Sequence[st
         )
     ]
     rows = list(_founded(rows))
-    with closing(Ranker(rows)) as ranker:
+    with closing(Ranker(rows, embedder)) as ranker:
         relevance = tuple(ranker.ranking(query) for query in (*turns.tasks, *queries))
     return msgspec.structs.replace(turns, rows=tuple(rows), relevance=relevance, observations=turns.rows)
 

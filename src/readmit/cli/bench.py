@@ -37,6 +37,7 @@ def add_to(group: click.Group) -> None:
     )
     command(bench, "run", store=False, examples=examples)(run)
     command(bench, "plan", store=False, examples=planning.EXAMPLES)(planning.plan)
+    command(bench, "retrieval", store=False, examples=("readmit bench retrieval --data memora",))(retrieval)
     command(bench, "list", store=False, examples=("readmit bench list",))(list_all)
     command(bench, "status", store=False, examples=("readmit bench status smoke",))(status)
     command(bench, "report", store=False, examples=("readmit bench report smoke memora-views --to report",))(report)
@@ -155,6 +156,41 @@ def report(invocation: Invocation, /, *, runs: tuple[Path, ...], to: Path, episo
         emit({"html": str(page), "markdown": str(page.with_suffix(".md"))})
     else:
         show(f"{shown(str(page))} and {shown(page.with_suffix('.md').name)}")
+
+
+@_what("--data", type=_FOLDER, required=True, metavar="DIR", help="Folder of Memora's release.")
+@_what("--limit", type=_POSITIVE, metavar="N", help="Only N questions.")
+@_what("--seed", default=0, show_default=True, help="Which questions --limit takes, and of the intervals.")
+@_what(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE",
+    help="Another value for a setting, as memora.retrieved_after=20. Repeatable.",
+)  # fmt: skip
+@_models("--embedder", default="minilm", show_default=True, metavar="NAME", help="What facts are ranked with.")
+def retrieval(
+    invocation: Invocation, /, *, data: Path, limit: int | None, seed: int, settings: tuple[str, ...], embedder: str
+) -> None:
+    """Say what Memora's checkpoint holds of what is asked for: by words alone, and with facts fused.
+
+    No model is asked. The ceiling of the checkpoint bounds every method's view; beside it stands what ordinary
+    retrieval hands over of it.
+    """
+    from readmit.bench.embedding import embedder_named
+    from readmit.bench.retrieval_measures import as_json, measure, notes, table
+    from readmit.bench.settings import Settings, overridden
+    from readmit.bench.studies import planned_cases, study_named
+    from readmit.cli.output import emit, progress, show
+
+    chosen = overridden(Settings(), settings)
+    study = study_named("memora")
+    found = planned_cases(study, data, limit=limit, stratified=False, seed=seed, settings=chosen)
+    with progress("Retrieving", 2 * len(found.cases)) as advance:
+        measured = measure(found.cases, chosen, embedder_named(embedder), seed=seed, watch=advance)
+    if invocation.json:
+        emit(as_json(measured))
+        return
+    show(table(measured), "")
+    for said in notes(measured):
+        show(said)
 
 
 @click.option("--set", "settings", is_flag=True, help="Also every setting that --set can change, with its value.")

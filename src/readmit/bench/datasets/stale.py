@@ -30,8 +30,14 @@ SESSIONS = 50
 PAIRS_FILE = "pairs.jsonl"
 SUBSTITUTE_NOTE = (
     "STALE: substitute haystack, not the official one: the two statements stand at their official session "
-    "indices among unrelated sessions, each in place of a turn of small talk, which it differs from in tone and length."
+    "indices among unrelated sessions."
 )
+STATED_NOTES = {
+    "within": "STALE: each statement stands in place of a turn of small talk, from which it differs in tone and "
+    "length.",
+    "opening": "STALE: each statement opens its session, before a greeting: two turns of the user in a row mark the "
+    "labelled sessions, so that these figures are no measurement (stale.stated=opening).",
+}
 
 Stratum = Literal["early", "middle", "late"]
 STRATA: tuple[Stratum, ...] = ("early", "middle", "late")
@@ -111,13 +117,15 @@ def read_stale(
             raise RecordError(f"{root}: uid {record.uid} occurs twice in {source}; fetch the release again")
         seen.add(record.uid)
         if record.type == kind:
-            sessions = _official(record) if fillers is None else substitute(record, fillers, seed=seed)
+            sessions = _official(record) if fillers is None else substitute(record, fillers, settings, seed=seed)
             cases.append(_case(record, sessions, settings, "official" if fillers is None else "substitute", root))
     if not cases:
         raise RecordError(f"{root}: {source} holds no record of type {kind}; name the folder that holds them")
     counts = ", ".join(f"{s} {sum(c.labels.stratum == s for c in cases)}" for s in STRATA)
-    notes = (f"STALE: {len(cases)} cases of type {kind} ({counts}).",)
-    return Dataset("stale", tuple(cases), notes if fillers is None else (*notes, SUBSTITUTE_NOTE))
+    notes: tuple[str, ...] = (f"STALE: {len(cases)} cases of type {kind} ({counts}).",)
+    if fillers is not None:
+        notes += (SUBSTITUTE_NOTE, STATED_NOTES[settings.stated])
+    return Dataset("stale", tuple(cases), notes)
 
 
 def stratum_of(old_session: int, settings: StaleSettings) -> Stratum | None:
@@ -126,7 +134,9 @@ def stratum_of(old_session: int, settings: StaleSettings) -> Stratum | None:
     return next((s for s, (first, last) in zip(STRATA, bounds, strict=True) if first <= old_session <= last), None)
 
 
-def substitute(record: RawStale, fillers: Sequence[Session], *, seed: int) -> tuple[Session, ...]:
+def substitute(
+    record: RawStale, fillers: Sequence[Session], settings: StaleSettings, *, seed: int
+) -> tuple[Session, ...]:
     """A haystack of unrelated sessions around the two statements, the same for the same seed."""
     usable = [session for session in fillers if any(turn.speaker == "user" for turn in session.turns)]
     if len(usable) < SESSIONS:
@@ -135,8 +145,9 @@ def substitute(record: RawStale, fillers: Sequence[Session], *, seed: int) -> tu
     chosen = generator.sample(usable, SESSIONS)
     old, new = record.relevant_session_index
     stated = {old: record.m_old, new: record.m_new}
+    said = _saying if settings.stated == "within" else _opening
     return tuple(
-        Session(index=position, at=record.timestamps[position], turns=_saying(filler.turns, stated.get(position)))
+        Session(index=position, at=record.timestamps[position], turns=said(filler.turns, stated.get(position)))
         for position, filler in enumerate(chosen)
     )
 
@@ -149,6 +160,10 @@ def _saying(turns: tuple[Turn, ...], statement: str | None) -> tuple[Turn, ...]:
         (number for number, turn in enumerate(turns) if turn.speaker == "user"), key=lambda n: len(turns[n].text)
     )
     return (*turns[:longest], Turn(speaker="user", text=statement), *turns[longest + 1 :])
+
+
+def _opening(turns: tuple[Turn, ...], statement: str | None) -> tuple[Turn, ...]:
+    return turns if statement is None else (Turn(speaker="user", text=statement), *turns)
 
 
 def _official(record: RawStale) -> tuple[Session, ...]:

@@ -64,6 +64,9 @@ def checked(name: str, view: View, checkpoint: Checkpoint, *, rewords: bool = Fa
     for row, part in view.excerpts.items():
         if row not in texts or not _within(part, texts[row]):
             raise RecordError(f"excerpts: {name} hands over {part[:80]!r}, which row {row!r} does not say")
+    stray = [row for row in view.linked if row not in view.rows]
+    if stray:
+        raise RecordError(f"linked: {name} links {stray[0]!r} to a need, which its view does not hold")
     handed = len(view.rows) + len(view.memories)
     if view.blocked and handed:
         raise RecordError(f"blocked: {name} refused the return and yet handed over {handed} rows")

@@ -89,8 +89,8 @@ def notes(plan: Plan) -> Iterator[str]:
     yield f"Answer tokens by stage: {told}. No tokens of thinking are in them unless they are in the records."
     yield f"Assumed: {'; '.join(ASSUMED)}."
     yield (
-        "“To be asked” are the tokens of requests that no row above makes as well: those are paid for. Pairs are "
-        "proposed by shared words here, not by the run's embedder, up to the same limits."
+        "“To be asked” are the tokens of requests that no row above makes as well: those are paid for. Facts are "
+        "ranked and pairs proposed by shared words here, not by the run's embedder, up to the same limits."
     )
     if plan.prices is None:
         yield "No prices were given (--prices): costs are not known."

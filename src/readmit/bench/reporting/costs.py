@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from statistics import mean, quantiles
 from typing import TYPE_CHECKING
 
+from readmit.bench.planning.estimate import CHARS_PER_TOKEN
 from readmit.bench.reporting.tables import Column, Table, columns_of, row_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ PRICE_NOTE = (
     "judge's are told apart and are in no other column. An admitted item is a row or a store's record in a view."
 )
 STAGE_NOTE = "The share is of all tokens, the judge's included."
+VIEW_NOTE = (
+    "Of views that hand something over. Rows are a checkpoint's, or a store's records. Tokens are characters divided "
+    f"by {CHARS_PER_TOKEN:.0f}, of the view as the agent reads it: no model's tokenizer is asked. Linked: the share of "
+    "rows that support a planned need; a dash where the method links none."
+)
 REFUSAL_NOTE = (
     "A return refused for want of coverage says which dependencies of the task it could not cover; other refusals name "
     "nothing. “Incomplete, handed over” are views that a method without the gate releases all the same. Failures stay "
@@ -62,6 +68,12 @@ def _tables(present: dict[str, list[Result]]) -> Iterator[Table]:
     stages = tuple(row for name, own in asked.items() for row in _stages(name, own))
     heads = ("calls", "failed", "input / episode", "output / episode", "share of tokens")
     yield Table("Tokens per stage", columns_of(("Method", "Stage"), heads), stages, STAGE_NOTE)
+    handing = {name: shown for name, own in present.items() if (shown := [one for one in own if _admitted(one)])}
+    heads = (
+        "n", "rows / view", "rows p50", "rows p95", "tokens / view", "tokens p50", "tokens p95", "tokens / row",
+        "rows linked to a need",
+    )  # fmt: skip
+    yield Table("What views hold", columns_of(("Method",), heads), _rows(handing, _held), VIEW_NOTE)
     heads = (
         "n", "views", "empty", "refused: coverage", "refused: other", "incomplete, handed over", "failed",
     )  # fmt: skip
@@ -115,6 +127,21 @@ def _tokens(own: Sequence[Result]) -> tuple[str, ...]:
 
 def _admitted(result: Result) -> int:
     return 0 if result.view is None else len(result.view.rows) + len(result.view.memories)
+
+
+def _held(own: Sequence[Result]) -> tuple[str, ...]:
+    rows = [_admitted(result) for result in own]
+    tokens = [one.characters / CHARS_PER_TOKEN for one in own if one.characters is not None]
+    counted = len(tokens) == len(own)
+    linked = sum(len(result.view.linked) for result in own if result.view is not None)
+    return (
+        str(len(own)),
+        f"{mean(rows):.1f}",
+        *_spread(rows)[1:],
+        *(_spread(tokens) if counted else (NONE,) * 3),
+        f"{sum(tokens) / sum(rows):,.0f}" if counted else NONE,
+        _share(linked, sum(rows)) if linked else NONE,
+    )
 
 
 def _stages(method: str, own: Sequence[Result]) -> Iterator[TableRow]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from readmit.bench.methods.protocol import PRIVATE
-from readmit.bench.settings import MemoraSettings
+from readmit.bench.results import JUDGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from readmit.bench.episodes import Budget
     from readmit.bench.reporting.scoring import Scored
+    from readmit.bench.settings import Settings
 
 CONSTRUCTION = {
     "manbench": "The construction gives VIA and IIR away: comparing the two task-version ids (same-version) scores 100 "
@@ -29,12 +32,16 @@ WITHOUT_SBPR = (
 )
 CUPMEM = (
     "CUPMem's published cost is 1,927,417 tokens for an episode that completed (1,994,815 with one that failed): ten "
-    "times the 187,000 of a history, as if ten steps read every session whole. The description does not say so. Ours "
-    "reads it in the first step alone and hands the others passages and lanes: 347,000 tokens with stand-in answers."
+    "times the 187,000 of a history, as if ten steps read every session whole. The paper speaks of full-context "
+    "injection without a bound, and its prompts filled a window of 32,768 tokens. Ours keeps to the mechanism's own "
+    "bounds: the first step reads a session, the others get two passages and at most 9 older items. With stand-in "
+    "answers that takes 347,000 tokens."
 )
+PUBLISHED_CUPMEM = 1_927_417
+FIRST_STEP, WRITE_SIDE = "cup-chunks", ("cup-extract", "cup-update", "cup-affected", "cup-invalidate")
 
 
-def remarks(study: str, scored: Scored) -> Iterator[str]:
+def remarks(study: str, scored: Scored, settings: Settings) -> Iterator[str]:
     """Each as a sentence or two."""
     methods = {line.method for line in scored.lines}
     if scored.benchmark in CONSTRUCTION:
@@ -47,13 +54,34 @@ def remarks(study: str, scored: Scored) -> Iterator[str]:
         yield WITHOUT_SBPR
     if study == "stale-cost" and "CUPMem" in methods:
         yield CUPMEM
+        yield from _cost_of_cupmem(scored)
     if scored.benchmark == "memora":
-        yield from _beyond(scored)
+        yield from _beyond(scored, settings.memora.budget)
 
 
-def _beyond(scored: Scored) -> Iterator[str]:
+def _cost_of_cupmem(scored: Scored) -> Iterator[str]:
+    """Where the tokens of this run's CUPMem went, beside what the paper prints."""
+    own = [result for result in scored.results if result.method == "CUPMem" and result.usage]
+    spent = sum(result.tokens for result in own)
+    if not spent:
+        return
+    stages: Counter[str] = Counter()
+    for result in own:
+        for stage in result.usage:
+            if stage.stage != JUDGE:
+                stages[stage.stage] += stage.tokens
+    read, kept = stages[FIRST_STEP], sum(stages[name] for name in WRITE_SIDE)
+    parts = (("reading sessions whole", read), ("keeping the memory", kept), ("questions", spent - read - kept))
+    told = ", ".join(f"{name} {100 * part / spent:.0f} %" for name, part in parts)
+    each = spent / len(own)
+    yield (
+        f"In this run it took {each:,.0f} tokens an episode, {100 * each / PUBLISHED_CUPMEM:.0f} % of the published: "
+        f"{told}."
+    )
+
+
+def _beyond(scored: Scored, budget: Budget) -> Iterator[str]:
     """Which views hold more than retrieval fills: what obligations need may take a view to 16 rows."""
-    budget = MemoraSettings().budget
     counts = {}
     for line in scored.lines:
         views = [r.view for r in scored.results if r.method == line.method and r.view is not None]

@@ -12,6 +12,7 @@ from readmit.bench.published import published
 from readmit.bench.reporting.beside import printed_rows
 from readmit.bench.reporting.remarks import remarks
 from readmit.bench.reporting.scoring import AGGREGATES
+from readmit.bench.settings import Settings, overridden
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -94,6 +95,7 @@ def score_tables(plan: Plan, scores: Sequence[Scored]) -> list[Table]:
 
 def _score_table(plan: Plan, scored: Scored) -> Table:
     printed = printed_rows(plan, scored)
+    settings = overridden(Settings(), plan.settings)
     metrics = [name for name in scored.kind.columns if any(name in line.scores for line in scored.lines)]
     metrics += ["tokens"] if plan.study == "stale-cost" else []
     rows: list[TableRow] = []
@@ -112,7 +114,9 @@ def _score_table(plan: Plan, scored: Scored) -> Table:
         columns=columns_of(("Block", "Method", "Source"), ("n", *(metric_name(scored, metric) for metric in metrics))),
         rows=tuple(rows),
         note=" ".join(
-            said for said in (scored.kind.note, *remarks(plan.study, scored), _beside_note(scored, printed)) if said
+            said
+            for said in (scored.kind.note, *remarks(plan.study, scored, settings), _beside_note(scored, printed))
+            if said
         ),
     )
 
