@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import readmit
 from readmit import Policy, Reason
 from readmit.records.errors import RecordError
 from readmit.records.verdicts import Answer, Pair, Ruling, Verdict, in_words, ruling
@@ -167,6 +170,16 @@ def test_quotes_are_looked_for_only_where_they_matter() -> None:
     assert ruling(low, Policy(), grounded=never) is Ruling.COMPATIBLE
     old = Verdict(pair=pair, answer=Answer.COMPATIBLE, confidence=Decimal(1))
     assert ruling(old, Policy(), grounded=never) is Ruling.COMPATIBLE
+
+
+def test_what_a_verdict_settles_is_written_once() -> None:
+    """Nothing else compares a score or a confidence with a policy. The first rules keep their own copy."""
+    root = Path(readmit.__file__).parent
+    compared = re.compile(r"\.stale\s*[<>]|\.confidence\s*[<>]=?\s*(self\.|state\.)?policy")
+    found = [
+        path.relative_to(root).as_posix() for path in root.rglob("*.py") if compared.search(path.read_text("utf-8"))
+    ]
+    assert [name for name in found if not name.startswith("rules_1/")] == ["records/verdicts.py"]
 
 
 def test_words_say_what_is_likelier_and_how_likely() -> None:

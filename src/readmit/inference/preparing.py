@@ -24,7 +24,7 @@ from readmit.models.usage import Metered
 from readmit.records.canonical import canonical, digest
 from readmit.records.errors import PendingAnswers
 from readmit.records.items import Obligation
-from readmit.records.verdicts import Answer, Pair, Ruling, Verdict
+from readmit.records.verdicts import Pair, Ruling, Verdict, ruling
 from readmit.workspace.returning import sign_head
 
 if TYPE_CHECKING:
@@ -198,8 +198,8 @@ def _may_have_fallen(state: Standing, judged: Judged) -> bool:
     """Whether anything in sight was ever found changed. Most returns are spared a second look by this."""
     marks = (mark.payload for held in state.known.values() for mark in held.marks)
     said = (one for one in (*judged.verdicts, *marks) if isinstance(one, Verdict))
-    least = state.policy.invalid_at
-    return any(one.answer is Answer.INVALIDATES if one.stale is None else one.stale >= least for one in said)
+    # Whether the quotes are found is left to that second look.
+    return any(ruling(one, state.policy, grounded=lambda: True) is Ruling.INVALID for one in said)
 
 
 def _proposed(chosen: Iterable[Pair], found: Found) -> tuple[ProposedPair, ...]:

@@ -313,7 +313,7 @@ class Governed:
                 outcome = _incomplete(at, duties, outcome)
         known = placed.known
         order = with_heirs(checkpoint, tuple(known.values()), placed.heirs)
-        rows = self._rows(order, outcome, known, placed.links, compatible(looked, digests))
+        rows = self._rows(order, outcome, known, placed.links, compatible(looked, digests, policy))
         if not rules.obligation_aware:
             handed = (s.id for s in known.values() if s.row.id in rows and s.id in outcome.standing)
             shown = {need for name in handed for need in placed.links.get(name, ())}

@@ -22,7 +22,7 @@ from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.records.canonical import decode
 from readmit.records.events import Suspect
 from readmit.records.quotes import quoted
-from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.records.verdicts import Pair, Ruling, Verdict, ruling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from readmit.bench.methods.state import Returned
     from readmit.inference import Settings
     from readmit.ports.models import Embedder, Model
+    from readmit.records.policy import Policy
     from readmit.workspace.agent import Agent
     from readmit.workspace.workspace import Workspace
 
@@ -159,13 +160,15 @@ def drafted_by_the_product(
     return found
 
 
-def compatible(looked: Sequence[Looked], digests: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+def compatible(looked: Sequence[Looked], digests: Mapping[str, str], policy: Policy) -> frozenset[tuple[str, str]]:
     """Statements and later sessions that the verifier found to stand side by side."""
     sessions = {digest: session for session, digest in digests.items()}
     return frozenset(
         (one.pair.item, sessions[one.pair.evidence])
         for one in looked
-        if one.verdict is not None and one.verdict.answer is Answer.COMPATIBLE and one.pair.evidence in sessions
+        if one.verdict is not None
+        and one.pair.evidence in sessions
+        and ruling(one.verdict, policy, grounded=lambda: True) is Ruling.COMPATIBLE
     )
 
 
