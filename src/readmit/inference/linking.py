@@ -70,8 +70,8 @@ def link(
     wanted = [need for need in ground.open() if not need.vouched]
     if not wanted:
         return Drawn(unmet=tuple(need.name for need in ground.open()))
-    before = stood(workspace, departed, identity, purpose=purpose)
-    work = _Work(workspace, ground, [name for name in ground.held if name in ground.standing | before], embedder)
+    bearing = ground.standing | stood(workspace, departed, identity, purpose=purpose)
+    work = _Work(workspace, ground, [name for name in ground.held if name in bearing], embedder)
     # Told by name and by slot alike, it is one link.
     named = {(one.need, one.item): one for need in wanted for one in (*work.by_slot(need), *work.by_name(need))}
     drafts = tuple(named.values())
@@ -198,10 +198,9 @@ class _Work:
         ranked = self._ranked(needs) if many else {}
         looks = []
         for need in needs:
-            free = list(self._candidates(need))
-            if many:
-                free = [item for _, item in ranked[need.name] if item in set(free)][:SHOWN]
-            shown = tuple(stage.Candidate(item, self._ground.held[item].item.text) for item in free)
+            free = dict.fromkeys(self._candidates(need))
+            chosen = [item for _, item in ranked[need.name] if item in free][:SHOWN] if many else list(free)
+            shown = tuple(stage.Candidate(item, self._ground.held[item].item.text) for item in chosen)
             looks.append(stage.Look(need.name, need.text, shown))
         return looks
 
