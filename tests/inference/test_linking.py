@@ -21,6 +21,7 @@ from readmit.records.errors import ModelError, PendingAnswers
 from readmit.records.events import EventKind, Link
 from readmit.records.items import Obligation
 from readmit.records.policy import AUTHOR, Policy
+from readmit.records.reasons import Reason
 from readmit.workspace.workspace import Workspace
 from tests.inference.test_batch import answered
 from tests.inference.test_ingesting import claim
@@ -209,9 +210,15 @@ def test_a_linker_that_fails_is_told_and_asked_again() -> None:
     model.broken["link"] = Fault.TIMEOUT
     inference = opened(model)
     agent = begun(inference)
-    assert inference.prepare(agent).faults == ("link: as told",)
+    prepared = inference.prepare(agent)
+    assert prepared.faults == ("link: as told",)
+    assert prepared.unlinked == ("lodging.place", "train.time")
+    # What nobody was asked about is no question that nobody ever answered.
+    refused = inference.come_back(agent)
+    assert (refused.kind, refused.reasons) == ("blocked", (Reason.INFERENCE_FAILED,))
     del model.broken["link"]
     assert inference.prepare(agent).links == 2
+    assert inference.come_back(agent).admitted
 
 
 def test_a_linker_that_links_everything_is_held_to_the_limit() -> None:

@@ -275,6 +275,16 @@ def test_what_took_the_place_of_a_needed_item_comes_along() -> None:
     assert {one.id for one in outcome.expose().items} == {"o", "other", "n"}
 
 
+def test_it_stays_out_where_something_newer_meets_the_need() -> None:
+    scene = Scene()
+    scene.duty()
+    replaced(scene)
+    later = scene.news("The hotel opens again.")
+    scene.fact("again", supports=["d"], sources=[later])
+    assert scene.come_back().admitted
+    assert scene.reasons("n") == (Reason.NOT_NEEDED,)
+
+
 def test_with_a_link_of_its_own_it_meets_a_planned_need() -> None:
     scene = Scene()
     scene.duty(critical=("d",), drafted=PLAN)

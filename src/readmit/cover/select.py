@@ -49,18 +49,23 @@ def _pool(request: Request, snapshot: Snapshot, gated: Gated, duties: Duties, de
         newest=_newest(eligible, order) if filling else (),
         policy=request.policy,
         deadline=deadline,
-        instead=_instead(snapshot, gated),
+        instead=_instead(snapshot, gated, order),
     )
 
 
-def _instead(snapshot: Snapshot, gated: Gated) -> dict[str, frozenset[str]]:
-    """For evidence that was drafted because it took something's place: what that had met, if it is out."""
+def _instead(snapshot: Snapshot, gated: Gated, order: Order) -> dict[str, frozenset[str]]:
+    """For evidence that was drafted because it took something's place: what that had met, if it is out.
+
+    Where something newer meets it, that says what is true now.
+    """
     found: dict[str, frozenset[str]] = {}
     for name, held in gated.eligible.items():
         drafted = held.item.drafted
         if drafted is not None and drafted.instead_of is not None and drafted.instead_of not in gated.eligible:
             before = snapshot.state.held.get(drafted.instead_of)
-            found[name] = frozenset(() if before is None else before.item.covers)
+            newer = (one for one in gated.eligible.values() if order.key(one) > order.key(held))
+            had = frozenset(() if before is None else before.item.covers)
+            found[name] = had.difference(*(one.item.covers for one in newer))
     return found
 
 

@@ -109,7 +109,11 @@ class Inference:
         """
 
         def prepare(departed: Checkpoint, return_id: str) -> None:
-            tell(self._prepare(departed, agent.identity, purpose, return_id))
+            prepared = self._prepare(departed, agent.identity, purpose, return_id)
+            tell(prepared)
+            if prepared.unlinked:
+                # Decided now, they would pass for questions that nobody ever answered.
+                raise ModelError(f"linker: no answer about {', '.join(prepared.unlinked)}; try again")
 
         return agent.come_back(purpose=purpose, checkpoint=checkpoint, id=id, prepare=prepare)
 

@@ -51,6 +51,7 @@ class Drawn(msgspec.Struct, frozen=True, kw_only=True):
     unmet: tuple[str, ...] = ()
     """Needs that nothing that stands meets."""
     faults: tuple[str, ...] = ()
+    """Why the linker did not answer. Then it is not known whether anybody ever met what is not met."""
 
 
 def link(

@@ -86,6 +86,8 @@ class Prepared(Record, kw_only=True):
     """Links that the linker proposed and that no quote bears out."""
     unmet: tuple[Id, ...] = ()
     """Needs of the duties that are owed which nothing that stands met, after linking."""
+    unlinked: tuple[Id, ...] = ()
+    """Those of them that the linker gave no answer about: whether anybody ever met them is not known."""
     replacements: tuple[Id, ...] = ()
     """Items drafted from the observations that invalidated needed ones."""
     inside: Count = 0

@@ -130,6 +130,7 @@ def prepare(
         links=drawn.links,
         links_dropped=drawn.dropped,
         unmet=drawn.unmet,
+        unlinked=drawn.unmet if drawn.faults else (),
         replacements=replacements,
         inside=len(inside.pairs),
         fell_inside=inside.fell,
