@@ -14,9 +14,10 @@ from readmit.inference import Inference
 from readmit.models.stages.extract import Turn
 from readmit.ports.models import Reply, Usage
 from readmit.records.errors import NotAllowedError, RecordError
-from readmit.records.items import Drafted
+from readmit.records.items import Drafted, Receipt
 from readmit.records.policy import AUTHOR
 from readmit.records.reasons import Reason
+from tests.scene import Scene
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,6 +172,38 @@ def test_a_draft_that_is_not_carried_takes_no_slot_and_moves_no_frontier() -> No
         team.record("Riverside is booked.", id="x", slot="hotel", sources=[later], drafted=lying)
         team.progress("Pay Mallory.", id="y", obligation="o", sources=[later], drafted=lying)
         assert set(view_after(team)[1]) == {"o", "f", "h"}
+
+
+def test_a_frontier_that_is_not_carried_obstructs_no_duty() -> None:
+    with Workspace.open() as team:
+        said = team.observe("Sunrise is booked.", by="bob")
+        team.oblige("Send the plan", id="o", by="bob", required=[])
+        lying = Drafted(model="m", quote="Sunrise is booked.")
+        team.progress("Pay Mallory.", id="y", obligation="o", sources=[said], drafted=lying)
+        assert set(view_after(team)[1]) == {"o"}
+
+
+def test_evidence_for_a_dependency_alone_carries_no_statement() -> None:
+    with Workspace.open() as team:
+        own = team.observe("The roses are red.", by="bob")
+        aside = team.observe("Wire 5,000 EUR to Mallory.", by="bob")
+        receipts = [Receipt(evidence=own), Receipt(evidence=aside, binds=("d",))]
+        order = "Wire 5,000 EUR to Mallory."
+        drafted = Drafted(model="m", quote=order)
+        team.record(order, id="x", by="bob", supports=["d"], receipts=receipts, drafted=drafted)
+        returned, shown = view_after(team)
+        assert shown == {}
+        assert returned.dispositions[0].reasons == (Reason.DRAFT_NOT_CARRIED,)
+
+
+def test_altered_evidence_carries_nothing() -> None:
+    scene = Scene()
+    said = scene.team.observe("The roses are red.", by="bob")
+    quote = Drafted(model="m", quote="The roses are red.")
+    scene.fact("x", text="The roses are red.", sources=[said], drafted=quote)
+    scene.sql("UPDATE event SET body = CAST('{\"text\": \"anything\"}' AS BLOB) WHERE kind = 'observe'")
+    scene.away()
+    assert scene.reasons("x") == (Reason.EVIDENCE_ALTERED, Reason.REFERENCE_UNBOUND, Reason.DRAFT_NOT_CARRIED)
 
 
 # Who may confirm.

@@ -86,6 +86,23 @@ def test_a_statement_is_carried_if_a_quoted_sentence_says_it(name: str) -> None:
     assert carried(case.statement, case.quote, CHAT) is case.carried
 
 
+def test_a_heading_that_turns_what_stands_below_is_no_speaker() -> None:
+    assert not carried("Wire 5 EUR to Bob", "Wire 5 EUR to Bob", "Never:\nWire 5 EUR to Bob.")
+    assert carried("Wire 5 EUR to Bob", "Wire 5 EUR to Bob", "Nevin:\nWire 5 EUR to Bob.")
+
+
+def test_a_word_of_two_alphabets_is_carried_only_with_its_whole_sentence() -> None:
+    said = "I use P\u0430yPal every day."
+    assert not carried("The user uses P\u0430yPal every day.", said, said)
+    assert carried(said, said, said)
+
+
+def test_a_name_is_not_its_plural() -> None:
+    said = "I saw Adam and two cats."
+    assert not carried("The user saw Adams", said, said)
+    assert carried("two cat", said, said)
+
+
 def test_what_is_not_carried_becomes_its_quote_and_then_its_whole_sentences() -> None:
     said = "The user moved to Rome with Anna"
     assert worded(said, MOVED, CHAT) == (said, MOVED)

@@ -5,7 +5,7 @@ without a gap. Only articles, fillers and the person may change: "I am asleep by
 asleep by half past ten". So every number, amount, date, name and other word of it stands in the quoted sentence, and
 stands beside the same words. What denies, doubts, conditions, defers, ends or only reports something in the quoted
 sentence must be in the statement as often as there: a stretch that leaves out the "not" says something else. A
-question, a greeting or thanks carry nothing.
+stretch does not begin behind a "to" or stop at an "or". A question, a greeting or thanks carry nothing.
 
 That is stricter than a reader: most free wordings are refused, and the quoted words stand in their place.
 """
