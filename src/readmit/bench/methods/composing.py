@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from readmit.bench.methods.protocol import retrieved
 from readmit.bench.methods.readmit_lexical import reading_of
 from readmit.bench.methods.state import session_of
-from readmit.bench.reading import common_words, words
+from readmit.bench.reading import words
+from readmit.records.wording import common_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

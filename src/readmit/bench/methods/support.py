@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.bench.methods.state import Duty, Ending, Statement, session_of
-from readmit.bench.reading import common_words, words
+from readmit.bench.reading import words
 from readmit.bench.retrieval import in_turn
 from readmit.records.items import Obligation, Scope
 from readmit.records.quotes import quoted
+from readmit.records.wording import common_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
