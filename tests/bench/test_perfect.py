@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 OLD = "I take the night ferry to Bergen every Friday."
 NEW = "The harbor was closed for good last week, so nothing sails from here any more."
 KEPT = "My sister lives in Bergen."
-IDLE = "Hi there! I was hoping you could help me."
+IDLE = "Hi there! I was hoping you could help me get to Bergen by ferry."
 HOBBY = "I collect old maps."
 LATER = "I planted beans on the balcony."
 ANSWERS = {"a1": "heron", "a2": "crane"}

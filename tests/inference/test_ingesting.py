@@ -89,15 +89,15 @@ def test_premises_that_came_with_an_item_are_not_asked_for() -> None:
 
 
 def test_what_items_were_drawn_from_implies_what_they_state() -> None:
-    model = reader(HOTEL, MOVED)
+    model = reader(HOTEL)
     workspace = Workspace.open(clock=Clock())
     inference = Inference(workspace, verifier=model, extractor=model, implier=model, embedder=Lexical())
-    inference.ingest([workspace.observe("Sunrise confirms two nights.", by="A2")])
+    workspace.record("The bus stops there.", id="bus", sources=[workspace.observe("The bus stops there.", by="A2")])
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
-    inference.ingest([workspace.observe("Riverside took over.", by="A2")])
-    inference.prepare(agent)
-    assert model.asked["implied"] == 0
+    inference.ingest([workspace.observe("Sunrise confirms two nights.", by="A2")])
+    assert inference.prepare(agent).open
+    assert (model.asked["premises"], model.asked["implied"]) == (1, 0)
 
 
 def test_the_later_conversation_keeps_the_slot_whatever_the_order_of_extraction() -> None:

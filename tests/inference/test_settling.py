@@ -154,10 +154,10 @@ def test_a_question_that_is_known_is_put_as_it_is() -> None:
     """What the sides answer to it is compared sign by sign where they are choices."""
     team = disputed()
     agent = away(team)
-    question = Question(text="When does the shop open?", choices=("7 :", "9 :"))
-    about = {"q": Asked(question=question, sides={"early": "7 :", "late": "9 :"}, exact=True)}
-    model = Ruled(rules={"answer": answers("9 :")})
+    question = Question(text="When does the shop open?", choices=("9 )", "9 ]"))
+    about = {"q": Asked(question=question, sides={"early": "9 )", "late": "9 ]"}, exact=True)}
+    model = Ruled(rules={"answer": answers("9 ]")})
     (one,) = foresee(team, model).settle(agent, by="lead", about=about, max_tokens=77)
     assert one.keep == "late"
-    assert texts_of(model.seen[0]) == {"question": question.text, "choices": "7 :\n9 :"}
+    assert texts_of(model.seen[0]) == {"question": question.text, "choices": "9 )\n9 ]"}
     assert model.seen[0].max_tokens == 77
