@@ -21,6 +21,7 @@ from readmit.invalidate.propose import (
     Target,
     open_pairs,
     passages,
+    propose,
     windows,
 )
 from readmit.invalidate.propose.evidence import Spread, standing_out
@@ -123,7 +124,12 @@ def test_signals_without_anything_to_compare_find_nothing() -> None:
     openings = open_pairs([Target(item="i", epoch=0)], [Observation(evidence="e", epoch=1)])
     none = np.zeros((0, 2), dtype=np.float32)
     for kind in (Embeddings, Passages, ImpliedFacts):
-        for ours, theirs in (({}, {}), ({"i": none}, {"e": none}), ({"i": rows((1, 0))}, {}), ({}, {"e": rows((1, 0))})):
+        for ours, theirs in (
+            ({}, {}),
+            ({"i": none}, {"e": none}),
+            ({"i": rows((1, 0))}, {}),
+            ({}, {"e": rows((1, 0))}),
+        ):
             assert kind(ours, theirs).score(openings, 5) == []
         assert kind({"i": rows((1, 0))}, {"other": rows((1, 0))}).score(openings, 5) == []
 
@@ -266,6 +272,35 @@ def test_exact_search_agrees_with_a_plain_loop(targets: int, seen: int, depth: i
             sorted(plain.values(), reverse=True)[:depth], abs=2e-5
         )
         assert [entry.score for entry in mine] == sorted((entry.score for entry in mine), reverse=True)
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 5), st.integers(1, 12), st.integers(0, 2**32 - 1))
+def test_ranking_over_all_targets_does_not_depend_on_the_order_of_input(targets: int, seen: int, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+
+    def some() -> np.ndarray:
+        # Up to a hundred rows each: more than are sampled.
+        matrix = generator.normal(size=(int(generator.integers(1, 100)), 5))
+        return (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
+
+    ours = {f"i{n}": some() for n in range(targets)}
+    theirs = {f"e{n}": some() for n in range(seen)}
+
+    def ranked(turn: int) -> list[tuple[Pair, float]]:
+        def listed(names: dict[str, np.ndarray]) -> list[str]:
+            return sorted(names) if turn == 0 else sorted(names, reverse=True)
+
+        openings = open_pairs(
+            [Target(item=name, epoch=int(name[1:]) % 3) for name in listed(ours)],
+            [Observation(evidence=name, epoch=1 + int(name[1:]) % 4) for name in listed(theirs)],
+        )
+        mine, other = {name: ours[name] for name in listed(ours)}, {name: theirs[name] for name in listed(theirs)}
+        scorers = [Embeddings(mine, other), Passages(mine, other)]
+        found = propose(openings, scorers if turn == 0 else scorers[::-1])
+        return [(proposal.pair, proposal.score) for proposal in found.kept]
+
+    assert ranked(0) == ranked(1)
 
 
 @given(st.text(max_size=300), st.integers(1, 40))

@@ -100,7 +100,7 @@ def matched(
     max_tokens: int,
     max_chars: int,
 ) -> dict[Pair, tuple[str, ...]]:
-    """Our proposals: several independent signals, fused by rank, as many as the paper's scan proposed.
+    """Our proposals: several independent signals, ranked together, as many as the paper's scan proposed.
 
     ``slots`` says what each session speaks about. Premises that extraction already wrote are not asked for again.
     """
