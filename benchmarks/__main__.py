@@ -44,7 +44,7 @@ SUITES = {
     "startup": Suite("Start-up"),
     "postgres": Suite("A store on a PostgreSQL server beside one in a file", core=False),
     "verifier": Suite("The verifier besides its model", core=False),
-    "implicit": Suite("Proposing pairs: recall on STALE Type II, substitute haystack", core=False, data=True),
+    "implicit": Suite("Proposing pairs: recall on STALE Type II, the hard haystack first", core=False, data=True),
     "tokens": Suite("What a return costs in tokens", core=False, data=True),
     "backends": Suite("Searching 10,000 records through a view", core=False),
 }

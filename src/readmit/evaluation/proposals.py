@@ -61,6 +61,8 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     """Per target: share of true pairs among the first k."""
     budget: dict[int, float] = {}
     """Per return, over all targets: share of true pairs among the first n."""
+    halves: tuple[float, float] | None = None
+    """``budget`` at the paper's number of pairs, for every other pair and for the rest: how far figures carry over."""
     open: float = 0.0
     """Open pairs in a return, on average."""
     ranks: tuple[int, ...] = ()
@@ -141,6 +143,7 @@ def measure(
         histories=len(cases),
         at={k: _share(ranks, k) for k in CUTOFFS},
         budget={n: _share([place for place, _ in places], n) for n in BUDGETS} if places else {},
+        halves=_halves(cases, [place for place, _ in places]) if places else None,
         open=sum(size for _, size in places) / len(places) if places else 0.0,
         ranks=tuple(ranks),
     )
@@ -153,6 +156,14 @@ def _rank(history: History, vectors: Vectorizer, signals: SignalSet, *, alone: b
     true = Pair(item=history.sessions[history.old].name, evidence=history.sessions[history.new].name)
     place = next((n for n, proposal in enumerate(found.kept, start=1) if proposal.pair == true), 0)
     return place, found.open
+
+
+def _halves(cases: Sequence[History], places: Sequence[int]) -> tuple[float, float]:
+    order = {uid: number for number, uid in enumerate(dict.fromkeys(case.uid for case in cases))}
+    even, odd = (
+        [place for case, place in zip(cases, places, strict=True) if order[case.uid] % 2 == half] for half in (0, 1)
+    )
+    return _share(even, PAPER_PAIRS), _share(odd, PAPER_PAIRS)
 
 
 def _share(ranks: Sequence[int], k: int) -> float:
@@ -171,7 +182,7 @@ class Haystack(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def haystacks(data: Path, seeds: Sequence[int]) -> list[Haystack]:
-    """All with Type II pairs, from the setting that the bars are set for to ones that are harder or closer to life."""
+    """All with Type II pairs. First the hard one: a remark inside a session, among the benchmark's own sessions."""
     pairs = stale_pairs(data, "T2")
     written = implied_facts(data)
     known = [pair for pair in pairs if pair.uid in written]
@@ -187,12 +198,12 @@ def haystacks(data: Path, seeds: Sequence[int]) -> list[Haystack]:
 
     memora, official = memora_filler(data), official_filler(data)
     return [
+        Haystack(name="STALE's own, buried", cases=lambda: filled(pairs, official, buried=True), facts=False),
+        Haystack(name="STALE's own sessions", cases=lambda: filled(pairs, official), facts=False),
+        Haystack(name="substitute, buried", cases=lambda: filled(pairs, memora, buried=True), facts=False),
         Haystack(name="substitute, all pairs", cases=lambda: filled(pairs, memora), facts=False),
         Haystack(name="substitute", cases=lambda: filled(known, memora)),
-        Haystack(name="substitute, buried", cases=lambda: filled(pairs, memora, buried=True), facts=False),
         Haystack(name="substitute, 12 rival changes", cases=lambda: filled(known, memora, rivals=12)),
-        Haystack(name="STALE's own sessions", cases=lambda: filled(pairs, official), facts=False),
-        Haystack(name="STALE's own, buried", cases=lambda: filled(pairs, official, buried=True), facts=False),
         Haystack(name="80 changes", cases=lambda: statements_only(known, written), returns=False),
     ]
 

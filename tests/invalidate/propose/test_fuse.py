@@ -66,10 +66,22 @@ def test_what_the_team_declared_comes_before_nearness() -> None:
     assert order(propose(openings, [near, declared])) == [("i", "declared"), ("i", "near")]
 
 
-def test_every_target_gets_its_first_pair_before_any_gets_its_second() -> None:
+def test_pairs_of_all_targets_are_ranked_together() -> None:
     openings = open_pairs([Target(item="x", epoch=0), Target(item="y", epoch=1)], seen("a", "b"))
-    table = Table(Signal.EMBEDDING, {("x", "a"): 0.9, ("x", "b"): 0.8, ("y", "a"): 0.2, ("y", "b"): 0.1})
-    assert order(propose(openings, [table])) == [("x", "a"), ("y", "a"), ("x", "b"), ("y", "b")]
+    table = Table(Signal.EMBEDDING, {("x", "a"): 3.0, ("x", "b"): 2.0, ("y", "a"): 0.5, ("y", "b"): 0.1})
+    found = propose(openings, [table])
+    assert order(found) == [("x", "a"), ("x", "b"), ("y", "a"), ("y", "b")]
+    assert [proposal.rank for proposal in found.kept] == [1, 2, 1, 2]
+    one_each = propose(openings, [table], Limits(per_target=1))
+    assert order(one_each) == [("x", "a"), ("y", "a")], "no target takes more than its limit"
+
+
+def test_what_a_signal_passed_over_is_no_better_than_what_it_handed_over() -> None:
+    openings = open_pairs([Target(item="i", epoch=0)], seen("a", "b"))
+    whole = Table(Signal.EMBEDDING, {("i", "a"): 1.0, ("i", "b"): 1.0})
+    sentence = Table(Signal.PASSAGE, {("i", "a"): -0.5})
+    found = propose(openings, [whole, sentence])
+    assert [proposal.score for proposal in found.kept] == [1.5, 1.5]
 
 
 def test_critical_items_come_first_and_what_the_budget_cuts_is_returned() -> None:

@@ -106,8 +106,8 @@ class ImpliedFacts:
 
 
 def _each(texts: Mapping[str, Matrix], center: Center | None) -> dict[str, Matrix]:
-    """Every text's rows centered. A text without rows is left out."""
-    return {name: centered(matrix, center) for name, matrix in texts.items() if len(matrix)}
+    """Every text's rows centered, sorted by name so that samples do not depend on the order of input."""
+    return {name: centered(matrix, center) for name, matrix in sorted(texts.items()) if len(matrix)}
 
 
 def _less_neighbors(matrix: Matrix, around: Matrix, *, first: bool) -> Matrix:

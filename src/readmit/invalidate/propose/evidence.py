@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from readmit.invalidate.propose.candidates import Openings
 
-# Imagined pairs of each target: distributed like the whole return's, or named by nobody.
-PRIOR = 2.0
+# With fewer pairs than this a target has no distribution of its own; the lacking ones are imagined.
+ENOUGH = 8.0
 # Less spread than this is rounding error: all pairs are alike.
 ALIKE = 1e-6
 
@@ -58,7 +58,7 @@ def standing_out(found: Mapping[int, tuple[Spread, Sequence[tuple[int, float]]]]
         whole = whole.plus(spread)
     scored: list[Scored] = []
     for row, (spread, best) in found.items():
-        beside = spread.plus(whole, PRIOR / whole.count)
+        beside = spread.plus(whole, max(0.0, ENOUGH - spread.count) / whole.count)
         # Sums differ in their last digits between machines; scores that tie must tie everywhere.
         scored += [Scored(row, column, round(beside.above(score), 4)) for column, score in best]
     return scored
@@ -72,6 +72,6 @@ def named(openings: Openings, places: Iterable[tuple[int, int]]) -> list[Scored]
     scored: list[Scored] = []
     for row, columns in sorted(rows.items()):
         count = float(len(columns))
-        beside = Spread(float(openings.open[row].sum()) + PRIOR, count, count)
+        beside = Spread(float(openings.open[row].sum()) + ENOUGH, count, count)
         scored += [Scored(row, column, round(beside.above(1.0), 4)) for column in sorted(columns)]
     return scored

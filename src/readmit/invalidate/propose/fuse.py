@@ -105,7 +105,7 @@ def propose(openings: Openings, scorers: Iterable[Scorer], limits: Limits | None
 
 def _across(proposal: Proposal) -> tuple[object, ...]:
     # Of equally good pairs the later observation goes first: the latest confirmed invalidator wins anyway.
-    return (not proposal.critical, -proposal.score, -proposal.epoch, proposal.pair.item, proposal.pair.evidence)
+    return (not proposal.critical, -proposal.score, -proposal.epoch, proposal.pair.item, proposal.rank)
 
 
 def _per_target(openings: Openings, by_signal: Mapping[Signal, Sequence[Scored]], limit: int) -> Iterable[Proposal]:
