@@ -12,7 +12,8 @@ from tests.bench.answers_by_file import sections
 
 from readmit.bench.episodes import Budget, Checkpoint, Row
 from readmit.bench.methods import admitted
-from readmit.bench.methods.governed import ABLATIONS, READMIT, TRACE_PAPER, Governance, Governed, Tuning
+from readmit.bench.methods.governance import ABLATIONS, READMIT, TRACE_PAPER, Governance, Tuning
+from readmit.bench.methods.governed import Governed
 from readmit.bench.notes import text
 from readmit.models.embedders import Lexical
 from readmit.models.stages.plan import Dependency, Duty, Plan

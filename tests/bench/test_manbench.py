@@ -15,7 +15,8 @@ from readmit.bench.datasets.manbench import CHALLENGER, DEPARTURE, read_manbench
 from readmit.bench.episodes import Case, Dataset
 from readmit.bench.judge_free import score_candidates
 from readmit.bench.methods import SHORTCUTS, ReadmitLexical, admitted
-from readmit.bench.methods.governed import READMIT, TRACE_PAPER, Governance, Governed, Tuning
+from readmit.bench.methods.governance import READMIT, TRACE_PAPER, Governance, Tuning
+from readmit.bench.methods.governed import Governed
 from readmit.bench.metrics import OLD_STALE, OLD_VALID, average, score_manbench
 from readmit.bench.retrieval import checkpoint
 from readmit.models.embedders import Lexical

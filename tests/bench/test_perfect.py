@@ -147,6 +147,7 @@ def test_a_history_ends_in_a_view_of_what_is_true_now(benchmark: Benchmark) -> N
     (confirmed,) = [one for one in made.view.findings if one.confirmed]
     assert (texts[confirmed.row], confirmed.observation_quote) == (OLD, NEW)
     assert confirmed.signals
+    assert {made.view.excerpts.get(name, texts[name]) for name in made.view.linked} >= {NEW}
     assert model.asked["implied"] == model.asked["premises"] == 0, "the extraction has written both"
 
 

@@ -54,6 +54,8 @@ CHANGED = {
     "stale.governance_characters": "2000",
     "stale.scan_targets": "3",
     "stale.scan_observations": "2",
+    "stale.extraction_sessions": "1",
+    "stale.assistant_turns": "whole",
     "manbench.active_agents": "2",
     "manbench.baseline_tokens": "9",
     "manbench.final_tokens": "9",

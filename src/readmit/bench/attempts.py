@@ -20,7 +20,8 @@ from readmit.bench.judging import judge_memora, judge_stale
 from readmit.bench.methods import MODEL_FREE, SHORTCUTS, admitted, checked
 from readmit.bench.methods.backed import Backed
 from readmit.bench.methods.cupmem import CUPMem
-from readmit.bench.methods.governed import Governed, Tuning
+from readmit.bench.methods.governance import Tuning
+from readmit.bench.methods.governed import Governed
 from readmit.bench.methods.stores import stores_of
 from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
 from readmit.bench.notes import notes

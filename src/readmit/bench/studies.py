@@ -14,7 +14,7 @@ from readmit.bench.datasets.smoke import SMOKE, SMOKE_NOTE
 from readmit.bench.datasets.stale import PAIRS_FILE, STRATA, read_stale
 from readmit.bench.episodes import Benchmark, Case, Dataset
 from readmit.bench.methods import MODEL_FREE, SHORTCUTS
-from readmit.bench.methods.governed import ABLATIONS, READMIT, TRACE_PAPER
+from readmit.bench.methods.governance import ABLATIONS, READMIT, TRACE_PAPER
 from readmit.bench.methods.stores import HALVES, STORES, lacking, stores_of
 from readmit.bench.settings import ManBenchSettings, Settings
 from readmit.records.errors import RecordError

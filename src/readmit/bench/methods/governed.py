@@ -34,8 +34,7 @@ Each ablation takes away one mechanism (paper, "Component Ablations") and nothin
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -43,6 +42,7 @@ import msgspec
 from readmit.bench.acting import Staged, choices_in
 from readmit.bench.episodes import View
 from readmit.bench.methods.composing import composed, statements_in, states
+from readmit.bench.methods.governance import LINKER
 from readmit.bench.methods.inferring import (
     Models,
     changed,
@@ -53,7 +53,7 @@ from readmit.bench.methods.inferring import (
     keep_extracted,
     look,
 )
-from readmit.bench.methods.protocol import PRIVATE, retrieved
+from readmit.bench.methods.protocol import retrieved
 from readmit.bench.methods.readmit_lexical import contested, declared, reading_of
 from readmit.bench.methods.state import (
     DUTY,
@@ -86,121 +86,21 @@ from readmit.bench.methods.support import (
 from readmit.bench.reading import excerpt
 from readmit.bench.retrieval import Ranker
 from readmit.cover.coverage import report, sufficient
-from readmit.inference import Settings
-from readmit.inference.settings import Budgets
 from readmit.inference.settling import Asked
-from readmit.invalidate.propose import Signal
-from readmit.models.fence import MAX_CHARS
-from readmit.models.stages import answer, scan
-from readmit.models.stages import plan as planning
 from readmit.models.stages.answer import Question
 from readmit.models.stages.plan import Plan, Task, plan
-from readmit.records.policy import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from readmit.bench.episodes import Checkpoint, Finding
+    from readmit.bench.methods.governance import Governance, Tuning
     from readmit.bench.methods.inferring import Looked
     from readmit.bench.methods.state import Contest, Ending, Returned
     from readmit.ports.models import Embedder, Model
     from readmit.workspace.agent import Agent
     from readmit.workspace.workspace import Workspace
-
-# What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes.
-PAIRS_PER_RETURN = 28
-PAIRS_INSIDE = 8
-"""Pairs besides, among the statements that cover the needs together."""
-STATEMENTS_PER_CALL = 8
-"""Earlier statements that share a request of the verifier in ours. The paper's judges one pair in a request."""
-LINKER = "retrieval"
-"""What draws the links in ours: the rank of a statement for a need."""
-PAPER = Decimal("0.65")
-"""The paper's threshold."""
-
-
-@dataclass(frozen=True)
-class Governance:
-    """A configuration of the product, and which mechanisms are on."""
-
-    name: str
-    settings: Settings
-    policy: Policy = field(default_factory=Policy)
-    """By which rules a return is decided. Its budgets are the benchmark's."""
-    observed: bool = False
-    """Whether whole sessions are judged, and everything drawn from them falls with them."""
-    by_slot: bool = False
-    """Whether a later value of a slot replaces an earlier one. Otherwise only what says that it does."""
-    drafts: bool = True
-    """Whether what a model planned or took down is marked as drafted, and only what states something is handed over."""
-    implicit: bool = True
-    obligation_aware: bool = True
-    complete_view: bool = True
-    source_bound: bool = True
-
-
-TRACE_PAPER = Governance(
-    "trace-paper",
-    Settings(
-        signals=(Signal.SCAN,),
-        targets="premises",
-        since="departure",
-        per_target=10_000,
-        pairs_per_return=None,
-        on_cut="note",
-        linking=False,
-        pairs_inside=0,
-    ),
-    Policy(
-        selection="greedy",
-        invalid_at=PAPER,
-        suspect_at=PAPER,
-        min_confidence=PAPER,
-        # A possible dependency that was not confirmed changes nothing: no session supports a critical dependency.
-        on_unsure="exclude_critical",
-    ),
-    observed=True,
-    by_slot=True,
-    drafts=False,
-)
-READMIT = Governance(
-    "readmit",
-    Settings(
-        since="departure",
-        pairs_per_return=PAIRS_PER_RETURN,
-        pairs_per_call=STATEMENTS_PER_CALL,
-        critical_alone=False,
-        pairs_inside=PAIRS_INSIDE,
-        on_cut="note",
-    ),
-)
-ABLATIONS = (
-    replace(TRACE_PAPER, name="trace-without-ii", implicit=False),
-    replace(TRACE_PAPER, name="trace-without-oas", obligation_aware=False),
-    replace(TRACE_PAPER, name="trace-without-cvg", complete_view=False),
-    replace(TRACE_PAPER, name="trace-without-sbpr", source_bound=False),
-)
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """The paper's parameters that differ between the benchmarks; what a benchmark's table lacks is the stage's own."""
-
-    plan_tokens: int = planning.MAX_TOKENS
-    plan_chars: int = MAX_CHARS
-    budgets: Budgets = field(default_factory=Budgets)
-    scan_targets: int = 1
-    scan_observations: int = scan.PER_CALL
-    contest_tokens: int = answer.MAX_TOKENS
-    contest_confidence: Decimal = answer.THRESHOLD
-    private: int = PRIVATE
-
-    def applied(self, settings: Settings) -> Settings:
-        """Settings of the product with these budgets."""
-        return msgspec.structs.replace(
-            settings, budgets=self.budgets, scan_targets=self.scan_targets, scan_per_call=self.scan_observations
-        )
 
 
 @dataclass(frozen=True)
@@ -320,7 +220,8 @@ class Governed:
             covered = sufficient(report(obligations_of(duties), shown), policy)
             outcome = replace(outcome, admitted=covered)
         private = () if rules.source_bound else tuple(known[name].row.id for name in bank)
-        return self._handed(checkpoint, outcome, rows, known, private=private, findings=told)
+        linked = {known[name].row.id for name, needs in placed.links.items() if needs and name in known}
+        return self._handed(checkpoint, outcome, rows, known, private=private, findings=told, linked=linked)
 
     def _planned(self, checkpoint: Checkpoint) -> Sequence[Plan | None]:
         """What the tasks take. A plan that all methods share is not asked for again."""
@@ -403,6 +304,7 @@ class Governed:
         *,
         private: tuple[str, ...] = (),
         findings: tuple[Finding, ...] = (),
+        linked: AbstractSet[str] = frozenset(),
     ) -> View:
         left_out = {known[name].row.id: why for name, why in outcome.reasons.items() if name in known}
         if not outcome.admitted and self._rules.complete_view:
@@ -417,9 +319,14 @@ class Governed:
         whole = {row.id: row for row in (*checkpoint.observations, *checkpoint.rows)}
         cut = {row: excerpt(whole[row].text, parts[row]) for row in handed}
         excerpts = {row: text for row, text in cut.items() if text != whole[row].text}
-        missing = () if outcome.admitted else outcome.missing
         return View(
-            method=self.name, rows=handed, excerpts=excerpts, left_out=left_out, missing=missing, findings=findings
+            method=self.name,
+            rows=handed,
+            excerpts=excerpts,
+            left_out=left_out,
+            missing=() if outcome.admitted else outcome.missing,
+            findings=findings,
+            linked=tuple(row for row in handed if row in linked),
         )
 
 

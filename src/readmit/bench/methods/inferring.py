@@ -149,14 +149,18 @@ def drafted_by_the_product(
     known: AbstractSet[str],
     digests: Mapping[str, str],
 ) -> list[Statement]:
-    """Items that the inference itself drafted from an observation, as statements of the turn that holds their words."""
+    """Items that the inference itself drafted from an observation, as statements of what holds their words.
+
+    That is the row that was drawn in these words, or else the turn.
+    """
     sessions = {digest: session for session, digest in digests.items()}
+    held = [*(row for row in checkpoint.rows if row.turn is not None), *checkpoint.heard]
     found: list[Statement] = []
     for name in sorted({*outcome.standing, *outcome.reasons}.difference(known)):
         item = workspace.log.item(name)
         own = {sessions[receipt.evidence] for receipt in item.receipts if receipt.evidence in sessions}
-        turns = (row for row in checkpoint.heard if session_of(row) in own and quoted(item.text, row.text))
-        found += [Statement(name, row, item.text) for row in turns][:1]
+        holding = (row for row in held if session_of(row) in own and quoted(item.text, row.text))
+        found += [Statement(name, row, item.text) for row in holding][:1]
     return found
 
 
