@@ -16,7 +16,7 @@ from readmit.bench.datasets.memora import read_memora
 from readmit.bench.datasets.stale import read_stale
 from readmit.bench.episodes import Case, Checkpoint, Dataset, Episode, Session, Turn
 from readmit.bench.methods import MODEL_FREE, admitted
-from readmit.bench.settings import MemoraSettings, Settings
+from readmit.bench.settings import MemoraSettings, Settings, StaleSettings
 from readmit.bench.work_state import work_state
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
@@ -68,6 +68,8 @@ HISTORY = (
 EPISODE = Episode(
     id="e", benchmark="stale", tasks=("What do I brew?", "tea?", "song?"), departure=1, sessions=HISTORY
 )  # fmt: skip
+# One conversation a request, as the paper has it, so that a test is about that conversation alone.
+WHOLE = Settings(stale=StaleSettings(extraction_sessions=1, assistant_turns="whole"))
 
 
 def by_text(shown: dict[str, str]) -> list[dict[str, Any]]:
@@ -84,7 +86,7 @@ def by_text(shown: dict[str, str]) -> list[dict[str, Any]]:
 
 def test_rows_are_the_users_words_with_slot_operation_and_premises() -> None:
     reader = Reader(by_text)
-    made = work_state(EPISODE, Settings(), reader)
+    made = work_state(EPISODE, WHOLE, reader)
     assert [(row.id, row.text, row.slot, row.operation, row.turn) for row in made.rows] == [
         ("s0.t1.e00", "I brew tea at five.", "drink.habit", "add", "s0.t1"),
         ("s0.t3.e00", "I sing bass", "voice", "add", "s0.t3"),
@@ -101,6 +103,16 @@ def test_rows_are_the_users_words_with_slot_operation_and_premises() -> None:
     assert "Shall I note tea" in reader.asked[0].user, "conversations are read whole"
 
 
+def test_by_default_sessions_share_a_request_and_of_the_assistant_only_questions_are_read() -> None:
+    reader = Reader(lambda _: [claim("I brew coffee at six.", observation=3)])
+    made = work_state(EPISODE, Settings(), reader)
+    (asked,) = reader.asked
+    assert "Shall I note tea at five?" in asked.user, "the user replies to it"
+    assert "Is it?" not in asked.user, "nobody replies to it"
+    assert "Coffee at six, noted." not in asked.user
+    assert [row.text for row in made.rows if row.turn] == ["I brew coffee at six."]
+
+
 def test_what_only_the_assistant_said_is_nobodys_statement() -> None:
     def taken(shown: dict[str, str]) -> list[dict[str, Any]]:
         if "noted" not in shown["observation 1"]:
@@ -108,12 +120,12 @@ def test_what_only_the_assistant_said_is_nobodys_statement() -> None:
         # Both said the second, and the answer binds it to the wrong turn.
         return [claim("Coffee at six, noted.", turn=1), claim("offee at six", turn=1)]
 
-    made = work_state(EPISODE, Settings(), Reader(taken))
+    made = work_state(EPISODE, WHOLE, Reader(taken))
     assert [(row.id, row.text) for row in made.rows if row.turn] == [("s2.t1.e00", "offee at six")]
 
 
 def test_a_session_that_could_not_be_read_keeps_its_turns() -> None:
-    made = work_state(EPISODE, Settings(), Reader(lambda shown: None if "bass" in str(shown) else by_text(shown)))
+    made = work_state(EPISODE, WHOLE, Reader(lambda shown: None if "bass" in str(shown) else by_text(shown)))
     assert [row.id for row in made.rows] == ["s0.t1", "s0.t3", "s1.t1", "s2.t1.e00", "s2.t1.e01"]
 
 
@@ -121,14 +133,14 @@ def test_a_row_is_found_by_its_statement() -> None:
     reader = Reader(
         lambda shown: [claim("I sing bass", statement="a song part", turn=2)] if "bass" in str(shown) else []
     )
-    made = work_state(EPISODE, Settings(), reader)
+    made = work_state(EPISODE, WHOLE, reader)
     assert made.relevance[2][0] == "s0.t3.e00", "the probe asks for a song"
 
 
 def test_conversations_are_read_with_their_date_where_it_is_known() -> None:
     reader = Reader()
     dated = replace(EPISODE, sessions=(replace(HISTORY[0], at="2025-03-01 18:15"), replace(HISTORY[1], at="in May")))
-    work_state(dated, Settings(), reader)
+    work_state(dated, WHOLE, reader)
     assert ["2025-03-01T18:15:00" in ask.user for ask in reader.asked] == [True, False]
     assert "in May" not in reader.asked[1].user
 
@@ -138,12 +150,12 @@ def test_the_end_of_what_nobody_had_stated_is_a_statement() -> None:
         words = next((one for one in ("offee at six", "tea") if one in shown["observation 1"]), "")
         return [claim(words, "drink", "delete")] if words else []
 
-    made = work_state(EPISODE, Settings(), Reader(taken))
+    made = work_state(EPISODE, WHOLE, Reader(taken))
     assert [(row.text, row.operation) for row in made.rows if row.turn] == [("tea", "add"), ("offee at six", "delete")]
 
 
 def test_ledgers_and_transactions_work_on_the_extracted_slots() -> None:
-    made = work_state(EPISODE, Settings(), Reader(by_text))
+    made = work_state(EPISODE, WHOLE, Reader(by_text))
     shown = {name: set(admitted(method, made).rows) for name, method in MODEL_FREE.items()}
     old, bass, weather, new = "s0.t1.e00", "s0.t3.e00", "s1.t1", "s2.t1.e01"
     assert shown["Static"] == {old, bass, weather, new}
@@ -156,13 +168,13 @@ def test_ledgers_and_transactions_work_on_the_extracted_slots() -> None:
 def test_the_same_value_again_is_a_duplicate_to_one_and_agreement_to_the_other() -> None:
     twice = (session(0, "I brew tea."), session(1, "I brew tea."))
     episode = Episode(id="e", benchmark="stale", tasks=("tea?",), departure=0, sessions=twice)
-    made = work_state(episode, Settings(), Reader(lambda _: [claim("I brew tea.")]))
+    made = work_state(episode, WHOLE, Reader(lambda _: [claim("I brew tea.")]))
     assert admitted(MODEL_FREE["MemStrata"], made).rows == ("s0.t1.e00",)
     assert set(admitted(MODEL_FREE["MemTX"], made).rows) == {"s0.t1.e00", "s1.t1.e00"}
 
 
 def test_without_an_extractor_rows_are_the_turns() -> None:
-    made = work_state(EPISODE, Settings(), None)
+    made = work_state(EPISODE, WHOLE, None)
     assert [row.id for row in made.rows] == ["s0.t1", "s0.t3", "s1.t1", "s2.t1"]
     assert made.observations == ()
     assert made.heard == made.rows
