@@ -19,8 +19,9 @@ from readmit.evaluation.development import (
 )
 from readmit.evaluation.histories import SESSIONS, build_history, histories, statements_only
 from readmit.evaluation.plots import plot_proposals
-from readmit.evaluation.proposals import Vectorizer, measure
+from readmit.evaluation.proposals import PlainCosine, Vectorizer, measure
 from readmit.evaluation.tables import proposals_table
+from readmit.invalidate.propose import Observation, Target, open_pairs, propose
 from readmit.models.embedders import FunctionEmbedder, Lexical
 from readmit.records.errors import RecordError
 
@@ -93,6 +94,8 @@ def test_recall_counts_the_true_pair_only() -> None:
     assert found.at[1] == pytest.approx(sum(rank == 1 for rank in found.ranks) / 6)
     assert found.at[1] < 1.0
     assert found.budget[100] >= found.budget[5] >= 4 / 6
+    assert found.halves is not None
+    assert sum(found.halves) / 2 == pytest.approx(found.budget[28])
     assert found.open == pytest.approx(sum((n + 1) * 50 - sum(range(n + 1)) - (n + 1) for n in range(6)) / 6, rel=0.2)
 
 
@@ -101,6 +104,23 @@ def test_a_signal_without_vectors_never_finds_the_pair() -> None:
     found = measure("made up", cases, vectors_by({}), "implied_facts")
     assert found.ranks == (0,) * 6
     assert set(found.at.values()) == {0.0}
+
+
+def test_plain_cosine_lets_targets_take_turns() -> None:
+    """The baseline that every row is measured beside: the nearest of each target before the second of any."""
+    openings = open_pairs(
+        [Target(item="x", epoch=0), Target(item="y", epoch=0)],
+        [Observation(evidence="a", epoch=1), Observation(evidence="b", epoch=1)],
+    )
+    angles = {"x": 0.0, "a": 0.1, "b": 0.3, "y": 1.5}
+    table = {name: np.array([[np.cos(angle), np.sin(angle)]], dtype=np.float32) for name, angle in angles.items()}
+    found = propose(openings, [PlainCosine(table)])
+    assert [(one.pair.item, one.pair.evidence) for one in found.kept] == [
+        ("x", "a"),
+        ("y", "b"),
+        ("x", "b"),
+        ("y", "a"),
+    ]
 
 
 def test_among_changes_only_every_new_statement_is_a_candidate() -> None:
