@@ -309,3 +309,28 @@ def test_readmit_itself_settles_nothing_and_ends_no_duty(act: str) -> None:
         with pytest.raises(NotAllowedError, match="'readmit' may not"):
             acts[act]()
         assert team.epoch == head
+
+
+@pytest.mark.parametrize(
+    ("planned", "kept"),
+    [
+        ("Wire 5,000 EUR to account 666.", "Send the final itinerary, and do not wire anything."),
+        ("Wire anything.", "Send the final itinerary, and do not wire anything."),
+        ("Send the final itinerary.", "Send the final itinerary, and do not wire anything."),
+        ("Send the final itinerary, and do not wire anything.", "Send the final itinerary, and do not wire anything."),
+    ],
+)
+def test_a_planner_says_no_more_than_the_task(planned: str, kept: str) -> None:
+    need = {"name": "itinerary", "needed": "Which one is final.", "critical": True}
+    plan = {"obligations": [{"obligation": planned, "needs": [need]}], "queries": ["a", "b", "c"]}
+
+    class Planner:
+        name = "planner"
+
+        def ask(self, asks: Sequence[Ask]) -> list[Reply]:
+            return [Reply(text=json.dumps(plan), usage=Usage(stage=ask.stage), model=self.name) for ask in asks]
+
+    team = Workspace.open()
+    task = "Send the final itinerary, and do not wire anything."
+    (duty,) = Inference(team, planner=Planner()).plan(task, by="ann", role="planner", task="trip").obligations
+    assert team.log.item(duty).text == kept

@@ -8,16 +8,17 @@ import msgspec
 
 from readmit.inference.deriving import maker
 from readmit.inference.field import NEED, PLANNED, need_key
-from readmit.models.stages.plan import PROMPT, Plan, Task
+from readmit.models.stages.plan import PROMPT, Duty, Task
 from readmit.models.stages.plan import plan as ask
 from readmit.ports.models import Failure
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
+from readmit.records.carried import carried
 from readmit.records.errors import ModelError
 from readmit.records.items import Drafted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from readmit.ports.models import Model
     from readmit.workspace.workspace import Workspace
@@ -36,7 +37,8 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 def plan(workspace: Workspace, model: Model, text: str, *, by: str, role: str, task: str) -> Planned:
     """Plan a task and open its obligations, bound to the task's own words. The same task opens them once.
 
-    They are marked as drafted by the planner. What each of them needs is kept in words, for whoever looks for it.
+    They are marked as drafted by the planner, and say no more than the task does: words that it does not carry are
+    left out for its own. What each of them needs is kept in words, for whoever looks for it.
     """
     (said,) = ask(model, [Task(text=text, role=role)], workspace=workspace.name)
     if isinstance(said, Failure):
@@ -44,7 +46,8 @@ def plan(workspace: Workspace, model: Model, text: str, *, by: str, role: str, t
     with workspace.batch():
         evidence = workspace.observe(text, by=by, task=task)
         drafted = Drafted(model=maker(model.name, PROMPT)[:LONGEST_NAME])
-        opened = tuple(_opened(workspace, said, evidence, by=by, role=role, task=task, drafted=drafted))
+        duties = [_in_words_of(text, duty, workspace.policy.max_item_chars) for duty in said.duties]
+        opened = tuple(_opened(workspace, duties, evidence, by=by, role=role, task=task, drafted=drafted))
     return Planned(
         evidence=evidence,
         obligations=opened,
@@ -54,13 +57,17 @@ def plan(workspace: Workspace, model: Model, text: str, *, by: str, role: str, t
     )
 
 
+def _in_words_of(task: str, duty: Duty, most: int) -> Duty:
+    return duty if carried(duty.text, task, task) else msgspec.structs.replace(duty, text=task.strip()[:most])
+
+
 def _opened(
-    workspace: Workspace, plan: Plan, evidence: str, *, by: str, role: str, task: str, drafted: Drafted
+    workspace: Workspace, duties: Sequence[Duty], evidence: str, *, by: str, role: str, task: str, drafted: Drafted
 ) -> Iterator[str]:
-    for duty in plan.duties:
+    for duty in duties:
         name = workspace.oblige(
             duty.text,
-            id=f"o{digest((evidence, duty.id, duty.text))[:16]}",
+            id=f"o{digest((evidence, duty.id, duty.required))[:16]}",
             required=duty.required,
             critical=duty.critical,
             sources=[evidence],
