@@ -100,5 +100,18 @@ def test_what_its_limit_cuts_is_accounted_for(most: int) -> None:
     workspace.oblige("Know the time.", id="p", by="bob", required=["d_c"])
     told: list[Any] = []
     inference.come_back(agent, tell=told.append)
-    assert told[-1].inside >= 1
-    assert bool(told[-1].cut) is (most == 1)
+    assert bool(told[-1].cut_inside) is (most == 1)
+
+
+def test_what_was_passed_over_is_not_come_back_to() -> None:
+    workspace, agent, reader, inference = team(pairs_inside=1)
+    workspace.settle("o", by="bob")
+    for name in ("c", "e", "f"):
+        seen = workspace.observe(f"The {name} bell rings at noon.", by="bob")
+        workspace.record(f"The {name} bell rings.", id=name, sources=[seen], supports=[f"d_{name}"])
+    workspace.oblige("Ring.", id="p", by="bob", required=["d_c", "d_e", "d_f"])
+    told: list[Any] = []
+    for _ in range(3):
+        inference.come_back(agent, tell=told.append)
+    assert [(one.inside, one.cut_inside) for one in told] == [(1, 2), (0, 0), (0, 0)]
+    assert reader.asked == 1

@@ -13,6 +13,8 @@ import msgspec
 
 from readmit.cycle import RULES, decide
 from readmit.inference import judging
+from readmit.inference.nearness import words_of
+from readmit.records.canonical import digest
 from readmit.records.decisions import Request
 from readmit.records.verdicts import Pair, Ruling
 from readmit.workspace.loading import snapshot
@@ -24,16 +26,19 @@ if TYPE_CHECKING:
     from readmit.models.stages.verify import Verifier
     from readmit.records.events import Checkpoint
     from readmit.records.identity import Identity
+    from readmit.records.items import Item
     from readmit.workspace.workspace import Workspace
 
 NAME = "preview"
+PASSED = "inside"
+"""How derived texts name pairs inside a view that a look passed over."""
 
 
 class Inside(msgspec.Struct, frozen=True, kw_only=True):
     """What came of the pairs inside a view."""
 
     pairs: tuple[Pair, ...] = ()
-    cut: tuple[Pair, ...] = ()
+    cut: int = 0
     judged: int = 0
     unsure: int = 0
     fell: tuple[str, ...] = ()
@@ -71,29 +76,32 @@ def look_inside(
     names: Sequence[str],
     *,
     besides: Collection[Pair],
+    looker: str,
     most: int,
 ) -> Inside:
-    """Verify what is open among statements that would be handed over together, those about the same need first.
+    """Verify what is open among statements that would be handed over together.
 
-    ``besides`` are pairs that were asked about just now.
+    First come those about the same need, then those that share most words. What lies beyond ``most`` is passed over for
+    good by this ``looker``, like a pair that no signal proposes. ``besides`` are pairs that were asked about just now.
     """
     if len(names) < 2:  # noqa: PLR2004 - a pair has two sides
         return Inside()
     state = stand()
-    settled = judging.settled(state, verifier)
-    own = [name for name in names if name in state.held]
-    found = dict.fromkeys(
-        pair
-        for earlier, later in permutations(own, 2)
-        for pair in _pairs(earlier, later, state)
-        if pair.evidence not in settled.get(earlier, ()) and pair not in besides
-    )
-    pairs = sorted(found, key=lambda pair: not _same_need(pair, own, state))
+    derived, settled = workspace.log.derived, judging.settled(state, verifier)
+    shown = [state.held[name].item for name in names if name in state.held]
+    ranks: dict[Pair, tuple[bool, int]] = {}
+    for earlier, later in permutations(shown, 2):
+        for pair in _pairs(earlier, later, state):
+            if pair.evidence not in settled.get(earlier.id, ()) and pair not in besides:
+                ranks[pair] = max(ranks.get(pair, (False, 0)), _nearness(earlier, later))
+    passed = derived.read(PASSED, looker, map(_name, ranks))
+    pairs = sorted((pair for pair in ranks if _name(pair) not in passed), key=lambda pair: ranks[pair], reverse=True)
     judged = judging.judge(workspace, state, verifier, pairs[:most])
+    derived.write(PASSED, looker, {_name(pair): b"1" for pair in pairs[most:]})
     confirmed = (one for one in judged.verdicts if state.ruling(one) is Ruling.INVALID)
     return Inside(
         pairs=tuple(pairs[:most]),
-        cut=tuple(pairs[most:]),
+        cut=len(pairs[most:]),
         judged=len(judged.verdicts),
         unsure=sum(not state.settles(one) for one in judged.verdicts),
         fell=tuple(dict.fromkeys(one.pair.item for one in confirmed)),
@@ -101,19 +109,18 @@ def look_inside(
     )
 
 
-def _pairs(earlier: str, later: str, state: Standing) -> Iterator[Pair]:
+def _pairs(earlier: Item, later: Item, state: Standing) -> Iterator[Pair]:
     """One statement against the evidence of another, where that is later than its own."""
-    own = {receipt.evidence for receipt in state.held[earlier].item.receipts}
-    for receipt in state.held[later].item.receipts:
+    own = {receipt.evidence for receipt in earlier.receipts}
+    for receipt in later.receipts:
         seen = state.observed.get(receipt.evidence)
-        if seen is not None and receipt.evidence not in own and seen.epoch > state.since[earlier]:
-            yield Pair(item=earlier, evidence=receipt.evidence)
+        if seen is not None and receipt.evidence not in own and seen.epoch > state.since[earlier.id]:
+            yield Pair(item=earlier.id, evidence=receipt.evidence)
 
 
-def _same_need(pair: Pair, names: Sequence[str], state: Standing) -> bool:
-    covers = set(state.held[pair.item].item.covers)
-    rivals = (state.held[name].item for name in names if name != pair.item)
-    return any(
-        not covers.isdisjoint(rival.covers) and pair.evidence in {receipt.evidence for receipt in rival.receipts}
-        for rival in rivals
-    )
+def _nearness(earlier: Item, later: Item) -> tuple[bool, int]:
+    return not set(earlier.covers).isdisjoint(later.covers), len(words_of(earlier.text) & words_of(later.text))
+
+
+def _name(pair: Pair) -> str:
+    return digest((pair.item, pair.evidence))

@@ -92,6 +92,8 @@ class Prepared(Record, kw_only=True):
     """Items drafted from the observations that invalidated needed ones."""
     inside: Count = 0
     """Pairs verified because the return would have handed over both sides together."""
+    cut_inside: Count = 0
+    """Pairs inside the view beyond the limit. No signal had proposed them, and they are passed over."""
     fell_inside: tuple[Id, ...] = ()
     """Items that fell by one of these."""
     signals: tuple[SignalCount, ...] = ()
@@ -117,7 +119,7 @@ class Prepared(Record, kw_only=True):
             name: getattr(earlier, name) + getattr(self, name)
             for name in (
                 "open", "judged", "invalidated", "unsure", "unanswered", "suspected", "links", "links_dropped",
-                "replacements", "inside",
+                "replacements", "inside", "cut_inside",
             )
         }  # fmt: skip
         for name in ("invalidated", "cut", "unseen", "proposed", "fell_inside", "faults"):

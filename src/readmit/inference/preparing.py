@@ -100,8 +100,7 @@ def prepare(
     suspected = left if settings.on_cut == "block" else []
     unlooked = _except([*chosen, *suspected], left_out)
     names = previewed(workspace, departed, identity, purpose=purpose) if settings.pairs_inside else ()
-    inside = look_inside(workspace, stand, verifier, names, besides=chosen, most=settings.pairs_inside)
-    unlooked += _except(unlooked, inside.cut)
+    inside = look_inside(workspace, stand, verifier, names, besides=chosen, looker=looker, most=settings.pairs_inside)
     replacements: tuple[str, ...] = ()
     if owing and (inside.fell or _may_have_fallen(state, judged)):
         replacements = replace(workspace, departed, identity, purpose=purpose, settings=settings)
@@ -123,7 +122,7 @@ def prepare(
         invalidated=tuple(dict.fromkeys((*_invalidated(state, judged), *inside.fell))),
         unsure=sum(not state.settles(one) for one in judged.verdicts) + inside.unsure,
         unanswered=len(judged.failed) + len(inside.faults),
-        cut=_except([*chosen, *inside.pairs], [*(one.pair for one in found.proposals.cut), *inside.cut]),
+        cut=_except([*chosen, *inside.pairs], (one.pair for one in found.proposals.cut)),
         unseen=_except(chosen, found.unseen),
         suspected=len(suspected),
         proposed=_proposed([*chosen, *inside.pairs], found),
@@ -133,6 +132,7 @@ def prepare(
         unlinked=drawn.unmet if drawn.faults else (),
         replacements=replacements,
         inside=len(inside.pairs),
+        cut_inside=inside.cut,
         fell_inside=inside.fell,
         signals=tuple(
             SignalCount(signal=signal, **msgspec.structs.asdict(tally))
