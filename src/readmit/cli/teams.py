@@ -87,6 +87,8 @@ def lines(prepared: Prepared) -> Iterator[str]:
     yield from (f"  says what is true instead: {name}" for name in prepared.replacements)
     if prepared.links or prepared.links_dropped:
         yield f"  {counted(prepared.links, 'link')} between needs and items, {prepared.links_dropped} dropped"
+    if prepared.inside or prepared.cut_inside:
+        yield f"  {counted(prepared.inside, 'pair')} inside the view, {prepared.cut_inside} passed over"
     yield from (f"  nothing meets: {name}" for name in prepared.unmet)
     for stage in prepared.usage:
         yield f"  {stage.stage}: {counted(stage.calls, 'call')}, {stage.input:,} in, {stage.output:,} out"
