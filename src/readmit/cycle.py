@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from readmit.capture.bindings import flaws
-from readmit.capture.links import linked
+from readmit.capture.links import linked, vouched
 from readmit.capture.moment import lag
 from readmit.cover.account import dispositions, duty_notes, leaving_out
 from readmit.cover.coverage import report
@@ -101,6 +101,7 @@ def examine(snapshot: Snapshot, policy: Policy) -> Examined:
     snapshot = linked(snapshot, policy)
     findings = resolve(snapshot, unbound, policy)
     gated = judge(snapshot, findings, unbound, policy)
+    gated = msgspec.structs.replace(gated, eligible=vouched(gated.eligible, snapshot, policy))
     return Examined(snapshot, gated, findings, duties(snapshot, gated, policy))
 
 

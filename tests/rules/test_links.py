@@ -106,6 +106,36 @@ def test_a_critical_need_that_a_person_wrote_is_never_met_by_a_models_word() -> 
     assert scene.come_back().admitted
 
 
+def test_a_slot_that_a_model_chose_does_not_meet_what_a_person_called_critical() -> None:
+    scene = Scene()
+    scene.duty(required=("pickup", "hotel"), critical=("pickup",))
+    said = scene.team.observe("The pickup is still open. The hotel is booked.", by="bob")
+    for slot, quote in (("pickup", "The pickup is still open."), ("hotel", "The hotel is booked.")):
+        drafted = Drafted(model="m/extract@3", quote=quote)
+        scene.fact(slot, text=quote, slot=slot, sources=[said], drafted=drafted)
+    outcome = scene.away()
+    assert (outcome.kind, outcome.missing) == ("blocked", ("pickup",))
+    (lack,) = outcome.lacking()
+    assert [remedy.call for remedy in lack.remedies] == ['workspace.link("pickup", "pickup", by="bob")']
+    scene.team.link("pickup", "pickup", by="bob")
+    outcome = scene.come_back()
+    assert outcome.admitted
+    assert {one.id for one in outcome.expose().items} == {"o", "pickup", "hotel"}
+
+
+def test_a_confirmed_draft_meets_it_by_its_slot_and_a_planned_need_is_met_by_a_draft() -> None:
+    scene = Scene()
+    scene.duty(required=("pickup",), critical=("pickup",))
+    scene.fact("x", text=QUOTE, slot="pickup", drafted=Drafted(model="m", quote=QUOTE))
+    assert scene.away().missing == ("pickup",)
+    scene.team.confirm("x", by="carl")
+    assert scene.come_back().admitted
+    planned = Scene()
+    planned.duty(required=("pickup",), critical=("pickup",), drafted=PLAN)
+    planned.fact("x", text=QUOTE, slot="pickup", drafted=Drafted(model="m", quote=QUOTE))
+    assert planned.away().admitted
+
+
 def test_a_link_proves_nothing_and_restores_nothing() -> None:
     scene = Scene()
     scene.duty()

@@ -1,7 +1,8 @@
 """What links make an item evidence for, beside what it says itself.
 
 A link is an event with its maker, like a verdict. Somebody who vouches for one goes before every model; a link that a
-model drew counts where the policy accepts drafts, and never for what a person called critical.
+model drew counts where the policy accepts drafts, and never for what a person called critical. Nor does a slot that a
+model chose.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.capture.drafts import is_draft
 from readmit.records.events import Link
 from readmit.records.items import Frontier, Obligation
 from readmit.records.policy import AUTHOR
@@ -53,9 +55,26 @@ def linked_needs(held: Mapping[str, Held], policy: Policy, now: datetime) -> dic
             for need, link in links.items()
             if not link.withdrawn and (link.drafted is None or (policy.drafts == "accept" and need not in strict))
         ]
-        if needs := tuple(need for need in counting if need not in entry.item.covers):
+        if needs := tuple(need for need in counting if need not in entry.item.supports):
             found[entry.item.id] = needs
     return found
+
+
+def vouched(held: Mapping[str, Held], snapshot: Snapshot, policy: Policy) -> Mapping[str, Held]:
+    """The same items, where a slot that a model chose meets nothing that a person called critical.
+
+    Somebody who links the item to it, or confirms the item, vouches for that.
+    """
+    drafts = [entry for entry in held.values() if entry.item.drafted is not None and entry.item.slot is not None]
+    strict = _critical_to_people(snapshot.state.held) if drafts else frozenset()
+    claims = {
+        entry.item.id: msgspec.structs.replace(entry, item=msgspec.structs.replace(entry.item, slot=None))
+        for entry in drafts
+        if entry.item.slot in strict
+        and entry.item.slot not in entry.item.supports
+        and is_draft(entry, snapshot, policy)
+    }
+    return {name: claims.get(name, entry) for name, entry in held.items()} if claims else held
 
 
 def _links(held: Held, policy: Policy, now: datetime) -> dict[str, Link]:

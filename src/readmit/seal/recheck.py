@@ -109,7 +109,7 @@ def _evidence(present: Mapping[str, Item], eligible: Mapping[str, Held]) -> list
 
 def _constrained(present: Mapping[str, Item], eligible: Mapping[str, Held], policy: Policy) -> bool:
     """Whether the view says every constraint that applies now, where the policy asks for that."""
-    said = {(item.kind, item.text, item.slot) for item in present.values()}
+    said = {(item.kind, item.text, item.slot) for item in _evidence(present, eligible)}
     return policy.constraints == "as_needed" or all(
         (held.item.kind, held.item.text, held.item.slot) in said
         for held in eligible.values()

@@ -108,16 +108,27 @@ class _Case(msgspec.Struct, frozen=True):
         for name in self.decision.missing:
             duties = [duty for duty in self._owed() if name in duty.required]
             bearing = [one for one in reversed(tuple(self.items.values())) if self._meets(one, name)]
-            fit = any(self.judged[one.id].state in _FIT for one in bearing)
+            fit = [one for one in bearing if self.judged[one.id].state in _FIT]
+            critical = any(name in duty.critical for duty in duties)
             yield Lack(
                 name=name,
                 kind="dependency",
                 duties=tuple(duty.id for duty in duties),
-                critical=any(name in duty.critical for duty in duties),
+                critical=critical,
                 last=tuple(self._former(one.id) for one in bearing[:LAST]),
                 instead=tuple(self._former(name) for name in self._in_place_of(bearing)),
-                remedies=(self._room(),) if fit else tuple(self._recording(name, bearing, duties)),
+                remedies=tuple(self._meeting(name, fit, critical=critical))
+                if fit
+                else tuple(self._recording(name, bearing, duties)),
             )
+
+    def _meeting(self, name: str, fit: Sequence[Item], *, critical: bool) -> Iterator[Remedy]:
+        """What lets evidence count that is there: somebody's word for a slot that a model chose, or room."""
+        claims = [one for one in fit if one.drafted is not None and name == one.slot and name not in one.supports]
+        if critical and claims and len(claims) == len(fit):
+            yield _link(claims[0].id, name, self._writer(None if claims[0].by == self._reader else claims[0].by))
+        else:
+            yield self._room()
 
     def records(self) -> Iterator[Lack]:
         """Duties, frontiers and constraints that had to be handed over and could not be."""
@@ -289,6 +300,11 @@ def _step(verb: str, field: str, target: str, **fields: Any) -> Remedy:
     """A lifecycle event, which the command line takes as a step of a file."""
     step = json.dumps([{"do": verb, field: target, **fields}], ensure_ascii=False)
     return Remedy(_call(verb, target, fields), f"echo {shlex.quote(step)} | readmit record --file -")
+
+
+def _link(item: str, need: str, by: str) -> Remedy:
+    call = f"workspace.link({_quoted(item)}, {_quoted(need)}, by={_quoted(by)})"
+    return Remedy(call, f"readmit link {shlex.quote(item)} {shlex.quote(need)} --by {_shell(by)}")
 
 
 def _confirm(item: str, by: str) -> Remedy:
