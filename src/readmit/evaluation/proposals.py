@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from readmit.evaluation.development import implied_facts, memora_filler, official_filler, stale_pairs
-from readmit.evaluation.histories import History, Session, histories, statements_only
+from readmit.evaluation.histories import History, histories, statements_only
+from readmit.inference.signals import implications, sentences, whole_texts
 from readmit.invalidate.propose import (
-    Center,
-    Embeddings,
-    ImpliedFacts,
     Limits,
-    Passages,
     Scored,
     Signal,
     open_pairs,
-    passages,
     propose,
     windows,
 )
@@ -99,35 +95,31 @@ class Vectorizer:
         self._embedder = CachedEmbedder(embedder, "evaluation", VectorsInMemory())
         self._matrices: dict[tuple[str, ...], Matrix] = {}
 
-    def rows(self, texts: tuple[str, ...]) -> Matrix:
-        """One row per text."""
-        if texts not in self._matrices:
-            self._matrices[texts] = self._embedder.embed(texts)
-        return self._matrices[texts]
+    def rows(self, texts: Mapping[str, tuple[str, ...]]) -> dict[str, Matrix]:
+        """One matrix per name, a row per text."""
+        for own in texts.values():
+            if own not in self._matrices:
+                self._matrices[own] = self._embedder.embed(own)
+        return {name: self._matrices[own] for name, own in texts.items()}
 
 
-def scorers_for(history: History, vectors: Vectorizer, signals: SignalSet) -> list[Scorer]:
-    """The signals of one set, over one history. Slots and declared premises have nothing to read in these data."""
-    import numpy as np
-
-    def by_name(part: Callable[[Session], tuple[str, ...]]) -> dict[str, Matrix]:
-        return {session.name: vectors.rows(part(session)) for session in history.sessions}
-
-    def center(matrices: dict[str, Matrix]) -> Center:
-        return Center.of(np.concatenate(list(matrices.values())))
-
+def scorers_for(history: History, openings: Openings, vectors: Vectorizer, chosen: SignalSet) -> list[Scorer]:
+    """The signals of one set, as a preparation builds them. Slots and declared premises have nothing to read here."""
+    by_name = {session.name: session for session in history.sessions}
+    items = {target.item: by_name[target.item] for target in openings.targets}
+    later = {seen.evidence: by_name[seen.evidence] for seen in openings.observations}
+    old, new = ({name: one.text for name, one in each.items()} for each in (items, later))
     found: list[Scorer] = []
-    if signals == "cosine":
-        found.append(PlainCosine(by_name(lambda session: windows(session.text))))
-    if signals in ("embedding", "model_free", "combined"):
-        whole = by_name(lambda session: windows(session.text))
-        found.append(Embeddings(whole, whole, center(whole)))
-    if signals in ("passage", "model_free", "combined"):
-        parts = by_name(lambda session: passages(session.text))
-        found.append(Passages(parts, parts, center(parts)))
-    if signals in ("implied_facts", "combined"):
-        facts = by_name(lambda session: session.facts)
-        found.append(ImpliedFacts(by_name(lambda session: session.premises), facts, center(facts)))
+    if chosen == "cosine":
+        texts = {**old, **new}
+        found.append(PlainCosine(vectors.rows({name: windows(text) for name, text in texts.items()})))
+    if chosen in ("embedding", "model_free", "combined"):
+        found.append(whole_texts(vectors, old, new))
+    if chosen in ("passage", "model_free", "combined"):
+        found.append(sentences(vectors, old, new))
+    if chosen in ("implied_facts", "combined"):
+        premises = {name: one.premises for name, one in items.items()}
+        found.append(implications(vectors, premises, {name: one.facts for name, one in later.items()}))
     return found
 
 
@@ -149,10 +141,10 @@ def measure(
     )
 
 
-def _rank(history: History, vectors: Vectorizer, signals: SignalSet, *, alone: bool) -> tuple[int, int]:
+def _rank(history: History, vectors: Vectorizer, chosen: SignalSet, *, alone: bool) -> tuple[int, int]:
     openings = open_pairs(history.targets(alone=alone), history.observations())
     limits = Limits(per_target=EVERYTHING, per_return=None, depth=EVERYTHING)
-    found = propose(openings, scorers_for(history, vectors, signals), limits)
+    found = propose(openings, scorers_for(history, openings, vectors, chosen), limits)
     true = Pair(item=history.sessions[history.old].name, evidence=history.sessions[history.new].name)
     place = next((n for n, proposal in enumerate(found.kept, start=1) if proposal.pair == true), 0)
     return place, found.open

@@ -10,22 +10,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.inference import deriving
+from readmit.inference import deriving, signals
 from readmit.invalidate.propose import (
-    Center,
     DeclaredPremises,
-    Embeddings,
     ImpliedFacts,
-    Passages,
     Proposals,
     SameSlot,
     Scanned,
     Signal,
     open_pairs,
-    passages,
     plan_scan,
     propose,
-    windows,
 )
 from readmit.models.stages.scan import Later, Look
 from readmit.ports.derived import Derived
@@ -34,7 +29,7 @@ from readmit.records.errors import PendingAnswers
 from readmit.records.verdicts import Pair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -122,9 +117,9 @@ class _Work:
             case Signal.SAME_SLOT:
                 return SameSlot()
             case Signal.EMBEDDING:
-                return Embeddings(*self._near(windows))
+                return signals.whole_texts(self._vectors(), self._items, self._texts)
             case Signal.PASSAGE:
-                return Passages(*self._near(passages))
+                return signals.sentences(self._vectors(), self._items, self._texts)
             case Signal.IMPLIED_FACTS:
                 return self._facts(settings.budgets)
             case Signal.SCAN:
@@ -145,13 +140,6 @@ class _Work:
         readers = self._readers
         assert readers.embedder is not None  # noqa: S101 - Team.require has seen to it
         return deriving.Vectors(readers.embedder, readers.derived, readers.workspace)
-
-    def _near(
-        self, cut: Callable[[str], tuple[str, ...]]
-    ) -> tuple[dict[str, Matrix], dict[str, Matrix], Center | None]:
-        vectors = self._vectors()
-        later = vectors.rows({name: cut(text) for name, text in self._texts.items()})
-        return vectors.rows({name: cut(text) for name, text in self._items.items()}), later, _center(later)
 
     def _facts(self, budgets: Budgets) -> ImpliedFacts:
         readers = self._readers
@@ -178,10 +166,9 @@ class _Work:
         self._blind_items |= {name for name, text in self._items.items() if text in rests.failed}
         self._blind_evidence |= {name for name, text in self._texts.items() if text in says.failed}
         self.faults += [f"{why.usage.stage}: {why.message}" for one in both for why in one.failed.values()]
-        vectors = self._vectors()
-        facts = vectors.rows({name: says.lines.get(text, ()) for name, text in self._texts.items()})
-        premises = vectors.rows({name: rests.lines.get(text, ()) for name, text in self._items.items()})
-        return ImpliedFacts(premises, facts, _center(facts))
+        premises = {name: rests.lines.get(text, ()) for name, text in self._items.items()}
+        facts = {name: says.lines.get(text, ()) for name, text in self._texts.items()}
+        return signals.implications(self._vectors(), premises, facts)
 
     def _scan(self, settings: Settings) -> Scanned:
         readers, standing = self._readers, self._standing
@@ -201,10 +188,3 @@ class _Work:
         self._blind_pairs |= found.failed.keys()
         self.faults += [f"{why.usage.stage}: {why.message}" for why in found.failed.values()]
         return Scanned(found.named)
-
-
-def _center(matrices: Mapping[str, Matrix]) -> Center | None:
-    import numpy as np
-
-    rows = [matrix for matrix in matrices.values() if len(matrix)]
-    return Center.of(np.concatenate(rows)) if rows else None

@@ -1,0 +1,56 @@
+"""Signals that compare vectors, built from texts: what a preparation uses, and what ``readmit eval`` measures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from readmit.invalidate.propose import Center, Embeddings, ImpliedFacts, Passages, passages, windows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float32]
+
+
+class Rows(Protocol):
+    """Where vectors come from."""
+
+    def rows(self, texts: Mapping[str, tuple[str, ...]]) -> dict[str, Matrix]:
+        """One matrix per name, a row per text."""
+        ...
+
+
+def whole_texts(vectors: Rows, items: Mapping[str, str], observations: Mapping[str, str]) -> Embeddings:
+    """Nearness of items and observations as wholes."""
+    return Embeddings(*_near(vectors, items, observations, windows))
+
+
+def sentences(vectors: Rows, items: Mapping[str, str], observations: Mapping[str, str]) -> Passages:
+    """Nearness of their sentences."""
+    return Passages(*_near(vectors, items, observations, passages))
+
+
+def implications(
+    vectors: Rows, premises: Mapping[str, tuple[str, ...]], facts: Mapping[str, tuple[str, ...]]
+) -> ImpliedFacts:
+    """Nearness of what items rest on to what observations imply."""
+    later = vectors.rows(facts)
+    return ImpliedFacts(vectors.rows(premises), later, _center(later))
+
+
+def _near(
+    vectors: Rows, items: Mapping[str, str], observations: Mapping[str, str], cut: Callable[[str], tuple[str, ...]]
+) -> tuple[dict[str, Matrix], dict[str, Matrix], Center | None]:
+    later = vectors.rows({name: cut(text) for name, text in observations.items()})
+    return vectors.rows({name: cut(text) for name, text in items.items()}), later, _center(later)
+
+
+def _center(matrices: Mapping[str, Matrix]) -> Center | None:
+    """The mean of what was observed: what all texts share says nothing about any pair."""
+    import numpy as np
+
+    rows = [matrix for matrix in matrices.values() if len(matrix)]
+    return Center.of(np.concatenate(rows)) if rows else None
