@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
     from readmit.records.items import Drafted, Item
     from readmit.records.policy import Policy
-    from readmit.records.snapshot import Held, Snapshot
+    from readmit.records.snapshot import Held, Sighting, Snapshot
+
+
+MOST_KNOWN = 100_000
+# What a quote carries never changes, and every return and every exposure asks. Filed under the words themselves and the
+# digest of intact evidence, so that nothing that was altered is found here.
+_known: dict[tuple[str, str, str], bool] = {}
 
 
 def is_draft(held: Held, snapshot: Snapshot, policy: Policy) -> bool:
@@ -57,7 +63,16 @@ def _carried(item: Item, drafted: Drafted, snapshot: Snapshot, policy: Policy) -
             and sighting.intact
             and "item" in receipt.binds
             and (not policy.writers or sighting.by in policy.writers)
-            and carried(item.text, drafted.quote, sighting.text)
+            and _carries(receipt.evidence, sighting, item.text, drafted.quote)
         ):
             return True
     return False
+
+
+def _carries(digest: str, sighting: Sighting, text: str, quote: str) -> bool:
+    key = (digest, quote, text)
+    if key not in _known:
+        if len(_known) >= MOST_KNOWN:
+            _known.clear()
+        _known[key] = carried(text, quote, sighting.text)
+    return _known[key]

@@ -81,9 +81,7 @@ def _quoted(quote: str, evidence: str) -> Iterator[tuple[_Said, ...]]:
     """The sentences that the quote touches, for each place where it stands."""
     wanted = flat(quote)
     # Most texts are long and most quotes short: only the paragraphs around the quote are read closely.
-    if not wanted or wanted not in flat(evidence):
-        return
-    said, text = _paragraphs(evidence)
+    said, text = _paragraphs(evidence) if wanted else ((), "")
     for at in _places(wanted, text):
         end = at + len(wanted)
         around = (one for one in said if one.start < end and one.end > at)
@@ -100,7 +98,8 @@ def _places(wanted: str, text: str) -> list[int]:
     return found if len(found) <= MOST_PLACES else []
 
 
-def _paragraphs(evidence: str) -> tuple[list[_Said], str]:
+@lru_cache(maxsize=16)
+def _paragraphs(evidence: str) -> tuple[tuple[_Said, ...], str]:
     """The paragraphs of a text under their speakers, and the text once it is flat."""
     said: list[_Said] = []
     parts: list[str] = []
@@ -117,7 +116,7 @@ def _paragraphs(evidence: str) -> tuple[list[_Said], str]:
         parts.append(line := flat(body))
         said.append(_Said(length, length + len(line), line, speaker))
         length += len(line) + 1
-    return said, " ".join(parts)
+    return tuple(said), " ".join(parts)
 
 
 @lru_cache(maxsize=256)
