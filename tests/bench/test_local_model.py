@@ -66,14 +66,14 @@ CASES = (
     Case(
         "stale",
         (*COMPARED, *STUDIES["ablations"].methods(models=True)[1:], "CUPMem"),
-        frozenset({"plan", "extract", "scan", "verify", "implied", "premises", "answer", "judge"})
+        frozenset({"plan", "extract", "scan", "verify", "premises", "answer", "judge"})
         | {"cup-chunks", "cup-parse", "cup-premise", "cup-ground"},
         seed=1,
     ),
     Case(
         "memora",
         (*COMPARED, "ScopedMem/Static", "ScopedMem/readmit"),
-        frozenset({"plan", "extract", "scan", "verify", "implied", "premises", "answer", "judge"}),
+        frozenset({"plan", "extract", "scan", "verify", "premises", "answer", "judge"}),
     ),
     # The seed takes a question that this model answers right before it departs: only then is there an episode.
     Case("manbench", COMPARED, frozenset({"baseline", "active"}), seed=5),

@@ -9,6 +9,7 @@ import pytest
 from readmit.models.gguf import Gguf
 from readmit.models.stages.answer import Opinion
 from readmit.models.stages.extract import Extraction
+from readmit.models.stages.link import Linking
 from readmit.models.stages.plan import Plan
 from readmit.models.stages.verify import Verifier
 from readmit.models.usage import Ledger, Metered
@@ -27,6 +28,7 @@ pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: pip install
 KINDS: dict[str, type] = {
     "verify": Verdict,
     "scan": tuple,
+    "link": Linking,
     "premises": tuple,
     "implied": tuple,
     "extract": Extraction,
