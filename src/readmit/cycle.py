@@ -101,7 +101,8 @@ def examine(snapshot: Snapshot, policy: Policy) -> Examined:
     snapshot = linked(snapshot, policy)
     findings = resolve(snapshot, unbound, policy)
     gated = judge(snapshot, findings, unbound, policy)
-    gated = msgspec.structs.replace(gated, eligible=vouched(gated.eligible, snapshot, policy))
+    if gated.drafted:
+        gated = msgspec.structs.replace(gated, eligible=vouched(gated.eligible, gated.drafted, snapshot, policy))
     return Examined(snapshot, gated, findings, duties(snapshot, gated, policy))
 
 

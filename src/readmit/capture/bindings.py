@@ -43,6 +43,12 @@ def _flaws_of(item: Item, evidence: Mapping[str, Sighting], writers: frozenset[s
         return author
     if not item.receipts:
         return (Cause(reason=Reason.UNPROVEN),)
+    references = ("item", *item.depends_on, *item.supports)
+    first = evidence.get(item.receipts[0].evidence)
+    whole = len(item.receipts) == 1 and item.receipts[0].binds == references
+    if whole and first is not None and first.intact and (not writers or first.by in writers):
+        # Most items rest on one piece of evidence that speaks for all of it.
+        return author
     bound: set[str] = set()
     causes: list[Cause] = []
     outside: list[Cause] = []
@@ -56,7 +62,6 @@ def _flaws_of(item: Item, evidence: Mapping[str, Sighting], writers: frozenset[s
             outside.append(Cause(reason=Reason.WRITER_NOT_ALLOWED, ref=receipt.evidence, by=sighting.by))
         else:
             bound.update(receipt.binds)
-    references = ("item", *item.depends_on, *item.supports)
     if bound.issuperset(references):
         # What an outsider adds neither helps nor harms where the rest speaks for everything.
         return (*causes, *author)

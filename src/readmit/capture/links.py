@@ -17,7 +17,7 @@ from readmit.records.items import Frontier, Obligation
 from readmit.records.policy import AUTHOR
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from readmit.records.items import Item
@@ -60,13 +60,13 @@ def linked_needs(held: Mapping[str, Held], policy: Policy, now: datetime) -> dic
     return found
 
 
-def vouched(held: Mapping[str, Held], snapshot: Snapshot, policy: Policy) -> Mapping[str, Held]:
+def vouched(held: Mapping[str, Held], drafted: Iterable[str], snapshot: Snapshot, policy: Policy) -> Mapping[str, Held]:
     """The same items, where a slot that a model chose meets nothing that a person called critical.
 
     Somebody who links the item to it, or confirms the item, vouches for that.
     """
-    drafts = [entry for entry in held.values() if entry.item.drafted is not None and entry.item.slot is not None]
-    strict = _critical_to_people(snapshot.state.held) if drafts else frozenset()
+    drafts = [held[name] for name in drafted]
+    strict = _critical_to_people(snapshot.state.held)
     claims = {
         entry.item.id: msgspec.structs.replace(entry, item=msgspec.structs.replace(entry.item, slot=None))
         for entry in drafts

@@ -59,7 +59,8 @@ def _instead(snapshot: Snapshot, gated: Gated, order: Order) -> dict[str, frozen
     Where something newer meets it, that says what is true now.
     """
     found: dict[str, frozenset[str]] = {}
-    for name, held in gated.eligible.items():
+    for name in gated.drafted:
+        held = gated.eligible[name]
         drafted = held.item.drafted
         if drafted is not None and drafted.instead_of is not None and drafted.instead_of not in gated.eligible:
             before = snapshot.state.held.get(drafted.instead_of)

@@ -23,6 +23,8 @@ class Gated(msgspec.Struct, frozen=True):
 
     eligible: Mapping[str, Held]
     rejected: Mapping[str, Disposition]
+    drafted: tuple[str, ...] = ()
+    """Those of the eligible that a model wrote. Most returns have none, and later stages look at no other for it."""
 
 
 def judge(snapshot: Snapshot, findings: Findings, flaws: Mapping[str, tuple[Cause, ...]], policy: Policy) -> Gated:
@@ -30,6 +32,7 @@ def judge(snapshot: Snapshot, findings: Findings, flaws: Mapping[str, tuple[Caus
     identity, purpose = snapshot.identity, snapshot.purpose
     eligible: dict[str, Held] = {}
     rejected: dict[str, Disposition] = {}
+    drafted: list[str] = []
     for name, held in snapshot.state.held.items():
         item = held.item
         causes = (
@@ -52,7 +55,9 @@ def judge(snapshot: Snapshot, findings: Findings, flaws: Mapping[str, tuple[Caus
             )
         else:
             eligible[name] = held
-    return Gated(eligible, rejected)
+            if item.drafted is not None:
+                drafted.append(name)
+    return Gated(eligible, rejected, tuple(drafted))
 
 
 def distinct(causes: tuple[Cause, ...]) -> tuple[Reason, ...]:
