@@ -136,6 +136,13 @@ def test_a_confirmed_draft_meets_it_by_its_slot_and_a_planned_need_is_met_by_a_d
     assert planned.away().admitted
 
 
+def test_a_draft_takes_over_nothing_from_what_it_replaces() -> None:
+    scene = Scene()
+    scene.fact("p0", slot="pickup.time", supports=["d"])
+    with pytest.raises(RecordError, match="inherits: a draft takes over nothing"):
+        scene.fact("p1", text=QUOTE, slot="pickup.time", inherits=True, drafted=Drafted(model="m", quote=QUOTE))
+
+
 def test_a_link_proves_nothing_and_restores_nothing() -> None:
     scene = Scene()
     scene.duty()

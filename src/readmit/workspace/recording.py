@@ -90,6 +90,8 @@ def inherited(
         raise RecordError(
             "inherits: without evidence of its own a statement proves nothing that another one did; give sources"
         )
+    if fields.get("drafted") is not None:
+        raise RecordError("inherits: a draft takes over nothing; record it without, and link it in your own name")
     own = listed("supports", fields.get("supports", ()))
     before = _predecessor(log, by, supersedes, fields, policy)
     return tuple(dict.fromkeys((*own, *before.supports)))
