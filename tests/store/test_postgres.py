@@ -154,6 +154,21 @@ def test_a_newer_schema_is_refused(url: str, server: Server) -> None:
         Workspace.open(url)
 
 
+def test_a_store_that_another_process_makes_meanwhile_is_ours(url: str) -> None:
+    """The first look finds nothing and is remembered by the session; the next one, under the lock, must look anew."""
+    from readmit.store.postgres_client import Address
+    from readmit.store.postgres_schema import recognize
+
+    address = Address(url)
+    with closing(address.connect()) as client, closing(address.connect()) as other:
+        client.execute("BEGIN")
+        assert recognize(client, address) is None
+        # No more than this: a session that fell far behind is told of every change, and would not show the fault.
+        other.execute(f"CREATE SCHEMA {address.schema}")
+        other.execute("CREATE TABLE store AS SELECT 1 AS version, 'their id' AS id")
+        assert recognize(client, address) == (1, "their id")
+
+
 def test_a_schema_of_another_program_is_refused_and_left_alone(url: str, server: Server) -> None:
     name = schema_of(url)
     server.sql(f"CREATE SCHEMA {name} AUTHORIZATION {ROLE}", database="team")

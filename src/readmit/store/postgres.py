@@ -18,7 +18,7 @@ from psycopg.pq import TransactionStatus
 from readmit.records.errors import StoreError
 from readmit.store.postgres_client import Address, Client, Unanswered, failure, in_doubt, outgoing
 from readmit.store.postgres_dialect import answers, for_rows, only_reads, translated
-from readmit.store.postgres_schema import DIRECTORY, migrate, recognize_outside
+from readmit.store.postgres_schema import DIRECTORY, migrate, recognize
 from readmit.store.sql import ENROLL, FIND, MOVE, Level, genesis, moves, settle
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class PostgresConnection:
         self._closing()
         self._client = self._address.connect()
         self._closing = weakref.finalize(self, self._client.close)
-        found = recognize_outside(self._client, self._address)
+        found = recognize(self._client, self._address)
         if found is None or found.store != self.store_id:
             self._client.close()
             raise StoreError(f"storage failed: {self._address.shown} is another store than before; open it again")
@@ -345,7 +345,7 @@ def workspaces(url: str) -> tuple[str, ...]:
     address = Address(url)
     client = address.connect()
     try:
-        if recognize_outside(client, address) is None:
+        if recognize(client, address) is None:
             return ()
         client.execute(f"BEGIN READ ONLY; {DIRECTORY}", prepare=False)
         found = client.execute("SELECT name FROM workspace ORDER BY ws").fetchall()

@@ -87,14 +87,18 @@ _FIRST = """
 
 def recognize(client: Client, address: Address) -> Version | None:
     """The version of a store that is ours; none if there is nothing. Others' schemas are refused."""
-    if client.execute("SELECT to_regclass(%s)", (f"{address.schema}.store",)).fetchone() == (None,):
-        counted = client.execute(
-            "SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'p', 'v') AND relnamespace = to_regnamespace(%s)",
-            (address.schema,),
-        ).fetchone()
-        if counted != (0,):
-            raise _foreign(address)
+    # One statement on the catalog, so that the answer is of one moment: another process may be making the tables.
+    # `to_regclass` would answer from the session's cache, which a lock that is not on a table does not refresh.
+    relations = client.execute(
+        "SELECT count(*), count(*) FILTER (WHERE relname = 'store') "
+        "FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace "
+        "WHERE relkind IN ('r', 'p', 'v') AND nspname = %s",
+        (address.schema,),
+    ).fetchone()
+    if relations == (0, 0):
         return None
+    if relations is None or relations[1] == 0:
+        raise _foreign(address)
     try:
         row = client.execute(f"SELECT version, id FROM {address.schema}.store").fetchone()
     except errors.UndefinedColumn:
@@ -111,7 +115,7 @@ def recognize(client: Client, address: Address) -> Version | None:
 
 def migrate(client: Client, address: Address) -> str:
     """Bring a store to the newest schema and return its id; refuse one that is not ours or newer than this code."""
-    found = recognize_outside(client, address)
+    found = recognize(client, address)
     if found is not None and found.number == len(MIGRATIONS):
         return found.store
     client.execute("BEGIN")
@@ -122,7 +126,7 @@ def migrate(client: Client, address: Address) -> str:
         found = recognize(client, address)
         store = secrets.token_hex(16) if found is None else found.store
         if found is None:
-            if client.execute("SELECT to_regnamespace(%s)", (address.schema,)).fetchone() == (None,):
+            if client.execute("SELECT FROM pg_namespace WHERE nspname = %s", (address.schema,)).fetchone() is None:
                 client.execute(f"CREATE SCHEMA {address.schema}")
             client.execute(_FIRST, prepare=False)
             client.execute("INSERT INTO store VALUES (0, %s)", (store,))
@@ -166,13 +170,6 @@ class _Statements:
     def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> None:
         for statement, values in for_rows(query, rows):
             self.execute(statement, values)
-
-
-def recognize_outside(client: Client, address: Address) -> Version | None:
-    """The same without a transaction: what another process is making is not there yet, and not foreign."""
-    if client.execute("SELECT to_regclass(%s)", (f"{address.schema}.store",)).fetchone() == (None,):
-        return None
-    return recognize(client, address)
 
 
 def _foreign(address: Address) -> StoreError:
