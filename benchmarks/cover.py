@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from readmit.cover.budget import Room
 from readmit.cover.coverage import report, sufficient, supported
 from readmit.cover.exact import exact
 from readmit.cover.greedy import greedy
-from readmit.cover.room import Room
 from readmit.records.items import Fact, Item, Obligation, Scope
 from readmit.records.policy import Policy
 

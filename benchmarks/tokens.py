@@ -37,7 +37,7 @@ from readmit.bench.settings import Settings as BenchSettings
 from readmit.evaluation.development import FillerFacts, read_lines, stale_pairs
 from readmit.evaluation.histories import SESSIONS
 from readmit.inference import Inference, Prepared, Settings
-from readmit.inference.standing import said
+from readmit.inference.baseline import said
 from readmit.invalidate.propose import Signal, windows
 from readmit.models.embedders import MiniLM
 from readmit.models.stages.answer import Question, opine

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from readmit import Policy, Reason, Return, Workspace
 from readmit.records.verdicts import Answer, Pair, Verdict
-from readmit.store.places import is_url
+from readmit.store.location import is_url
 from readmit.store.schema import APPEND_ONLY_TABLES
 
 if TYPE_CHECKING:

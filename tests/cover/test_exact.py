@@ -10,10 +10,10 @@ import highspy
 import pytest
 
 from readmit.cover import exact as module
+from readmit.cover.budget import Room
 from readmit.cover.coverage import report, sufficient, supported
 from readmit.cover.exact import Cover, exact, undominated
 from readmit.cover.greedy import greedy
-from readmit.cover.room import Room
 from readmit.records.errors import ReadmitError
 from readmit.records.policy import Policy
 from tests.cover.build import fact, obligation

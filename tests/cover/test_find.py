@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from readmit.cover import find as module
+from readmit.cover.budget import Room
 from readmit.cover.exact import Cover, exact
 from readmit.cover.find import Covered, Deadline, find_cover
-from readmit.cover.room import Room
 from readmit.records.policy import Policy
 from tests.cover.build import constraint, fact, obligation
 

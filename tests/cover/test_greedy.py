@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from readmit.cover.budget import Room, cost
 from readmit.cover.greedy import greedy
-from readmit.cover.room import Room, cost
 from readmit.records.policy import Policy
 from tests.cover.build import fact, obligation
 

@@ -11,11 +11,11 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readmit.cover.budget import Room, cost
 from readmit.cover.choose import Pool, choose
 from readmit.cover.coverage import critical, report, required, sufficient, supported
 from readmit.cover.exact import exact
 from readmit.cover.greedy import greedy
-from readmit.cover.room import Room, cost
 from readmit.records.canonical import canonical
 from readmit.records.items import RoleConstraint
 from readmit.records.policy import Policy

@@ -16,7 +16,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from readmit import Workspace
-from readmit.store.places import is_url
+from readmit.store.location import is_url
 from tests.crash.team import STEPS
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.store.places import is_url
+from readmit.store.location import is_url
 from tests.conftest import ROOT
 from tests.crash.team import STEPS, prepare, usable, verify
 from tests.postgres import Server

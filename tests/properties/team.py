@@ -18,7 +18,7 @@ from readmit.records.items import Receipt
 from readmit.records.policy import AUTHOR
 from readmit.records.snapshot import WorkState
 from readmit.records.verdicts import Answer, Pair, Verdict
-from readmit.store.retold import Retold
+from readmit.store.rebuilt import Rebuilt
 from readmit.workspace.exposing import checkpoint_named
 from readmit.workspace.loading import snapshot
 from tests.simulator import Deciding, Rules, Statement, TeamSimulator, Who, state_of
@@ -386,9 +386,9 @@ class Team:
     def check_indexes(self) -> None:
         """The indexes are those that the log comes to."""
         log = self.workspace.log
-        with closing(Retold(log.workspace)) as retold:
-            assert sum(1 for _ in retold.tell(log.tail())) == log.head
-            assert list(retold.differences(log)) == []
+        with closing(Rebuilt(log.workspace)) as rebuilt:
+            assert sum(1 for _ in rebuilt.tell(log.tail())) == log.head
+            assert list(rebuilt.differences(log)) == []
 
     def check_projection(self, departed: Who, who: Who) -> None:
         """``D ⊕ Δ`` is the live projection, and nothing that nobody asked about is read."""

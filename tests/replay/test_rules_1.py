@@ -36,7 +36,7 @@ import pytest
 from readmit import Workspace
 from readmit.records.canonical import digest_of
 from readmit.records.decisions import Returned
-from readmit.store.places import names
+from readmit.store.location import names
 from readmit.workspace.auditing import audit
 
 HERE = Path(__file__).parent

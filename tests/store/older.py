@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit.store import schema
-from readmit.store.places import is_url
+from readmit.store.location import is_url
 
 if TYPE_CHECKING:
     from pathlib import Path

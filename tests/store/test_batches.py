@@ -23,8 +23,8 @@ from readmit.records.items import Fact, Scope
 from readmit.store.chain import written
 from readmit.store.connection import Connection
 from readmit.store.indexes import INDEXES
+from readmit.store.location import is_url
 from readmit.store.log import SqlLog
-from readmit.store.places import is_url
 from readmit.workspace.auditing import audit
 from tests.crash.team import verify
 from tests.scene import HOUR, START

@@ -10,7 +10,7 @@ import pytest
 from readmit.records.drafts import draft
 from readmit.records.events import EventKind
 from readmit.records.items import Fact, Frontier, Item, Obligation, RoleConstraint, Scope
-from readmit.store.places import open_store
+from readmit.store.location import open_store
 from tests.scene import START
 
 if TYPE_CHECKING:

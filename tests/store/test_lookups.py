@@ -15,7 +15,7 @@ from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Fact, Frontier, Obligation, Scope
 from readmit.records.policy import Policy
-from readmit.store.places import open_store
+from readmit.store.location import open_store
 from tests.scene import HOUR, START
 
 if TYPE_CHECKING:

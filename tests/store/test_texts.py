@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from readmit import Workspace
 from readmit.backends.scopedmem import ScopedMem
 from readmit.ports.backend import Binding, Entry, Material
-from readmit.store.places import names
+from readmit.store.location import names
 from tests.crash.team import verify
 from tests.scene import START
 

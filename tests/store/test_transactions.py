@@ -11,7 +11,7 @@ import pytest
 from readmit import Workspace
 from readmit.records.errors import StoreError
 from readmit.store import connection as sqlite
-from readmit.store.places import is_url
+from readmit.store.location import is_url
 from tests.crash.team import verify
 from tests.scene import START
 

@@ -12,7 +12,7 @@ import pytest
 from readmit import Workspace
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.store.indexes import INDEXES
-from readmit.store.places import is_url
+from readmit.store.location import is_url
 from readmit.store.schema import MIGRATIONS
 from readmit.workspace.auditing import audit
 from tests.scene import HOUR, START

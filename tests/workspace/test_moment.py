@@ -9,7 +9,7 @@ import pytest
 
 from readmit import Reason
 from readmit.records.errors import ExposureError, QuarantineError, RecordError
-from readmit.store.places import MEMORY
+from readmit.store.location import MEMORY
 from readmit.workspace.memory import Memory
 from tests.scene import HOUR, START, Scene
 

@@ -89,7 +89,7 @@ def test_a_workspace_is_found_in_either_spelling(tmp_path: Path) -> None:
 
 
 def test_a_workspace_that_was_started_in_the_other_spelling_is_still_found(tmp_path: Path) -> None:
-    from readmit.store.places import open_store
+    from readmit.store.location import open_store
 
     path = tmp_path / "team.db"
     log, _ = open_store(path, NFD, None)

@@ -13,8 +13,8 @@ from readmit.cli import (
     evaluate,
     inferring,
     keys,
-    looking,
     play,
+    queries,
     returning,
     writing,
 )
@@ -52,5 +52,5 @@ def main() -> None:
     """
 
 
-for room in (demo, play, writing, returning, inferring, looking, audit, keys, backends, batch, evaluate, bench):
-    room.add_to(main)
+for commands in (demo, play, writing, returning, inferring, queries, audit, keys, backends, batch, evaluate, bench):
+    commands.add_to(main)

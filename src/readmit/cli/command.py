@@ -13,7 +13,7 @@ from readmit.cli.options import GroupedOption
 from readmit.cli.status import Status
 from readmit.records.base import nfc
 from readmit.records.errors import PendingAnswers, ReadmitError, StoreError
-from readmit.store.places import exists, names, shown
+from readmit.store.location import exists, names, shown
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 
 if TYPE_CHECKING:

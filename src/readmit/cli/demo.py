@@ -32,7 +32,7 @@ def demo(invocation: Invocation, /, *, db: str | None) -> None:
     from readmit.cli.output import emit, show
     from readmit.scenario.document import shipped
     from readmit.scenario.play import played
-    from readmit.store.places import MEMORY
+    from readmit.store.location import MEMORY
 
     with played(shipped("travel"), db or MEMORY) as done:
         if invocation.json:

@@ -41,7 +41,7 @@ def play(
     from readmit.scenario.document import read
     from readmit.scenario.document import schema as schema_of
     from readmit.scenario.play import played
-    from readmit.store.places import MEMORY
+    from readmit.store.location import MEMORY
 
     if schema:
         emit(schema_of())

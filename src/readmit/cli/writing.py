@@ -45,7 +45,7 @@ def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
     from readmit.records.base import nfc
     from readmit.records.canonical import decode
     from readmit.records.policy import Policy
-    from readmit.store.places import names
+    from readmit.store.location import names
     from readmit.workspace.workspace import Workspace
 
     chosen = None if policy is None else decode(policy.read(), Policy, what="policy")

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from readmit.cover.budget import Room, cost
 from readmit.cover.coverage import Supply, report, required, sufficient, supported
 from readmit.cover.find import Deadline, find_cover
-from readmit.cover.room import Room, cost
 from readmit.records.decisions import Selection
 from readmit.records.items import InterfaceConstraint, Item, RoleConstraint
 from readmit.records.policy import Policy

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from readmit.cover.budget import cost
 from readmit.cover.coverage import critical, least, report, required, sufficient, supported
-from readmit.cover.room import cost
 from readmit.records.errors import ReadmitError
 from readmit.records.items import Item
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from highspy import Highs
 
-    from readmit.cover.room import Room
+    from readmit.cover.budget import Room
     from readmit.records.items import Obligation
     from readmit.records.policy import Policy
 

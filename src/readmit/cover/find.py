@@ -15,7 +15,7 @@ from readmit.records.items import Item
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.cover.room import Room
+    from readmit.cover.budget import Room
     from readmit.records.items import Obligation
     from readmit.records.policy import Policy
 

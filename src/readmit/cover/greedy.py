@@ -10,13 +10,13 @@ from collections import defaultdict
 from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING
 
+from readmit.cover.budget import cost
 from readmit.cover.coverage import Supply, critical, least, required
-from readmit.cover.room import cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from readmit.cover.room import Room
+    from readmit.cover.budget import Room
     from readmit.records.items import Item, Obligation
     from readmit.records.policy import Policy
 

@@ -49,13 +49,13 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     needs: Mapping[str, Need]
     held: Mapping[str, Held]
     """Every fact and constraint in sight, in log order."""
-    standing: frozenset[str]
+    baseline: frozenset[str]
     """Those that stand, or that only a suspicion keeps out."""
     rejected: Mapping[str, Disposition]
 
     def open(self) -> tuple[Need, ...]:
         """Needs that nothing that stands meets."""
-        met = {name for item in self.standing for name in meets(self.held[item])}
+        met = {name for item in self.baseline for name in meets(self.held[item])}
         return tuple(need for name, need in self.needs.items() if name not in met)
 
 
@@ -71,7 +71,7 @@ def field(workspace: Workspace, departed: Checkpoint, identity: Identity, *, pur
     return Field(
         needs=_needs(log.derived, [duty for duty in owed if isinstance(duty, Obligation)]),
         held=held,
-        standing=_standing(found) & held.keys(),
+        baseline=_standing(found) & held.keys(),
         rejected=found.gated.rejected,
     )
 

@@ -22,7 +22,7 @@ from readmit.workspace.loading import snapshot
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from readmit.inference.standing import Standing
+    from readmit.inference.baseline import Baseline
     from readmit.models.stages.verify import Verifier
     from readmit.records.events import Checkpoint
     from readmit.records.identity import Identity
@@ -71,7 +71,7 @@ def previewed(
 
 def look_inside(
     workspace: Workspace,
-    stand: Callable[[], Standing],
+    stand: Callable[[], Baseline],
     verifier: Verifier,
     names: Sequence[str],
     *,
@@ -109,7 +109,7 @@ def look_inside(
     )
 
 
-def _pairs(earlier: Item, later: Item, state: Standing) -> Iterator[Pair]:
+def _pairs(earlier: Item, later: Item, state: Baseline) -> Iterator[Pair]:
     """One statement against the evidence of another, where that is later than its own."""
     own = {receipt.evidence for receipt in earlier.receipts}
     for receipt in later.receipts:

@@ -21,7 +21,7 @@ from readmit.records.verdicts import Pair, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from readmit.inference.standing import Standing
+    from readmit.inference.baseline import Baseline
     from readmit.workspace.workspace import Workspace
 
 
@@ -32,46 +32,46 @@ class Judged(msgspec.Struct, frozen=True):
     failed: tuple[tuple[Pair, Failure], ...] = ()
 
 
-def case_of(standing: Standing, pair: Pair) -> Case:
+def case_of(baseline: Baseline, pair: Pair) -> Case:
     """A pair with its original texts, their times and the returning use."""
-    item = standing.held[pair.item].item
-    seen = standing.observed[pair.evidence]
-    own = standing.own(pair.item)
+    item = baseline.held[pair.item].item
+    seen = baseline.observed[pair.evidence]
+    own = baseline.own(pair.item)
     return Case(
         pair=pair,
         item_text=item.text,
-        item_source=standing.words(pair.item),
+        item_source=baseline.words(pair.item),
         item_at=max((one.at for one in own), default=None),
-        evidence_text=standing.texts[pair.evidence],
+        evidence_text=baseline.texts[pair.evidence],
         evidence_at=seen.at,
-        use=standing.use,
-        critical=standing.alone and standing.is_critical(pair.item),
+        use=baseline.use,
+        critical=baseline.alone and baseline.is_critical(pair.item),
     )
 
 
-def settled(standing: Standing, verifier: Verifier) -> Mapping[str, frozenset[str]]:
+def settled(baseline: Baseline, verifier: Verifier) -> Mapping[str, frozenset[str]]:
     """Pairs that need not be asked again: settled by anybody, or already answered by this very verifier."""
     return {
         item: frozenset(
             mark.payload.pair.evidence
             for mark in marks
             if isinstance(mark.payload, Verdict)
-            and mark.payload.pair.evidence in standing.observed
+            and mark.payload.pair.evidence in baseline.observed
             and (
-                standing.settles(mark.payload)
-                or mark.id == f"{EventKind.JUDGE}:{verifier.key(case_of(standing, mark.payload.pair))}"
+                baseline.settles(mark.payload)
+                or mark.id == f"{EventKind.JUDGE}:{verifier.key(case_of(baseline, mark.payload.pair))}"
             )
         )
-        for item, marks in standing.marks.items()
+        for item, marks in baseline.marks.items()
     }
 
 
-def judge(workspace: Workspace, standing: Standing, verifier: Verifier, pairs: Sequence[Pair]) -> Judged:
+def judge(workspace: Workspace, baseline: Baseline, verifier: Verifier, pairs: Sequence[Pair]) -> Judged:
     """Ask about each pair once and write down what is said, all in one commit.
 
     An answer that did not come leaves a suspicion: the item is out until somebody settles it.
     """
-    cases = [case_of(standing, pair) for pair in pairs]
+    cases = [case_of(baseline, pair) for pair in pairs]
     answers = verifier.verify(cases) if cases else []
     verdicts: list[Verdict] = []
     failed: list[tuple[Pair, Failure]] = []

@@ -71,16 +71,16 @@ def link(
     wanted = [need for need in ground.open() if not need.vouched]
     if not wanted:
         return Drawn(unmet=tuple(need.name for need in ground.open()))
-    bearing = ground.standing | stood(workspace, departed, identity, purpose=purpose)
+    bearing = ground.baseline | stood(workspace, departed, identity, purpose=purpose)
     work = _Work(workspace, ground, [name for name in ground.held if name in bearing], embedder)
     # Told by name and by slot alike, it is one link.
     named = {(one.need, one.item): one for need in wanted for one in (*work.by_slot(need), *work.by_name(need))}
     drafts = tuple(named.values())
-    met = {one.need for one in drafts if one.item in ground.standing}
+    met = {one.need for one in drafts if one.item in ground.baseline}
     rest = [need for need in wanted if need.name not in met]
     said = work.asked(linker, rest, settings) if linker is not None else work.by_nearness(rest, settings)
     links = _written(workspace, [*drafts, *said.links])
-    met |= {one.need for one in said.links if one.item in ground.standing}
+    met |= {one.need for one in said.links if one.item in ground.baseline}
     return Drawn(
         links=links,
         dropped=said.dropped,
@@ -130,7 +130,7 @@ class _Work:
         slots = {(one.item.scope.task, one.item.slot) for one in linked if one.item.slot is not None}
         for item in self._candidates(need):
             own = self._ground.held[item].item
-            if item in self._ground.standing and (own.scope.task, own.slot) in slots:
+            if item in self._ground.baseline and (own.scope.task, own.slot) in slots:
                 yield Link(item=item, need=need.name, drafted=SLOT)
 
     def by_nearness(self, needs: Sequence[Need], settings: Settings) -> _Said:
@@ -190,7 +190,7 @@ class _Work:
             free = set(self._candidates(need))
             own = list({one.item: one for one in ties if one.need == need.name and one.item in free}.values())
             for stands in (True, False):
-                group = [one for one in own if (one.item in self._ground.standing) == stands]
+                group = [one for one in own if (one.item in self._ground.baseline) == stands]
                 for one in group[: settings.links_per_need]:
                     yield Link(item=one.item, need=one.need, quote=one.quote, drafted=by)
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.inference import judging
+from readmit.inference.baseline import baseline
 from readmit.inference.deriving import maker
 from readmit.inference.inside import look_inside, previewed
 from readmit.inference.linking import Drawn, link
 from readmit.inference.prepared import Prepared, ProposedPair, SignalCount, StageTokens
 from readmit.inference.proposing import Readers, find
 from readmit.inference.replacing import replace
-from readmit.inference.standing import standing
 from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.models.stages.verify import Verifier
 from readmit.models.usage import Metered
@@ -30,10 +30,10 @@ from readmit.workspace.returning import sign_head
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from readmit.inference.baseline import Baseline
     from readmit.inference.judging import Judged
     from readmit.inference.proposing import Found
     from readmit.inference.settings import Settings, Team
-    from readmit.inference.standing import Standing
     from readmit.models.usage import Ledger
     from readmit.ports.models import Model
     from readmit.records.events import Checkpoint
@@ -62,9 +62,9 @@ def prepare(
     """
     team.require(settings)
 
-    def stand() -> Standing:
+    def stand() -> Baseline:
         now, policy = workspace.moment(), workspace.policy
-        return standing(workspace.log, departed, identity, purpose=purpose, now=now, policy=policy, settings=settings)
+        return baseline(workspace.log, departed, identity, purpose=purpose, now=now, policy=policy, settings=settings)
 
     state = stand()
     # Without a duty in sight there is no need to link anything to.
@@ -143,7 +143,7 @@ def prepare(
     )
 
 
-def _looker(state: Standing, verifier: Verifier, readers: Readers, settings: Settings, identity: Identity) -> str:
+def _looker(state: Baseline, verifier: Verifier, readers: Readers, settings: Settings, identity: Identity) -> str:
     """Who looks, and how. Whoever looks differently looks at everything anew."""
     names = [None if one is None else one.name for one in (verifier.second, readers.implier, readers.scanner)]
     return digest(
@@ -152,13 +152,13 @@ def _looker(state: Standing, verifier: Verifier, readers: Readers, settings: Set
     )  # fmt: skip
 
 
-def _passed(workspace: Workspace, state: Standing, looker: str) -> dict[str, int]:
+def _passed(workspace: Workspace, state: Baseline, looker: str) -> dict[str, int]:
     """How far the same look has come for each item. What it passed over then it would pass over now."""
     return {item: int(body) for item, body in workspace.log.derived.read(PASSED, looker, state.held).items()}
 
 
 def _left_out(
-    workspace: Workspace, state: Standing, looker: str, known: Mapping[str, frozenset[str]]
+    workspace: Workspace, state: Baseline, looker: str, known: Mapping[str, frozenset[str]]
 ) -> Iterable[Pair]:
     """Pairs that earlier looks of the same kind left out and that nobody has settled since."""
     stored = workspace.log.derived.read(LEFT_OUT, looker, state.held)
@@ -195,7 +195,7 @@ def _unanswered(judged: Judged) -> Iterable[str]:
     return (f"verify: {why.message}" for _, why in judged.failed)
 
 
-def _may_have_fallen(state: Standing, judged: Judged) -> bool:
+def _may_have_fallen(state: Baseline, judged: Judged) -> bool:
     """Whether anything in sight was ever found changed. Most returns are spared a second look by this."""
     marks = (mark.payload for held in state.known.values() for mark in held.marks)
     said = (one for one in (*judged.verdicts, *marks) if isinstance(one, Verdict))
@@ -208,7 +208,7 @@ def _proposed(chosen: Iterable[Pair], found: Found) -> tuple[ProposedPair, ...]:
     return tuple(ProposedPair(pair=pair, signals=signals.get(pair, ())) for pair in chosen)
 
 
-def _invalidated(state: Standing, judged: Judged) -> tuple[str, ...]:
+def _invalidated(state: Baseline, judged: Judged) -> tuple[str, ...]:
     confirmed = (one for one in judged.verdicts if state.ruling(one) is Ruling.INVALID)
     return tuple(dict.fromkeys(one.pair.item for one in confirmed))
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from readmit.inference.baseline import Baseline
     from readmit.inference.settings import Budgets, Settings
-    from readmit.inference.standing import Standing
     from readmit.invalidate.propose import Openings, Scorer
 
     Matrix = NDArray[np.float32]
@@ -66,15 +66,15 @@ class Readers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find(
-    standing: Standing,
+    baseline: Baseline,
     judged: Mapping[str, frozenset[str]],
     readers: Readers,
     settings: Settings,
     passed: Mapping[str, int] | None = None,
 ) -> Found:
     """Propose pairs among those that are open: not judged, and not passed over by an earlier look."""
-    openings = open_pairs(standing.targets(passed), standing.observations(), judged)
-    work = _Work(standing, openings, readers)
+    openings = open_pairs(baseline.targets(passed), baseline.observations(), judged)
+    work = _Work(baseline, openings, readers)
     scorers: list[Scorer] = []
     pending: PendingAnswers | None = None
     for signal in settings.signals:
@@ -99,12 +99,12 @@ def find(
 class _Work:
     """The signals of one preparation."""
 
-    def __init__(self, standing: Standing, openings: Openings, readers: Readers) -> None:
-        self._standing = standing
+    def __init__(self, baseline: Baseline, openings: Openings, readers: Readers) -> None:
+        self._standing = baseline
         self._openings = openings
         self._readers = readers
-        self._items = {target.item: standing.held[target.item].item.text for target in openings.targets}
-        self._texts = {seen.evidence: standing.texts[seen.evidence] for seen in openings.observations}
+        self._items = {target.item: baseline.held[target.item].item.text for target in openings.targets}
+        self._texts = {seen.evidence: baseline.texts[seen.evidence] for seen in openings.observations}
         self._blind_items: set[str] = set()
         self._blind_evidence: set[str] = set()
         self._blind_pairs: set[Pair] = set()
@@ -171,14 +171,14 @@ class _Work:
         return signals.implications(self._vectors(), premises, facts)
 
     def _scan(self, settings: Settings) -> Scanned:
-        readers, standing = self._readers, self._standing
+        readers, baseline = self._readers, self._standing
         assert readers.scanner is not None  # noqa: S101 - Team.require has seen to it
         looks = [
             Look(
                 item=call.item,
                 text=self._items[call.item],
                 later=tuple(
-                    Later(evidence=name, text=self._texts[name], at=standing.observed[name].at)
+                    Later(evidence=name, text=self._texts[name], at=baseline.observed[name].at)
                     for name in call.evidence
                 ),
             )

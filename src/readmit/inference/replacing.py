@@ -64,7 +64,7 @@ def _is_news(log: Log, verdict: Verdict, needs: frozenset[str], ground: Field) -
     if pair.item not in ground.held or not verdict.evidence_quote.strip():
         return False
     seen = log.evidence(pair.evidence).epoch
-    late = (ground.held[name] for name in ground.standing if _said_at(log, ground.held[name]) >= seen)
+    late = (ground.held[name] for name in ground.baseline if _said_at(log, ground.held[name]) >= seen)
     return not needs <= {need for held in late for need in meets(held)}
 
 

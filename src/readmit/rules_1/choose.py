@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from readmit.cover.budget import Room, cost
 from readmit.cover.coverage import report, sufficient, supported
 from readmit.cover.exact import exact
 from readmit.cover.greedy import greedy
-from readmit.cover.room import Room, cost
 from readmit.records.decisions import Selection
 from readmit.records.items import Item
 from readmit.records.reasons import Reason

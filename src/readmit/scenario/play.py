@@ -20,7 +20,7 @@ from readmit.records.verdicts import Pair, Verdict
 from readmit.scenario import steps
 from readmit.scenario.document import Scenario
 from readmit.scenario.durations import duration
-from readmit.store.places import MEMORY, names
+from readmit.store.location import MEMORY, names
 from readmit.workspace.history import out_of_sight
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 

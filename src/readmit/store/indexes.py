@@ -13,7 +13,7 @@ from readmit.records.events import INVALIDATING, Checkpoint, Examine, Rebase
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.statements import kin_of
-from readmit.store.reach import ANY, OBSERVATION, STATE, rows_of
+from readmit.store.audience import ANY, OBSERVATION, STATE, rows_of
 from readmit.store.schema import SHIFT
 from readmit.store.sql import PAGE
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from readmit.records.drafts import Draft
     from readmit.records.events import EventKind, Payload
-    from readmit.store.reach import Row
+    from readmit.store.audience import Row
     from readmit.store.sql import Sql
 
 INDEXES = {

@@ -11,7 +11,7 @@ from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from readmit.records.errors import StoreError
-from readmit.store.places import shown
+from readmit.store.location import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

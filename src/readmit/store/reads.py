@@ -16,9 +16,9 @@ from readmit.records.events import DECODERS, Event, EventKind
 from readmit.records.items import Item, decode_item
 from readmit.records.snapshot import Sighting
 from readmit.records.statements import kin_of
+from readmit.store.audience import ANY, OBSERVATION, STATE, keys_of
 from readmit.store.chain import link_of
 from readmit.store.indexes import DEPENDENCY, SLOT, stored_rows
-from readmit.store.reach import ANY, OBSERVATION, STATE, keys_of
 from readmit.store.schema import MASK, SHIFT
 from readmit.store.sql import PAGE, End, chunks, genesis
 

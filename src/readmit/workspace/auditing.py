@@ -21,7 +21,7 @@ from readmit.records.errors import AuditError, ReadmitError, SealError, StoreErr
 from readmit.records.events import Acknowledge, EventKind, Exposed
 from readmit.seal.statement import encode_view, open_head
 from readmit.seal.trust import trusted
-from readmit.store.retold import Retold
+from readmit.store.rebuilt import Rebuilt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -168,8 +168,8 @@ def _check_log(log: Log, filed: dict[str, _Filed], problems: list[str], watch: C
     returned: set[str] = set()
     delivered: dict[str, set[str]] = {"exposure": set(), "acknowledgement": set()}
     try:
-        with closing(Retold(log.workspace)) as retold:
-            for event in retold.tell(log.tail()):
+        with closing(Rebuilt(log.workspace)) as rebuilt:
+            for event in rebuilt.append(log.tail()):
                 events += 1
                 if isinstance(event.payload, Returned):
                     returns += 1
@@ -180,7 +180,7 @@ def _check_log(log: Log, filed: dict[str, _Filed], problems: list[str], watch: C
                     step = "exposure" if event.kind is EventKind.EXPOSE else "acknowledgement"
                     delivered[step].add(event.payload.return_id)
                 watch()
-            problems += retold.differences(log)
+            problems += rebuilt.differences(log)
     except StoreError as error:
         problems.append(str(error))
         return events, returns

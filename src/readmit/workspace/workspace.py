@@ -15,14 +15,14 @@ from readmit.records.errors import QuarantineError
 from readmit.records.events import EventKind, Resolve, targets_of
 from readmit.records.identity import Identity
 from readmit.records.policy import OWNER, Policy
-from readmit.store.places import MEMORY, names, open_store
+from readmit.store.location import MEMORY, names, open_store
 from readmit.workspace import history, missing
 from readmit.workspace.agent import Agent
 from readmit.workspace.exposing import Asker, acknowledge, expose, instance_of
-from readmit.workspace.keeping import Keys
 from readmit.workspace.naming import normal, who
 from readmit.workspace.observing import Observer, drafts
 from readmit.workspace.recording import author_of, content_of, id_of, inherited, open_again
+from readmit.workspace.signing import Keys
 from readmit.workspace.verbs import Verbs
 from readmit.workspace.writing import check, disputed, policy_in_force
 

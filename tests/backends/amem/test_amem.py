@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit.backends.amem import AMem
-from readmit.backends.conformance.reach import texts
+from readmit.backends.conformance.reachable import texts
 from readmit.backends.conformance.team import KNOWN, Journey
 from readmit.models.embedders import FunctionEmbedder, Lexical
 from readmit.ports.backend import Material

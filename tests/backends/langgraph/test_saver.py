@@ -20,7 +20,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
 from readmit import Policy
-from readmit.backends.conformance.reach import objects
+from readmit.backends.conformance.reachable import objects
 from readmit.backends.langgraph import ReturningSaver, ReturnInterrupt, ainvoke, as_node, invoke
 from readmit.records.errors import BackendError, QuarantineError
 from tests.backends.langgraph.trip import FRESH, STALE, State, Trip, planning, thread

@@ -11,7 +11,7 @@ pytest.importorskip("langgraph", reason="needs langgraph: pip install 'readmit[l
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.memory import InMemoryStore
 
-from readmit.backends.conformance.reach import objects
+from readmit.backends.conformance.reachable import objects
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, ReturningSaver, TeamStore, index_with, sources
 from readmit.backends.scopedmem import ScopedMem
 from readmit.models.embedders import Lexical

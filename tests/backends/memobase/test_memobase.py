@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.backends.conformance.reach import texts
+from readmit.backends.conformance.reachable import texts
 from readmit.backends.conformance.team import KNOWN, Journey
 from readmit.backends.memobase import Memobase, context
 from readmit.models.embedders import Lexical

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import pytest
 
 from readmit.backends.binding import bindings, source_key
-from readmit.backends.conformance.reach import objects, texts
+from readmit.backends.conformance.reachable import objects, texts
 from readmit.backends.conformance.team import KNOWN, OUT, Journey
 from readmit.ports.backend import Material
 from readmit.records.errors import NotAllowedError, QuarantineError, RecordError, UnknownError

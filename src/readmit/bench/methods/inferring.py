@@ -16,8 +16,8 @@ from readmit.bench.episodes import Finding
 from readmit.bench.methods.readmit_lexical import reading_of
 from readmit.bench.methods.state import OBSERVED, Statement, item_of, session_of
 from readmit.inference import Inference, Prepared
+from readmit.inference.baseline import said
 from readmit.inference.deriving import keep_facts, keep_premises, maker
-from readmit.inference.standing import said
 from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.records.canonical import decode
 from readmit.records.events import Suspect

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from readmit.records.identity import Identity
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     """The question before it is asked: which of these items may be changed by which of these observations?"""
 
     epoch: int
@@ -114,7 +114,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         return found is not Ruling.OPEN and not (found is Ruling.DOUBTFUL and self.is_critical(verdict.pair.item))
 
 
-def standing(
+def baseline(
     log: Log,
     departed: Checkpoint,
     identity: Identity,
@@ -123,7 +123,7 @@ def standing(
     now: datetime,
     policy: Policy,
     settings: Settings,
-) -> Standing:
+) -> Baseline:
     """Read it from the log, as of its current end."""
     with log.reading():
         epoch = log.head
@@ -142,7 +142,7 @@ def standing(
         if not policy.writers or events[number].by in policy.writers
     }
     use = use_of(seen)
-    return Standing(
+    return Baseline(
         epoch=epoch,
         use=use,
         held=held,

@@ -1,8 +1,8 @@
-"""The log told again to an empty store: the indexes it comes to are those that must be stored.
+"""Indexes rebuilt from the log, to be compared with the stored ones.
 
 The hash chain covers the log, not the indexes over it, and a return reads the log through them: whoever removes a
-row of ``audience`` hides an event from a reader. Telling the log again, by the very code that wrote it, shows every
-row that is missing, extra or altered.
+row of ``audience`` hides an event from a reader. Appending every event to an empty store, with the code that wrote it,
+shows every row that is missing, extra or altered.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from readmit.records.events import Event
 
 
-class Retold:
-    """A store that lives in a temporary file and is told one workspace's log from the start."""
+class Rebuilt:
+    """A store in a temporary file, to which one workspace's log is appended from the start."""
 
     def __init__(self, workspace: str) -> None:
         self._connection = Connection("")
@@ -36,8 +36,8 @@ class Retold:
     def close(self) -> None:
         self._connection.close()
 
-    def tell(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Take events in, in order, and pass them on."""
+    def append(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Append events in order and pass them on."""
         with self._log.atomic():
             for event in events:
                 self._log.append([self._draft(event)], now=event.learnt)
