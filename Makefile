@@ -7,8 +7,11 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --upgrade --generate-hashes \
-	--no-emit-index-url --no-annotate --no-header --no-config --system-certs --quiet
+BENCH := packages/readmit-bench
+# The core here, and what is built on it. They are installed from the tree, so no lock file names them.
+OURS := -e . -e $(BENCH)
+LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --upgrade --generate-hashes \
+	--no-emit-package readmit --no-emit-index-url --no-annotate --no-header --no-config --system-certs --quiet
 # A separate environment: the memory stores are heavy, and one of them needs torch.
 BACKENDS := .venv-backends
 TORCH := 2.13.0
@@ -18,7 +21,7 @@ ROOMS ?=
 # The tests marked slow that ask a real model on this machine. They skip where its file cannot be fetched.
 MODELS := tests/bench/test_local_model.py tests/inference/test_real_model.py tests/models/stages/test_local_model.py
 # What the tests run against. The memory stores are heavy and have a target of their own.
-EXTRAS := --extra bench --extra embed --extra gguf --extra langgraph --extra models --extra postgres --extra prov
+EXTRAS := --extra embed --extra gguf --extra langgraph --extra models --extra postgres --extra prov
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -30,13 +33,13 @@ help: ## List the targets
 setup: $(READY) ## Create .venv with the project and its pinned, hashed dependencies
 
 # pip, not uv: it honors the index, proxy and certificates that a machine is configured with.
-$(READY): requirements/dev.txt pyproject.toml
+$(READY): requirements/dev.txt pyproject.toml $(BENCH)/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "readmit needs Python 3.11 or later; run: make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@test "$$($(BIN)/python -V 2>/dev/null)" = "$$($(PYTHON) -V)" || rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --require-hashes -r requirements/dev.txt
-	$(PIP) --no-index --no-deps --no-build-isolation -e .
+	$(PIP) --no-index --no-deps --no-build-isolation $(OURS)
 	@touch $@
 
 demo: setup ## Play the travel case: an agent leaves, the plan changes, the agent returns
@@ -62,11 +65,11 @@ test-memobase: $(BACKENDS)/.ready ## The same for a real Memobase server: make t
 	READMIT_MEMOBASE_URL=$(URL) READMIT_MEMOBASE_KEY=$(KEY) $(BACKENDS)/bin/python -m pytest tests/backends/memobase $(PYTEST_ARGS)
 
 # A-MEM needs torch. It is installed first and by itself, so that a machine that has a CPU build at hand takes that one.
-$(BACKENDS)/.ready: requirements/backends.txt pyproject.toml
+$(BACKENDS)/.ready: requirements/backends.txt pyproject.toml $(BENCH)/pyproject.toml
 	$(PYTHON) -m venv $(BACKENDS)
 	$(BACKENDS)/bin/python -m pip --disable-pip-version-check install --quiet torch==$(TORCH)
 	$(BACKENDS)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --require-hashes -r requirements/backends.txt
-	$(BACKENDS)/bin/python -m pip --disable-pip-version-check install --quiet --no-index --no-deps --no-build-isolation -e .
+	$(BACKENDS)/bin/python -m pip --disable-pip-version-check install --quiet --no-index --no-deps --no-build-isolation $(OURS)
 	@touch $@
 
 example: $(BACKENDS)/.ready ## Run an example on a real memory store: make example NAME=mem0_adopt
@@ -102,12 +105,12 @@ mutation: setup ## Mutation testing of gates, duties, replacement, cover, seal a
 	$(BIN)/python -m tests.mutation $(ROOMS)
 
 lock: setup ## Pin the newest allowed dependencies, with hashes, for every platform and Python version
-	$(LOCK) --group dev $(EXTRAS) --output-file requirements/dev.txt
-	$(LOCK) --group dev --group mutation $(EXTRAS) --output-file requirements/mutation.txt
+	$(LOCK) pyproject.toml $(BENCH)/pyproject.toml --group dev $(EXTRAS) --output-file requirements/dev.txt
+	$(LOCK) pyproject.toml $(BENCH)/pyproject.toml --group dev --group mutation $(EXTRAS) --output-file requirements/mutation.txt
 	echo 'torch ; python_version < "3"' > $(VENV)/without-torch.txt
-	$(LOCK) --group dev --group backends $(STORES) --override $(VENV)/without-torch.txt \
+	$(LOCK) pyproject.toml --group dev --group backends $(STORES) --override $(VENV)/without-torch.txt \
 		--output-file requirements/backends.txt
 
 clean: ## Remove everything that these targets made
 	rm -rf $(VENV) $(BACKENDS) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .mutation dist
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src packages tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

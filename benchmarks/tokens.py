@@ -30,12 +30,6 @@ from typing import TYPE_CHECKING
 
 from benchmarks.result import Result, at_most, shared_folder
 from readmit import Workspace
-from readmit.bench.attempts import Roles, attempt, method_named
-from readmit.bench.datasets.stale import read_stale
-from readmit.bench.planning.standin import answer_to
-from readmit.bench.settings import Settings as BenchSettings
-from readmit.evaluation.development import FillerFacts, read_lines, stale_pairs
-from readmit.evaluation.histories import SESSIONS
 from readmit.inference import Inference, Prepared, Settings
 from readmit.inference.baseline import said
 from readmit.invalidate.propose import Signal, windows
@@ -49,6 +43,12 @@ from readmit.ports.models import Reply, Usage
 from readmit.records.canonical import decode, digest
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Pair
+from readmit_bench.attempts import Roles, attempt, method_named
+from readmit_bench.datasets.stale import read_stale
+from readmit_bench.evaluation.development import FillerFacts, read_lines, stale_pairs
+from readmit_bench.evaluation.histories import SESSIONS
+from readmit_bench.planning.standin import answer_to
+from readmit_bench.settings import Settings as BenchSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from readmit.bench.datasets.memora import read_memora
-from readmit.bench.methods import admitted
-from readmit.bench.methods.backed import Backed
-from readmit.bench.methods.formed import Stores, turns_of
-from readmit.bench.results import read_results
-from readmit.bench.retrieval import checkpoint as checkpoint_of
-from readmit.bench.running import Order, run
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Failure, Fault, Reply, Usage
 from readmit.records.errors import BackendError, PendingAnswers
+from readmit_bench.datasets.memora import read_memora
+from readmit_bench.methods import admitted
+from readmit_bench.methods.backed import Backed
+from readmit_bench.methods.formed import Stores, turns_of
+from readmit_bench.results import read_results
+from readmit_bench.retrieval import checkpoint as checkpoint_of
+from readmit_bench.running import Order, run
 from tests.bench.data import SMOKE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from readmit.bench.episodes import Checkpoint
-    from readmit.bench.methods.stores import Store
     from readmit.ports.models import Ask
+    from readmit_bench.episodes import Checkpoint
+    from readmit_bench.methods.stores import Store
 
 ENDED = "I also like to bake seed crackers for the crossing."
 STANDING = "Please put this on my task list: Oil the lamp hinges."

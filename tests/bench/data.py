@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from readmit.bench.datasets.smoke import SMOKE
+from readmit_bench.datasets.smoke import SMOKE
 
 __all__ = ["SMOKE", "shared"]
 

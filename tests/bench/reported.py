@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
-from readmit.bench.results import RESULTS, RUN, Plan, Result
+from readmit_bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
+from readmit_bench.results import RESULTS, RUN, Plan, Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

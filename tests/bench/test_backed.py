@@ -14,27 +14,27 @@ from tests.bench.answers_by_file import answer_all
 from tests.bench.data import SMOKE
 
 from readmit.backends.scopedmem import ScopedMem
-from readmit.bench import studies
-from readmit.bench.datasets.memora import read_memora
-from readmit.bench.methods import admitted
-from readmit.bench.methods.backed import Backed, union
-from readmit.bench.methods.formed import Stores, turns_of
-from readmit.bench.methods.stores import KEY, STORES, URL, check_stores, lacking, opened
-from readmit.bench.outages import Outage
-from readmit.bench.results import read_plan, read_results
-from readmit.bench.retrieval import checkpoint as checkpoint_of
-from readmit.bench.running import Order, run
 from readmit.models.embedders import Lexical
 from readmit.ports.backend import Hit
 from readmit.records.errors import BackendError, ModelError, PendingAnswers
+from readmit_bench import studies
+from readmit_bench.datasets.memora import read_memora
+from readmit_bench.methods import admitted
+from readmit_bench.methods.backed import Backed, union
+from readmit_bench.methods.formed import Stores, turns_of
+from readmit_bench.methods.stores import KEY, STORES, URL, check_stores, lacking, opened
+from readmit_bench.outages import Outage
+from readmit_bench.results import read_plan, read_results
+from readmit_bench.retrieval import checkpoint as checkpoint_of
+from readmit_bench.running import Order, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from readmit.bench.episodes import Checkpoint
     from readmit.ports.backend import Change, Material, Stored
     from readmit.ports.models import Ask, Failure, Reply
+    from readmit_bench.episodes import Checkpoint
 
 PAIR = ("ScopedMem/Static", "ScopedMem/readmit")
 ENDED = "I also like to bake seed crackers for the crossing."
@@ -189,7 +189,7 @@ def test_an_answer_that_may_still_come_is_no_failure_whatever_the_store_makes_of
         return opened(*args, **options)
 
     monkeypatch.setattr("readmit.backends.scopedmem.ScopedMem", Asking)
-    monkeypatch.setattr("readmit.bench.methods.formed.opened", open_asking)
+    monkeypatch.setattr("readmit_bench.methods.formed.opened", open_asking)
     model = Late()
     with Stores() as stores:
         for method in pair(stores, model):
@@ -261,7 +261,7 @@ def test_the_union_goes_round_the_tasks_within_the_budget(half_way: list[Checkpo
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.usefixtures("swept")
 def test_the_pair_runs_side_by_side_through_inspect(tmp_path: Path, written: Counter[str]) -> None:
-    pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
+    pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
     pytest.importorskip("filelock", reason="batch files need readmit[models]")
     model = f"batch:{tmp_path / 'batch'}?model=by-file"
     models = {"actor": model, "judge": model}
@@ -311,7 +311,7 @@ def test_a_store_that_is_asked_for_and_not_at_hand_is_refused_before_anything_ru
 
 @pytest.mark.parametrize("embedder", [None, Lexical()])
 def test_a_store_that_needs_an_embedder_says_so_first(embedder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("readmit.bench.methods.stores.lacking", lambda _: "")
+    monkeypatch.setattr("readmit_bench.methods.stores.lacking", lambda _: "")
     check_stores(["Static", "readmit-lexical"], None)
     if embedder is None:
         with pytest.raises(ModelError, match="ScopedMem: ranks with an embedder; name one with --embedder"):

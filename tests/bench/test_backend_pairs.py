@@ -8,16 +8,16 @@ import msgspec
 import pytest
 from tests.bench.reported import memora, plan
 
-from readmit.bench.reporting.backend_pairs import LABEL, NO_PAIR, draw_pairs, pair_tables, printed
-from readmit.bench.reporting.scoring import score_run
+from readmit_bench.reporting.backend_pairs import LABEL, NO_PAIR, draw_pairs, pair_tables, printed
+from readmit_bench.reporting.scoring import score_run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from readmit.bench.reporting.tables import Table
-    from readmit.bench.results import Plan, Result
+    from readmit_bench.reporting.tables import Table
+    from readmit_bench.results import Plan, Result
 
-pytest.importorskip("matplotlib", reason="figures need readmit[bench]")
+pytest.importorskip("matplotlib", reason="figures need readmit-bench's dependencies")
 
 PAIR = ("Mem0/Static", "Mem0/readmit")
 PLANNED = plan("backends", *PAIR, cases={"memora/50%": 2})

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from readmit.cli.app import main
 
-pytest.importorskip("jinja2", reason="reports need readmit[bench]")
-pytest.importorskip("matplotlib", reason="figures need readmit[bench]")
+pytest.importorskip("jinja2", reason="reports need readmit-bench's dependencies")
+pytest.importorskip("matplotlib", reason="figures need readmit-bench's dependencies")
 
 if TYPE_CHECKING:
     from pathlib import Path

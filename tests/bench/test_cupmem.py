@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.bench.answers_by_file import sections
 
-from readmit.bench.episodes import Episode, Session, Turn
-from readmit.bench.methods import admitted
-from readmit.bench.methods.cupmem import CUPMem
-from readmit.bench.retrieval import checkpoint
 from readmit.ports.models import Ask, Failure, Reply, Usage
+from readmit_bench.episodes import Episode, Session, Turn
+from readmit_bench.methods import admitted
+from readmit_bench.methods.cupmem import CUPMem
+from readmit_bench.retrieval import checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

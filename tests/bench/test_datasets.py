@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 from tests.bench.data import SMOKE, shared
 
-from readmit.bench.datasets.manbench import CHALLENGER, DEPARTURE, is_eligible, quorum, read_manbench, with_answers
-from readmit.bench.datasets.memora import departure, evidence, read_memora
-from readmit.bench.datasets.memora_files import RawSession, read_fillers
-from readmit.bench.datasets.stale import SESSIONS, SUBSTITUTE_NOTE, read_stale
-from readmit.bench.episodes import Session, Turn
-from readmit.bench.metrics import OLD_STALE, OLD_VALID
-from readmit.bench.settings import StaleSettings
 from readmit.records.canonical import convert
 from readmit.records.errors import RecordError
+from readmit_bench.datasets.manbench import CHALLENGER, DEPARTURE, is_eligible, quorum, read_manbench, with_answers
+from readmit_bench.datasets.memora import departure, evidence, read_memora
+from readmit_bench.datasets.memora_files import RawSession, read_fillers
+from readmit_bench.datasets.stale import SESSIONS, SUBSTITUTE_NOTE, read_stale
+from readmit_bench.episodes import Session, Turn
+from readmit_bench.metrics import OLD_STALE, OLD_VALID
+from readmit_bench.settings import StaleSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

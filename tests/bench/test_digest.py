@@ -6,9 +6,9 @@ import tracemalloc
 
 from tests.bench.data import SMOKE, shared
 
-from readmit.bench.datasets.memora import read_memora
-from readmit.bench.episodes import digest_of_cases
 from readmit.records.canonical import canonical, digest_of
+from readmit_bench.datasets.memora import read_memora
+from readmit_bench.episodes import digest_of_cases
 
 
 def test_the_digest_is_that_of_all_episodes_together() -> None:

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.bench.test_retrieval import history
 
-from readmit.bench.episodes import Row
-from readmit.bench.facts import Facts
-from readmit.bench.reading import facts
-from readmit.bench.retrieval import CLOCK, History, Ranker
 from readmit.models.embedders import FunctionEmbedder, Lexical
+from readmit_bench.episodes import Row
+from readmit_bench.facts import Facts
+from readmit_bench.reading import facts
+from readmit_bench.retrieval import CLOCK, History, Ranker
 
 SEA, BREAD = ("boat", "harbor", "sailing", "yacht"), ("bread", "rye", "baking")
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.bench.answers_by_file import sections
 
-from readmit.bench.episodes import Budget, Checkpoint, Row
-from readmit.bench.methods import admitted
-from readmit.bench.methods.governance import ABLATIONS, READMIT, TRACE_PAPER, Governance, Tuning
-from readmit.bench.methods.governed import Governed
-from readmit.bench.notes import text
 from readmit.models.embedders import Lexical
 from readmit.models.stages.plan import Dependency, Duty, Plan
 from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
+from readmit_bench.episodes import Budget, Checkpoint, Row
+from readmit_bench.methods import admitted
+from readmit_bench.methods.governance import ABLATIONS, READMIT, TRACE_PAPER, Governance, Tuning
+from readmit_bench.methods.governed import Governed
+from readmit_bench.notes import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

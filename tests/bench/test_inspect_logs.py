@@ -15,10 +15,10 @@ from tests.bench.endpoint import AnsweringEndpoint
 from tests.conftest import ROOT
 from tests.models.stand_in import fails
 
-from readmit.bench.results import read_results
-from readmit.bench.running import Order, run
+from readmit_bench.results import read_results
+from readmit_bench.running import Order, run
 
-pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
+pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("filelock", reason="batch files need readmit[models]")
 # inspect and its dependencies leave streams to the garbage collector; that is not ours to mend.
 pytestmark = [pytest.mark.usefixtures("swept"), pytest.mark.filterwarnings("ignore")]
@@ -122,7 +122,8 @@ def test_a_log_that_a_killed_process_left_does_not_say_for_ever_that_it_runs(tmp
 
 
 def test_inspect_finds_our_models_by_the_entry_point() -> None:
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["inspect_ai"]
+    project = tomllib.loads((ROOT / "packages" / "readmit-bench" / "pyproject.toml").read_text())["project"]
+    declared = project["entry-points"]["inspect_ai"]
     assert list(declared) == ["readmit"], "inspect looks a provider up by the name before the slash"
     from inspect_ai.model import get_model
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from readmit.bench.intervals import Sample, bootstrap
 from readmit.records.errors import RecordError
+from readmit_bench.intervals import Sample, bootstrap
 
 
 def shares(block: str, ones: int, zeros: int) -> list[Sample]:

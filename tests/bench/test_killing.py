@@ -18,11 +18,11 @@ from tests.bench.answers_by_file import answer_all
 from tests.bench.data import SMOKE
 from tests.bench.endpoint import AnsweringEndpoint
 
-from readmit.bench.results import ANSWERS, RESULTS, read_results
 from readmit.cli.status import Status
 from readmit.models.batch import check
+from readmit_bench.results import ANSWERS, RESULTS, read_results
 
-pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
+pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("filelock", reason="batch files need readmit[models]")
 
 if TYPE_CHECKING:

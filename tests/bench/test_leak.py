@@ -15,15 +15,15 @@ import msgspec
 import pytest
 from tests.bench.data import SMOKE
 
-from readmit.bench.apart import Apart, Asked
-from readmit.bench.datasets.manbench import read_manbench
-from readmit.bench.datasets.memora import read_memora
-from readmit.bench.datasets.stale import read_stale
-from readmit.bench.episodes import Case, Checkpoint, Dataset, Episode, Labels, View
-from readmit.bench.methods import MODEL_FREE, Reset, admitted
-from readmit.bench.retrieval import checkpoints
 from readmit.records.canonical import canonical, convert
 from readmit.records.errors import RecordError
+from readmit_bench.apart import Apart, Asked
+from readmit_bench.datasets.manbench import read_manbench
+from readmit_bench.datasets.memora import read_memora
+from readmit_bench.datasets.stale import read_stale
+from readmit_bench.episodes import Case, Checkpoint, Dataset, Episode, Labels, View
+from readmit_bench.methods import MODEL_FREE, Reset, admitted
+from readmit_bench.retrieval import checkpoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -137,8 +137,8 @@ def test_views_made_in_a_process_without_labels_are_the_same(benchmark: str) -> 
 def test_that_process_reads_no_data_set() -> None:
     """It is handed bytes, and has not even loaded what reads labels."""
     look = (
-        "import gc, sys; import readmit.bench.apart; from readmit.bench.episodes import Labels\n"
-        "print([name for name in sys.modules if name.startswith('readmit.bench.datasets')])\n"
+        "import gc, sys; import readmit_bench.apart; from readmit_bench.episodes import Labels\n"
+        "print([name for name in sys.modules if name.startswith('readmit_bench.datasets')])\n"
         "print([thing for thing in gc.get_objects() if isinstance(thing, Labels)])"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -239,8 +239,8 @@ def test_a_type_checker_refuses_labels_for_a_method(tmp_path: Path) -> None:
     attempt = tmp_path / "attempt.py"
     attempt.write_text(
         "from pathlib import Path\n"
-        "from readmit.bench.datasets.stale import read_stale\n"
-        "from readmit.bench.methods import Static, admitted\n"
+        "from readmit_bench.datasets.stale import read_stale\n"
+        "from readmit_bench.methods import Static, admitted\n"
         "case = read_stale(Path('x')).cases[0]\n"
         "admitted(Static(), case.labels)\n"
         "Static().view(case)\n"

@@ -11,12 +11,12 @@ from tests.bench.data import SMOKE
 from tests.bench.endpoint import AnsweringEndpoint, stage_of
 from tests.models.stand_in import hangs
 
-from readmit.bench.results import read_plan, read_results
-from readmit.bench.running import Order, run, status
 from readmit.cli.app import main
 from readmit.records.errors import RecordError
+from readmit_bench.results import read_plan, read_results
+from readmit_bench.running import Order, run, status
 
-pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
+pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("openai", reason="endpoints need readmit[models]")
 # inspect and its dependencies leave streams to the garbage collector; that is not ours to mend.
 pytestmark = [pytest.mark.usefixtures("swept"), pytest.mark.filterwarnings("ignore")]
@@ -111,7 +111,7 @@ def test_accounts_are_whole_per_method_and_paid_once_per_run(tmp_path: Path) -> 
 
 
 def test_every_study_and_method_is_listed() -> None:
-    from readmit.bench.studies import METHODS, STUDIES
+    from readmit_bench.studies import METHODS, STUDIES
 
     shown = CliRunner().invoke(main, ["bench", "list"]).output
     assert all(f"{name}: " in shown for name in (*STUDIES, *METHODS))

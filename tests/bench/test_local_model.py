@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.bench.data import SMOKE
 
-from readmit.bench.results import read_results
-from readmit.bench.running import Driving, Order, run
-from readmit.bench.studies import STUDIES
+from readmit_bench.results import read_results
+from readmit_bench.running import Driving, Order, run
+from readmit_bench.studies import STUDIES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from readmit.bench.results import Result
+    from readmit_bench.results import Result
 
-pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
+pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("xllamacpp", reason="a local model file needs readmit[gguf]", exc_type=ImportError)
 # inspect and its dependencies leave streams to the garbage collector; that is not ours to mend.
 pytestmark = [

@@ -10,25 +10,25 @@ import pytest
 from tests.bench.answers_by_file import sections
 from tests.bench.data import SMOKE, shared
 
-from readmit.bench.acting import chosen
-from readmit.bench.datasets.manbench import CHALLENGER, DEPARTURE, read_manbench
-from readmit.bench.episodes import Case, Dataset
-from readmit.bench.judge_free import score_candidates
-from readmit.bench.methods import SHORTCUTS, ReadmitLexical, admitted
-from readmit.bench.methods.governance import READMIT, TRACE_PAPER, Governance, Tuning
-from readmit.bench.methods.governed import Governed
-from readmit.bench.metrics import OLD_STALE, OLD_VALID, average, score_manbench
-from readmit.bench.retrieval import checkpoint
 from readmit.models.embedders import Lexical
 from readmit.models.stages.answer import Opinion, choice_named, settled
 from readmit.ports.models import Ask, Reply, Usage
+from readmit_bench.acting import chosen
+from readmit_bench.datasets.manbench import CHALLENGER, DEPARTURE, read_manbench
+from readmit_bench.episodes import Case, Dataset
+from readmit_bench.judge_free import score_candidates
+from readmit_bench.methods import SHORTCUTS, ReadmitLexical, admitted
+from readmit_bench.methods.governance import READMIT, TRACE_PAPER, Governance, Tuning
+from readmit_bench.methods.governed import Governed
+from readmit_bench.metrics import OLD_STALE, OLD_VALID, average, score_manbench
+from readmit_bench.retrieval import checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.bench.datasets.manbench import ManBenchLabels
-    from readmit.bench.methods import Method
-    from readmit.bench.metrics import ManBenchScores
+    from readmit_bench.datasets.manbench import ManBenchLabels
+    from readmit_bench.methods import Method
+    from readmit_bench.metrics import ManBenchScores
 
 
 class Perfect:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.bench.episodes import Budget, Checkpoint, Row, Session, Turn, View
-from readmit.bench.methods import MODEL_FREE, SHORTCUTS, admitted, retrieved
-from readmit.bench.methods.memstrata import fingerprint, key, open_rows
-from readmit.bench.methods.memtx import Beliefs, State
 from readmit.records.errors import RecordError
+from readmit_bench.episodes import Budget, Checkpoint, Row, Session, Turn, View
+from readmit_bench.methods import MODEL_FREE, SHORTCUTS, admitted, retrieved
+from readmit_bench.methods.memstrata import fingerprint, key, open_rows
+from readmit_bench.methods.memtx import Beliefs, State
 
 NOW = 100
 

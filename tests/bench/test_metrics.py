@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.bench.metrics import (
+from readmit.records.errors import RecordError
+from readmit_bench.metrics import (
     OLD_STALE,
     OLD_VALID,
     ManBenchOutcome,
@@ -24,7 +25,6 @@ from readmit.bench.metrics import (
     score_memora,
     score_stale,
 )
-from readmit.records.errors import RecordError
 
 
 def stale(*judgments: tuple[int, int, int]) -> list[StaleOutcome]:

@@ -12,17 +12,17 @@ from click.testing import CliRunner
 from tests.bench.answers_by_file import answer_all, plain, sections
 from tests.bench.data import SMOKE
 
-from readmit.bench.datasets.stale import read_stale
-from readmit.bench.methods import admitted
-from readmit.bench.methods.cupmem import CUPMem
-from readmit.bench.results import read_plan, read_results
-from readmit.bench.retrieval import checkpoint as checkpoint_of
-from readmit.bench.running import Order, run, status
 from readmit.cli.app import main
 from readmit.cli.status import Status
 from readmit.ports.models import Ask, Failure, Reply, Usage
+from readmit_bench.datasets.stale import read_stale
+from readmit_bench.methods import admitted
+from readmit_bench.methods.cupmem import CUPMem
+from readmit_bench.results import read_plan, read_results
+from readmit_bench.retrieval import checkpoint as checkpoint_of
+from readmit_bench.running import Order, run, status
 
-pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
+pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("filelock", reason="batch files need readmit[models]")
 # inspect and its dependencies leave streams to the garbage collector; that is not ours to mend.
 pytestmark = [pytest.mark.usefixtures("swept"), pytest.mark.filterwarnings("ignore")]
@@ -189,7 +189,7 @@ def test_manbench_with_an_actor_counts_only_eligible_episodes(tmp_path: Path) ->
 
 
 def test_the_scale_study_runs_at_every_scale(tmp_path: Path) -> None:
-    from readmit.bench import studies
+    from readmit_bench import studies
 
     batch, out = tmp_path / "batch", tmp_path / "out"
     in_rounds(order(batch, "scale", "Static", limit=2), out, batch, most=40)

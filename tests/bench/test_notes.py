@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from readmit.bench.episodes import Budget, Checkpoint, Row, Session, Turn, View
-from readmit.bench.notes import handed, notes, text
+from readmit_bench.episodes import Budget, Checkpoint, Row, Session, Turn, View
+from readmit_bench.notes import handed, notes, text
 
 WHOLE = "Not really. The mill road is closed, so I walk."
 

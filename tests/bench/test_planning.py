@@ -10,15 +10,15 @@ import pytest
 from click.testing import CliRunner
 from tests.bench.reported import plan, stale, written
 
-from readmit.bench.planning.prices import Price, read_prices
-from readmit.bench.planning.recorded import Recorded
-from readmit.bench.planning.standin import answer_to
-from readmit.bench.running import Order, plan_of, run
 from readmit.cli.app import main
 from readmit.models.stages.extract import Observation, Turn, extract
 from readmit.models.usage import StageUsage
 from readmit.ports.models import Ask, Reply, Usage
 from readmit.records.errors import RecordError
+from readmit_bench.planning.prices import Price, read_prices
+from readmit_bench.planning.recorded import Recorded
+from readmit_bench.planning.standin import answer_to
+from readmit_bench.running import Order, plan_of, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,9 +119,11 @@ def test_lengths_of_a_run_are_taken_over(tmp_path: Path) -> None:
 
 
 def test_an_answer_to_the_very_request_is_used_with_its_tokens(tmp_path: Path) -> None:
-    pytest.importorskip("inspect_ai", reason="batch directories of runs are written through readmit[bench]")
-    from readmit.bench.provider import request_of
-    from readmit.bench.roles import config_of, messages_of
+    pytest.importorskip(
+        "inspect_ai", reason="batch directories of runs are written through readmit-bench's dependencies"
+    )
+    from readmit_bench.provider import request_of
+    from readmit_bench.roles import config_of, messages_of
 
     ask = Ask(stage="answer", prompt="respond@1", system="Be brief.", user="What is left?", max_tokens=50)
     body = {

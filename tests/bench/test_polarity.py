@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from readmit.bench.polarity import Spoken, polarities
+from readmit_bench.polarity import Spoken, polarities
 
 FOR, AGAINST = frozenset({"for"}), frozenset({"against"})
 

@@ -12,12 +12,12 @@ from tests.bench.data import SMOKE, shared
 from tests.bench.endpoint import AnsweringEndpoint, digest, stage_of
 from tests.models.stand_in import cuts, fails, hangs, resets, says, sends
 
-from readmit.bench.results import read_results
-from readmit.bench.running import Driving, Order, run
 from readmit.cli.app import main
 from readmit.cli.status import Status
+from readmit_bench.results import read_results
+from readmit_bench.running import Driving, Order, run
 
-pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
+pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("openai", reason="endpoints need readmit[models]")
 # inspect and its dependencies leave streams to the garbage collector; that is not ours to mend.
 pytestmark = [pytest.mark.usefixtures("swept"), pytest.mark.filterwarnings("ignore")]

@@ -7,7 +7,7 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from readmit.bench.published import Published, PublishedTable, discrepancies, published
+from readmit_bench.published import Published, PublishedTable, discrepancies, published
 
 ACTORS = ("Qwen3.5-122B-A10B", "Gemini-3-flash", "DeepSeek-v4-flash-0731")
 

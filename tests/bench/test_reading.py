@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from readmit.bench.episodes import GAP, Row
-from readmit.bench.reading import Phrases, common_words, excerpt, read, runs
+from readmit_bench.episodes import GAP, Row
+from readmit_bench.reading import Phrases, common_words, excerpt, read, runs
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ import pytest
 from tests.bench.data import shared
 from tests.bench.viewing import make_views, score_manbench_views
 
-from readmit.bench.datasets.manbench import CHALLENGER, DEPARTURE, read_manbench
-from readmit.bench.episodes import Budget, Checkpoint, Row, View
-from readmit.bench.methods import MODEL_FREE, ReadmitLexical, admitted
 from readmit.records.errors import RecordError
 from readmit.records.reasons import Reason
+from readmit_bench.datasets.manbench import CHALLENGER, DEPARTURE, read_manbench
+from readmit_bench.episodes import Budget, Checkpoint, Row, View
+from readmit_bench.methods import MODEL_FREE, ReadmitLexical, admitted
 
 
 def checkpoint(*rows: Row, version: str | None = None) -> Checkpoint:

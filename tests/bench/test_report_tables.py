@@ -9,24 +9,24 @@ import pytest
 from tests.bench.data import SMOKE
 from tests.bench.reported import manbench, memora, plan, stale
 
-from readmit.bench.episodes import Finding, View
-from readmit.bench.metrics import MemoraOutcome
-from readmit.bench.published import published
-from readmit.bench.reporting.costs import cost_tables
-from readmit.bench.reporting.differences import difference_tables
-from readmit.bench.reporting.scoring import CEILING, score_run
-from readmit.bench.reporting.tables import published_tables, score_tables
-from readmit.bench.results import Plan, Result, read_plan, read_results
-from readmit.bench.running import Order, run
 from readmit.models.usage import StageUsage
+from readmit_bench.episodes import Finding, View
+from readmit_bench.metrics import MemoraOutcome
+from readmit_bench.published import published
+from readmit_bench.reporting.costs import cost_tables
+from readmit_bench.reporting.differences import difference_tables
+from readmit_bench.reporting.scoring import CEILING, score_run
+from readmit_bench.reporting.tables import published_tables, score_tables
+from readmit_bench.results import Plan, Result, read_plan, read_results
+from readmit_bench.running import Order, run
 
-pytest.importorskip("numpy", reason="intervals need readmit[bench]")
+pytest.importorskip("numpy", reason="intervals need readmit-bench's dependencies")
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from readmit.bench.reporting.tables import Table
+    from readmit_bench.reporting.tables import Table
 
 SUBSET = "tab:stale-subset-buckets"
 YES, NO, MIXED = (True, True, True), (False, False, False), (True, False, True)

@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 from tests.bench.data import SMOKE
 from tests.bench.reported import manbench, plan, stale, written
 
-from readmit.bench.episodes import Finding, View
-from readmit.bench.reporting.canvas import LARGEST, SMALLEST, STEP, canvas, sizes
-from readmit.bench.reporting.escaping import in_markdown
-from readmit.bench.reporting.figures import _plane
-from readmit.bench.reporting.pages import CHANGED, GONE, write_report
-from readmit.bench.reporting.provenance import shown_model
-from readmit.bench.reporting.scoring import score_run
-from readmit.bench.results import RESULTS, read_results
-from readmit.bench.running import Order, run
 from readmit.models.usage import StageUsage
 from readmit.records.errors import RecordError
+from readmit_bench.episodes import Finding, View
+from readmit_bench.reporting.canvas import LARGEST, SMALLEST, STEP, canvas, sizes
+from readmit_bench.reporting.escaping import in_markdown
+from readmit_bench.reporting.figures import _plane
+from readmit_bench.reporting.pages import CHANGED, GONE, write_report
+from readmit_bench.reporting.provenance import shown_model
+from readmit_bench.reporting.scoring import score_run
+from readmit_bench.results import RESULTS, read_results
+from readmit_bench.running import Order, run
 
-pytest.importorskip("jinja2", reason="reports need readmit[bench]")
-pytest.importorskip("matplotlib", reason="figures need readmit[bench]")
+pytest.importorskip("jinja2", reason="reports need readmit-bench's dependencies")
+pytest.importorskip("matplotlib", reason="figures need readmit-bench's dependencies")
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.bench.data import SMOKE
 
-from readmit.bench import retrieval
-from readmit.bench.datasets.memora import read_memora
-from readmit.bench.datasets.stale import read_stale
-from readmit.bench.episodes import Episode, Session, Turn
-from readmit.bench.retrieval import CLOCK, History, checkpoint, checkpoints
-from readmit.bench.settings import GEMINI, ManBenchSettings, MemoraSettings, Settings, StaleSettings
+from readmit_bench import retrieval
+from readmit_bench.datasets.memora import read_memora
+from readmit_bench.datasets.stale import read_stale
+from readmit_bench.episodes import Episode, Session, Turn
+from readmit_bench.retrieval import CLOCK, History, checkpoint, checkpoints
+from readmit_bench.settings import GEMINI, ManBenchSettings, MemoraSettings, Settings, StaleSettings
 
 if TYPE_CHECKING:
     from readmit.ports.models import Embedder

@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 from tests.bench.data import SMOKE
 
-from readmit.bench.embedding import FUSED_NOTE, embedder_named
-from readmit.bench.results import read_plan
-from readmit.bench.retrieval_measures import ALL, CHECKPOINT, HANDED, Measured, measure, notes, table
-from readmit.bench.running import Order, run
-from readmit.bench.settings import Settings, overridden
-from readmit.bench.studies import planned_cases, study_named
 from readmit.cli.app import main
+from readmit_bench.embedding import FUSED_NOTE, embedder_named
+from readmit_bench.results import read_plan
+from readmit_bench.retrieval_measures import ALL, CHECKPOINT, HANDED, Measured, measure, notes, table
+from readmit_bench.running import Order, run
+from readmit_bench.settings import Settings, overridden
+from readmit_bench.studies import planned_cases, study_named
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,15 +10,15 @@ from tests.bench.answers_by_file import answer_all
 from tests.bench.data import SMOKE
 from tests.bench.reported import plan
 
-from readmit.bench.reporting.provenance import what_was_run
-from readmit.bench.results import ANSWERS, AnswerStore
-from readmit.bench.running import Order, plan_of, run, status
-from readmit.bench.settings import RoleSettings, Settings, overridden
 from readmit.models.chat import Dialect, request_body
 from readmit.ports.models import Ask, Reply, Usage
 from readmit.records.errors import RecordError
+from readmit_bench.reporting.provenance import what_was_run
+from readmit_bench.results import ANSWERS, AnswerStore
+from readmit_bench.running import Order, plan_of, run, status
+from readmit_bench.settings import RoleSettings, Settings, overridden
 
-pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
+pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("filelock", reason="batch files need readmit[models]")
 pytestmark = [pytest.mark.usefixtures("swept"), pytest.mark.filterwarnings("ignore")]
 
@@ -46,7 +46,7 @@ def test_what_no_model_could_mean_is_refused(change: str) -> None:
 
 
 def test_effort_temperature_and_limit_reach_the_provider() -> None:
-    from readmit.bench.roles import config_of, limit_of
+    from readmit_bench.roles import config_of, limit_of
 
     plain = config_of(ASK)
     assert (plain.temperature, plain.reasoning_effort, plain.max_tokens) == (0.0, None, 100)
@@ -57,8 +57,8 @@ def test_effort_temperature_and_limit_reach_the_provider() -> None:
 
 
 def test_an_answer_given_in_another_way_is_another_answer() -> None:
-    from readmit.bench.provider import request_of
-    from readmit.bench.roles import config_of, messages_of
+    from readmit_bench.provider import request_of
+    from readmit_bench.roles import config_of, messages_of
 
     def sent(how: RoleSettings | None = None) -> Ask:
         return request_of(messages_of(ASK), config_of(ASK, how))

@@ -11,13 +11,13 @@ from click.testing import CliRunner
 from tests.bench.answers_by_file import answer_all
 from tests.bench.data import SMOKE
 
-from readmit.bench.results import read_results
 from readmit.cli.app import main
 from readmit.cli.status import Status
 from readmit.models.batch import check
 from readmit.models.batch import status as batch_status
+from readmit_bench.results import read_results
 
-pytest.importorskip("inspect_ai", reason="runs with models need readmit[bench]")
+pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("filelock", reason="batch files need readmit[models]")
 # inspect and its dependencies leave streams to the garbage collector; that is not ours to mend.
 pytestmark = [pytest.mark.usefixtures("swept"), pytest.mark.filterwarnings("ignore")]

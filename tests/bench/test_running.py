@@ -16,12 +16,12 @@ import msgspec
 import pytest
 from tests.bench.data import SMOKE, shared
 
-from readmit.bench import running
-from readmit.bench.episodes import Case
-from readmit.bench.results import RESULTS, read_plan, read_results
-from readmit.bench.running import Order, failure_manifest, run, status
-from readmit.bench.studies import Cases, planned_cases, study_named
 from readmit.records.errors import ModelError, RecordError
+from readmit_bench import running
+from readmit_bench.episodes import Case
+from readmit_bench.results import RESULTS, read_plan, read_results
+from readmit_bench.running import Order, failure_manifest, run, status
+from readmit_bench.studies import Cases, planned_cases, study_named
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from readmit.bench.settings import GEMINI, Settings, overridden
-from readmit.bench.studies import staffed, study_named
 from readmit.records.errors import RecordError
+from readmit_bench.settings import GEMINI, Settings, overridden
+from readmit_bench.studies import staffed, study_named
 
 
 def test_changes_are_taken_by_name() -> None:

@@ -13,13 +13,13 @@ import pytest
 from tests.bench.answers_by_file import plain, sections
 from tests.bench.data import SMOKE
 
-from readmit.bench.attempts import Roles, attempt, method_named, scored
-from readmit.bench.episodes import Case
-from readmit.bench.settings import Settings, overridden
-from readmit.bench.society import play
-from readmit.bench.studies import block_of, planned_cases, study_named
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Ask, Failure, Reply, Usage
+from readmit_bench.attempts import Roles, attempt, method_named, scored
+from readmit_bench.episodes import Case
+from readmit_bench.settings import Settings, overridden
+from readmit_bench.society import play
+from readmit_bench.studies import block_of, planned_cases, study_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,20 +6,20 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from readmit.bench.judge_free import score_candidates, score_view
-from readmit.bench.methods import MODEL_FREE, admitted
-from readmit.bench.metrics import average, score_manbench, score_memora
-from readmit.bench.retrieval import checkpoints
+from readmit_bench.judge_free import score_candidates, score_view
+from readmit_bench.methods import MODEL_FREE, admitted
+from readmit_bench.metrics import average, score_manbench, score_memora
+from readmit_bench.retrieval import checkpoints
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from readmit.bench.datasets.manbench import ManBenchLabels
-    from readmit.bench.datasets.memora import MemoraLabels
-    from readmit.bench.datasets.stale import StaleLabels
-    from readmit.bench.episodes import Case, Checkpoint, Dataset, Episode, View
-    from readmit.bench.methods import Method
-    from readmit.bench.metrics import ManBenchOutcome, ManBenchScores, MemoraOutcome, MemoraScores
+    from readmit_bench.datasets.manbench import ManBenchLabels
+    from readmit_bench.datasets.memora import MemoraLabels
+    from readmit_bench.datasets.stale import StaleLabels
+    from readmit_bench.episodes import Case, Checkpoint, Dataset, Episode, View
+    from readmit_bench.methods import Method
+    from readmit_bench.metrics import ManBenchOutcome, ManBenchScores, MemoraOutcome, MemoraScores
 
 
 @dataclass(frozen=True)

@@ -4,20 +4,7 @@ from __future__ import annotations
 
 import click
 
-from readmit.cli import (
-    audit,
-    backends,
-    batch,
-    bench,
-    demo,
-    evaluate,
-    inferring,
-    keys,
-    play,
-    queries,
-    returning,
-    writing,
-)
+from readmit.cli import audit, backends, batch, demo, inferring, keys, play, plugins, queries, returning, writing
 from readmit.cli.command import write_examples
 from readmit.cli.status import MEANINGS
 
@@ -31,10 +18,13 @@ EXAMPLES = (
 
 
 class Main(click.Group):
-    """Lists commands in the order of the flow, then examples and what the exit status means."""
+    """Lists commands in the order of the flow and those of plugins, then examples and what the exit status means."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(self.commands)
+        return [*self.commands, *(name for name in plugins.names() if name not in self.commands)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, cmd_name) or plugins.plugged(cmd_name)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         write_examples(EXAMPLES, formatter)
@@ -52,5 +42,5 @@ def main() -> None:
     """
 
 
-for commands in (demo, play, writing, returning, inferring, queries, audit, keys, backends, batch, evaluate, bench):
+for commands in (demo, play, writing, returning, inferring, queries, audit, keys, backends, batch):
     commands.add_to(main)

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.bench.methods import admitted
-from readmit.bench.methods.formed import Stores
-from readmit.bench.methods.stores import KEY, URL, check_stores
 from readmit.models.embedders import Lexical
 from readmit.records.errors import BackendError
+from readmit_bench.methods import admitted
+from readmit_bench.methods.formed import Stores
+from readmit_bench.methods.stores import KEY, URL, check_stores
 from tests.backends.study import StudyOfAStore, half_way
 
 if TYPE_CHECKING:
-    from readmit.bench.episodes import Checkpoint
+    from readmit_bench.episodes import Checkpoint
     from tests.backends.memobase.stand_in import StandIn
 
 __all__ = ["half_way"]

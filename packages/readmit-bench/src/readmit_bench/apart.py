@@ -1,0 +1,133 @@
+"""A run without models: its methods in a process of their own, in which there are no labels.
+
+The process is started with nothing but the package, and is handed a checkpoint as bytes and the names of methods. It
+answers with their views as bytes. Whatever a method does there, labels are not in its memory. What comes back is
+checked here (``checked``), where the method cannot reach. It is not a sandbox: a method that searches the disk for the
+benchmark's files is not kept from it.
+
+In a run with models all methods work in the process of the run, where the models are asked, and memory stores always
+do; there labels are in other objects, which nothing that a method is handed leads to (``tests/bench/test_leak.py``).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Self
+
+import msgspec
+
+from readmit.records.errors import ReadmitError, RecordError
+from readmit_bench.episodes import Checkpoint, View
+from readmit_bench.methods import MODEL_FREE, SHORTCUTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from readmit_bench.methods import Method
+
+METHODS: Mapping[str, Method] = {**MODEL_FREE, **SHORTCUTS}
+
+_SIZE = 8
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """Some methods on one checkpoint."""
+
+    methods: tuple[str, ...]
+    checkpoint: Checkpoint
+
+
+class Made(msgspec.Struct, frozen=True):
+    """What one method made of it: a view, or why there is none."""
+
+    view: View | None
+    failure: str
+    milliseconds: int
+
+
+class Apart:
+    """The other process. It starts when it is first needed, and ends with this one."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            for pipe in (self._process.stdin, self._process.stdout):
+                # A process that is gone does not take what was still to be written.
+                with suppress(BrokenPipeError):
+                    if pipe is not None:
+                        pipe.close()
+            self._process.wait()
+            self._process = None
+
+    def views(self, methods: Sequence[str], checkpoint: Checkpoint) -> dict[str, Made]:
+        """What each of the methods hands over, unchecked."""
+        if not methods:
+            return {}
+        process = self._process = self._process or _started()
+        try:
+            _put(process.stdin, msgspec.msgpack.encode(Asked(tuple(methods), checkpoint)))
+            data = _taken(process.stdout)
+        except BrokenPipeError:
+            data = None
+        if data is None:
+            raise RecordError(f"methods: {', '.join(methods)}: their process ended before it answered")
+        made = msgspec.msgpack.decode(data, type=tuple[Made, ...])
+        return dict(zip(methods, made, strict=True))
+
+
+def answered(asked: Asked) -> tuple[Made, ...]:
+    """What the other process does."""
+    return tuple(_made(METHODS[name], asked.checkpoint) for name in asked.methods)
+
+
+def _made(method: Method, checkpoint: Checkpoint) -> Made:
+    started = time.monotonic()
+    view, failure = None, ""
+    try:
+        view = method.view(checkpoint)
+    except ReadmitError as error:
+        failure = f"{type(error).__name__}: {error}"
+    return Made(view, failure, round((time.monotonic() - started) * 1000))
+
+
+def _started() -> subprocess.Popen[bytes]:
+    # The same package as here, wherever it was found; no file, name or argument of the run.
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-m", "readmit_bench.apart"]
+    # In a session of its own, so that Ctrl-C reaches the run alone. It ends when its input does.
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, start_new_session=True)  # noqa: S603
+
+
+def _put(pipe: IO[bytes] | None, data: bytes) -> None:
+    assert pipe is not None  # noqa: S101  # opened as a pipe above
+    pipe.write(len(data).to_bytes(_SIZE, "big") + data)
+    pipe.flush()
+
+
+def _taken(pipe: IO[bytes] | None) -> bytes | None:
+    assert pipe is not None  # noqa: S101  # opened as a pipe above
+    size = pipe.read(_SIZE)
+    data = pipe.read(int.from_bytes(size, "big")) if size else b""
+    return data if len(size) == _SIZE and data else None
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    # What somebody prints must not end up among the answers.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    while (data := _taken(sys.stdin.buffer)) is not None:
+        _put(answers, msgspec.msgpack.encode(answered(msgspec.msgpack.decode(data, type=Asked))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,257 @@
+"""``readmit bench``: run the paper's experiments, see how far they are, and write the report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from readmit.cli.command import command
+from readmit.cli.options import grouped
+from readmit.cli.status import Status
+from readmit_bench.commands import planning
+
+if TYPE_CHECKING:
+    from readmit.cli.command import Invocation
+    from readmit_bench.running import Status as RunStatus
+
+OUTAGES, FAILURES = 5, 20
+"""How many of each are shown."""
+
+
+@click.group("bench")
+def bench() -> None:
+    """The paper's experiments: run them, resume them, report them."""
+
+
+def _methods(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+_FOLDER = click.Path(path_type=Path)
+_POSITIVE = click.IntRange(min=1)
+_what, _models, _limits = grouped("What to run"), grouped("Models"), grouped("Limits")
+
+
+@click.argument("study")
+@click.option(
+    "--out", type=_FOLDER, required=True, metavar="DIR", help="Where the run is kept. The same again goes on."
+)
+@_what("--data", type=_FOLDER, metavar="DIR", help="Folder of the benchmark's release. Not for smoke.")
+@_what("--fillers", type=_FOLDER, metavar="DIR", help="Memora folder whose small talk fills a substitute haystack.")
+@_what("--methods", default="", callback=_methods, metavar="A,B", help="Which methods. Default: the study's.")
+@_what("--limit", type=_POSITIVE, metavar="N", help="Only N cases (Memora: questions).")
+@_what("--stratified", is_flag=True, help="N cases of every block instead.")
+@_what("--seed", default=0, show_default=True, help="Which cases --limit takes, and the haystack's order.")
+@_what(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE",
+    help="Another value for a setting, as stale.retrieved_union=20 or judge.effort=high. Repeatable.",
+)  # fmt: skip
+@_models("--actor", default="", metavar="MODEL", help="Who answers. Without one, views are made and scored.")
+@_models("--judge", default="", metavar="MODEL", help="Who judges answers of Memora and STALE.")
+@_models("--extractor", default="", metavar="MODEL", help="Who reads sessions. Default: the actor.")
+@_models("--verifier", default="", metavar="MODEL", help="Who judges pairs. Default: the actor.")
+@_models("--embedder", default="minilm", show_default=True, metavar="NAME", help="For pairs, and for memory stores.")
+@_models(
+    "--answers", type=_FOLDER, metavar="DIR",
+    help="Where answers are kept and looked for. Default: with the run. Several runs may share it.",
+)  # fmt: skip
+@_models(
+    "--max-connections", type=_POSITIVE, metavar="N", help="Calls at once. Default: as many as the provider bears."
+)
+@_models(
+    "--max-retries", type=click.IntRange(min=0), default=5, show_default=True, metavar="N",
+    help="Attempts again after rate limits, broken servers and lost connections.",
+)  # fmt: skip
+@_models(
+    "--timeout", type=_POSITIVE, default=600, show_default=True, metavar="SECONDS", help="For one attempt at a request."
+)
+@_limits("--token-limit", type=_POSITIVE, metavar="N", help="Most tokens of one episode. Beyond, it has failed.")
+@_limits("--time-limit", type=_POSITIVE, metavar="SECONDS", help="Most time of one episode. Beyond, it has failed.")
+@_limits(
+    "--max-tokens", type=_POSITIVE, metavar="N",
+    help="Cut every answer there: for trying things out, below the paper's budgets.",
+)  # fmt: skip
+@click.option("--display", metavar="NAME", help="inspect's display of a run with models. Default: rich on a terminal.")
+def run(
+    invocation: Invocation,
+    /,
+    *,
+    study: str,
+    out: Path,
+    display: str | None,
+    **asked: Any,
+) -> Status:
+    """Run a study, or go on with it: nothing that is there is done or paid for again.
+
+    `readmit bench list` names the studies and the methods. A MODEL is an inspect name, as openai/NAME, or one of
+    readmit's own: openai:NAME?base_url=…, gguf:PATH, batch:DIR?model=NAME, recorded:PATH.
+    """
+    from readmit.cli.output import progress, show
+    from readmit_bench.running import Driving, Order
+    from readmit_bench.running import run as carry_out
+    from readmit_bench.running import status as look
+
+    models = {role: asked.pop(role) for role in ("actor", "extractor", "verifier", "judge")}
+    calls = {name: asked.pop(name) for name in ("max_connections", "max_retries", "timeout")}
+    shown_by = display or ("rich" if sys.stdout.isatty() and not invocation.json else "none")
+    order = Order(study=study, models=models, driving=Driving(**calls, display=shown_by), **asked)
+    try:
+        with progress(f"Running {study}") as advance:
+            told = carry_out(order, out, lambda done, planned: advance())  # noqa: ARG005  # a bar counts by itself
+    except KeyboardInterrupt:
+        if not (out / "run.json").exists():
+            raise
+        _tell(invocation, look(out, order.answers), out, order.answers)
+        if not invocation.json:
+            show("Stopped. Every answer that had arrived is kept: the same command goes on.")
+        return Status.INTERRUPTED
+    _tell(invocation, told, out, order.answers)
+    return Status.OUTAGE if told.interrupted or told.stopped else Status.WAITING if told.waiting else Status.OK
+
+
+@click.argument("out", type=_FOLDER)
+@click.option("--answers", type=_FOLDER, metavar="DIR", help="Where its answers are kept, if not with the run.")
+def status(invocation: Invocation, /, *, out: Path, answers: Path | None) -> None:
+    """Say how far a run is, and what failed in it."""
+    from readmit_bench.running import status as look
+
+    _tell(invocation, look(out, answers), out, answers)
+
+
+@click.argument("runs", type=_FOLDER, nargs=-1, required=True, metavar="DIR...")
+@click.option(
+    "--to", type=_FOLDER, default=Path("bench-report"), show_default=True, metavar="DIR", help="Where to write."
+)
+@click.option("--episodes", default=50, show_default=True, help="How many episodes get a page of their own.")
+def report(invocation: Invocation, /, *, runs: tuple[Path, ...], to: Path, episodes: int) -> None:
+    """Write report.md and report.html with tables (also as CSV and LaTeX), figures and episode pages."""
+    from readmit.cli.output import emit, show, shown
+    from readmit_bench.reporting.pages import write_report
+
+    page = write_report(runs, to, episodes=episodes)
+    if invocation.json:
+        emit({"html": str(page), "markdown": str(page.with_suffix(".md"))})
+    else:
+        show(f"{shown(str(page))} and {shown(page.with_suffix('.md').name)}")
+
+
+@_what("--data", type=_FOLDER, required=True, metavar="DIR", help="Folder of Memora's release.")
+@_what("--limit", type=_POSITIVE, metavar="N", help="Only N questions.")
+@_what("--seed", default=0, show_default=True, help="Which questions --limit takes, and of the intervals.")
+@_what(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE",
+    help="Another value for a setting, as memora.retrieved_after=20. Repeatable.",
+)  # fmt: skip
+@_models("--embedder", default="minilm", show_default=True, metavar="NAME", help="What facts are ranked with.")
+def retrieval(
+    invocation: Invocation, /, *, data: Path, limit: int | None, seed: int, settings: tuple[str, ...], embedder: str
+) -> None:
+    """Say what Memora's checkpoint holds of what is asked for: by words alone, and with facts fused.
+
+    No model is asked. The ceiling of the checkpoint bounds every method's view; beside it stands what ordinary
+    retrieval hands over of it.
+    """
+    from readmit.cli.output import emit, progress, show
+    from readmit_bench.embedding import embedder_named
+    from readmit_bench.retrieval_measures import as_json, measure, notes, table
+    from readmit_bench.settings import Settings, overridden
+    from readmit_bench.studies import planned_cases, study_named
+
+    chosen = overridden(Settings(), settings)
+    study = study_named("memora")
+    found = planned_cases(study, data, limit=limit, stratified=False, seed=seed, settings=chosen)
+    with progress("Retrieving", 2 * len(found.cases)) as advance:
+        measured = measure(found.cases, chosen, embedder_named(embedder), seed=seed, watch=advance)
+    if invocation.json:
+        emit(as_json(measured))
+        return
+    show(table(measured), "")
+    for said in notes(measured):
+        show(said)
+
+
+@click.option("--set", "settings", is_flag=True, help="Also every setting that --set can change, with its value.")
+def list_all(invocation: Invocation, /, *, settings: bool) -> None:
+    """Name the studies, with their data and default methods, and the methods."""
+    from readmit.cli.output import emit, show
+    from readmit_bench.catalog import catalog
+
+    found = catalog(settings=settings)
+    if invocation.json:
+        emit(found)
+        return
+    for study in found["studies"]:
+        show(f"{study['study']}: {study['says']}")
+        show(f"    data: {study['data']}")
+        show(f"    methods: {', '.join(study['methods']) or '–'}")
+        if study["with models"]:
+            show(f"    with models also: {', '.join(study['with models'])}")
+    show("")
+    for method in found["methods"]:
+        show(f"{method['method']}: {method['rule']}{' Asks models.' if method['asks models'] else ''}")
+    if settings:
+        show("")
+        for name, value in found["settings"].items():
+            show(f"{name}={value}")
+
+
+def _tell(invocation: Invocation, told: RunStatus, out: Path, answers: Path | None = None) -> None:
+    from readmit.cli.output import emit, show, shown
+    from readmit_bench.running import as_json, failure_manifest
+
+    failures = failure_manifest(out)
+    if invocation.json:
+        emit({**as_json(told), "failures": failures})
+        return
+    show(f"{told.study}: {told.done} of {told.planned} lines, {told.failed} failed, {told.ineligible} not eligible.")
+    if told.episodes:
+        pace = told.episodes / max(told.seconds, 1e-9)
+        show(f"{told.episodes:,} episodes in {told.seconds:.1f} s: {pace:.1f} a second.")
+    if told.settings:
+        show(f"Settings changed: {shown(', '.join(told.settings))}.")
+    if told.answers:
+        now = f"; {told.asked:,} were asked for now" if told.asked else ""
+        where = shown(str(answers or out))
+        show(f"{told.answers:,} model answers, {told.tokens:,} tokens in all, are kept in {where}{now}.")
+    for method, count in told.left.items():
+        show(f"  {method}: {count} to go")
+    if told.waiting:
+        show(f"{told.waiting} episodes wait for answers by file: answer the requests, then run the same command again.")
+    _tell_outages(told)
+    for one in failures[:FAILURES]:
+        show(f"  failed: {one['method']}, {shown(one['case'])}: {shown(one['failure'])}")
+    if len(failures) > FAILURES:
+        show(f"  and {len(failures) - FAILURES} more that failed: --json has them all")
+
+
+def _tell_outages(told: RunStatus) -> None:
+    from readmit.cli.output import show, shown
+
+    for message, count in list(told.outages.items())[:OUTAGES]:
+        show(f"  no answer ({count}×): {shown(message)}")
+    if told.stopped:
+        show("Nothing more was asked. Mend what is told above, then run the same command again.")
+    elif told.interrupted:
+        show(f"{told.interrupted} episodes are open, because a provider gave no answer: run the same command again.")
+
+
+_BY_FILE = '--actor "batch:DIR?model=NAME" --judge "batch:DIR?model=NAME"'
+for _name, _function, *_examples in (
+    (
+        "run",
+        run,
+        "readmit bench run smoke --out smoke",
+        "readmit bench run memora --data memora --out memora-views",
+        "readmit bench run stale --data stale --out few --actor openai/NAME --judge openai/NAME --limit 5 --stratified",
+        f"readmit bench run stale --data stale --out rounds {_BY_FILE}",
+    ),
+    ("plan", planning.plan, *planning.EXAMPLES),
+    ("retrieval", retrieval, "readmit bench retrieval --data memora"),
+    ("list", list_all, "readmit bench list"),
+    ("status", status, "readmit bench status smoke"),
+    ("report", report, "readmit bench report smoke memora-views --to report"),
+):
+    command(bench, _name, store=False, examples=_examples)(_function)

@@ -1,0 +1,136 @@
+"""Histories of fifty sessions with one pair in them: where proposals are measured.
+
+The old and the new statement stand at their official places; the rest is filler. Where the filler is not the
+benchmark's own, this is a substitute haystack, and every report says so.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.invalidate.propose import Observation, Target
+from readmit.records.errors import RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from readmit_bench.evaluation.development import Filler, Implied, StalePair
+
+SESSIONS = 50
+
+
+class Session(msgspec.Struct, frozen=True):
+    """What one session says, what its statement rests on, and what it implies."""
+
+    name: str
+    text: str
+    premises: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+
+
+class History(msgspec.Struct, frozen=True):
+    """Sessions in order of time; the agent departs after ``old`` and returns after the last."""
+
+    uid: str
+    sessions: tuple[Session, ...]
+    old: int
+    new: int
+
+    def targets(self, *, alone: bool) -> list[Target]:
+        """The old statement, or one item for every session that the agent knew when it departed."""
+        places = [self.old] if alone else range(self.old + 1)
+        return [
+            Target(item=self.sessions[at].name, epoch=at, sources=frozenset({self.sessions[at].name})) for at in places
+        ]
+
+    def observations(self) -> list[Observation]:
+        return [Observation(evidence=session.name, epoch=at) for at, session in enumerate(self.sessions)]
+
+
+def build_history(
+    pair: StalePair,
+    implied: Implied | None,
+    filler: Sequence[Filler],
+    *,
+    seed: int,
+    rivals: Sequence[tuple[StalePair, Implied | None]] = (),
+    buried: bool = False,
+) -> History:
+    """One history. ``rivals`` put other pairs' new statements into the absence, in place of filler.
+
+    ``buried`` puts the new statement into the middle of an unrelated session, as people talk.
+    """
+    # A generator per history: leaving one pair out does not change the others.
+    generator = random.Random(f"{seed}:{pair.uid}")  # noqa: S311 - a seeded experiment
+    old, new = pair.index
+    if len(filler) < SESSIONS - 2:
+        raise RecordError(f"filler: {len(filler)} sessions do not fill a history; {SESSIONS - 2} are needed")
+    drawn = generator.sample(range(len(filler)), SESSIONS - 2)
+    places = [at for at in range(SESSIONS) if at not in (old, new)]
+    sessions = dict(zip(places, (_filled(number, filler[number]) for number in drawn), strict=True))
+    absence = [at for at in places if at > old]
+    for at, (rival, facts) in zip(generator.sample(absence, len(rivals)), rivals, strict=True):
+        sessions[at] = Session(f"{rival.uid}/new", rival.new, facts=facts.new_implied if facts else ())
+    sessions[old] = Session(f"{pair.uid}/old", pair.old, premises=implied.old_premises if implied else ())
+    sessions[new] = Session(f"{pair.uid}/new", pair.new, facts=implied.new_implied if implied else ())
+    if buried:
+        around = filler[generator.choice([number for number in range(len(filler)) if number not in drawn] or drawn)]
+        sessions[new] = msgspec.structs.replace(sessions[new], text=_inside(around.text, pair.new, generator))
+    return History(pair.uid, tuple(sessions[at] for at in range(SESSIONS)), old, new)
+
+
+def _inside(text: str, statement: str, generator: random.Random) -> str:
+    sentences = re.split(r"(?<=[.!?])\s+", text)
+    at = generator.randint(0, len(sentences))
+    return " ".join([*sentences[:at], statement, *sentences[at:]])
+
+
+def _filled(number: int, filler: Filler) -> Session:
+    # What a filler session states is also what an item drawn from it would rest on.
+    return Session(f"filler/{number}", filler.text, premises=filler.implied, facts=filler.implied)
+
+
+def histories(
+    pairs: Sequence[StalePair],
+    implied: Mapping[str, Implied],
+    filler: Sequence[Filler],
+    *,
+    seed: int,
+    rivals: int = 0,
+    buried: bool = False,
+) -> list[History]:
+    """One history per pair; with ``rivals``, that many unrelated changes are also reported in each absence."""
+    result = []
+    for number, pair in enumerate(pairs):
+        others = [other for at, other in enumerate(pairs) if at != number]
+        generator = random.Random(f"{seed}:{pair.uid}:rivals")  # noqa: S311 - a seeded experiment
+        chosen = generator.sample(others, rivals)
+        result.append(
+            build_history(
+                pair,
+                implied.get(pair.uid),
+                filler,
+                seed=seed,
+                rivals=[(other, implied.get(other.uid)) for other in chosen],
+                buried=buried,
+            )
+        )
+    return result
+
+
+def statements_only(pairs: Sequence[StalePair], implied: Mapping[str, Implied]) -> list[History]:
+    """The hard case: every later observation reports some change. One history per pair, all new statements in it."""
+    later = tuple(Session(f"{pair.uid}/new", pair.new, facts=implied[pair.uid].new_implied) for pair in pairs)
+    return [
+        History(
+            pair.uid,
+            (Session(f"{pair.uid}/old", pair.old, premises=implied[pair.uid].old_premises), *later),
+            old=0,
+            new=number + 1,
+        )
+        for number, pair in enumerate(pairs)
+    ]

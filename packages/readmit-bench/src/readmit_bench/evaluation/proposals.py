@@ -1,0 +1,212 @@
+"""Proposal recall: is the true pair among the first k of its target, and among the first n of a return?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from readmit.inference.signals import implications, sentences, whole_texts
+from readmit.invalidate.propose import (
+    Limits,
+    Scored,
+    Signal,
+    open_pairs,
+    propose,
+    windows,
+)
+from readmit.models.embedders import CachedEmbedder, VectorsInMemory
+from readmit.records.verdicts import Pair
+from readmit_bench.evaluation.development import implied_facts, memora_filler, official_filler, stale_pairs
+from readmit_bench.evaluation.histories import History, histories, statements_only
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from readmit.invalidate.propose import Openings, Scorer
+    from readmit.ports.models import Embedder
+    from readmit_bench.evaluation.development import Filler, StalePair
+
+    Matrix = NDArray[np.float32]
+
+CUTOFFS = (1, 3, 5, 10, 20)
+BUDGETS = (5, 10, 20, 28, 40, 60, 100)
+PAPER_PAIRS = 28
+"""What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes."""
+EVERYTHING = 100_000
+
+SignalSet = Literal["cosine", "embedding", "passage", "model_free", "implied_facts", "combined"]
+"""``cosine`` is the plain baseline, ``model_free`` is all that needs no model's answer, ``combined`` is all."""
+MODEL_FREE: tuple[SignalSet, ...] = ("cosine", "embedding", "passage", "model_free")
+SIGNALS: tuple[SignalSet, ...] = (*MODEL_FREE, "implied_facts", "combined")
+
+
+class Recall(msgspec.Struct, frozen=True, kw_only=True):
+    """How often the true pair was within reach."""
+
+    haystack: str
+    signals: SignalSet
+    histories: int
+    at: dict[int, float]
+    """Per target: share of true pairs among the first k."""
+    budget: dict[int, float] = {}
+    """Per return, over all targets: share of true pairs among the first n."""
+    halves: tuple[float, float] | None = None
+    """``budget`` at the paper's number of pairs, for every other pair and for the rest: how far figures carry over."""
+    open: float = 0.0
+    """Open pairs in a return, on average."""
+    ranks: tuple[int, ...] = ()
+    """The true pair's rank per target, history by history; 0 if it was not proposed."""
+
+
+@dataclass(frozen=True)
+class PlainCosine:
+    """The baseline: the best cosine of two windows, targets taking turns. It shares no code with the signals."""
+
+    windows: Mapping[str, Matrix]
+
+    signal = Signal.EMBEDDING
+
+    def score(self, openings: Openings, depth: int) -> list[Scored]:
+        found: list[Scored] = []
+        for row, target in enumerate(openings.targets):
+            near = {
+                column: round(float((self.windows[target.item] @ self.windows[seen.evidence].T).max()), 5)
+                for column, seen in enumerate(openings.observations)
+                if openings.open[row, column]
+            }
+            ranked = sorted(near, key=lambda column: (-near[column], -column))
+            # A rank outweighs any cosine, so that every target's first pair comes before any target's second.
+            found += [Scored(row, column, near[column] - 3 * rank) for rank, column in enumerate(ranked[:depth])]
+        return found
+
+
+class Vectorizer:
+    """Vectors of texts, each text embedded once."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        """Keep vectors for as long as the measurement runs."""
+        self._embedder = CachedEmbedder(embedder, "evaluation", VectorsInMemory())
+        self._matrices: dict[tuple[str, ...], Matrix] = {}
+
+    def rows(self, texts: Mapping[str, tuple[str, ...]]) -> dict[str, Matrix]:
+        """One matrix per name, a row per text."""
+        for own in texts.values():
+            if own not in self._matrices:
+                self._matrices[own] = self._embedder.embed(own)
+        return {name: self._matrices[own] for name, own in texts.items()}
+
+
+def scorers_for(history: History, openings: Openings, vectors: Vectorizer, chosen: SignalSet) -> list[Scorer]:
+    """The signals of one set, as a preparation builds them. Slots and declared premises have nothing to read here."""
+    by_name = {session.name: session for session in history.sessions}
+    items = {target.item: by_name[target.item] for target in openings.targets}
+    later = {seen.evidence: by_name[seen.evidence] for seen in openings.observations}
+    old, new = ({name: one.text for name, one in each.items()} for each in (items, later))
+    found: list[Scorer] = []
+    if chosen == "cosine":
+        texts = {**old, **new}
+        found.append(PlainCosine(vectors.rows({name: windows(text) for name, text in texts.items()})))
+    if chosen in ("embedding", "model_free", "combined"):
+        found.append(whole_texts(vectors, old, new))
+    if chosen in ("passage", "model_free", "combined"):
+        found.append(sentences(vectors, old, new))
+    if chosen in ("implied_facts", "combined"):
+        premises = {name: one.premises for name, one in items.items()}
+        found.append(implications(vectors, premises, {name: one.facts for name, one in later.items()}))
+    return found
+
+
+def measure(
+    haystack: str, cases: Sequence[History], vectors: Vectorizer, signals: SignalSet, *, returns: bool = True
+) -> Recall:
+    """Rank the true pair in every history. ``returns`` also ranks it against the pairs of all other targets."""
+    ranks = [_rank(history, vectors, signals, alone=True)[0] for history in cases]
+    places = [_rank(history, vectors, signals, alone=False) for history in cases] if returns else []
+    return Recall(
+        haystack=haystack,
+        signals=signals,
+        histories=len(cases),
+        at={k: _share(ranks, k) for k in CUTOFFS},
+        budget={n: _share([place for place, _ in places], n) for n in BUDGETS} if places else {},
+        halves=_halves(cases, [place for place, _ in places]) if places else None,
+        open=sum(size for _, size in places) / len(places) if places else 0.0,
+        ranks=tuple(ranks),
+    )
+
+
+def _rank(history: History, vectors: Vectorizer, chosen: SignalSet, *, alone: bool) -> tuple[int, int]:
+    openings = open_pairs(history.targets(alone=alone), history.observations())
+    limits = Limits(per_target=EVERYTHING, per_return=None, depth=EVERYTHING)
+    found = propose(openings, scorers_for(history, openings, vectors, chosen), limits)
+    true = Pair(item=history.sessions[history.old].name, evidence=history.sessions[history.new].name)
+    place = next((n for n, proposal in enumerate(found.kept, start=1) if proposal.pair == true), 0)
+    return place, found.open
+
+
+def _halves(cases: Sequence[History], places: Sequence[int]) -> tuple[float, float]:
+    order = {uid: number for number, uid in enumerate(dict.fromkeys(case.uid for case in cases))}
+    even, odd = (
+        [place for case, place in zip(cases, places, strict=True) if order[case.uid] % 2 == half] for half in (0, 1)
+    )
+    return _share(even, PAPER_PAIRS), _share(odd, PAPER_PAIRS)
+
+
+def _share(ranks: Sequence[int], k: int) -> float:
+    return sum(0 < rank <= k for rank in ranks) / max(1, len(ranks))
+
+
+class Haystack(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of history that proposals are measured in."""
+
+    name: str
+    cases: Callable[[], list[History]]
+    facts: bool = True
+    """Whether implied facts were written for all of it."""
+    returns: bool = True
+    """Whether it has several targets to rank across."""
+
+
+def haystacks(data: Path, seeds: Sequence[int]) -> list[Haystack]:
+    """All with Type II pairs. First the hard one: a remark inside a session, among the benchmark's own sessions."""
+    pairs = stale_pairs(data, "T2")
+    written = implied_facts(data)
+    known = [pair for pair in pairs if pair.uid in written]
+
+    def filled(
+        subject: Sequence[StalePair], filler: Sequence[Filler], *, rivals: int = 0, buried: bool = False
+    ) -> list[History]:
+        return [
+            case
+            for seed in seeds
+            for case in histories(subject, written, filler, seed=seed, rivals=rivals, buried=buried)
+        ]
+
+    memora, official = memora_filler(data), official_filler(data)
+    return [
+        Haystack(name="STALE's own, buried", cases=lambda: filled(pairs, official, buried=True), facts=False),
+        Haystack(name="STALE's own sessions", cases=lambda: filled(pairs, official), facts=False),
+        Haystack(name="substitute, buried", cases=lambda: filled(pairs, memora, buried=True), facts=False),
+        Haystack(name="substitute, all pairs", cases=lambda: filled(pairs, memora), facts=False),
+        Haystack(name="substitute", cases=lambda: filled(known, memora)),
+        Haystack(name="substitute, 12 rival changes", cases=lambda: filled(known, memora, rivals=12)),
+        Haystack(name="80 changes", cases=lambda: statements_only(known, written), returns=False),
+    ]
+
+
+def measure_all(data: Path, embedder: Embedder, seeds: Sequence[int]) -> list[Recall]:
+    """Every haystack with every signal that has something to read in it."""
+    vectors = Vectorizer(embedder)
+    return [
+        measure(haystack.name, cases, vectors, signals, returns=haystack.returns)
+        for haystack in haystacks(data, seeds)
+        for cases in [haystack.cases()]
+        if cases
+        for signals in (SIGNALS if haystack.facts else MODEL_FREE)
+    ]

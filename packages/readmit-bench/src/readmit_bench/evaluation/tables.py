@@ -1,0 +1,72 @@
+"""The measurements as tables in plain text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit_bench.evaluation.proposals import BUDGETS, CUTOFFS, PAPER_PAIRS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from readmit_bench.evaluation.pairs import PairReport
+    from readmit_bench.evaluation.proposals import Recall
+    from readmit_bench.evaluation.scores import Estimate
+
+
+def proposals_table(measured: Sequence[Recall]) -> str:
+    """Recall of the true pair, per target and per return."""
+    head = ["haystack", "signals", "histories", *(f"@{k}" for k in CUTOFFS)]
+    rows = [
+        [recall.haystack, recall.signals, str(recall.histories), *(f"{recall.at[k]:.3f}" for k in CUTOFFS)]
+        for recall in measured
+    ]
+    text = "Recall of the true pair among the first k candidates of its target\n\n" + plain_table(head, rows)
+    if budgeted := [recall for recall in measured if recall.budget]:
+        head = ["haystack", "signals", "open", *(f"{n}*" if n == PAPER_PAIRS else str(n) for n in BUDGETS)]
+        rows = [
+            [recall.haystack, recall.signals, f"{recall.open:.0f}", *(f"{recall.budget[n]:.3f}" for n in BUDGETS)]
+            for recall in budgeted
+        ]
+        text += "\n\nRecall of the true pair among the first n pairs of a return (* the paper's average)\n\n"
+        text += plain_table(head, rows)
+    return text
+
+
+def pairs_table(*reports: PairReport) -> str:
+    """A verifier's figures, under one rule or several side by side, and a reliability table for each."""
+    figures: list[list[str]] = [
+        ["cases", *(f"{one.cases} ({one.positives} invalidate)" for one in reports)],
+        ["AUC", *(_shown(one.auc) for one in reports)],
+        ["an item is taken out", *(one.taken_out.at for one in reports)],
+        ["  true positive rate", *(_shown(one.taken_out.tpr) for one in reports)],
+        ["  false positive rate", *(_shown(one.taken_out.fpr) for one in reports)],
+        ["a critical item is withheld", *(one.withheld.at for one in reports)],
+        ["  true positive rate", *(_shown(one.withheld.tpr) for one in reports)],
+        ["  false positive rate", *(_shown(one.withheld.fpr) for one in reports)],
+        ["calibration error", *(f"{one.ece:.3f}" for one in reports)],
+        ["unsure", *(str(one.open) for one in reports)],
+        ["no usable answer", *(str(one.unanswered) for one in reports)],
+    ]
+    if any(one.tokens_per_pair for one in reports):
+        figures.append(["tokens per pair", *(f"{one.tokens_per_pair:.0f}" for one in reports)])
+    text = plain_table(["figure", *(one.rule for one in reports)], figures)
+    for one in reports:
+        bins = [
+            [f"{row.low:.1f}–{row.high:.1f}", str(row.count), f"{row.said:.3f}", f"{row.was:.3f}"]
+            for row in one.reliability
+        ]
+        text += f"\n\nReliability of {one.rule}\n\n" + plain_table(["stated", "cases", "said", "was"], bins)
+    return text
+
+
+def _shown(estimate: Estimate) -> str:
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def plain_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns under their heads."""
+    widths = [max(len(line[at]) for line in (head, *rows)) for at in range(len(head))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in (head, *rows)]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(line.rstrip() for line in lines)

@@ -1,0 +1,28 @@
+"""drop-last-session (STALE only): ordinary retrieval over everything but the last session before the departure.
+
+This is no way to admit memory, it is what STALE's adaptation gives away: the departure is set at the end of the session
+that holds the old statement, so what to reject is known by its place. No statement is read and no model is asked. A
+method that rejects the old statement has to be read beside it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit_bench.episodes import View
+from readmit_bench.methods.protocol import retrieved
+from readmit_bench.methods.state import SESSION
+
+if TYPE_CHECKING:
+    from readmit_bench.episodes import Checkpoint
+
+
+class DropLastSession:
+    """What was said last before the absence is what no longer holds."""
+
+    name = "drop-last-session"
+
+    def view(self, checkpoint: Checkpoint) -> View:
+        last = max((row.at // SESSION for row in checkpoint.rows if row.departure), default=None)
+        kept = {row.id for row in checkpoint.rows if row.operation != "delete" and row.at // SESSION != last}
+        return View(method=self.name, rows=retrieved(checkpoint, kept))

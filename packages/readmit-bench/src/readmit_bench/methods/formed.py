@@ -1,0 +1,289 @@
+"""Histories in memory stores, each formed once and read by both halves of every pair.
+
+Paper, "Backend integration and paired evaluation": within a backend, Static and TRACE "share the episode history and
+pre-return memory formation", and a branch "imports the stored records without repeating memory formation". A store is
+given the user's turns of the whole history up to the return, in time order; what it finds for a question is its own
+affair. Questions over one history read the same records, and a departure at another point imports them.
+
+Each turn's memory is bound to the statements that were read off it. A turn that states nothing, as a question, is a
+memory that nothing vouches for: the store has it, and no view opens it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import uuid
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from msgspec.structs import replace
+
+from readmit.backends.admission import text_digest
+from readmit.backends.binding import Archived, bindings
+from readmit.models.embedders import CachedEmbedder, VectorsInMemory
+from readmit.ports.backend import Entry, Material, Stored
+from readmit.records.errors import BackendError, PendingAnswers, ReadmitError, UnknownError
+from readmit.workspace.memory import Memory
+from readmit_bench.episodes import Row
+from readmit_bench.methods.readmit_lexical import explicit_work, reading_of
+from readmit_bench.methods.state import OWNER, SESSION, grounded, played, policy_for
+from readmit_bench.methods.stores import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from readmit.backends.handle import ReturnedMemory
+    from readmit.ports.models import Ask, Embedder, Failure, Model, Reply
+    from readmit.workspace.exposing import Bundle
+    from readmit.workspace.returns import Return
+    from readmit_bench.episodes import Checkpoint, Session
+    from readmit_bench.methods.stores import Store
+
+UNVOUCHED = "states-nothing"
+TURNS = uuid.UUID("7b0e1c1e-8f5b-5d0a-9a56-3f4f0a9f6d11")
+
+
+class Kept:
+    """One store that holds a history: its records, and which turns each of them was formed from."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self.turns: dict[str, tuple[str, ...]] = {}
+        self.handle: ReturnedMemory | None = None
+        self.reasons: dict[str, tuple[str, ...]] = {}
+        """Of the records that the return withholds."""
+
+
+class Absence:
+    """One history with one departure: the team's log up to the return, and the stores that were formed from it."""
+
+    def __init__(self, checkpoint: Checkpoint, told: Told) -> None:
+        self._told = told
+        self._exits = ExitStack()
+        self._kept: dict[Store, Kept] = {}
+        self._returned: Return | None = None
+        self._bundle: Bundle | None = None
+        self._turns = turns_of(checkpoint)
+        whole = replace(checkpoint, rows=self._turns, relevance=())
+        work = explicit_work(whole, [reading_of(row) for row in self._turns])
+        self._sources: dict[str, list[str]] = {}
+        for statement in grounded(work.statements)[0]:
+            self._sources.setdefault(statement.row.id, []).append(statement.id)
+        # The whole of what stands, so that the store's own ranking has all of it to choose from.
+        most = len(work.statements) + len(work.duties) * 16 + 16
+        policy = replace(policy_for(whole), nothing_owed="fill", max_items=most, max_chars=10_000_000)
+        self._workspace, self._agent, _, _ = self._exits.enter_context(played(whole, work, policy))
+        self._purpose = checkpoint.task_version
+
+    def close(self) -> None:
+        self._exits.close()
+
+    def kept(self, store: Store, model: Model | None) -> Kept:
+        """The store with this history in it, formed by now. If that failed once, it fails for everybody."""
+        if store in self._told.failures:
+            raise BackendError(self._told.failures[store])
+        if store not in self._kept:
+            try:
+                self._kept[store] = self._formed(store, model)
+            except (PendingAnswers, UnknownError):
+                raise
+            except ReadmitError as error:
+                self._told.failures[store] = f"{store}: the history could not be formed: {error}"
+                raise BackendError(self._told.failures[store]) from error
+        return self._kept[store]
+
+    def _formed(self, store: Store, model: Model | None) -> Kept:
+        with ExitStack() as opening:
+            folder = Path(opening.enter_context(tempfile.TemporaryDirectory(prefix="readmit-bench-")))
+            watched = None if model is None else _Watched(model)
+            backend = opening.enter_context(
+                opened(store, self._workspace, folder, embedder=self._told.embedder, model=watched)
+            )
+            kept = Kept(Memory(self._workspace, backend))
+            elsewhere = self._told.formed(store)
+            if elsewhere is not None:
+                self._import(kept, elsewhere)
+            elif watched is None:
+                self._verbatim(kept)
+            else:
+                self._form(kept, watched)
+            self._exits.push(opening.pop_all())
+            return kept
+
+    def holds(self, store: Store) -> Kept | None:
+        """The store, if it was formed here."""
+        return self._kept.get(store)
+
+    def _form(self, kept: Kept, model: _Watched) -> None:
+        """By the store's own inference, turn by turn."""
+        for row in self._turns:
+            sources = self._sources.get(row.id, ())
+            with model.heeded():
+                if sources:
+                    made = kept.memory.form(row.text, sources=sources, by=OWNER)
+                else:
+                    formed = kept.memory.backend.form(Material(text=row.text, key=UNVOUCHED))
+                    made = tuple(change.record.id for change in formed)
+            for record in made:
+                kept.turns[record] = (*kept.turns.get(record, ()), row.id)
+
+    def _verbatim(self, kept: Kept) -> None:
+        """Without inference there is nothing to form: the turns go in as they are, by the store's own bulk insert."""
+        archive = []
+        for row in self._turns:
+            # Mem0 takes no other ids than these; the same turn has the same one in every store and run.
+            record = Stored(id=str(uuid.uuid5(TURNS, row.id)), text=row.text)
+            sources = bindings(self._sources.get(row.id, ()))
+            entry = Entry(record=record.id, text=text_digest(row.text), bindings=sources, by=OWNER)
+            archive.append(Archived(record=record, entry=entry if sources else None))
+        for row, name in zip(self._turns, kept.memory.load(archive), strict=True):
+            kept.turns[name] = (row.id,)
+
+    def _import(self, kept: Kept, formed: Kept) -> None:
+        archive = list(formed.memory.export())
+        for old, new in zip(archive, kept.memory.load(archive), strict=True):
+            kept.turns[new] = formed.turns[old.record.id]
+
+    def returned(self) -> Return:
+        """The agent's return. One serves all questions: nothing in it depends on what is asked."""
+        if self._returned is None:
+            self._returned = self._agent.come_back(purpose=self._purpose)
+        return self._returned
+
+    def opened(self, store: Store, model: Model | None) -> tuple[Kept, ReturnedMemory]:
+        """The store and the returned agent's handle on it, for a return that was admitted."""
+        kept = self.kept(store, model)
+        if kept.handle is None:
+            # Handed over once, and opened in every store.
+            self._bundle = bundle = self._bundle or self.returned().expose()
+            kept.handle = kept.memory.returned(bundle)
+            kept.reasons = {
+                one.record: tuple(map(str, one.reasons))
+                for one in kept.memory.review(bundle.view.return_id)
+                if not one.admitted
+            }
+        return kept, kept.handle
+
+
+class Told:
+    """One history, whatever the departure."""
+
+    def __init__(self, history: object, embedder: Embedder | None) -> None:
+        self.history = history
+        """Held, so that its identity stays its own."""
+        self.lock = threading.RLock()
+        self.users = 0
+        self.absences: dict[int | None, Absence] = {}
+        self.failures: dict[Store, str] = {}
+        # One vector per text, whichever stores ask for it.
+        self.embedder = None if embedder is None else CachedEmbedder(embedder, "bench", VectorsInMemory())
+
+    def formed(self, store: Store) -> Kept | None:
+        """The same store under another departure: its records can be taken over."""
+        return next((kept for one in self.absences.values() if (kept := one.holds(store)) is not None), None)
+
+    def close(self) -> None:
+        with ExitStack() as closing:
+            for absence in self.absences.values():
+                closing.callback(absence.close)
+            self.absences = {}
+
+
+class Stores:
+    """Every history of a run that is in a store, for methods in any thread."""
+
+    def __init__(self, embedder: Embedder | None = None, *, keep: int | None = None) -> None:
+        """``keep``: how many histories stay formed, where they come one after the other. Otherwise all, to the end."""
+        self._embedder = embedder
+        self._keep = keep
+        self._lock = threading.Lock()
+        self._told: dict[int, Told] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with self._lock, ExitStack() as closing:
+            for told in self._told.values():
+                closing.callback(told.close)
+            self._told = {}
+
+    @contextmanager
+    def absence(self, checkpoint: Checkpoint) -> Iterator[Absence]:
+        """The checkpoint's history with its departure, for one thread at a time."""
+        told = self._entered(checkpoint.history or checkpoint.rows)
+        try:
+            with told.lock:
+                if checkpoint.departure not in told.absences:
+                    told.absences[checkpoint.departure] = Absence(checkpoint, told)
+                yield told.absences[checkpoint.departure]
+        finally:
+            with self._lock:
+                told.users -= 1
+
+    def _entered(self, history: tuple[Session, ...] | tuple[Row, ...]) -> Told:
+        with self._lock:
+            if id(history) not in self._told:
+                self._make_room()
+                self._told[id(history)] = Told(history, self._embedder)
+            told = self._told[id(history)]
+            told.users += 1
+            return told
+
+    def _make_room(self) -> None:
+        if self._keep is None:
+            return
+        idle = [key for key, one in self._told.items() if not one.users]
+        for key in idle[: max(0, len(self._told) + 1 - self._keep)]:
+            self._told.pop(key).close()
+
+
+def turns_of(checkpoint: Checkpoint) -> tuple[Row, ...]:
+    """The user's turns of the whole history. Where there is none, as in ManBench, the rows themselves."""
+    departure = checkpoint.departure
+    if departure is None:
+        return checkpoint.rows
+    return tuple(
+        Row(
+            id=f"s{session.index}.t{number}",
+            text=turn.text,
+            at=session.index * SESSION + number,
+            source="user",
+            departure=session.index <= departure,
+        )
+        for session in checkpoint.history
+        for number, turn in enumerate(session.turns, start=1)
+        if turn.speaker == "user" and turn.text.strip()
+    )
+
+
+class _Watched:
+    """A model that says itself why it gave no answer: a store may swallow that, or make a failure of its own of it."""
+
+    def __init__(self, model: Model) -> None:
+        self.name = model.name
+        self._model = model
+        self._stopped: Exception | None = None
+
+    def ask(self, asks: Sequence[Ask]) -> Sequence[Reply | Failure]:
+        try:
+            return self._model.ask(asks)
+        except Exception as error:
+            self._stopped = error
+            raise
+
+    @contextmanager
+    def heeded(self) -> Iterator[None]:
+        """Whatever a store makes of it, an answer that did not come ends the block as it was told."""
+        try:
+            yield
+        except Exception:
+            if self._stopped is None:
+                raise
+        if self._stopped is not None:
+            raise self._stopped

@@ -1,0 +1,113 @@
+"""The configurations of the product that the benchmark compares, and the budgets that the paper gives its requests.
+
+``trace-paper`` and ``readmit`` differ in settings, policy and the switches below, and each ablation in one switch more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+import msgspec
+
+from readmit.inference import Settings
+from readmit.inference.settings import Budgets
+from readmit.invalidate.propose import Signal
+from readmit.models.fence import MAX_CHARS
+from readmit.models.stages import answer, plan, scan
+from readmit.records.policy import Policy
+from readmit_bench.methods.protocol import PRIVATE
+
+# What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes.
+PAIRS_PER_RETURN = 28
+PAIRS_INSIDE = 8
+"""Pairs besides, among the statements that cover the needs together."""
+STATEMENTS_PER_CALL = 8
+"""Earlier statements that share a request of the verifier in ours. The paper's judges one pair in a request."""
+LINKER = "retrieval"
+"""What draws the links in ours: the rank of a statement for a need."""
+PAPER = Decimal("0.65")
+"""The paper's threshold."""
+
+
+@dataclass(frozen=True)
+class Governance:
+    """A configuration of the product, and which mechanisms are on."""
+
+    name: str
+    settings: Settings
+    policy: Policy = field(default_factory=Policy)
+    """By which rules a return is decided. Its budgets are the benchmark's."""
+    observed: bool = False
+    """Whether whole sessions are judged, and everything drawn from them falls with them."""
+    by_slot: bool = False
+    """Whether a later value of a slot replaces an earlier one. Otherwise only what says that it does."""
+    drafts: bool = True
+    """Whether what a model planned or took down is marked as drafted, and only what states something is handed over."""
+    implicit: bool = True
+    obligation_aware: bool = True
+    complete_view: bool = True
+    source_bound: bool = True
+
+
+TRACE_PAPER = Governance(
+    "trace-paper",
+    Settings(
+        signals=(Signal.SCAN,),
+        targets="premises",
+        since="departure",
+        per_target=10_000,
+        pairs_per_return=None,
+        on_cut="note",
+        linking=False,
+        pairs_inside=0,
+    ),
+    Policy(
+        selection="greedy",
+        invalid_at=PAPER,
+        suspect_at=PAPER,
+        min_confidence=PAPER,
+        # A possible dependency that was not confirmed changes nothing: no session supports a critical dependency.
+        on_unsure="exclude_critical",
+    ),
+    observed=True,
+    by_slot=True,
+    drafts=False,
+)
+READMIT = Governance(
+    "readmit",
+    Settings(
+        since="departure",
+        pairs_per_return=PAIRS_PER_RETURN,
+        pairs_per_call=STATEMENTS_PER_CALL,
+        critical_alone=False,
+        pairs_inside=PAIRS_INSIDE,
+        on_cut="note",
+    ),
+)
+ABLATIONS = (
+    replace(TRACE_PAPER, name="trace-without-ii", implicit=False),
+    replace(TRACE_PAPER, name="trace-without-oas", obligation_aware=False),
+    replace(TRACE_PAPER, name="trace-without-cvg", complete_view=False),
+    replace(TRACE_PAPER, name="trace-without-sbpr", source_bound=False),
+)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The paper's parameters that differ between the benchmarks; what a benchmark's table lacks is the stage's own."""
+
+    plan_tokens: int = plan.MAX_TOKENS
+    plan_chars: int = MAX_CHARS
+    budgets: Budgets = field(default_factory=Budgets)
+    scan_targets: int = 1
+    scan_observations: int = scan.PER_CALL
+    contest_tokens: int = answer.MAX_TOKENS
+    contest_confidence: Decimal = answer.THRESHOLD
+    private: int = PRIVATE
+
+    def applied(self, settings: Settings) -> Settings:
+        """Settings of the product with these budgets."""
+        return msgspec.structs.replace(
+            settings, budgets=self.budgets, scan_targets=self.scan_targets, scan_per_call=self.scan_observations
+        )

@@ -1,0 +1,352 @@
+"""TRACE with its models: the paper's pipeline (``trace-paper``), ours (``readmit``), and the four ablations.
+
+All of them are the product: the history is played into a workspace (``state``), ``Inference`` looks for implicit
+changes (``inferring``), and the library decides. They differ in configuration alone.
+
+From the tasks alone: obligations, their dependencies, and queries (where the shared checkpoint does not hold them).
+From the checkpoint: statements with slots. Explicit lifecycle: in the paper's pipeline a later value of a slot
+replaces an earlier one; in ours only a row that was taken down as an update does, because an extractor that reads one
+session at a time cannot know whether two values of its slot exclude each other.
+
+* ``trace-paper``: implicit invalidation by the scan, before any question is known: each session before the departure
+  is an item of its own, scanned against the sessions of the absence, and everything drawn from it rests on it. What was
+  not confirmed changes nothing. The view is the chosen cover, filled up by retrieval.
+* ``readmit``: the product's signals propose at most as many pairs as the paper's scan did, among what retrieval would
+  hand over or a need is supported by; a pair that no verdict settled is withheld. What was planned and taken down is
+  marked as drafted. The view holds what the needs take and what is relevant (``composing``).
+
+A dependency is supported by the statements that rank best for it; what a confirmed invalidation or a later value of its
+slot took out passes its place, and what it supported, to the latest words that did.
+
+An answer that another source replaced by another answer is contested; the same answer again is no dispute. A verifier
+that answers the task by itself settles it, and only at confidence ≥ 0.65; otherwise the return is blocked. Choices are
+compared as they are printed. Whatever the verifier says, an answer to another version of the task is not applicable.
+
+Each ablation takes away one mechanism (paper, "Component Ablations") and nothing else:
+
+* II: no pair is proposed or judged;
+* OAS: retrieval fills the view instead of the cover; the coverage check stays;
+* CVG: the agent proceeds although coverage is incomplete, with what selection covers of the rest;
+* SBPR: private memories come back by relevance, whatever became of the statement they are bound to. They stand beside
+  the view, which is unchanged, and so beyond its budget.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.cover.coverage import report, sufficient
+from readmit.inference.settling import Asked
+from readmit.models.stages.answer import Question
+from readmit.models.stages.plan import Plan, Task, plan
+from readmit_bench.acting import Staged, choices_in
+from readmit_bench.episodes import View
+from readmit_bench.methods.composing import composed, statements_in, states
+from readmit_bench.methods.governance import LINKER
+from readmit_bench.methods.inferring import (
+    Models,
+    changed,
+    compatible,
+    drafted_by_the_product,
+    findings,
+    inference_on,
+    keep_extracted,
+    look,
+)
+from readmit_bench.methods.protocol import retrieved
+from readmit_bench.methods.readmit_lexical import contested, declared, reading_of
+from readmit_bench.methods.state import (
+    DUTY,
+    OWNER,
+    Duty,
+    Statement,
+    Work,
+    contest_name,
+    link,
+    oblige,
+    played,
+    policy_for,
+    record,
+    returned,
+    session_of,
+)
+from readmit_bench.methods.support import (
+    by_relevance,
+    duties_of,
+    found_by,
+    heirs_of,
+    inherited,
+    kept_rows,
+    obligations_of,
+    private_bank,
+    reach,
+    updated,
+    with_heirs,
+)
+from readmit_bench.reading import excerpt
+from readmit_bench.retrieval import Ranker
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from readmit.ports.models import Embedder, Model
+    from readmit.workspace.agent import Agent
+    from readmit.workspace.workspace import Workspace
+    from readmit_bench.episodes import Checkpoint, Finding
+    from readmit_bench.methods.governance import Governance, Tuning
+    from readmit_bench.methods.inferring import Looked
+    from readmit_bench.methods.state import Contest, Ending, Returned
+
+
+@dataclass(frozen=True)
+class _Played:
+    """A history in a workspace, up to the moment of the return."""
+
+    workspace: Workspace
+    agent: Agent
+    digests: Mapping[str, str]
+    ungrounded: Sequence[str]
+    purpose: str | None
+
+    def come_back(self) -> Returned:
+        return returned(self.agent.come_back(purpose=self.purpose), self.ungrounded)
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """Every statement that is an item, what each is evidence for, and which row took the place of which statement."""
+
+    known: Mapping[str, Statement]
+    links: Mapping[str, tuple[str, ...]]
+    heirs: Mapping[str, str]
+
+
+class Governed:
+    """One row of the comparison that asks models."""
+
+    def __init__(
+        self, governance: Governance, *, extractor: Model, verifier: Model, embedder: Embedder, tuning: Tuning
+    ) -> None:
+        self.name = governance.name
+        self._rules = governance
+        self._models = Models(extractor, verifier, embedder)
+        self._tuning = tuning
+
+    def view(self, checkpoint: Checkpoint) -> View:
+        if checkpoint.task_version is not None:
+            return self._answered(checkpoint)
+        return self._governed(checkpoint)
+
+    def _answered(self, checkpoint: Checkpoint) -> View:
+        """Answers to a version of the task."""
+        # Who has a verifier takes no replacement of an answer on trust, not even of an answer to another question.
+        contests = tuple(contested(checkpoint, any_version=True))
+        statements = [
+            # No slot: a later answer does not replace an earlier one by being later.
+            Statement(row.id, row, row.text, None, ("answer",))
+            for row in checkpoint.rows
+            if reading_of(row).parts
+        ]
+        duty = Duty(checkpoint.tasks[0], ("answer",), ("answer",))
+        work = Work(statements, tuple(declared(checkpoint, contests)), contests, (duty,))
+        policy = msgspec.structs.replace(self._rules.policy, min_confidence=self._tuning.contest_confidence)
+        policy = policy_for(checkpoint, policy)
+        with played(checkpoint, work, policy) as (workspace, agent, digests, ungrounded):
+            self._settle(checkpoint, contests, workspace, agent)
+            outcome = _Played(workspace, agent, digests, ungrounded, checkpoint.task_version).come_back()
+        rows = retrieved(checkpoint, outcome.standing)
+        return self._handed(checkpoint, outcome, rows, {s.id: s for s in statements})
+
+    def _settle(self, checkpoint: Checkpoint, contests: Sequence[Contest], workspace: Workspace, agent: Agent) -> None:
+        """Put the task itself to the verifier, once for all contests. Where there are none, nothing is asked."""
+        answers = {row.id: row.answer or row.text for row in checkpoint.rows}
+        task = checkpoint.tasks[0]
+        choices = tuple(text for _, text in choices_in(task))
+        question = Question(text=task, choices=choices)
+        about = {
+            contest_name(number): Asked(
+                question=question, sides={name: answers[name] for name in one.statements}, exact=bool(choices)
+            )
+            for number, one in enumerate(contests)
+        }
+        asking = replace(self._models, verifier=Staged(self._models.verifier, "settle"))
+        inference_on(workspace, asking).settle(agent, by=OWNER, about=about, max_tokens=self._tuning.contest_tokens)
+
+    def _governed(self, checkpoint: Checkpoint) -> View:
+        rules = self._rules
+        plans = self._planned(checkpoint)
+        endings = [*declared(checkpoint), *(() if rules.by_slot else updated(checkpoint.rows))]
+        duties, supports, named = self._needed(checkpoint, plans, endings)
+        stated = [
+            Statement(row.id, row, row.text, row.slot if rules.by_slot else None, depends_on=row.depends_on)
+            for row in checkpoint.rows
+            if row.id in named and states(row)
+        ]
+        bank = private_bank(checkpoint, stated, self._tuning.private)
+        work = Work(
+            stated,
+            endings,
+            duties=duties,
+            experiences=bank,
+            links=inherited(stated, supports, heirs_of(stated, (), endings)),
+            linker=LINKER if rules.drafts else None,
+            extractor=self._models.extractor.name if rules.drafts else None,
+            observed=rules.observed,
+        )
+        policy = policy_for(checkpoint, rules.policy, duties=len(duties))
+        with played(checkpoint, work, policy) as (workspace, agent, digests, ungrounded):
+            at = _Played(workspace, agent, digests, ungrounded, checkpoint.task_version)
+            looked = self._look(checkpoint, at, stated)
+            outcome = at.come_back()
+            told = findings(checkpoint, looked, outcome, digests)
+            changes = tuple(changed(looked, outcome, stated, digests))
+            drafts = drafted_by_the_product(checkpoint, workspace, outcome, {one.id for one in stated}, digests)
+            placed = self._replaced(checkpoint, at, replace(work, statements=(*stated, *drafts)), supports, changes)
+            if changes:
+                outcome = at.come_back()
+            if not outcome.admitted and not rules.complete_view:
+                outcome = _incomplete(at, duties, outcome)
+        known = placed.known
+        order = with_heirs(checkpoint, tuple(known.values()), placed.heirs)
+        rows = self._rows(order, outcome, known, placed.links, compatible(looked, digests, policy))
+        if not rules.obligation_aware:
+            handed = (s.id for s in known.values() if s.row.id in rows and s.id in outcome.standing)
+            shown = {need for name in handed for need in placed.links.get(name, ())}
+            covered = sufficient(report(obligations_of(duties), shown), policy)
+            outcome = replace(outcome, admitted=covered)
+        private = () if rules.source_bound else tuple(known[name].row.id for name in bank)
+        linked = {known[name].row.id for name, needs in placed.links.items() if needs and name in known}
+        return self._handed(checkpoint, outcome, rows, known, private=private, findings=told, linked=linked)
+
+    def _planned(self, checkpoint: Checkpoint) -> Sequence[Plan | None]:
+        """What the tasks take. A plan that all methods share is not asked for again."""
+        if checkpoint.plans:
+            return checkpoint.plans
+        tasks = [Task(text=task) for task in checkpoint.tasks]
+        tuning = self._tuning
+        made = plan(self._models.extractor, tasks, max_tokens=tuning.plan_tokens, max_chars=tuning.plan_chars)
+        return [one if isinstance(one, Plan) else None for one in made]
+
+    def _needed(
+        self, checkpoint: Checkpoint, plans: Sequence[Plan | None], endings: Sequence[Ending]
+    ) -> tuple[list[Duty], dict[str, tuple[str, ...]], AbstractSet[str]]:
+        """The duties, what supports which of their needs, and the rows that become items."""
+        if not self._rules.drafts:
+            with closing(Ranker(checkpoint.rows)) as ranker:
+                return *duties_of(checkpoint, plans, ranker), {row.id for row in checkpoint.rows}
+        usable = statements_in(checkpoint)
+        queries = [query for one in plans if one is not None for query in one.queries]
+        with closing(Ranker(usable)) as ranker:
+            duties, supports = duties_of(checkpoint, plans, ranker, planner=self._models.extractor.name)
+            # Whatever may be handed over is worth a verdict: what retrieval finds, and what may cover a need.
+            within = reach(checkpoint, ranker, queries, {row.id for row in usable}).union(supports)
+        return duties, supports, kept_rows(within, checkpoint.rows, endings)
+
+    def _look(self, checkpoint: Checkpoint, at: _Played, stated: Sequence[Statement]) -> list[Looked]:
+        if not self._rules.implicit:
+            return []
+        keep_extracted(at.workspace, checkpoint, at.digests, _recorded(stated, at), self._models.extractor.name)
+        settings = self._tuning.applied(self._rules.settings)
+        return look(at.workspace, at.agent, self._models, settings, purpose=at.purpose)
+
+    def _replaced(
+        self,
+        checkpoint: Checkpoint,
+        at: _Played,
+        work: Work,
+        supports: Mapping[str, tuple[str, ...]],
+        changes: Sequence[tuple[str, str, str]],
+    ) -> _Placed:
+        """Record what took the place of what fell, and link it to what that was evidence for."""
+        known = {one.id: one for one in work.statements}
+        stated = [*work.statements, *found_by(checkpoint, work.statements, changes)]
+        heirs = heirs_of(stated, changes, work.endings)
+        links = inherited(stated, supports, heirs)
+        if changes:
+            for one in stated[len(work.statements) :]:
+                # Nobody took these words down, so that they are in whole, as the one who said them said them.
+                record(at.workspace, one, at.digests[session_of(one.row)])
+                known[one.id] = one
+            further = {
+                name: tuple(need for need in needs if need not in work.links.get(name, ()))
+                for name, needs in links.items()
+                if name not in at.ungrounded
+            }
+            link(at.workspace, further, work.linker)
+        return _Placed(known, links, heirs)
+
+    def _rows(
+        self,
+        order: Checkpoint,
+        outcome: Returned,
+        known: Mapping[str, Statement],
+        links: Mapping[str, tuple[str, ...]],
+        beside: AbstractSet[tuple[str, str]],
+    ) -> tuple[str, ...]:
+        standing = {known[name].row.id for name in outcome.standing if name in known}
+        first = list(dict.fromkeys(known[name].row.id for name in outcome.chosen if name in known))
+        if self._rules.drafts:
+            linked = {known[name].row.id for name, needs in links.items() if needs and name in outcome.standing}
+            return by_relevance(order, composed(order, standing, chosen=first, linked=linked, beside=beside))
+        return by_relevance(order, retrieved(order, standing, first=first if self._rules.obligation_aware else ()))
+
+    def _handed(
+        self,
+        checkpoint: Checkpoint,
+        outcome: Returned,
+        rows: tuple[str, ...],
+        known: Mapping[str, Statement],
+        *,
+        private: tuple[str, ...] = (),
+        findings: tuple[Finding, ...] = (),
+        linked: AbstractSet[str] = frozenset(),
+    ) -> View:
+        left_out = {known[name].row.id: why for name, why in outcome.reasons.items() if name in known}
+        if not outcome.admitted and self._rules.complete_view:
+            return View(
+                method=self.name, rows=(), blocked=True, left_out=left_out, missing=outcome.missing, findings=findings
+            )
+        parts: dict[str, list[str]] = {}
+        for name, statement in known.items():
+            if name in outcome.standing or statement.row.id in private:
+                parts.setdefault(statement.row.id, []).append(statement.text)
+        handed = tuple(dict.fromkeys((*rows, *private)))
+        whole = {row.id: row for row in (*checkpoint.observations, *checkpoint.rows)}
+        cut = {row: excerpt(whole[row].text, parts[row]) for row in handed}
+        excerpts = {row: text for row, text in cut.items() if text != whole[row].text}
+        return View(
+            method=self.name,
+            rows=handed,
+            excerpts=excerpts,
+            left_out=left_out,
+            missing=() if outcome.admitted else outcome.missing,
+            findings=findings,
+            linked=tuple(row for row in handed if row in linked),
+        )
+
+
+def _recorded(stated: Sequence[Statement], at: _Played) -> list[Statement]:
+    return [one for one in stated if one.id not in at.ungrounded]
+
+
+def _incomplete(at: _Played, duties: Sequence[Duty], refused: Returned) -> Returned:
+    """What the same selection makes of the needs that can be covered, where the others refuse the return."""
+    lacking = set(refused.missing)
+    for number in range(len(duties)):
+        at.workspace.revoke(f"{DUTY}{number}", by=OWNER)
+    rest = [
+        replace(
+            duty,
+            required=tuple(name for name in duty.required if name not in lacking),
+            critical=tuple(name for name in duty.critical if name not in lacking),
+        )
+        for duty in duties
+        if not lacking.issuperset(duty.required)
+    ]
+    oblige(at.workspace, rest, prefix=f"{DUTY}rest-")
+    return replace(at.come_back(), admitted=False, missing=refused.missing)

@@ -1,0 +1,213 @@
+"""What supports what, and what takes whose place: between retrieval and the library's cover."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.records.items import Obligation, Scope
+from readmit.records.quotes import quoted
+from readmit.records.wording import common_words
+from readmit_bench.methods.state import Duty, Ending, Statement, session_of
+from readmit_bench.reading import words
+from readmit_bench.retrieval import in_turn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from readmit.models.stages.plan import Plan
+    from readmit_bench.episodes import Checkpoint, Row
+    from readmit_bench.retrieval import Ranker
+
+
+LINKS_PER_NEED = 3
+"""Most rows that one need is linked to, where links are drafted: a few facts about it, as in the product."""
+
+
+def duties_of(
+    checkpoint: Checkpoint, plans: Sequence[Plan | None], ranker: Ranker, *, planner: str | None = None
+) -> tuple[list[Duty], dict[str, tuple[str, ...]]]:
+    """The planned obligations, and the dependencies that each row speaks for: it ranks among the best for them.
+
+    A task whose plan failed still obliges: something that retrieval finds for it must stand. With ``planner``, what
+    was planned counts as drafted by it, and only the few best rows that share a content word with a need speak for it.
+    """
+    most = checkpoint.budget.per_query if planner is None else LINKS_PER_NEED
+    wording = str if planner is None else topic_of
+    duties: list[Duty] = []
+    supports: dict[str, list[str]] = {}
+    for number, (task, planned) in enumerate(zip(checkpoint.tasks, plans, strict=True)):
+        if planned is not None:
+            needs = {f"t{number}.{one.id}": one for duty in planned.duties for one in duty.dependencies}
+            duties += [
+                Duty(
+                    duty.text,
+                    tuple(f"t{number}.{name}" for name in duty.required),
+                    tuple(f"t{number}.{name}" for name in duty.critical),
+                    planner,
+                )
+                for duty in planned.duties
+            ]
+            found = {
+                name: ranker.best(wording(one.text), most) or ranker.best(wording(task), most)
+                for name, one in needs.items()
+            }
+        else:
+            name = f"t{number}"
+            duties.append(Duty(task, (name,), (name,), planner))
+            found = {name: checkpoint.relevance[number][:most]}
+        for name, rows in found.items():
+            for row in rows:
+                supports.setdefault(row, []).append(name)
+    return duties, {row: tuple(dict.fromkeys(names)) for row, names in supports.items()}
+
+
+def topic_of(text: str) -> str:
+    """The content words of a text: what somebody looks for who asks it."""
+    common = common_words()
+    return " ".join(word for word in words(text) if word not in common)
+
+
+def obligations_of(duties: Sequence[Duty]) -> list[Obligation]:
+    """The duties as the coverage check takes them."""
+    scope = Scope(workspace="bench")
+    return [
+        Obligation(
+            id=f"duty-{n}", text=duty.text, by="bench", scope=scope, required=duty.required, critical=duty.critical
+        )
+        for n, duty in enumerate(duties)
+    ]
+
+
+def reach(checkpoint: Checkpoint, ranker: Ranker, queries: Sequence[str], usable: AbstractSet[str]) -> frozenset[str]:
+    """The usable rows that retrieval finds for the tasks or queries and that share a content word with one of them."""
+    budget = checkpoint.budget
+    topics = [topic_of(query) for query in (*checkpoint.tasks, *queries)]
+    on_topic = {row for topic in topics for row in ranker.best(topic, len(checkpoint.rows))} & usable
+    ranked = [[row for row in ranking if row in on_topic][: budget.per_query] for ranking in checkpoint.relevance]
+    ranked += [list(ranker.best(topic, budget.per_query)) for topic in topics]
+    return frozenset(list(in_turn(ranked))[: budget.union])
+
+
+def found_by(
+    checkpoint: Checkpoint, statements: Sequence[Statement], changes: Sequence[tuple[str, str, str]]
+) -> list[Statement]:
+    """The turns whose words changed something although nobody had taken those words down: items by that."""
+    by_session = _by_session(statements)
+    found: dict[str, Statement] = {}
+    for _, session, quote in changes:
+        if not any(quoted(quote, one.row.text) for one in by_session.get(session, ())):
+            turns = (row for row in checkpoint.heard if session_of(row) == session and quoted(quote, row.text))
+            found |= {row.id: Statement(row.id, row, row.text) for row in turns}
+    return [one for name, one in found.items() if all(name != other.id for other in statements)]
+
+
+def kept_rows(named: AbstractSet[str], rows: Sequence[Row], endings: Sequence[Ending]) -> frozenset[str]:
+    """These rows with what took their place and what they rest on, however far that goes."""
+    after: dict[str, list[str]] = {row.id: list(row.depends_on) for row in rows}
+    for ending in endings:
+        if ending.successor is not None and ending.target in after:
+            after[ending.target].append(ending.successor)
+    kept: set[str] = set()
+    ahead = list(named)
+    while ahead:
+        name = ahead.pop()
+        if name not in kept:
+            kept.add(name)
+            ahead += after.get(name, ())
+    return frozenset(kept)
+
+
+def updated(rows: Sequence[Row]) -> Iterator[Ending]:
+    """What rows that were taken down as updates of their slot replace."""
+    for row in rows:
+        if row.operation == "update" and row.slot is not None:
+            for other in rows:
+                if other.slot == row.slot and other.at < row.at:
+                    yield Ending(other.id, row.at, f"updated by {row.id}", row.id)
+
+
+def heirs_of(
+    statements: Sequence[Statement], changes: Sequence[tuple[str, str, str]], endings: Sequence[Ending] = ()
+) -> dict[str, str]:
+    """For each statement that something took the place of, the row that did, and of several the latest.
+
+    That is a later value of its slot, its named successor, or the words of a confirmed invalidation.
+    """
+    by_session = _by_session(statements)
+    newest = {one.slot: one for one in sorted(statements, key=lambda one: one.row.at) if one.slot is not None}
+    heirs: dict[str, tuple[int, str]] = {
+        one.id: (newest[one.slot].row.at, newest[one.slot].row.id)
+        for one in statements
+        if one.slot is not None and newest[one.slot].id != one.id
+    }
+    known = {one.id: one for one in statements}
+    for ending in endings:
+        if ending.target in known and ending.successor in known:
+            heir = known[ending.successor].row
+            heirs[ending.target] = max(heirs.get(ending.target, (-1, "")), (heir.at, heir.id))
+    for item, session, quote in changes:
+        for later in by_session.get(session, ()):
+            if quoted(quote, later.row.text):
+                heirs[item] = max(heirs.get(item, (-1, "")), (later.row.at, later.row.id))
+    return {name: row for name, (_, row) in heirs.items()}
+
+
+def _by_session(statements: Sequence[Statement]) -> dict[str, list[Statement]]:
+    sessions: dict[str, list[Statement]] = {}
+    for statement in statements:
+        sessions.setdefault(session_of(statement.row), []).append(statement)
+    return sessions
+
+
+def inherited(
+    statements: Sequence[Statement], supports: Mapping[str, tuple[str, ...]], heirs: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
+    """Each statement's own support, and that of what it took the place of."""
+    own = {row: list(names) for row, names in supports.items()}
+    # Oldest first, so that what an heir inherits passes on when it has an heir itself.
+    for statement in sorted(statements, key=lambda one: one.row.at):
+        heir = heirs.get(statement.id)
+        if heir is not None:
+            own.setdefault(heir, []).extend(own.get(statement.row.id, ()))
+    return {one.id: tuple(dict.fromkeys(own.get(one.row.id, ()))) for one in statements}
+
+
+def with_heirs(checkpoint: Checkpoint, statements: Sequence[Statement], heirs: Mapping[str, str]) -> Checkpoint:
+    """The same checkpoint, ranked so that an invalidated row's place goes to its terminal invalidator."""
+    after: dict[str, str] = {one.row.id: heirs[one.id] for one in statements if one.id in heirs}
+
+    def terminal(row: str) -> str:
+        seen = {row}
+        while row in after and after[row] not in seen:
+            row = after[row]
+            seen.add(row)
+        return row
+
+    ranked = tuple(
+        tuple(dict.fromkeys(name for row in ranking for name in (row, terminal(row))))
+        for ranking in checkpoint.relevance
+    )
+    return msgspec.structs.replace(checkpoint, relevance=ranked)
+
+
+def by_relevance(checkpoint: Checkpoint, rows: Sequence[str]) -> tuple[str, ...]:
+    """The rows in the order in which retrieval would have found them."""
+    best = {
+        row: min(ranking.index(row) if row in ranking else len(ranking) for ranking in checkpoint.relevance)
+        for row in rows
+    }
+    return tuple(sorted(rows, key=lambda row: best[row]))
+
+
+def private_bank(checkpoint: Checkpoint, statements: Sequence[Statement], most: int) -> list[str]:
+    """What the returning agent remembers on its own that is most relevant: statements from before its departure."""
+    held: dict[str, str] = {}
+    for one in statements:
+        if one.row.departure:
+            held.setdefault(one.row.id, one.id)
+    places = max((len(ranking) for ranking in checkpoint.relevance), default=0)
+    rows = (r for place in range(places) for ranking in checkpoint.relevance for r in ranking[place : place + 1])
+    return [held[row] for row in dict.fromkeys(rows) if row in held][:most]

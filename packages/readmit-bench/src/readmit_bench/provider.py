@@ -1,0 +1,155 @@
+"""readmit's own models as an inspect_ai provider.
+
+``readmit/batch:DIR?model=NAME``, ``readmit/recorded:PATH``, ``readmit/gguf:PATH``, ``readmit/openai:NAME?…``: so a
+whole study can run in rounds through files, on recorded answers, or on a local model file, with inspect's accounts,
+logs and viewer. A request whose answer is still to come gives an output that says so. inspect finds the provider by
+the package's entry point.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from anyio import CapacityLimiter, to_thread
+from inspect_ai.model import GenerateConfig, ModelAPI, ModelOutput, ModelUsage, RetryDecision, modelapi
+
+from readmit.models.open import open_model
+from readmit.ports.models import Ask, Failure, Fault
+from readmit.records.errors import ModelError, PendingAnswers
+from readmit_bench.outages import ProviderFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from inspect_ai.model import ChatMessage
+    from inspect_ai.tool import ToolChoice, ToolInfo
+
+    from readmit.ports.models import OpenModel
+
+PENDING, TROUBLE = "readmit_pending", "readmit_trouble"
+KINDS = ("openai", "gguf", "batch", "recorded")
+MAX_TOKENS = 1_024
+FILES = ("batch", "recorded")
+# Files answer at once or not at all: every request of a round is put before any is waited for, and nothing is gained by
+# many episodes at once, which would all be held in memory.
+FILE_CONNECTIONS, FILE_SAMPLES = 256, 16
+
+
+def inspect_name(spec: str) -> str:
+    """What inspect calls a model: its own names as they are, ours under our provider."""
+    return f"readmit/{spec}" if spec.partition(":")[0] in KINDS else spec
+
+
+def connections(spec: str, asked: int | None) -> int | None:
+    """How many calls at once: as asked for, all that there are for files, one for a model in this process."""
+    kind = spec.partition(":")[0]
+    if kind in FILES:
+        return FILE_CONNECTIONS
+    return asked if asked is not None else 1 if kind == "gguf" else None
+
+
+def samples(specs: Iterable[str]) -> int | None:
+    """How many samples at once: as inspect thinks fit, unless all answers come by file."""
+    return FILE_SAMPLES if all(spec.partition(":")[0] in FILES for spec in specs) else None
+
+
+class Readmit(ModelAPI):
+    """One of readmit's models."""
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig = GenerateConfig(),  # noqa: B008  # inspect's own signature
+        **_: Any,
+    ) -> None:
+        super().__init__(model_name, base_url, api_key, [], config)
+        self._kind, rest = model_name.partition(":")[::2]
+        own = "retries=" in rest.partition("?")[2]
+        # One layer retries: inspect's, which counts, unless the line asks for the endpoint's own.
+        self._retried_by_inspect = self._kind == "openai" and not own
+        line = f"{model_name}{'&' if '?' in rest else '?'}retries=0" if self._retried_by_inspect else model_name
+        self._model: OpenModel = open_model(line)
+
+    async def generate(
+        self,
+        input: list[ChatMessage],  # noqa: A002  # inspect's own signature
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice,  # noqa: ARG002
+        config: GenerateConfig,
+    ) -> ModelOutput:
+        if tools:
+            raise ModelError(f"{self.model_name}: this provider answers text and takes no tools")
+        ask = request_of(input, config)
+        try:
+            # A limiter of its own: the threads that inspect lends are taken by the methods that wait for this.
+            (result,) = await to_thread.run_sync(
+                self._model.ask, [ask], abandon_on_cancel=True, limiter=CapacityLimiter(1)
+            )
+        except PendingAnswers as waiting:
+            # Nothing went wrong, and hundreds of these are ordinary: told in the output, not raised.
+            return self._to_come(waiting.directory)
+        if isinstance(result, Failure):
+            if self._kind == "batch" and result.fault is Fault.UNAVAILABLE:
+                # A line that says "error" is no answer yet: a later line can give one.
+                return self._to_come(self.model_name, f"{result.message}; answer it again in a later line")
+            raise ProviderFailure(result)
+        output = ModelOutput.from_content(
+            self._model.name, result.text, stop_reason="stop" if result.complete else "max_tokens"
+        )
+        used = result.usage
+        output.usage = ModelUsage(
+            input_tokens=used.input - used.cached,
+            output_tokens=used.output,
+            total_tokens=used.input + used.output,
+            input_tokens_cache_read=used.cached,
+        )
+        return output
+
+    def should_retry(self, ex: Exception) -> bool | RetryDecision:
+        if not self._retried_by_inspect or not isinstance(ex, ProviderFailure):
+            return False
+        if ex.failure.fault is Fault.RATE_LIMITED:
+            return RetryDecision.rate_limit()
+        return ex.failure.fault in (Fault.TIMEOUT, Fault.UNAVAILABLE)
+
+    def connection_key(self) -> str:
+        return self.model_name
+
+    async def aclose(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of connections, files or weights, and of whoever still waits for an answer."""
+        self._model.close()
+
+    def _to_come(self, directory: str, trouble: str = "") -> ModelOutput:
+        told = {PENDING: directory, **({TROUBLE: trouble} if trouble else {})}
+        return ModelOutput(model=self._model.name, error="the answer comes by file", metadata=told)
+
+
+def request_of(messages: list[ChatMessage], config: GenerateConfig) -> Ask:
+    """The request that inspect makes, as one of readmit's: what a batch directory knows it by."""
+    system = "\n\n".join(message.text for message in messages if message.role == "system")
+    said = [message for message in messages if message.role != "system"]
+    if [message.role for message in said] != ["user"]:
+        raise ModelError("messages: this provider takes one user message, with system messages before it")
+    schema = b""
+    if config.response_schema is not None:
+        schema = msgspec.json.encode(config.response_schema.json_schema.model_dump(exclude_none=True))
+    return Ask(
+        stage="inspect",
+        prompt="inspect@1",
+        system=system,
+        user=said[0].text,
+        schema=schema,
+        max_tokens=config.max_tokens or MAX_TOKENS,
+        # None and 0 are what a model's line says, so that answers from before are found.
+        temperature=f"{config.temperature:g}" if config.temperature else "",
+        effort=config.reasoning_effort or "",
+    )
+
+
+readmit = modelapi(name="readmit")(Readmit)

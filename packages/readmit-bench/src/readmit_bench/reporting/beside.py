@@ -1,0 +1,107 @@
+"""Which published row a figure of ours is to be read beside. Published figures enter no average of ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from readmit_bench.published import published
+from readmit_bench.reporting.scoring import AVERAGE, BOTH, POOLED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from decimal import Decimal
+
+    from readmit_bench.published import PublishedTable
+    from readmit_bench.reporting.scoring import Scored
+    from readmit_bench.results import Plan
+
+ADMITTING = ("trace-paper", "readmit", "readmit-lexical")
+# The published method on the left is the one to read ours on the right beside.
+OURS = {
+    "TRACE": ADMITTING,
+    "TRACE without II": ("trace-without-ii",),
+    "TRACE without OAS": ("trace-without-oas",),
+    "TRACE without CVG": ("trace-without-cvg",),
+    "TRACE without SBPR": ("trace-without-sbpr",),
+}
+# No experiments of the paper: nothing published stands beside them.
+NOT_THE_PAPERS = ("smoke", "stale-type1")
+FAMILIES = ("qwen", "gemini", "deepseek")
+FIRST = "qwen"
+_BY_STUDY = {
+    "stale-cost": ("tab:stale-subset-buckets",),
+    "ablations": ("tab:stale-core-ablation",),
+    "backends": ("tab:backend-portability",),
+}
+_BY_BENCHMARK = {
+    "memora": ("tab:qwen-memora", "tab:gemini-memora", "tab:deepseek-memora"),
+    "stale": ("tab:qwen-stale", "tab:gemini-stale", "tab:deepseek-stale"),
+    "manbench": ("tab:manbench-formal", "tab:gemini-manbench", "tab:deepseek-manbench"),
+}
+_BLOCKS = {"average": (AVERAGE, BOTH), "aggregate": (AVERAGE, BOTH), "pooled": (POOLED, BOTH)}
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One row of the paper, with the label of its table."""
+
+    method: str
+    block: str
+    """The block of ours that it belongs beside."""
+    label: str
+    actor: str
+    values: dict[str, Decimal]
+    n: int | None = None
+    """Episodes, where the paper says how many."""
+
+    def get(self, metric: str) -> float | None:
+        """A metric in percent; tokens as a count."""
+        return float(self.values[metric]) if metric in self.values else None
+
+
+def family(plan: Plan) -> str | None:
+    """The paper's actor that this run's actor is of, if it is of one."""
+    return next((name for name in FAMILIES if name in plan.models.get("actor", "").casefold()), None)
+
+
+def printed_rows(plan: Plan, scored: Scored) -> list[Printed]:
+    """The published rows of the methods and blocks in ``scored``, of the run's actor family where that is one."""
+    if not scored.kind.judged or plan.study in NOT_THE_PAPERS:
+        return []
+    ours = {line.method for line in scored.lines}
+    if plan.study == "backends":
+        return [row for row in _backends(scored) if row.method in ours]
+    blocks = set(scored.blocks)
+    rows = [row for table in _tables(plan, scored) for row in _rows(table, blocks)]
+    return [row for row in rows if ours.intersection(OURS.get(row.method, (row.method,)))]
+
+
+def _tables(plan: Plan, scored: Scored) -> list[PublishedTable]:
+    if scored.benchmark == "manbench" and plan.study == "scale":
+        labels: Sequence[str] = ("tab:agent-scale", "tab:agent-scale-average") if scored.scales else ()
+    else:
+        labels = _BY_STUDY.get(plan.study, _BY_BENCHMARK[scored.benchmark])
+    tables = [published().table(label) for label in labels]
+    wanted = family(plan)
+    own = [table for table in tables if wanted and table.actor and wanted in table.actor.casefold()]
+    return own or tables
+
+
+def _rows(table: PublishedTable, blocks: set[str]) -> Iterator[Printed]:
+    for row in table.rows:
+        names = _BLOCKS.get(row.block.casefold(), (row.block.casefold(),))
+        for block in names:
+            if block in blocks:
+                n = table.episodes.get(row.block)
+                yield Printed(row.method, block, table.label, table.actor or "actor not named", row.values, n)
+                break
+
+
+def _backends(scored: Scored) -> Iterator[Printed]:
+    """There the paper's blocks are stores, and its pairs are our two methods on one store."""
+    table = published().table("tab:backend-portability")
+    for row in table.rows:
+        half = "Static" if row.method == "Static" else "readmit"
+        for block in scored.blocks:
+            yield Printed(f"{row.block}/{half}", block, table.label, table.actor or "", row.values)

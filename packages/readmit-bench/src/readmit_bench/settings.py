@@ -1,0 +1,234 @@
+"""Every parameter of the paper's table "Experimental parameter settings", by name, with that default.
+
+Beside them stands, for each role, how its model is to answer.
+``overridden`` changes some of them by name, as ``stale.retrieved_union=20``, or takes those of one of the paper's
+actors, as ``gemini``. Whatever is changed is checked: a name that is not in the table, or a value that no run could
+mean, is refused.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+
+from readmit.records.base import Record
+from readmit.records.errors import RecordError
+from readmit_bench.episodes import Budget
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+CountOrNone = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+Threshold = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Fraction = Annotated[float, msgspec.Meta(gt=0, lt=1)]
+Span = tuple[CountOrNone, CountOrNone]
+DEFAULT = "default"
+
+
+class MemoraSettings(Record, frozen=True, kw_only=True):
+    """Memora: sessions retrieved on each side of the departure, how they are read, and the budget of facts.
+
+    *State prediction* is the extraction of facts from retrieved sessions.
+    """
+
+    departures: Annotated[tuple[Fraction, ...], msgspec.Meta(min_length=1)] = (0.25, 0.50, 0.75)
+    answer_tokens: Count = 2048
+    state_prediction_tokens: Count = 4096
+    retrieved_before: CountOrNone = 10
+    retrieved_after: CountOrNone = 14
+    recent_before: CountOrNone = 2
+    recent_after: CountOrNone = 4
+    batch_sessions: Count = 6
+    facts_initial: Count = 12
+    facts_at_most: Count = 16
+    selector_confidence: Threshold = 0.45
+    retrieval: Literal["fused", "lexical"] = "fused"
+    """``fused`` ranks facts by words and vectors, within the same numbers of sessions and rows. The paper's is
+    ``lexical``."""
+
+    def __post_init__(self) -> None:
+        if self.facts_initial > self.facts_at_most:
+            raise ValueError(f"facts_initial: {self.facts_initial} is above facts_at_most, {self.facts_at_most}")
+        if len(set(self.departures)) < len(self.departures):
+            raise ValueError("departures: a departure is named twice; name each once")
+
+    @property
+    def budget(self) -> Budget:
+        return Budget(per_query=self.facts_initial, union=self.facts_initial, at_most=self.facts_at_most)
+
+
+class StaleSettings(Record, frozen=True, kw_only=True):
+    """STALE Type II. A stratum is named by the first and last index of the old evidence's session.
+
+    The *governance* budget is that of TRACE's own calls besides scan and verification: planning what the probes need,
+    and writing down premises and implied facts. The governance prompt limit also holds for verification, of which the
+    table gives the answer's budget only.
+    """
+
+    early: Span = (0, 4)
+    middle: Span = (5, 9)
+    late: Span = (10, 14)
+    answer_tokens: Count = 4096
+    judge_tokens: Count = 3072
+    extraction_tokens: Count = 4096
+    extraction_items: Count = 16
+    governance_tokens: Count = 8192
+    scan_tokens: Count = 512
+    verification_tokens: Count = 512
+    retrieved_per_query: Count = 10
+    retrieved_union: Count = 30
+    extraction_characters: Annotated[int, msgspec.Meta(ge=2_000, le=10_000_000)] = 24_000
+    scan_characters: Annotated[int, msgspec.Meta(ge=2_000, le=10_000_000)] = 24_000
+    governance_characters: Annotated[int, msgspec.Meta(ge=2_000, le=10_000_000)] = 32_000
+    scan_targets: Annotated[int, msgspec.Meta(ge=1, le=16)] = 1
+    scan_observations: Annotated[int, msgspec.Meta(ge=1, le=16)] = 4
+    extraction_sessions: Annotated[int, msgspec.Meta(ge=1, le=16)] = 6
+    """Sessions that the shared extractor reads in one request, as far as its characters allow."""
+    assistant_turns: Literal["questions", "whole"] = "questions"
+    """What the shared extractor is shown of the assistant's turns: the questions that the user replies to, or all."""
+    stated: Literal["within", "opening"] = "within"
+    """Where a substitute haystack has the statements. ``opening`` puts them before a session's first turn, which marks
+    the session: it is there for records of runs that were made so."""
+
+    def __post_init__(self) -> None:
+        if self.retrieved_per_query > self.retrieved_union:
+            raise ValueError(
+                f"retrieved_per_query: {self.retrieved_per_query} is above retrieved_union, {self.retrieved_union}"
+            )
+        after = -1
+        for name in ("early", "middle", "late"):
+            first, last = getattr(self, name)
+            if not after < first <= last:
+                raise ValueError(f"{name}: {first},{last} must run forward and begin after the stratum before it")
+            after = last
+
+    @property
+    def budget(self) -> Budget:
+        return Budget(per_query=self.retrieved_per_query, union=self.retrieved_union)
+
+
+class ManBenchSettings(Record, frozen=True, kw_only=True):
+    """ManBench-Return with the token budgets of the Qwen and DeepSeek runs; ``GEMINI`` has the others."""
+
+    active_agents: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 4
+    baseline_tokens: Count = 96
+    final_tokens: Count = 96
+    active_tokens: Count = 700
+    verifier_tokens: Count = 160
+    verifier_confidence: Threshold = 0.65
+    view_items: Count = 4
+    view_characters: Annotated[int, msgspec.Meta(ge=64, le=10_000_000)] = 4096
+
+    @property
+    def budget(self) -> Budget:
+        return Budget(per_query=self.view_items, union=self.view_items, characters=self.view_characters)
+
+
+class RoleSettings(Record, frozen=True, kw_only=True):
+    """How one role's model is to answer. The paper says nothing of effort and temperature."""
+
+    effort: Literal["default", "none", "minimal", "low", "medium", "high", "xhigh", "max"] = "default"
+    """How much it is to reason, where a provider takes that."""
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | Literal["default"] = 0.0
+    """``default`` leaves it to the provider: some models take no other."""
+    answer_tokens: CountOrNone = 0
+    """Most tokens of an answer, in place of what each stage allows: reasoning counts. 0: as the stage says."""
+
+    @property
+    def told(self) -> str:
+        """What differs from how every role answers unless it is said; empty if nothing does."""
+        changed = [name for name in self.__struct_fields__ if getattr(self, name) != getattr(RoleSettings(), name)]
+        return ", ".join(f"{name.replace('_', ' ')} {getattr(self, name)}" for name in changed)
+
+
+class Settings(Record, frozen=True, kw_only=True):
+    """The settings of the three benchmarks and of the four roles."""
+
+    memora: MemoraSettings = MemoraSettings()
+    stale: StaleSettings = StaleSettings()
+    manbench: ManBenchSettings = ManBenchSettings()
+    actor: RoleSettings = RoleSettings()
+    extractor: RoleSettings = RoleSettings()
+    verifier: RoleSettings = RoleSettings()
+    judge: RoleSettings = RoleSettings()
+
+    def role(self, name: str) -> RoleSettings:
+        """How a role's model is to answer."""
+        found: RoleSettings = getattr(self, name)
+        return found
+
+
+GEMINI = ManBenchSettings(baseline_tokens=256, final_tokens=256, active_tokens=1024, verifier_tokens=384)
+
+PRESETS: Mapping[str, Settings] = {"qwen": Settings(), "deepseek": Settings(), "gemini": Settings(manbench=GEMINI)}
+"""The paper's settings by actor: they differ in ManBench's token budgets only."""
+
+
+def overridden(settings: Settings, changes: Sequence[str]) -> Settings:
+    """The settings with some changed by name; of two changes of one name the last counts.
+
+    The name of a preset stands for all settings of that actor, whatever place it has among the changes.
+    """
+    named = list(dict.fromkeys(change.strip() for change in changes if change.strip() in PRESETS))
+    if len(named) > 1:
+        raise RecordError(f"settings: {' and '.join(named)} are two presets; name one")
+    settings = PRESETS[named[0]] if named else settings
+    changed: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    for change in (one for one in changes if one.strip() not in PRESETS):
+        place, equals, text = (part.strip() for part in change.partition("="))
+        group, _, name = place.partition(".")
+        known = _parameters(settings, group, place)
+        if name not in known:
+            raise RecordError(f"{place}: no such setting; use one of {', '.join(f'{group}.{one}' for one in known)}")
+        if not equals or not text:
+            raise RecordError(f"{place}: has no value; write {place}={_written(known[name])}")
+        changed[group][name] = _read(place, text, known[name])
+    made = settings
+    for group, values in changed.items():
+        kind = type(getattr(settings, group))
+        whole = {**_parameters(settings, group, group), **values}
+        try:
+            one = msgspec.convert(whole, kind, strict=True)
+        except msgspec.ValidationError as error:
+            raise RecordError(f"{group}.{_told(error, values)}") from None
+        made = msgspec.structs.replace(made, **{group: one})
+    return made
+
+
+def _parameters(settings: Settings, group: str, place: str) -> dict[str, Any]:
+    if group not in Settings.__struct_fields__:
+        named = ", ".join(f"{one}.…" for one in Settings.__struct_fields__)
+        presets = ", ".join(PRESETS)
+        raise RecordError(
+            f"{place or '(nothing)'}: no such setting; names begin with one of {named}, or name a preset: {presets}"
+        )
+    held = getattr(settings, group)
+    return {name: getattr(held, name) for name in held.__struct_fields__}
+
+
+def _read(place: str, text: str, now: Any) -> Any:
+    """The text as a value of the kind that the setting has now."""
+    if isinstance(now, tuple):
+        return tuple(_read(place, part.strip(), now[0]) for part in text.split(","))
+    if isinstance(now, str) or (text == DEFAULT and place.endswith(".temperature")):
+        return text
+    kind = float if isinstance(now, float) else int
+    try:
+        return kind(text)
+    except ValueError:
+        wanted = "a number" if kind is float else "a whole number"
+        raise RecordError(f"{place}: {text!r} is not {wanted}; write {place}={_written(now)}, for instance") from None
+
+
+def _written(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _told(error: msgspec.ValidationError, values: Mapping[str, Any]) -> str:
+    """What is wrong, with the setting's name in front."""
+    text, _, path = str(error).partition(" - at `$")
+    name = path.rstrip("`").lstrip(".").partition("[")[0]
+    return f"{name}: {_written(values[name])} cannot be: {text[0].lower()}{text[1:]}" if name in values else text

@@ -1,0 +1,49 @@
+"""What is in each distribution: the core's wheel stays small, and the benchmarks come in one of their own."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING
+from zipfile import ZipFile
+
+import pytest
+
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BENCH = ROOT / "packages" / "readmit-bench"
+CORE_KILOBYTES = 600
+"""The guide states the size; this is where growth asks for a second look."""
+
+
+def wheel_of(project: Path, to: Path) -> Path:
+    builder = pytest.importorskip("hatchling.builders.wheel", reason="builds wheels offline")
+    [wheel] = builder.WheelBuilder(str(project)).build(directory=str(to))
+    return to / wheel
+
+
+def folders_of(wheel: Path) -> set[str]:
+    with ZipFile(wheel) as opened:
+        return {"/".join(name.split("/")[:2]) for name in opened.namelist() if name.count("/") > 1}
+
+
+def test_the_core_s_wheel_is_small_and_holds_no_benchmarks(tmp_path: Path) -> None:
+    wheel = wheel_of(ROOT, tmp_path)
+    assert wheel.stat().st_size < CORE_KILOBYTES * 1_000
+    folders = folders_of(wheel)
+    assert "readmit/workspace" in folders
+    assert not {name for name in folders if "bench" in name or "evaluation" in name}
+
+
+def test_the_benchmarks_wheel_holds_its_data_and_nothing_of_the_core(tmp_path: Path) -> None:
+    folders = folders_of(wheel_of(BENCH, tmp_path))
+    assert {name.partition("/")[0] for name in folders if ".dist-info" not in name} == {"readmit_bench"}
+    assert {"readmit_bench/smoke", "readmit_bench/prompts", "readmit_bench/templates"} <= folders
+
+
+def test_both_distributions_have_the_same_version() -> None:
+    core, bench = (tomllib.loads((folder / "pyproject.toml").read_text())["project"] for folder in (ROOT, BENCH))
+    assert core["version"] == bench["version"]
+    assert f"readmit[embed,models]=={core['version']}" in bench["dependencies"]
