@@ -32,7 +32,7 @@ def build(path: Path | str, step: Callable[[int], None]) -> None:
         for number in range(5):
             source = team.observe(f"Duty {number} was assigned.", by="lead", task=TASK)
             needed = [f"d{name}" for name in range(number * 8, number * 8 + 8)]
-            team.oblige(f"Do {number}", required=needed, critical=needed[:1], sources=[source], task=TASK)
+            team.oblige(f"Do {number}", required=needed, critical=needed[:1], sources=[source], by="lead", task=TASK)
         team.agent("A1", role="planner", task=TASK).depart(id=DEPARTURE)
         for number in range(EVENTS_SINCE // 2):
             _record(team, f"n{number}", f"s.{number}", number)
@@ -46,7 +46,7 @@ def _record(team: Workspace, name: str, slot: str, number: int) -> None:
     text = f"Statement {name} about the part of the plan that somebody looked into and wrote down for the others."
     source = team.observe(f"Observed for {name}: {text}", by=f"A{number % 7}", task=TASK)
     supports = [f"d{number % DEPENDENCIES}"]
-    team.record(text, id=name, slot=slot, supports=supports, sources=[source], task=TASK)
+    team.record(text, id=name, slot=slot, supports=supports, sources=[source], by=f"A{number % 7}", task=TASK)
 
 
 def fill(path: Path | str, start: int, upto: int, step: Callable[[int], None]) -> None:

@@ -324,7 +324,7 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
             workspace.observe(record.text(at), by="A1", task="advice", at=next(moment)): record.spoken(at)
             for at in range(record.departure + 1)
         }
-        known = inference.ingest(list(seen), turns=seen, per_call=6)
+        known = inference.ingest(list(seen), by="A1", turns=seen, per_call=6)
         assert not any(one.failure for one in known)
         assert sum(map(len, (one.items for one in known))) >= len(known)
         agent.depart()
@@ -333,7 +333,7 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
             for at in range(record.departure + 1, len(record.sessions))
         }
         near = _nearest(record.question, {name: said(workspace.log.evidence(name)) for name in later}, embedder)
-        inference.ingest(near, turns=later, per_call=6)
+        inference.ingest(near, by="A2", turns=later, per_call=6)
         first, second = Spent(), Spent()
         first.add(inference.ledger)
         for spent in (first, second):

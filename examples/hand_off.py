@@ -29,6 +29,7 @@ def main() -> None:
             required=["d_figure", "d_quote"],
             critical=["d_figure", "d_quote"],
             sources=[brief],
+            by="editor",
             roles=["writer"],
             task=TASK,
             id="write",
@@ -37,10 +38,12 @@ def main() -> None:
         # The researcher's work. One statement is for researchers only.
         read = desk.observe("Report, page 4: 41 percent.", by="researcher", task=TASK)
         figure = desk.record(
-            "The share is 41 percent.", slot="figure", supports=["d_figure"], sources=[read], task=TASK
+            "The share is 41 percent.", slot="figure", supports=["d_figure"], sources=[read], by="researcher", task=TASK
         )
         spoke = desk.observe("The informant asks not to be named.", by="researcher", task=TASK, roles=["researcher"])
-        informant = desk.record("The informant is a clerk.", sources=[spoke], task=TASK, roles=["researcher"])
+        informant = desk.record(
+            "The informant is a clerk.", sources=[spoke], by="researcher", task=TASK, roles=["researcher"]
+        )
         for text, item in (("Use 41 percent in the lead.", figure), ("Call the clerk again on Monday.", informant)):
             memory.form(text, sources=[item], by="researcher", verbatim=True)
         desk.agent("researcher", role="researcher", task=TASK).depart()
@@ -53,10 +56,12 @@ def main() -> None:
 
         # The editor supplies it. Meanwhile the report is corrected.
         allowed = desk.observe("The minister may be quoted.", by="editor", task=TASK)
-        quote = desk.record("Quote the minister.", supports=["d_quote"], sources=[allowed], task=TASK)
+        quote = desk.record("Quote the minister.", supports=["d_quote"], sources=[allowed], by="editor", task=TASK)
         memory.form("The minister reads every quote before print.", sources=[quote], by="editor", verbatim=True)
         erratum = desk.observe("Erratum: 14 percent, not 41.", by="editor", task=TASK)
-        desk.record("The share is 14 percent.", slot="figure", supports=["d_figure"], sources=[erratum], task=TASK)
+        desk.record(
+            "The share is 14 percent.", slot="figure", supports=["d_figure"], sources=[erratum], by="editor", task=TASK
+        )
 
         second = writer.come_back()
         bundle = second.expose()

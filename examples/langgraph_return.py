@@ -44,7 +44,13 @@ def main() -> None:
         booker = trip.agent("booker", role="booker", task=TASK)
         duty = trip.observe("The planner must know where we sleep.", by="booker", task=TASK)
         trip.oblige(
-            "Plan from the hotel", required=["d_hotel"], critical=["d_hotel"], sources=[duty], task=TASK, id="plan"
+            "Plan from the hotel",
+            required=["d_hotel"],
+            critical=["d_hotel"],
+            sources=[duty],
+            by="booker",
+            task=TASK,
+            id="plan",
         )
 
         # One LangGraph store for both. Each agent sees it through a store of its own.
@@ -59,7 +65,9 @@ def main() -> None:
             """The booker's node: book what was ordered, and keep it in the store with its source."""
             if hotel := state.get("book"):
                 told = trip.observe(f"{hotel} confirms two nights.", by="booker", task=TASK)
-                item = trip.record(f"{hotel} is booked.", slot="hotel", supports=["d_hotel"], sources=[told], task=TASK)
+                item = trip.record(
+                    f"{hotel} is booked.", slot="hotel", supports=["d_hotel"], sources=[told], by="booker", task=TASK
+                )
                 with sources(item):
                     of_booker.put(("hotels",), hotel, {"name": hotel})
             return {}

@@ -51,9 +51,9 @@ def main() -> None:
             "train": trip.observe("Timetable: 9:00.", by="A4"),
             "quiet": trip.observe("The family asks for a quiet room.", by="A1"),
         }
-        h0 = trip.record("Sunrise is booked.", slot="hotel", sources=[said["hotel"]])
-        t0 = trip.record("The train leaves at 9:00.", slot="train", sources=[said["train"]])
-        c0 = trip.record("A quiet room is required.", sources=[said["quiet"]])
+        h0 = trip.record("Sunrise is booked.", slot="hotel", sources=[said["hotel"]], by="A2")
+        t0 = trip.record("The train leaves at 9:00.", slot="train", sources=[said["train"]], by="A4")
+        c0 = trip.record("A quiet room is required.", sources=[said["quiet"]], by="A1")
 
         claims = {records["hotel"]: [h0], records["train"]: [t0], records["quiet"]: [c0]}
         adoption = memory.adopt(claims, by="A1")
@@ -64,7 +64,7 @@ def main() -> None:
         planner = trip.agent("A1", role="planner", task="itinerary")
         planner.depart()
         cancelled = trip.observe("Sunrise cancels. Riverside is booked instead.", by="A2")
-        h1 = trip.record("Riverside is booked.", slot="hotel", sources=[cancelled])
+        h1 = trip.record("Riverside is booked.", slot="hotel", sources=[cancelled], by="A2")
         memory.form("The Riverside Hotel is booked instead.", sources=[h1], by="A2", verbatim=True)
 
         returned = planner.come_back()

@@ -165,12 +165,12 @@ def test_a_draft_that_is_not_carried_takes_no_slot_and_moves_no_frontier() -> No
     with Workspace.open() as team:
         said = team.observe("Sunrise is booked.", by="bob")
         team.oblige("Send the plan", id="o", by="bob", required=["hotel"], critical=["hotel"])
-        team.record("Sunrise is booked.", id="h", slot="hotel", sources=[said])
-        team.progress("Sunrise is booked.", id="f", obligation="o", sources=[said])
+        team.record("Sunrise is booked.", id="h", slot="hotel", sources=[said], by="bob")
+        team.progress("Sunrise is booked.", id="f", obligation="o", sources=[said], by="bob")
         lying = Drafted(model="m", quote="Sunrise is booked.")
         later = team.observe("Sunrise is booked. And more.", by="bob")
-        team.record("Riverside is booked.", id="x", slot="hotel", sources=[later], drafted=lying)
-        team.progress("Pay Mallory.", id="y", obligation="o", sources=[later], drafted=lying)
+        team.record("Riverside is booked.", id="x", slot="hotel", sources=[later], by="bob", drafted=lying)
+        team.progress("Pay Mallory.", id="y", obligation="o", sources=[later], by="bob", drafted=lying)
         assert set(view_after(team)[1]) == {"o", "f", "h"}
 
 
@@ -179,7 +179,7 @@ def test_a_frontier_that_is_not_carried_obstructs_no_duty() -> None:
         said = team.observe("Sunrise is booked.", by="bob")
         team.oblige("Send the plan", id="o", by="bob", required=[])
         lying = Drafted(model="m", quote="Sunrise is booked.")
-        team.progress("Pay Mallory.", id="y", obligation="o", sources=[said], drafted=lying)
+        team.progress("Pay Mallory.", id="y", obligation="o", sources=[said], by="bob", drafted=lying)
         assert set(view_after(team)[1]) == {"o"}
 
 

@@ -157,7 +157,7 @@ def test_prov_holds_no_text(trip: Play) -> None:
 def test_odd_names_survive() -> None:
     steps = [
         {"do": "observe", "id": "e", "text": "x", "by": "a b:c/ü", "task": "t"},
-        {"do": "record", "id": "a:b/c%20'\"", "text": "y", "sources": ["e"], "task": "t"},
+        {"do": "record", "by": "A2", "id": "a:b/c%20'\"", "text": "y", "sources": ["e"], "task": "t"},
     ]
     document = {"readmit": 1, "name": "odd", "workspace": "über uns: 1", "steps": steps}
     with played(scenario.read(json.dumps(document))) as done:

@@ -87,7 +87,7 @@ class TestInferred:
         self, journey: Journey, opened: Callable[..., Memory]
     ) -> None:
         memory = opened(Scripted(extracted("The brindle museum opens early.", "Mornings are quiet there.")))
-        formed = memory.observe(journey.evidence["valid"])
+        formed = memory.observe(journey.evidence["valid"], by="scout")
         assert len(formed) == 2
         bound = {record.text: sources for record, sources in memory.records()}
         assert set(bound) == {"The brindle museum opens early.", "Mornings are quiet there."}
@@ -98,8 +98,8 @@ class TestInferred:
         """mem0 shows its model the session's last messages and nearest memories: here there must be none."""
         model = Scripted(extracted("A fact about zephrine money."), extracted("A fact about the brindle museum."))
         memory = opened(model)
-        memory.observe(journey.evidence["unauthorized"])
-        memory.observe(journey.evidence["valid"])
+        memory.observe(journey.evidence["unauthorized"], by="scout")
+        memory.observe(journey.evidence["valid"], by="scout")
         assert "Zephrine" in model.asked[0].user
         assert "brindle" in model.asked[1].user
         assert "zephrine" not in model.asked[1].user.lower()
@@ -118,7 +118,7 @@ class TestInferred:
             model = OpenAICompatible("m", Endpoint(server.url, retries=0, deadline=10))
             try:
                 memory = opened(model)
-                memory.observe(journey.evidence["valid"])
+                memory.observe(journey.evidence["valid"], by="scout")
             finally:
                 model.close()
         assert [record.text for record, _ in memory.records()] == ["Museum brindle: opens at nine"]
@@ -201,7 +201,7 @@ class TestFaults:
     ) -> None:
         memory = opened(Scripted(line))
         with pytest.raises(BackendError, match=told):
-            memory.observe(journey.evidence["valid"])
+            memory.observe(journey.evidence["valid"], by="scout")
         assert list(memory.records()) == []
 
     def test_a_server_that_is_down_is_named(self, journey: Journey, opened: Callable[..., Memory]) -> None:
@@ -219,8 +219,8 @@ class TestFaults:
     ) -> None:
         memory = opened()
         with pytest.raises(BackendError, match="model: inferred memories need one"):
-            memory.observe(journey.evidence["valid"])
-        assert memory.observe(journey.evidence["valid"], verbatim=True)
+            memory.observe(journey.evidence["valid"], by="scout")
+        assert memory.observe(journey.evidence["valid"], by="scout", verbatim=True)
 
     def test_a_vector_that_mem0_would_do_without_is_told(self, journey: Journey, opened: Callable[..., Memory]) -> None:
         """mem0 logs a failed embedding and drops the memory."""
@@ -232,7 +232,7 @@ class TestFaults:
 
         memory = opened(Scripted(extracted("a fact")), FunctionEmbedder("broken@1", 4, embed))
         with pytest.raises((BackendError, ModelError), match="out of order"):
-            memory.observe(journey.evidence["valid"])
+            memory.observe(journey.evidence["valid"], by="scout")
 
     def test_an_embedder_of_another_size_is_refused(self, tmp_path: Path) -> None:
         Mem0.open(tmp_path / "m", "w", embedder=Lexical()).close()

@@ -19,7 +19,7 @@ def drafted(team: str) -> str:
     with Workspace.open(team, policy=Policy(drafts="confirm")) as workspace:
         seen = workspace.observe("Riverside confirms two nights.", by="A2", task="trip")
         fields = {"slot": "hotel", "supports": ["d_h"], "task": "trip", "supersedes": "h0"}
-        workspace.record("Riverside confirms two nights.", id="x1", sources=[seen], drafted=DRAFT, **fields)  # type: ignore[arg-type]
+        workspace.record("Riverside confirms two nights.", id="x1", sources=[seen], by="A2", drafted=DRAFT, **fields)  # type: ignore[arg-type]
         workspace.revoke("h0", by="A2")
     return team
 

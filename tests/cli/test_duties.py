@@ -19,8 +19,8 @@ DUTIES = [
 ]  # fmt: skip
 TRANSFER = [
     {"do": "observe", "id": "e1", "text": "The car comes at 8:00 to Sunrise.", "by": "A4", "task": "trip"},
-    {"do": "record", "id": "p-left-out", "text": "Pickup by a green car", "sources": ["e1"], "slot": "pickup",
-     "supports": ["d_p"], "task": "trip"},
+    {"do": "record", "by": "A4", "id": "p-left-out", "text": "Pickup by a green car", "sources": ["e1"],
+     "slot": "pickup", "supports": ["d_p"], "task": "trip"},
     {"do": "oblige", "id": "o_t", "text": "Prepare the transfer", "required": ["d_p"], "critical": ["d_p"],
      "by": "A2", "task": "trip"},
     {"do": "revoke", "target": "p-left-out", "by": "A4", "reason": "the driver is ill"},
@@ -147,13 +147,13 @@ def test_a_partial_view_says_so_everywhere(team: str) -> None:
 def test_a_recovered_item_says_through_what(team: str) -> None:
     steps = [
         {"do": "observe", "id": "e1", "text": "Sunrise has parking.", "by": "A2", "task": "trip"},
-        {"do": "record", "id": "premise", "text": "There is parking", "sources": ["e1"], "task": "trip"},
-        {"do": "record", "id": "rests", "text": "Come by car", "sources": ["e1"], "depends_on": ["premise"],
+        {"do": "record", "by": "A2", "id": "premise", "text": "There is parking", "sources": ["e1"], "task": "trip"},
+        {"do": "record", "by": "A2", "id": "rests", "text": "Come by car", "sources": ["e1"], "depends_on": ["premise"],
          "supports": ["d_c"], "task": "trip"},
         {"do": "oblige", "id": "o_c", "text": "Say how to come", "required": ["d_c"], "by": "A2", "task": "trip"},
         {"do": "revoke", "target": "premise", "by": "A2"},
         {"do": "observe", "id": "e2", "text": "Sunrise has parking after all.", "by": "A2", "task": "trip"},
-        {"do": "record", "id": "again", "text": "There is parking", "sources": ["e2"], "task": "trip"},
+        {"do": "record", "by": "A2", "id": "again", "text": "There is parking", "sources": ["e2"], "task": "trip"},
     ]  # fmt: skip
     write(team, steps)
     returned = said("return", *WHO, "--db", team)

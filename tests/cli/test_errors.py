@@ -78,8 +78,16 @@ def test_control_characters_and_markup_never_reach_the_terminal() -> None:
     run("init")
     steps = [
         {"do": "observe", "id": "e", "text": EVIL, "by": EVIL, "task": "trip"},
-        {"do": "oblige", "id": "o", "text": EVIL, "required": ["d"], "sources": ["e"], "task": "trip"},
-        {"do": "record", "id": "[red]k[/red]", "text": EVIL, "supports": ["d"], "sources": ["e"], "task": "trip"},
+        {"do": "oblige", "by": "A2", "id": "o", "text": EVIL, "required": ["d"], "sources": ["e"], "task": "trip"},
+        {
+            "do": "record",
+            "by": "A2",
+            "id": "[red]k[/red]",
+            "text": EVIL,
+            "supports": ["d"],
+            "sources": ["e"],
+            "task": "trip",
+        },
         {"do": "depart", **dict(zip(("principal", "role", "task"), WHO[1::2], strict=True))},
         {"do": "revoke", "target": "[red]k[/red]", "by": EVIL, "reason": EVIL},
     ]

@@ -62,8 +62,8 @@ def test_the_operator_sees_every_disposition_and_the_agent_none(team: str) -> No
     """THREATS, "Rejection oracle": no id or text of an item left out in what the agent gets."""
     steps = [
         {"do": "observe", "id": "e9", "text": "Riverside replaces it.", "by": "A2", "task": "trip"},
-        {"do": "record", "id": "h-hidden-1", "text": "Riverside is booked", "sources": ["e9"], "slot": "hotel",
-         "supports": ["d_h"], "task": "trip"},
+        {"do": "record", "by": "A2", "id": "h-hidden-1", "text": "Riverside is booked", "sources": ["e9"],
+         "slot": "hotel", "supports": ["d_h"], "task": "trip"},
         {"do": "record", "id": "h-hidden-2", "text": "A suite, perhaps", "by": "A2", "task": "trip"},
     ]  # fmt: skip
     run("record", "--file", "-", "--db", team, input=json.dumps(steps))
@@ -162,7 +162,17 @@ def test_frontier_and_constraints(team: str) -> None:
     assert wrong.stderr.startswith("error: progress.required: no such field")
 
 
-@pytest.mark.parametrize("args", [["record"], ["record", "x", "--file", "-"], ["replay"], ["overrule", "x"]])
+USAGE = [
+    ["record"],
+    ["record", "x", "--file", "-"],
+    ["record", "nobody records this"],
+    ["observe", "nobody observed this"],
+    ["replay"],
+    ["overrule", "x"],
+]
+
+
+@pytest.mark.parametrize("args", USAGE)
 def test_usage_errors_have_status_two(args: list[Any], team: str) -> None:
     run(*args, "--db", team, status=2)
 

@@ -19,11 +19,11 @@ def prepare(path: Path | str) -> None:
     """A file with something to return to."""
     with Workspace.open(path) as team:
         source = team.observe("confirmed", by="bob")
-        team.oblige("book it", id="o", required=["d"], critical=["d"], sources=[source])
-        team.progress("half way", id="f", obligation="o", sources=[source])
-        team.record("Sunrise is booked", id="h", supports=["d"], sources=[source])
+        team.oblige("book it", id="o", required=["d"], critical=["d"], sources=[source], by="bob")
+        team.progress("half way", id="f", obligation="o", sources=[source], by="bob")
+        team.record("Sunrise is booked", id="h", supports=["d"], sources=[source], by="bob")
         for number in range(5):
-            team.record(f"a remark {number}", id=f"m{number}", sources=[source])
+            team.record(f"a remark {number}", id=f"m{number}", sources=[source], by="bob")
         ann = team.agent("ann", role="planner", task="trip")
         ann.remember("late check-in", bound_to="h", id="x")
         ann.depart(id="left")

@@ -161,9 +161,9 @@ def test_settings_come_from_a_file_and_errors_name_the_field(team: Path) -> None
 
 
 def test_extract_needs_evidence_or_all(team: Path) -> None:
-    typed_ = CliRunner().invoke(main, ["extract", "--extractor", "batch:answers?model=m"])
+    typed_ = CliRunner().invoke(main, ["extract", "--by", "A2", "--extractor", "batch:answers?model=m"])
     assert typed_.exit_code == Status.USAGE
-    assert typed("extract", "--all", "--extractor", "batch:answers?model=m", ends=Status.WAITING)
+    assert typed("extract", "--all", "--by", "A2", "--extractor", "batch:answers?model=m", ends=Status.WAITING)
     assert typed("batch", "status", "answers", ends=Status.WAITING)["requests"] == 3
 
 

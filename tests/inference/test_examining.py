@@ -126,7 +126,7 @@ def test_an_item_recorded_later_from_older_evidence_is_not_examined_yet() -> Non
         inference = foresee(workspace, Ruled(rules={}), signals=STRUCTURE)
         inference.prepare(agent)
         assert agent.come_back().admitted
-        workspace.record("The user reads at ten.", id="reads", sources=[early], task="advice")
+        workspace.record("The user reads at ten.", id="reads", sources=[early], by="A1", task="advice")
         outcome = agent.come_back()
         assert outcome.reasons == (Reason.NOT_EXAMINED,)
         assert outcome.request.examination is not None

@@ -48,7 +48,7 @@ def test_statements_are_recorded_with_receipts_and_what_has_no_quote_is_dropped_
     model = reader(HOTEL, INVENTED)
     workspace, inference = space(model)
     said = workspace.observe("Sunrise confirms two nights.", by="A2", task="trip", roles=["planner"])
-    (one,) = inference.ingest([said], supports={"hotel.booking": ["d_h"]})
+    (one,) = inference.ingest([said], by="A2", supports={"hotel.booking": ["d_h"]})
     assert one.dropped == {"quote_not_found": 1}
     (name,) = one.items
     item = workspace.log.item(name)
@@ -66,9 +66,9 @@ def test_extracting_again_changes_and_costs_nothing() -> None:
     model = reader(HOTEL)
     workspace, inference = space(model)
     said = workspace.observe("Sunrise confirms two nights.", by="A2")
-    first = inference.ingest([said])
+    first = inference.ingest([said], by="A2")
     head = workspace.epoch
-    assert inference.ingest([said]) == first
+    assert inference.ingest([said], by="A2") == first
     assert (workspace.epoch, model.asked["extract"]) == (head, 1)
     assert [(stage.stage, stage.calls) for stage in inference.usage()] == [("extract", 1)]
 
@@ -78,7 +78,7 @@ def test_premises_that_came_with_an_item_are_not_asked_for() -> None:
     workspace = Workspace.open(clock=Clock())
     inference = Inference(workspace, verifier=model, extractor=model, implier=model, embedder=Lexical())
     model.rules["verify"] = lambda ask: scored(ask, lambda _: 0.1)
-    inference.ingest([workspace.observe("Sunrise confirms two nights.", by="A2")])
+    inference.ingest([workspace.observe("Sunrise confirms two nights.", by="A2")], by="A2")
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
     workspace.observe("It rained.", by="A3")
@@ -92,10 +92,12 @@ def test_what_items_were_drawn_from_implies_what_they_state() -> None:
     model = reader(HOTEL)
     workspace = Workspace.open(clock=Clock())
     inference = Inference(workspace, verifier=model, extractor=model, implier=model, embedder=Lexical())
-    workspace.record("The bus stops there.", id="bus", sources=[workspace.observe("The bus stops there.", by="A2")])
+    workspace.record(
+        "The bus stops there.", id="bus", sources=[workspace.observe("The bus stops there.", by="A2")], by="A2"
+    )
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
-    inference.ingest([workspace.observe("Sunrise confirms two nights.", by="A2")])
+    inference.ingest([workspace.observe("Sunrise confirms two nights.", by="A2")], by="A2")
     assert inference.prepare(agent).open
     assert (model.asked["premises"], model.asked["implied"]) == (1, 0)
 
@@ -104,8 +106,8 @@ def test_the_later_conversation_keeps_the_slot_whatever_the_order_of_extraction(
     workspace, inference = space(reader(HOTEL, MOVED))
     old = workspace.observe("Sunrise confirms two nights.", by="A2")
     new = workspace.observe("Riverside took over.", by="A2")
-    inference.ingest([new])
-    inference.ingest([old])
+    inference.ingest([new], by="A2")
+    inference.ingest([old], by="A2")
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
     found = {workspace.log.item(item).text: state for item, state in states(agent.come_back()).items()}
@@ -136,14 +138,14 @@ def test_nothing_is_drawn_from_an_assistant_unless_the_caller_asks_for_it() -> N
     turns = (Turn("user", "Please book Sunrise."), Turn("assistant", "Done. I have booked Sunrise for you."))
     one = inference.converse(turns, by="A2")
     assert (one.items, one.dropped) == ((), {"assistant": 1})
-    (again,) = inference.ingest([one.evidence], turns={one.evidence: turns}, without=())
+    (again,) = inference.ingest([one.evidence], by="A2", turns={one.evidence: turns}, without=())
     assert [workspace.log.item(name).text for name in again.items] == ["I have booked Sunrise for you."]
 
 
 def test_what_the_evidence_does_not_hold_is_not_recorded() -> None:
     workspace, inference = space(reader(HOTEL))
     said = workspace.observe("It rained.", by="A2")
-    (one,) = inference.ingest([said], turns={said: [Turn("user", "Sunrise confirms two nights.")]})
+    (one,) = inference.ingest([said], by="A2", turns={said: [Turn("user", "Sunrise confirms two nights.")]})
     assert (one.items, one.dropped) == ((), {"quote_not_found": 1})
 
 
@@ -152,10 +154,10 @@ def test_a_failure_records_nothing_and_can_be_tried_again() -> None:
     model.broken["extract"] = Fault.TIMEOUT
     workspace, inference = space(model)
     said = workspace.observe("Sunrise confirms two nights.", by="A2")
-    (failed,) = inference.ingest([said])
+    (failed,) = inference.ingest([said], by="A2")
     assert (failed.items, failed.failure) == ((), "as told")
     del model.broken["extract"]
-    assert len(inference.ingest([said])[0].items) == 1
+    assert len(inference.ingest([said], by="A2")[0].items) == 1
 
 
 def test_a_plan_opens_obligations_bound_to_the_task() -> None:
@@ -189,6 +191,6 @@ def test_a_plan_opens_obligations_bound_to_the_task() -> None:
 def test_without_an_extractor_or_planner_the_message_says_what_to_do() -> None:
     workspace = Workspace.open()
     with pytest.raises(ModelError, match="extractor: none is given"):
-        Inference(workspace).ingest([])
+        Inference(workspace).ingest([], by="A2")
     with pytest.raises(ModelError, match="planner: none is given"):
         Inference(workspace).plan("x", by="A1", role="r", task="t")

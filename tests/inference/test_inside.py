@@ -55,7 +55,7 @@ def team(**settings: Any) -> tuple[Workspace, Any, Reader, Inference]:
     agent = workspace.agent("ann", role="planner", task="trip")
     for name, text in (("a", "We meet at the pier."), ("b", "We no longer meet anywhere.")):
         seen = workspace.observe(text, by="bob")
-        workspace.record(text, id=name, sources=[seen], supports=[f"d_{name}"])
+        workspace.record(text, id=name, sources=[seen], by="bob", supports=[f"d_{name}"])
     workspace.oblige("Plan the meeting.", id="o", by="bob", required=["d_a", "d_b"])
     agent.depart()
     reader = Reader()
@@ -96,7 +96,7 @@ def test_what_a_return_would_not_hand_over_is_not_asked_about() -> None:
 def test_what_its_limit_cuts_is_accounted_for(most: int) -> None:
     workspace, agent, _, inference = team(pairs_inside=most)
     seen = workspace.observe("We meet at noon, rain or shine.", by="bob")
-    workspace.record("We meet at noon.", id="c", sources=[seen], supports=["d_c"])
+    workspace.record("We meet at noon.", id="c", sources=[seen], by="bob", supports=["d_c"])
     workspace.oblige("Know the time.", id="p", by="bob", required=["d_c"])
     told: list[Any] = []
     inference.come_back(agent, tell=told.append)
@@ -108,7 +108,7 @@ def test_what_was_passed_over_is_not_come_back_to() -> None:
     workspace.settle("o", by="bob")
     for name in ("c", "e", "f"):
         seen = workspace.observe(f"The {name} bell rings at noon.", by="bob")
-        workspace.record(f"The {name} bell rings.", id=name, sources=[seen], supports=[f"d_{name}"])
+        workspace.record(f"The {name} bell rings.", id=name, sources=[seen], by="bob", supports=[f"d_{name}"])
     workspace.oblige("Ring.", id="p", by="bob", required=["d_c", "d_e", "d_f"])
     told: list[Any] = []
     for _ in range(3):

@@ -180,7 +180,7 @@ def test_what_was_asked_once_is_not_asked_again_though_the_need_is_still_open() 
     assert model.asked["link"] == 1
     # A new statement is asked about, and nothing else.
     said = inference.workspace.observe("It rains.", by="A2", task="trip")
-    inference.workspace.record("It rains.", sources=[said], task="trip")
+    inference.workspace.record("It rains.", sources=[said], by="A2", task="trip")
     inference.prepare(agent)
     assert model.asked["link"] == 2
     assert numbered(texts_of(model.seen[-1])["statements"]) == {1: "It rains."}
@@ -237,12 +237,12 @@ def test_names_and_slots_meet_without_a_model() -> None:
     workspace = inference.workspace
     workspace.oblige("Travel.", id="o", required=["train_time"], by="A1", task="trip")
     said = workspace.observe(TRAIN, by="A2", task="trip")
-    workspace.record(TRAIN, id="first", slot="train.time", sources=[said], task="trip")
+    workspace.record(TRAIN, id="first", slot="train.time", sources=[said], by="A2", task="trip")
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
     assert inference.prepare(agent).links == 1
     later = workspace.observe("The train leaves at ten.", by="A2", task="trip")
-    workspace.record("The train leaves at ten.", id="second", slot="train.time", sources=[later], task="trip")
+    workspace.record("The train leaves at ten.", id="second", slot="train.time", sources=[later], by="A2", task="trip")
     assert inference.prepare(agent).links == 1
     assert {text: one.drafted for (_, text), one in links(workspace).items()} == {
         TRAIN: "name",
@@ -283,7 +283,7 @@ def test_a_second_choice_does_not_take_the_place_of_the_nearest_and_news_may() -
 
     def recorded(text: str) -> str:
         said = workspace.observe(text, by="A2", task="trip")
-        return workspace.record(text, sources=[said], task="trip")
+        return workspace.record(text, sources=[said], by="A2", task="trip")
 
     second = "When the other train leaves is on the board."
     recorded(second)
@@ -308,7 +308,7 @@ def test_a_critical_need_of_a_person_is_never_put_to_a_model(critical: bool) -> 
         task="trip",
     )  # fmt: skip
     said = workspace.observe(SUNRISE, by="A2", task="trip")
-    workspace.record(BOOKED, id="inn", sources=[said], task="trip")
+    workspace.record(BOOKED, id="inn", sources=[said], by="A2", task="trip")
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
     prepared = inference.prepare(agent)
@@ -341,7 +341,7 @@ def needing_the_inn(inference: Inference, observed: str = FLOODED) -> Agent:
     """A person's critical need, met by a statement that an observation has put in doubt since."""
     workspace = inference.workspace
     said = workspace.observe(SUNRISE, by="A2", task="trip")
-    workspace.record(BOOKED, id="inn", sources=[said], supports=["d_bed"], task="trip")
+    workspace.record(BOOKED, id="inn", sources=[said], by="A2", supports=["d_bed"], task="trip")
     workspace.oblige("Check in.", id="o", required=["d_bed"], critical=["d_bed"], by="A1", task="trip")
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
@@ -384,7 +384,7 @@ def test_links_alone_are_worth_an_audit_row() -> None:
     workspace = inference.workspace
     workspace.oblige("Travel.", id="o", required=["train_time"], by="A1", task="trip")
     said = workspace.observe(TRAIN, by="A2", task="trip")
-    workspace.record(TRAIN, slot="train.time", sources=[said], task="trip")
+    workspace.record(TRAIN, slot="train.time", sources=[said], by="A2", task="trip")
     workspace.agent("A1", role="planner", task="trip").depart()
     watch = inference.watch()
     for _ in range(3):
@@ -423,7 +423,7 @@ def test_what_already_says_it_is_not_drafted_again() -> None:
     agent = begun(inference)
     suspected(workspace, inference, agent)
     seen = next(event.digest for event in workspace.log.tail() if FLOODED in str(event.payload))
-    workspace.record("The Riverside takes the group in.", id="river", sources=[seen], task="trip")
+    workspace.record("The Riverside takes the group in.", id="river", sources=[seen], by="A2", task="trip")
     prepared = inference.prepare(agent)
     assert (len(prepared.invalidated), prepared.replacements) == (1, ())
     assert links(workspace)["lodging.place", "The Riverside takes the group in."].item == "river"
@@ -478,7 +478,7 @@ def test_a_replacement_that_is_replaced_itself_ends() -> None:
     inference = opened(model, signals=("embedding",))
     workspace = inference.workspace
     said = workspace.observe(SUNRISE, by="A2", task="trip")
-    workspace.record(BOOKED, id="inn", sources=[said], supports=["d_bed"], task="trip")
+    workspace.record(BOOKED, id="inn", sources=[said], by="A2", supports=["d_bed"], task="trip")
     workspace.oblige("Check in.", id="o", required=["d_bed"], critical=["d_bed"], by="A1", task="trip")
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
@@ -499,7 +499,7 @@ def test_many_statements_are_put_to_the_linker_by_nearness() -> None:
     agent = begun(inference)
     said = workspace.observe("A long list.", by="A2", task="trip")
     for number in range(60):
-        workspace.record(f"Remark {number} about nothing much.", sources=[said], task="trip")
+        workspace.record(f"Remark {number} about nothing much.", sources=[said], by="A2", task="trip")
     assert inference.prepare(agent).links == 2
     (ask,) = [ask for ask in model.seen if ask.stage == "link"]
     assert len(numbered(texts_of(ask)["statements"])) <= 24

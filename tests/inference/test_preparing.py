@@ -274,10 +274,12 @@ def test_a_slot_and_a_declared_premise_propose_without_any_text() -> None:
     with home() as workspace:
         agent = away(workspace)
         said = hear(workspace, "Dinner moved.")[0]
-        workspace.record("Dinner is at eight.", id="dinner", slot="dinner", sources=[said], task="advice")
-        workspace.record("Bring wine to dinner.", id="wine", depends_on=["dinner"], sources=[said], task="advice")
+        workspace.record("Dinner is at eight.", id="dinner", slot="dinner", sources=[said], by="A5", task="advice")
+        workspace.record(
+            "Bring wine to dinner.", id="wine", depends_on=["dinner"], sources=[said], by="A5", task="advice"
+        )
         later = hear(workspace, "The restaurant called about dinner.")[0]
-        workspace.record("The table is under Lee.", id="table", slot="dinner", sources=[later], task="advice")
+        workspace.record("The table is under Lee.", id="table", slot="dinner", sources=[later], by="A5", task="advice")
         prepared = foresee(workspace, Ruled(), signals=STRUCTURE).prepare(agent)
         kept = {one.signal: one.kept for one in prepared.signals}
         # "dinner" lost its slot by structure alone, and "wine" its premise: no model is asked about either.
@@ -330,7 +332,9 @@ def test_only_what_others_rest_on_is_looked_at_and_what_rests_on_it_falls_with_i
     """The paper's targets. Whoever looks at them alone has not examined the rest, and does not say so."""
     with home(critical=False) as workspace:
         seen = workspace.observe("I sleep well.", by="A1", task="advice")
-        workspace.record("Calls end at ten.", id="calls", sources=[seen], depends_on=["bedtime"], task="advice")
+        workspace.record(
+            "Calls end at ten.", id="calls", sources=[seen], by="A1", depends_on=["bedtime"], task="advice"
+        )
         agent = away(workspace)
         hear(workspace, SHIFT, SHOES)
         model = Ruled()

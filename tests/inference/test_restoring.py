@@ -31,7 +31,7 @@ def test_a_statement_made_anew_from_later_evidence_stands() -> None:
     inference = foresee(workspace, Ruled(rules={"verify": lambda ask: judgment(ask, changes="evening shift")}))
     assert inference.come_back(agent).kind == "blocked"
     (again,) = hear(workspace, QUIT)
-    workspace.record(BEDTIME, id="bedtime-2", sources=[again], supports=["d_bed"], task="advice")
+    workspace.record(BEDTIME, id="bedtime-2", sources=[again], by="A5", supports=["d_bed"], task="advice")
     returned = inference.come_back(agent)
     assert returned.admitted
     assert states(returned)["bedtime-2"] == "admitted"
@@ -44,7 +44,7 @@ def test_a_statement_drawn_late_is_as_old_as_its_evidence() -> None:
     agent = away(workspace)
     hear(workspace, SHIFT)
     said = workspace.log.item("bedtime").receipts[0].evidence
-    workspace.record(f"Again: {BEDTIME}", id="late", sources=[said], supports=["d_bed"], task="advice")
+    workspace.record(f"Again: {BEDTIME}", id="late", sources=[said], by="A1", supports=["d_bed"], task="advice")
     assert ASLEEP
     assert states(foresee(workspace, Ruled()).come_back(agent))["late"] == "premise_changed"
 

@@ -57,8 +57,8 @@ def test_the_policy_of_the_workspace_decides() -> None:
 def test_several_statements_share_a_request_and_critical_ones_are_judged_alone() -> None:
     with home() as workspace:
         said = workspace.observe("I read in bed and drink tea.", by="A1", task="advice")
-        workspace.record("The user reads in bed.", id="reads", sources=[said], task="advice")
-        workspace.record("The user drinks tea in bed.", id="tea", sources=[said], task="advice")
+        workspace.record("The user reads in bed.", id="reads", sources=[said], by="A1", task="advice")
+        workspace.record("The user drinks tea in bed.", id="tea", sources=[said], by="A1", task="advice")
         agent = away(workspace)
         hear(workspace, SHIFT)
         model = scoring(0.1)

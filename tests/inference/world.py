@@ -131,14 +131,15 @@ def home(path: str | Path = MEMORY, *, name: str = "home", critical: bool = True
     """A workspace with one fact that a duty needs, and one that nothing needs."""
     workspace = Workspace.open(path, name=name, policy=Policy(**{"fill": True, **policy}), clock=Clock())  # type: ignore[arg-type]
     said = workspace.observe(ASLEEP, by="A1", task="advice", at=datetime(2026, 3, 1, tzinfo=UTC))
-    workspace.record(BEDTIME, id="bedtime", sources=[said], supports=["d_bed"], task="advice")
-    workspace.record(SCREEN_FREE, id="screens", sources=[said], task="advice")
+    workspace.record(BEDTIME, id="bedtime", sources=[said], by="A1", supports=["d_bed"], task="advice")
+    workspace.record(SCREEN_FREE, id="screens", sources=[said], by="A1", task="advice")
     workspace.oblige(
         "Advise on evening commitments.",
         id="o_advise",
         required=["d_bed"],
         critical=["d_bed"] if critical else [],
         sources=[said],
+        by="A1",
         task="advice",
     )
     return workspace

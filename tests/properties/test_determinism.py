@@ -85,8 +85,9 @@ source = team.observe("all confirmed", by="bob")
 
 for n in range(40):
     fields = {"slot": f"s{n % 7}", "supports": [f"d{n % 5}"]} if n % 3 else {"roles": ["planner", "booker"]}
-    team.record(f"statement {n}", id=f"n{n}", sources=[source], depends_on=[f"n{n - 7}"] if n > 30 else [], **fields)
-team.oblige("do it", id="o", required=["d1", "d2", "d4"], critical=["d1"], sources=[source])
+    rests_on = [f"n{n - 7}"] if n > 30 else []
+    team.record(f"statement {n}", id=f"n{n}", sources=[source], by="bob", depends_on=rests_on, **fields)
+team.oblige("do it", id="o", required=["d1", "d2", "d4"], critical=["d1"], sources=[source], by="bob")
 planner = team.agent("ann", role="planner", task="trip")
 planner.depart(id="left")
 team.revoke("n4", by="bob", id="gone")

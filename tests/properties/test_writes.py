@@ -63,10 +63,10 @@ def test_the_index_shows_what_may_be_seen_and_slot_mates_of_it(made: list[dict[s
 def verbs(team: Workspace) -> None:
     """One of everything, each with an id."""
     source = team.observe("confirmed", by="bob", id="e")
-    team.record("one", id="m", sources=[source], slot="s", supports=["d"])
-    team.record("two", id="n", sources=[source], supersedes="m")
-    team.oblige("do it", id="o", required=["d"], sources=[source])
-    team.progress("half way", id="f", obligation="o", sources=[source])
+    team.record("one", id="m", sources=[source], by="bob", slot="s", supports=["d"])
+    team.record("two", id="n", sources=[source], by="bob", supersedes="m")
+    team.oblige("do it", id="o", required=["d"], sources=[source], by="bob")
+    team.progress("half way", id="f", obligation="o", sources=[source], by="bob")
     team.revoke("m", by="bob", id="v")
     team.close_validity("m", end=START, by="bob", id="c")
     team.rebase("s", task="t", by="bob", id="b")

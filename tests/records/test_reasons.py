@@ -295,7 +295,7 @@ def drafted(scene: Scene, text: str = "The hotel is full.", **fields: object) ->
     """A draft of a model beside what somebody said."""
     seen = scene.team.observe("The hotel is full.", by="bob")
     draft = Drafted(model="m", quote="The hotel is full.")
-    scene.team.record(text, id="h", sources=[seen], drafted=draft, **fields)  # type: ignore[arg-type]
+    scene.team.record(text, id="h", sources=[seen], by="bob", drafted=draft, **fields)  # type: ignore[arg-type]
     return of_item(scene)
 
 

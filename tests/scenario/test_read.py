@@ -41,8 +41,10 @@ BAD = {
     "step without do": Bad(document(OBSERVE, {"text": "x"}), "$.steps[1].do: required, but missing"),
     "unknown step": Bad(document({"do": "jump"}), "$.steps[0].do: Invalid value 'jump'; a step does one of observe, "),
     "missing text": Bad(document({"do": "observe", "by": "A"}), "$.steps[0].text: required, but missing"),
+    "nobody records it": Bad(document({"do": "record", "text": "x"}), "$.steps[0].by: required, but missing"),
     "wrong type": Bad(
-        document(OBSERVE, {"do": "record", "text": "x", "sources": ["e", 7]}), "$.steps[1].sources[1]: Expected `str`"
+        document(OBSERVE, {"do": "record", "by": "A2", "text": "x", "sources": ["e", 7]}),
+        "$.steps[1].sources[1]: Expected `str`",
     ),
     "bad id": Bad(document({**OBSERVE, "id": "two words"}), "$.steps[0].id: "),
     "both clocks": Bad(

@@ -59,7 +59,7 @@ READS: dict[str, Callable[[Workspace, str], object]] = {
     "who wrote": lambda team, _: team.log.wrote("bob", since=2),
     "the indexes": lambda team, _: len(list(team.log.indexed("filed"))) == 2,
     "the audit": lambda team, _: audit(team.log).intact,
-    "an item that rests on it": lambda team, digest: team.record("it is so", sources=[digest]),
+    "an item that rests on it": lambda team, digest: team.record("it is so", sources=[digest], by="bob"),
 }
 
 

@@ -26,7 +26,7 @@ def duties(team: Workspace) -> list[str]:
 def test_opening_a_duty_is_the_act_and_needs_no_evidence() -> None:
     team = Scene().team
     assert team.log.item(team.oblige("Write the plan", by="bob", **WRITE)).receipts == ()
-    with pytest.raises(RecordError, match="say who records this"):
+    with pytest.raises(RecordError, match="by: oblige needs it; add by="):
         team.oblige("Write the plan", **WRITE)
 
 
@@ -63,7 +63,7 @@ def test_what_is_over_and_owed_once_more_is_a_new_duty(how: str) -> None:
 
 def test_a_settled_duty_that_is_opened_again_is_owed_at_the_return() -> None:
     scene = Scene()
-    plan: dict[str, Any] = {"sources": [scene.source], **WRITE}
+    plan: dict[str, Any] = {"sources": [scene.source], "by": "bob", **WRITE}
     scene.team.settle(scene.team.oblige("Write the plan", **plan), by="bob")
     again = scene.team.oblige("Write the plan", **plan)
     scene.fact("h", supports=["d"])

@@ -31,7 +31,7 @@ def observed(team: Workspace) -> None:
 
 
 def returned(team: Workspace) -> None:
-    team.record("The hotel is booked", id="h", supports=["d"], sources=[team.observe("It is.", by="bob")])
+    team.record("The hotel is booked", id="h", supports=["d"], sources=[team.observe("It is.", by="bob")], by="bob")
     team.oblige("Travel", id="o", by="bob", required=["d"])
     team.progress("Half way", obligation="o", by="bob", sources=[team.observe("Half.", by="bob")])
     ann = team.agent("ann", role="planner", task="trip")

@@ -61,7 +61,7 @@ def test_writers_and_overseers_are_found_in_either_spelling() -> None:
     assert team.policy.writers == (NFC,)
     for by in (NFC, NFD):
         source = team.observe("seen", by=by, id=None)
-        team.record(f"so it is {by!a}", sources=[source], id=f"m{by!a}".replace("'", "").replace("\\", ""))
+        team.record(f"so it is {by!a}", sources=[source], by=by, id=f"m{by!a}".replace("'", "").replace("\\", ""))
         team.govern(msgspec.structs.replace(team.policy, overseers=(by,)), by=by)
         team.keys.rotate(by=by, now=START)
     item = next(event.payload for event in team.log.tail() if event.kind is EventKind.RECORD)

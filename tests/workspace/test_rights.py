@@ -12,8 +12,8 @@ from readmit.records.errors import ConflictError, NotAllowedError, QuarantineErr
 def team() -> Workspace:
     team = Workspace.open(policy=Policy(overseers=("lead",)))
     seen = team.observe("It was seen.", by="A2")
-    team.oblige("Do it", id="o", required=["d"], sources=[seen])
-    team.record("It is so", id="m", supports=["d"], sources=[seen])
+    team.oblige("Do it", id="o", required=["d"], sources=[seen], by="A2")
+    team.record("It is so", id="m", supports=["d"], sources=[seen], by="A2")
     return team
 
 
@@ -51,10 +51,10 @@ def test_nobody_settles_a_dispute_for_their_own_return(team: Workspace) -> None:
 
 def test_a_frontier_of_narrower_scope_still_replaces_the_old_one_for_everybody(team: Workspace) -> None:
     told = team.observe("It moved on.", by="A2")
-    team.progress("All open", id="f0", obligation="o", sources=[told])
+    team.progress("All open", id="f0", obligation="o", sources=[told], by="A2")
     planner = team.agent("A1", role="planner", task="t")
     planner.depart()
-    team.progress("Half done", id="f1", obligation="o", sources=[told], roles=["auditor"])
+    team.progress("Half done", id="f1", obligation="o", sources=[told], by="A2", roles=["auditor"])
     decision = planner.come_back()
     states = {one.item: one.reasons for one in decision.dispositions}
     assert states["f0"] == (Reason.FRONTIER_MOVED,)

@@ -28,8 +28,8 @@ def add_to(group: click.Group) -> None:
         group,
         "extract",
         examples=(
-            "readmit extract 3f2a91… --extractor openai:gpt-5-mini",
-            "readmit extract --all --extractor 'batch:answers?model=gpt-5-mini' --supports hotel.booking=d_h",
+            "readmit extract 3f2a91… --by A2 --extractor openai:gpt-5-mini",
+            "readmit extract --all --by A2 --extractor 'batch:answers?model=gpt-5-mini' --supports hotel.booking=d_h",
         ),
     )(extract)
     command(
@@ -107,11 +107,12 @@ def watch(invocation: Invocation, /, *, purposes: Sequence[str], every: float, o
 @click.argument("evidence", nargs=-1, metavar="DIGEST…")
 @click.option("--all", "everything", is_flag=True, help="Every observation that the workspace holds.")
 @click.option("--extractor", required=True, metavar="MODEL", help=f"Who reads: {MODEL}.")
+@options.author()
 @click.option("--supports", multiple=True, metavar="SLOT=DEPENDENCY", help="What a slot is evidence for. Repeatable.")
 @click.option("--per-call", type=click.IntRange(1), default=1, show_default=True, help="Observations in one request.")
 def extract(
-    invocation: Invocation, /, *, evidence: Sequence[str], everything: bool, extractor: str, supports: Sequence[str],
-    per_call: int,
+    invocation: Invocation, /, *, evidence: Sequence[str], everything: bool, extractor: str, by: str,
+    supports: Sequence[str], per_call: int,
 ) -> None:  # fmt: skip
     """Draw items from observed evidence and record them with receipts and quotes, marked as drafted by the model.
 
@@ -134,7 +135,7 @@ def extract(
     with invocation.open() as workspace, Inference(workspace, extractor=extractor) as inference:
         if everything:
             evidence = [event.digest for event in workspace.log.tail() if event.kind is EventKind.OBSERVE]
-        found = inference.ingest(list(evidence), supports=bound, per_call=per_call)
+        found = inference.ingest(list(evidence), by=by, supports=bound, per_call=per_call)
         texts = {item: workspace.log.item(item).text for one in found for item in one.items}
         taken = inference.usage()
     if invocation.json:

@@ -28,9 +28,10 @@ def identity(function: F) -> F:
 
 
 def author(default: str | None = None) -> Callable[[F], F]:
-    """Who writes."""
-    said = f" Default: {default}." if default else ""
-    return click.option("--by", default=default, metavar="NAME", help=f"Who writes this.{said}")
+    """Who writes. Required where there is no default."""
+    if default is None:
+        return click.option("--by", required=True, metavar="NAME", help="Who writes this.")
+    return click.option("--by", default=default, metavar="NAME", help=f"Who writes this. Default: {default}.")
 
 
 def output_file(help: str) -> Callable[[F], F]:  # noqa: A002 - click's own word for it

@@ -100,7 +100,7 @@ def observe(invocation: Invocation, /, *, text: str, name: str | None, **fields:
     metavar="TEXT|@FILE|DIGEST",
     help="Evidence the item rests on: what was observed, a file that holds it, or a digest. Repeatable.",
 )
-@options.author()
+@click.option("--by", metavar="NAME", help="Who records this. Required unless --file is given, whose steps say it.")
 @click.option("--slot", metavar="ID", help="What it is about; a later item about the same slot replaces it.")
 @click.option("--supports", multiple=True, metavar="ID", help="Dependency it is evidence for. Repeatable.")
 @click.option("--depends-on", multiple=True, metavar="ITEM", help="Premise it rests on. Repeatable.")
@@ -135,8 +135,8 @@ def record(invocation: Invocation, /, *, text: str | None, file: BinaryIO | None
         _write_file(invocation, file)
         return
     sources, name, kind = fields.pop("sources"), fields.pop("name"), fields.pop("kind")
-    if fields["by"] is None and not all(map(_is_digest, sources)):
-        raise click.UsageError("--by: say who observed the source")
+    if fields["by"] is None:
+        raise click.UsageError("--by: say who records this")
     scope = {field: fields[field] for field in ("task", "roles", "principals")}
     seen = [
         {"do": "observe", "text": _text(one), "by": fields["by"], **scope} for one in sources if not _is_digest(one)

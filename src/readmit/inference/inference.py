@@ -18,6 +18,7 @@ from readmit.inference.settling import settle
 from readmit.inference.watching import Watch
 from readmit.models.stages.answer import MAX_TOKENS
 from readmit.models.usage import Ledger, Metered
+from readmit.records.arguments import explained
 from readmit.records.base import nfc
 from readmit.records.errors import ModelError
 
@@ -42,6 +43,7 @@ ROUNDS = 4
 """How often a preparation starts over because something was observed while it ran."""
 
 
+@explained
 class Inference:
     """Models and settings for one workspace. Each model is a provider, or a line such as ``openai:NAME``.
 
@@ -188,14 +190,17 @@ class Inference:
         self,
         evidence: Sequence[str],
         *,
+        by: str,
         turns: Mapping[str, Sequence[Turn]] | None = None,
         supports: Mapping[str, Sequence[str]] | None = None,
         per_call: int = 1,
         **fields: Any,
     ) -> tuple[Ingested, ...]:
-        """Draw items from evidence that was observed, by digest, and record them with receipts."""
+        """Draw items from evidence that was observed, by digest, and record them with receipts. ``by`` records them."""
         model = self._needed(self.team.extractor, "extractor")
-        return ingest(self.workspace, model, evidence, turns=turns, supports=supports, per_call=per_call, **fields)
+        return ingest(
+            self.workspace, model, evidence, by=by, turns=turns, supports=supports, per_call=per_call, **fields
+        )
 
     def converse(
         self, turns: Sequence[Turn], *, by: str, speakers: Sequence[str] | None = None, **fields: Any
@@ -205,7 +210,7 @@ class Inference:
         at = fields.pop("at", None)
         name = self.workspace.observe(conversation(turns), by=by, at=at, **scope)
         read = [turn for turn in turns if speakers is None or turn.by in speakers]
-        (ingested,) = self.ingest([name], turns={name: read}, **fields)
+        (ingested,) = self.ingest([name], by=by, turns={name: read}, **fields)
         return ingested
 
     def plan(self, text: str, *, by: str, role: str, task: str) -> Planned:

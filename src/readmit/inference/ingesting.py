@@ -57,6 +57,7 @@ def ingest(
     model: Model,
     evidence: Sequence[str],
     *,
+    by: str,
     turns: Mapping[str, Sequence[Turn]] | None = None,
     supports: Mapping[str, Sequence[str]] | None = None,
     without: Sequence[str] = WITHOUT,
@@ -77,19 +78,21 @@ def ingest(
         for name, one in seen.items()
     }
     found = _extracted(workspace, model, list(asked.values()), per_call, tuple(without))
-    by = maker(model.name, PROMPT)
+    model_name = maker(model.name, PROMPT)
     ingested: list[Ingested] = []
     with workspace.batch():
         for name, said in found.items():
             if isinstance(said, Failure):
                 ingested.append(Ingested(evidence=name, failure=said.message))
                 continue
-            drafts = [_draft(item, seen[name].text, by) for item in said.items]
+            drafts = [_draft(item, seen[name].text, model_name) for item in said.items]
             kept = [one for one in drafts if one is not None]
-            keep_premises(workspace.log.derived, by, {one.text: one.premises for one in kept})
-            keep_facts(workspace.log.derived, by, {seen[name].text: tuple(dict.fromkeys(one.text for one in kept))})
+            keep_premises(workspace.log.derived, model_name, {one.text: one.premises for one in kept})
+            keep_facts(
+                workspace.log.derived, model_name, {seen[name].text: tuple(dict.fromkeys(one.text for one in kept))}
+            )
             items = tuple(
-                _recorded(workspace, name, one, evidence=seen[name], supports=supports or {}, fields=fields)
+                _recorded(workspace, name, one, by=by, evidence=seen[name], supports=supports or {}, fields=fields)
                 for one in kept
             )
             counts = Counter(str(drop) for drop in said.dropped)
@@ -159,6 +162,7 @@ def _recorded(
     name: str,
     item: _Draft,
     *,
+    by: str,
     evidence: Evidence,
     supports: Mapping[str, Sequence[str]],
     fields: dict[str, Any],
@@ -169,16 +173,17 @@ def _recorded(
     newer = _newer(workspace, name, fields["task"], item.slot)
     item_id = workspace.record(
         item.text,
-        id=f"x{digest((name, item.slot, item.text))[:16]}",
+        id=f"x{digest((name, by, item.slot, item.text))[:16]}",
         # Drawn from a conversation that others have overtaken: it must not take the slot back.
         slot=item.slot if newer is None else None,
         sources=[name],
+        by=by,
         supports=supports.get(item.slot, ()),
         drafted=item.drafted,
         **fields,
     )
     if newer is not None:
-        workspace.supersede(item_id, newer, by=evidence.by, id=digest((item_id, newer))[:32])
+        workspace.supersede(item_id, newer, by=by, id=digest((item_id, newer))[:32])
     return item_id
 
 

@@ -92,6 +92,8 @@ def _record(workspace: Workspace, name: str, item: str, verdict: Verdict) -> boo
         text,
         id=name,
         sources=[verdict.pair.evidence],
+        # The words are the observer's own.
+        by=observed.by,
         task=observed.scope.task,
         roles=observed.scope.roles,
         principals=observed.scope.principals,

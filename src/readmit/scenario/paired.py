@@ -124,7 +124,7 @@ class _Comparison:
     def _form(self, team: Workspace, memory: Memory) -> None:
         for event in team.log.tail(since=self._formed):
             if isinstance(event.payload, Evidence):
-                memory.observe(event.digest, verbatim=self._verbatim)
+                memory.observe(event.digest, by=event.by, verbatim=self._verbatim)
             elif isinstance(event.payload, Experience):
                 one = event.payload
                 memory.form(one.text, sources=[one.bound_to], by=one.owner, owner=one.owner, verbatim=True)

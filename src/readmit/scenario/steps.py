@@ -52,7 +52,7 @@ class ItemStep(TeamStep, kw_only=True):
     """A statement. ``sources`` bind it and all its references; ``receipts`` bind them one by one."""
 
     text: Text
-    by: Name | None = None
+    by: Name
     sources: tuple[Id, ...] = ()
     receipts: tuple[ReceiptOf, ...] = ()
     slot: Id | None = None
@@ -212,7 +212,7 @@ class GovernStep(EventStep, kw_only=True, tag="govern"):
     """Put a policy in force."""
 
     policy: Policy
-    by: Name = "owner"
+    by: Name
 
 
 class AgentStep(Step, kw_only=True):

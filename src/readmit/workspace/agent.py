@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from readmit.capture.checkpoint import checkpoint
 from readmit.cycle import RULES
 from readmit.ports.presence import last_absence, received
+from readmit.records.arguments import explained
 from readmit.records.base import nfc
 from readmit.records.canonical import checked
 from readmit.records.decisions import Request
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
 
+@explained
 class Agent:
     """One principal in one role on one task. Whoever calls has authenticated it."""
 

@@ -21,6 +21,7 @@ from readmit.backends.handle import Gate, ReturnedMemory
 from readmit.capture.moment import lag, later
 from readmit.cycle import examine
 from readmit.ports.backend import TEAM
+from readmit.records.arguments import explained
 from readmit.records.base import Count, Digest, Id, Name, Record, nfc
 from readmit.records.canonical import canonical, digest
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, UnknownError
@@ -63,6 +64,7 @@ class Adoption(msgspec.Struct, frozen=True):
     """Records without a source. They stay out of every view."""
 
 
+@explained
 class Memory:
     """One memory store in one workspace. For the operator: every method sees everything."""
 
@@ -96,11 +98,11 @@ class Memory:
         by, owner = self._allowed(by), nfc(owner)
         return self._bound.form(text, bindings(sources, evidence), by=by, owner=owner, verbatim=verbatim)
 
-    def observe(self, evidence: str, *, owner: str = TEAM, verbatim: bool = False) -> tuple[str, ...]:
+    def observe(self, evidence: str, *, by: str, owner: str = TEAM, verbatim: bool = False) -> tuple[str, ...]:
         """Form memories from an observation of the log, bound to it."""
         event = self._workspace.log.evidence(evidence)
         text = event.payload.text  # type: ignore[union-attr]  # filed under its digest: it is evidence
-        return self._bound.form(text, bindings(evidence=[evidence]), by=event.by, owner=nfc(owner), verbatim=verbatim)
+        return self._bound.form(text, bindings(evidence=[evidence]), by=nfc(by), owner=nfc(owner), verbatim=verbatim)
 
     def update(
         self, record: str, text: str, *, by: str, sources: Sequence[str] = (), evidence: Sequence[str] = ()

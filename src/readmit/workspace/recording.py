@@ -33,13 +33,6 @@ def scope_of(
     )
 
 
-def author_of(log: Log, by: str | None, sources: Sequence[str]) -> str:
-    """Who records: whoever is named, or else the observer of the first source."""
-    if by is None and not sources:
-        raise RecordError("by: say who records this, or name a source whose observer does")
-    return nfc(log.evidence(sources[0]).by if by is None else by)
-
-
 def content_of(workspace: str, by: str, sources: Sequence[str], fields: dict[str, Any]) -> dict[str, Any]:
     """What all kinds of items share. Every source binds the statement and all its references."""
     supports = listed("supports", fields.pop("supports", ()))

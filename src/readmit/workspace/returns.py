@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from readmit.records.arguments import explained
 from readmit.workspace.history import explain
 from readmit.workspace.missing import lacking
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
 
+@explained
 class Return:
     """The outcome of ``come_back``. Whatever it holds about items left out is for the operator, not the agent."""
 

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
+from readmit.records.arguments import explained
 from readmit.records.base import utc
 from readmit.records.events import (
     Close,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from readmit.records.verdicts import Verdict
 
 
+@explained
 class Verbs(ABC):
     """The verbs of a workspace that touch items which are there."""
 

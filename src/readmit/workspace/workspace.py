@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from readmit.capture.moment import later
+from readmit.records.arguments import explained
 from readmit.records.base import listed, nfc, require_name, utc
 from readmit.records.canonical import convert, digest
 from readmit.records.drafts import Draft, draft
@@ -21,7 +22,7 @@ from readmit.workspace.agent import Agent
 from readmit.workspace.exposing import Asker, acknowledge, expose, instance_of
 from readmit.workspace.naming import normal, who
 from readmit.workspace.observing import Observer, drafts
-from readmit.workspace.recording import author_of, content_of, id_of, inherited, open_again
+from readmit.workspace.recording import content_of, id_of, inherited, open_again
 from readmit.workspace.signing import Keys
 from readmit.workspace.verbs import Verbs
 from readmit.workspace.writing import check, disputed, policy_in_force
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 DEFAULT_NAME = "default"
 
 
+@explained
 class Workspace(Verbs):
     """A team's log in a file or a database. Every verb is one durable event; ``batch`` makes several into one commit.
 
@@ -163,7 +165,7 @@ class Workspace(Verbs):
         text: str,
         *,
         sources: Sequence[str] = (),
-        by: str | None = None,
+        by: str,
         id: str | None = None,
         kind: Literal["fact", "role_constraint", "interface_constraint"] = "fact",
         supersedes: str | None = None,
@@ -179,7 +181,7 @@ class Workspace(Verbs):
         ``task``, ``roles``, ``principals``, ``private``.
         """
         with self.batch():
-            author = author_of(self.log, by, sources)
+            author = nfc(by)
             if inherits:
                 fields["supports"] = inherited(
                     self.log, by=author, supersedes=supersedes, sources=sources, fields=fields, policy=self._rules
@@ -197,7 +199,7 @@ class Workspace(Verbs):
         required: Sequence[str],
         critical: Sequence[str] = (),
         sources: Sequence[str] = (),
-        by: str | None = None,
+        by: str,
         id: str | None = None,
         **fields: Any,
     ) -> str:
@@ -212,7 +214,7 @@ class Workspace(Verbs):
                 "text": text,
                 "required": listed("required", required),
                 "critical": listed("critical", critical),
-                **content_of(self.name, author_of(self.log, by, sources), sources, fields),
+                **content_of(self.name, nfc(by), sources, fields),
             }
             return self._add(EventKind.OPEN, content, id or open_again(self.log, content, self.moment()))
 
@@ -222,12 +224,12 @@ class Workspace(Verbs):
         *,
         obligation: str,
         sources: Sequence[str] = (),
-        by: str | None = None,
+        by: str,
         id: str | None = None,
         **fields: Any,
     ) -> str:
         """Move an obligation's frontier: what is unresolved about it now."""
-        shared = content_of(self.name, author_of(self.log, by, sources), sources, fields)
+        shared = content_of(self.name, nfc(by), sources, fields)
         content = {"kind": "frontier", "text": text, "obligation": obligation, **shared}
         return self._add(EventKind.MOVE, content, id or id_of(content))
 

@@ -86,7 +86,7 @@ class LeakTests:
     def test_nothing_that_is_out_can_be_reached(self, memory: Memory, journey: Journey, state: str) -> None:
         for known in KNOWN:
             self.form(memory, journey, known)
-            memory.observe(journey.evidence[known], verbatim=True)
+            memory.observe(journey.evidence[known], by="scout", verbatim=True)
         journey.walker.depart()
         journey.change()
         returned = journey.walker.come_back()

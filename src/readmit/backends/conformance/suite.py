@@ -72,7 +72,7 @@ class BackendConformance(LeakTests):
         assert list(memory.backend.records()) == []
 
     def test_evidence_binds_to_every_item_that_rests_on_it(self, memory: Memory, journey: Journey) -> None:
-        memory.observe(journey.evidence["valid"], verbatim=True)
+        memory.observe(journey.evidence["valid"], by="scout", verbatim=True)
         before = self.returned(memory, journey)
         assert WORD in _found(before.search(WORD))
         journey.team.record("A second reading.", id="second", by="scout", sources=[journey.evidence["valid"]])

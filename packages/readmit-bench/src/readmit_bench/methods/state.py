@@ -242,7 +242,7 @@ class _Writing:
             text = self._texts[session] or " "
             self.digests[session] = self._workspace.observe(text, by=row.source, id=_name(session))
             if whole:
-                self._workspace.record(text, sources=[self.digests[session]], id=item_of(session))
+                self._workspace.record(text, sources=[self.digests[session]], by=row.source, id=item_of(session))
         for one in statements:
             record(
                 self._workspace,
@@ -272,6 +272,8 @@ def record(
     workspace.record(
         statement.text,
         sources=[evidence],
+        # A statement is that of whoever the session was observed by.
+        by=workspace.log.evidence(evidence).by,
         id=statement.id,
         slot=None if statement.slot is None else _name(statement.slot),
         supports=statement.supports,
