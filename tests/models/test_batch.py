@@ -16,7 +16,7 @@ import pytest
 
 from readmit.models.batch import Batch, check, status, waiting
 from readmit.models.structured import answer, schema_of
-from readmit.models.usage import Ledger, Metered, most_tokens
+from readmit.models.usage import Metered, TokenLedger, most_tokens
 from readmit.ports.models import Ask, Failure, Fault, Reply
 from readmit.records.errors import ModelError, PendingAnswers
 from tests.models.stand_in import completion
@@ -129,7 +129,7 @@ def test_the_same_request_twice_in_one_call_is_asked_once(tmp_path: Path) -> Non
 
 
 def test_a_budget_stops_requests_before_they_are_written(tmp_path: Path) -> None:
-    model = Metered(Batch(tmp_path, "strong"), Ledger(2 * most_tokens(ask())))
+    model = Metered(Batch(tmp_path, "strong"), TokenLedger(2 * most_tokens(ask())))
     with pytest.raises(PendingAnswers) as raised:
         model.ask([ask(number) for number in range(9)])
     assert raised.value.count == 2

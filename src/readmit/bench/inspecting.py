@@ -29,7 +29,7 @@ from readmit.bench.roles import Account, RoleModel
 from readmit.bench.showing import as_messages, as_metadata
 from readmit.bench.society import play
 from readmit.bench.studies import block_of, unit_of
-from readmit.models.usage import Ledger, Metered
+from readmit.models.usage import Metered, TokenLedger
 from readmit.records.errors import PendingAnswers, ReadmitError, UnknownError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Setting:
 class Sampled:
     """One sample under way: its metered roles, and what it has made so far."""
 
-    ledger: Ledger
+    ledger: TokenLedger
     account: Account
     roles: Roles
     case: Case[Any]
@@ -94,7 +94,7 @@ def task_of(name: str, method: str, cases: Sequence[Case[Any]], setting: Setting
 
 def sampled_of(case: Case[Any], setting: Setting) -> Sampled:
     """A sample that has asked nothing yet, with all its roles accounted together."""
-    ledger, account = Ledger(), Account()
+    ledger, account = TokenLedger(), Account()
     metered = {
         role: Metered(RoleModel(role, name, setting.exchange, account, setting.settings.role(role)), ledger)
         for role, name in setting.models.items()

@@ -7,8 +7,17 @@ from __future__ import annotations
 
 from readmit.inference.inference import Inference
 from readmit.inference.prepared import Prepared
-from readmit.inference.settings import Settings, Team, settings_from
-from readmit.inference.settling import Settlement
+from readmit.inference.resolving import Resolution
+from readmit.inference.settings import InferenceModels, Settings, settings_from
 from readmit.inference.watching import Announcement, Watch
 
-__all__ = ["Announcement", "Inference", "Prepared", "Settings", "Settlement", "Team", "Watch", "settings_from"]
+__all__ = [
+    "Announcement",
+    "Inference",
+    "InferenceModels",
+    "Prepared",
+    "Resolution",
+    "Settings",
+    "Watch",
+    "settings_from",
+]

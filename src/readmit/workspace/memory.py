@@ -26,9 +26,8 @@ from readmit.records.canonical import canonical, digest
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, UnknownError
 from readmit.records.events import Close, EventKind, Exposed, Overrule
 from readmit.seal.view import contents
-from readmit.workspace.exposing import checkpoint_named
 from readmit.workspace.history import dispositions, explain, recorded
-from readmit.workspace.loading import snapshot
+from readmit.workspace.loading import current
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -220,7 +219,7 @@ class StandingView:
     def __init__(self, workspace: Workspace, bundle: Bundle) -> None:
         self._workspace = workspace
         self._view = bundle.view
-        exposed = workspace.log.named(f"expose:{bundle.view.return_id}")
+        exposed = workspace.log.named(EventKind.EXPOSE, bundle.view.return_id)
         decision = workspace.decision(bundle.view.return_id)
         if (
             exposed is None
@@ -255,7 +254,7 @@ class StandingView:
         departure = log.latest(EventKind.DEPART, agent)
         newest = log.latest(EventKind.RETURN, agent)
         if (departure is not None and departure.epoch > self._exposed) or (
-            newest is not None and newest.id != f"return:{self._view.return_id}"
+            newest is not None and newest.name != self._view.return_id
         ):
             raise QuarantineError(
                 f"{self._view.identity.principal!r} has departed or returned since: use the memory of its last return"
@@ -263,10 +262,8 @@ class StandingView:
 
     def _judge(self, moment: datetime) -> None:
         log, policy = self._workspace.log, self._workspace.policy
-        returned, _ = recorded(log, self._view.return_id)
-        departed = checkpoint_named(log, returned.request.checkpoint)
         head = log.head
-        state = snapshot(log, departed, self._view.identity, epoch=head, purpose=self._view.purpose, now=moment)
+        state = current(log, log.returned(self._view.return_id).request, moment)
         eligible = examine(state, policy).gated.eligible if state.intact else {}
         still = frozenset(
             one.id for one in self._view.items if one.id in eligible and eligible[one.id].digest == one.digest
