@@ -11,8 +11,8 @@ blocked and says what; the researcher's own notes never cross over.
 from __future__ import annotations
 
 from readmit import Policy, Workspace
-from readmit.backends.scopedmem import ScopedMem
-from readmit.workspace.memory import Memory
+from readmit.backends import ScopedMem
+from readmit.memory import Memory
 
 TASK = "article"
 

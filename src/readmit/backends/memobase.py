@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.backends.handle import ReturnedMemory
     from readmit.ports.backend import Material, SourceLedger
     from readmit.ports.models import Embedder
 
@@ -220,23 +219,6 @@ class Memobase:
         if kind not in listed or all(one.id != record for one in listed[kind](owner)):
             raise UnknownError(f"no record {record!r} in {self.name} of workspace {self.workspace!r}; list them first")
         return owner, kind, native
-
-
-def context(memory: ReturnedMemory, query: str = "", *, limit: int = 40, max_chars: int = 4_000) -> str:
-    """What Memobase's ``context()`` is for, through a view: slots and events as lines for a prompt, whole ones only.
-
-    Memobase's own context goes on listing events whose slot was replaced since; here each line is admitted by itself.
-    """
-    found = memory.search(query, limit=limit) if query else memory.records()[:limit]
-    lines: list[str] = []
-    room = max_chars
-    for hit in found:
-        line = "- " + " ".join(hit.text.split())
-        room -= len(line) + 1
-        if room < 0:
-            break
-        lines.append(line)
-    return "\n".join(lines)
 
 
 def _stored(owner: str, kind: str, native: str, text: str) -> Stored:
