@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from readmit.backends.langgraph_records import LangGraphMemory
     from readmit.backends.mem0 import Mem0
     from readmit.backends.memobase import Memobase
+    from readmit.backends.opening import Site, open_backend
     from readmit.backends.scopedmem import ScopedMem
 else:
     __getattr__ = lazily(
@@ -23,8 +24,9 @@ else:
             "readmit.backends.langgraph_records": ("LangGraphMemory",),
             "readmit.backends.mem0": ("Mem0",),
             "readmit.backends.memobase": ("Memobase",),
+            "readmit.backends.opening": ("Site", "open_backend"),
             "readmit.backends.scopedmem": ("ScopedMem",),
         },
     )
 
-__all__ = ["AMem", "LangGraphMemory", "Mem0", "Memobase", "ScopedMem"]
+__all__ = ["AMem", "LangGraphMemory", "Mem0", "Memobase", "ScopedMem", "Site", "open_backend"]

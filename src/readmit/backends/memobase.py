@@ -11,6 +11,7 @@ Memobase ranks events alone and hands profiles out whole, so slots are ordered h
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from readmit.backends.opening import Site
     from readmit.ports.backend import Material, SourceLedger
     from readmit.ports.models import Embedder
 
@@ -40,6 +42,10 @@ _MOST_EVENTS = 10_000
 class _Native(msgspec.Struct, frozen=True):
     topic: str
     sub_topic: str
+
+
+class _Options(msgspec.Struct, forbid_unknown_fields=True):
+    key_env: str = "MEMOBASE_API_KEY"
 
 
 class Memobase:
@@ -73,6 +79,15 @@ class Memobase:
         """A project on a running server. ``ledger`` is the workspace's ``log.sources``."""
         need("memobase", "memobase")
         return cls(Server(url, api_key, timeout), workspace, ledger=ledger, embedder=embedder, name=name)
+
+    @classmethod
+    def at(cls, site: Site) -> Self:
+        """The project that a line names: ``memobase:URL?key_env=NAME``."""
+        url, variable = site.line.target, site.options(_Options).key_env
+        key = os.environ.get(variable)
+        if not url or not key:
+            raise BackendError(f"backend memobase: name a server, as memobase:URL, and put its key into {variable}")
+        return cls.open(url, site.workspace, api_key=key, ledger=site.log.sources, embedder=site.needed_embedder())
 
     @property
     def native(self) -> Any:

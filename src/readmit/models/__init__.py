@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from readmit.models.structured import answer
     from readmit.models.usage import Metered, StageUsage, TokenLedger
     from readmit.ports.models import Ask, Embedder, Failure, Fault, Model, OpenModel, Reply, Usage
+    from readmit.ports.plugins import Line
 else:
     __getattr__ = lazily(
         __name__,
@@ -36,6 +37,7 @@ else:
             "readmit.models.structured": ("answer",),
             "readmit.models.usage": ("Metered", "StageUsage", "TokenLedger"),
             "readmit.ports.models": ("Ask", "Embedder", "Failure", "Fault", "Model", "OpenModel", "Reply", "Usage"),
+            "readmit.ports.plugins": ("Line",),
         },
     )
 
@@ -51,6 +53,7 @@ __all__ = [
     "FunctionEmbedder",
     "Gguf",
     "Lexical",
+    "Line",
     "Metered",
     "MiniLM",
     "Model",

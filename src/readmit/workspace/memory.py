@@ -1,6 +1,6 @@
 """A memory store under a workspace: form and bind on the operator's side, hand out handles on the agent's.
 
-    memory = Memory(trip, ScopedMem(trip.log.memories, trip.name))
+    memory = Memory.open(trip, "scopedmem")
     memory.form("Sunrise Hotel is booked", sources=[h0], by="A2")
     ...
     handle = memory.returned(planner.come_back().expose())
@@ -11,13 +11,14 @@ The handle is built from an exposed bundle, and the bundle's items are the ones 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
 from readmit.backends.admission import Ground, Standing, items_of, standing
 from readmit.backends.binding import BoundBackend, bindings, conservative
 from readmit.backends.handle import Gate, ReturnedMemory
+from readmit.backends.opening import open_backend
 from readmit.capture.moment import lag, later
 from readmit.cycle import examine
 from readmit.ports.backend import TEAM
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from readmit.backends.binding import Archived
     from readmit.backends.handle import Opened
     from readmit.ports.backend import Binding, MemoryBackend, Stored
+    from readmit.ports.models import Embedder, Model
     from readmit.records.reasons import Reason
     from readmit.records.snapshot import Snapshot
     from readmit.workspace.exposing import Bundle
@@ -72,6 +74,17 @@ class Memory:
             )
         self._workspace = workspace
         self._bound = BoundBackend(backend, workspace.log.sources)
+
+    @classmethod
+    def open(
+        cls, workspace: Workspace, spec: str, *, embedder: Embedder | None = None, model: Model | None = None
+    ) -> Self:
+        """Open the memory store that a line names, as ``scopedmem``, ``mem0:FOLDER`` or ``memobase:URL``.
+
+        Installed packages may register further kinds. ``embedder`` ranks, where a store does not do so itself;
+        ``model`` forms memories.
+        """
+        return cls(workspace, open_backend(spec, workspace.log, embedder=embedder, model=model))
 
     @property
     def backend(self) -> MemoryBackend:
