@@ -75,17 +75,18 @@ $(BACKENDS)/.ready: requirements/backends.txt pyproject.toml $(BENCH)/pyproject.
 example: $(BACKENDS)/.ready ## Run an example on a real memory store: make example NAME=mem0_adopt
 	@$(BACKENDS)/bin/python examples/$(NAME).py
 
-check: setup ## Lint, formatting, types, import direction
+check: setup ## Lint, formatting, types, import direction, public surface
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.docs.surface --check
 
 format: setup ## Mend what ruff can mend by itself
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-docs: setup ## Rewrite the generated tables of docs/reference
+docs: setup ## Rewrite the generated tables of docs/reference and the list of public names
 	$(BIN)/python -m tests.docs.tables
 
 bench: setup ## Measure; writes docs/performance.md and benchmarks/results.json

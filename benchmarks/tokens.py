@@ -37,8 +37,8 @@ from readmit.models.embedders import MiniLM
 from readmit.models.stages.answer import Question, opine
 from readmit.models.stages.extract import Extraction, Observation, Turn, extract
 from readmit.models.stages.scan import Later, Look, scan
-from readmit.models.stages.verify import Case, Verifier
-from readmit.models.usage import Ledger, Metered
+from readmit.models.stages.verify import PairCase, Verifier
+from readmit.models.usage import Metered, TokenLedger
 from readmit.ports.models import Reply, Usage
 from readmit.records.canonical import decode, digest
 from readmit.records.policy import Policy
@@ -243,14 +243,14 @@ class Spent(dict[str, int]):
     def total(self) -> int:
         return sum(self.values())
 
-    def add(self, ledger: Ledger) -> None:
+    def add(self, ledger: TokenLedger) -> None:
         for stage in ledger.stages():
             self[stage.stage] = self.get(stage.stage, 0) + stage.tokens
 
 
 def static_arm(record: Record, model: Typical) -> Spent:
     """Extract every session, whole; retrieve; answer."""
-    spent, ledger = Spent(), Ledger()
+    spent, ledger = Spent(), TokenLedger()
     rows = _extract_all(record, Metered(model, ledger))
     _answer(record, Metered(model, ledger), [item.statement for one in rows for item in one.items][:IN_CONTEXT])
     spent.add(ledger)
@@ -259,7 +259,7 @@ def static_arm(record: Record, model: Typical) -> Spent:
 
 def paper_arm(record: Record, model: Typical) -> Spent:
     """The static arm, and the scan of every session known at departure against every later one, four per call."""
-    spent, ledger = Spent(), Ledger()
+    spent, ledger = Spent(), TokenLedger()
     metered = Metered(model, ledger)
     rows = _extract_all(record, metered)
     later = range(record.departure + 1, len(record.sessions))
@@ -279,7 +279,7 @@ def paper_arm(record: Record, model: Typical) -> Spent:
     scan(metered, looks)
     pairs = [(old, at) for at in later for old in range(record.departure + 1)][:PAIRS]
     cases = [
-        Case(
+        PairCase(
             pair=Pair(item=f"s{old}", evidence=f"{at:064d}"),
             item_text=record.text(old),
             evidence_text=record.text(at),
@@ -339,7 +339,7 @@ def our_arm(record: Record, model: Typical, embedder: MiniLM) -> tuple[Spent, Sp
         for spent in (first, second):
             returned = inference.come_back(agent)
             assert returned.admitted, returned.reasons
-            ledger = Ledger()
+            ledger = TokenLedger()
             assert returned.view is not None
             texts = [workspace.log.item(one.id).text for one in returned.view.items]
             _answer(record, Metered(model, ledger), texts)
@@ -383,7 +383,7 @@ def benched(shared: Path, embedder: MiniLM) -> list[tuple[str, dict[str, Spent]]
     for case in read_stale(shared / "data" / "stale" / "full_records.json", kind="T1").cases:
         arms = {}
         for method in BENCHED:
-            ledger, settings = Ledger(), BenchSettings()
+            ledger, settings = TokenLedger(), BenchSettings()
             model = Metered(Counted(), ledger)
             roles = Roles(actor=model, extractor=model, verifier=model, embedder=embedder)
             made = attempt(case.episode, method_named(method, "stale", roles, settings), roles, settings)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from benchmarks.result import Result, at_most, best
-from readmit.models.stages.verify import Case, Verifier
+from readmit.models.stages.verify import PairCase, Verifier
 from readmit.ports.models import Reply, Usage
 from readmit.records.canonical import digest
 from readmit.records.verdicts import Answer, Pair, Verdict
@@ -46,7 +46,7 @@ def overhead(pairs: int = PAIRS, evidence_chars: int = 6_000) -> float:
     filler = "We spoke about the usual matters and nothing was decided about them. "
     session = (filler * (evidence_chars // len(filler) + 1))[: evidence_chars - 100]
     cases = [
-        Case(
+        PairCase(
             pair=Pair(item=f"m{number}", evidence=digest(number)),
             item_text=f"Team {number} {ITEM_QUOTE}, with everyone present.",
             item_at=_START,

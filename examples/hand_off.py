@@ -11,8 +11,7 @@ blocked and says what; the researcher's own notes never cross over.
 from __future__ import annotations
 
 from readmit import Policy, Workspace
-from readmit.backends.scopedmem import ScopedMem
-from readmit.workspace.memory import Memory
+from readmit.memory import Memory
 
 TASK = "article"
 
@@ -20,7 +19,7 @@ TASK = "article"
 def main() -> None:
     """Play it."""
     with Workspace.open(name="desk", policy=Policy(on_incomplete="block")) as desk:
-        memory = Memory(desk, ScopedMem(desk.log.memories, "desk"))
+        memory = Memory.open(desk, "scopedmem")
 
         # What the writer will owe, and what that takes.
         brief = desk.observe("The article needs the figure, its source, and who may be quoted.", by="editor", task=TASK)

@@ -21,7 +21,7 @@ from langgraph.types import Command
 
 from readmit import Policy, Workspace
 from readmit.backends.langgraph import LangGraphMemory, ReturningSaver, TeamStore, as_node, sources
-from readmit.workspace.memory import Memory
+from readmit.memory import Memory
 
 TASK = "family-trip"
 TEAM = {"configurable": {"thread_id": "team"}}

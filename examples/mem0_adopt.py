@@ -15,9 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from readmit import Policy, Workspace
-from readmit.backends.mem0 import Mem0
-from readmit.models.embedders import Lexical
-from readmit.workspace.memory import Memory
+from readmit.backends import Mem0
+from readmit.memory import Memory
+from readmit.models import Lexical
 
 logging.disable(logging.WARNING)  # mem0 tells which of its optional packages are missing
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from readmit.models.stages.extract import Turn
+from readmit.inference import Turn
 
 
 def said(*words: str) -> tuple[Turn, ...]:

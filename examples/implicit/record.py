@@ -13,13 +13,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 from cases import ABSTAINED, BOOKSTORE, CASES, MISSED
 from run import ANSWERS, play
 
-from readmit.models.recorded import Recorder
-from readmit.ports.models import Reply, Usage
+from readmit.models import Recorder, Reply, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.ports.models import Ask
+    from readmit.models import Ask
 
 # Words that tell a text, what is taken down from it, and what it takes for granted or implies.
 TEXTS: dict[str, dict[str, Any]] = {

@@ -16,16 +16,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from cases import CASES
 
-from readmit import Workspace
+from readmit import Policy, Workspace
 from readmit.inference import Inference, Settings
-from readmit.models.recorded import Recorded
-from readmit.models.stages.answer import Opinion, Question, opine
-from readmit.records.policy import Policy
+from readmit.models import Opinion, Question, Recorded, opine
 
 if TYPE_CHECKING:
     from cases import Case
 
-    from readmit.ports.models import Model
+    from readmit.models import Model
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 ANSWERS = Path(__file__).parent / "answers.jsonl"

@@ -15,11 +15,16 @@ from readmit.records.decisions import (
     ReturnView,
 )
 from readmit.records.errors import ReadmitError
+from readmit.records.events import Checkpoint
+from readmit.records.evidence import Experience
+from readmit.records.identity import Identity
+from readmit.records.items import Item, Receipt
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason, State
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.workspace.agent import Agent
 from readmit.workspace.exposing import Bundle
+from readmit.workspace.history import Explanation, Replay
 from readmit.workspace.missing import Lack
 from readmit.workspace.returns import Return
 from readmit.workspace.workspace import Workspace
@@ -29,16 +34,23 @@ __all__ = [
     "Answer",
     "Bundle",
     "Cause",
+    "Checkpoint",
     "CoverageReport",
     "Decision",
     "Disposition",
     "DutyNote",
     "DutyState",
+    "Experience",
+    "Explanation",
+    "Identity",
+    "Item",
     "Lack",
     "Pair",
     "Policy",
     "ReadmitError",
     "Reason",
+    "Receipt",
+    "Replay",
     "Return",
     "ReturnView",
     "State",

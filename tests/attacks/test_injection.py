@@ -18,7 +18,7 @@ import pytest
 from readmit import Workspace
 from readmit.models.fence import visible_text
 from readmit.models.stages import answer, extract, imply, plan, scan
-from readmit.models.stages.verify import Case, Verifier
+from readmit.models.stages.verify import PairCase, Verifier
 from readmit.ports.models import Failure
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
@@ -56,7 +56,7 @@ CORPUS = {
 FIELDS = {"evidence": "evidence_text", "item": "item_text", "use": "use"}
 
 
-def attacked(entry: Injection, **changed: Any) -> Case:
+def attacked(entry: Injection, **changed: Any) -> PairCase:
     return case(**{FIELDS[entry.where]: entry.text}, **changed)
 
 

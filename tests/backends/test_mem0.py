@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from readmit import Workspace
-from readmit.backends.conformance import BackendConformance
-from readmit.backends.conformance.team import Journey
 from readmit.backends.mem0 import Mem0
 from readmit.models.embedders import FunctionEmbedder, Lexical
 from readmit.models.endpoint import Endpoint
@@ -20,6 +18,8 @@ from readmit.models.openai_compatible import OpenAICompatible
 from readmit.ports.backend import Material, Precision
 from readmit.ports.models import Failure, Fault, Usage
 from readmit.records.errors import BackendError, ModelError, RecordError
+from readmit.testing import BackendConformance
+from readmit.testing.journey import Journey
 from readmit.workspace.memory import Memory
 from tests.backends.openers import open_mem0
 from tests.models.scripted import Scripted

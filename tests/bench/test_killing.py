@@ -19,7 +19,7 @@ from tests.bench.data import SMOKE
 from tests.bench.endpoint import AnsweringEndpoint
 
 from readmit.cli.status import Status
-from readmit.models.batch import check
+from readmit.models.batch import check_batch
 from readmit_bench.results import ANSWERS, RESULTS, read_results
 
 pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
@@ -203,9 +203,9 @@ def test_killed_while_requests_are_written_to_a_file(tmp_path: Path) -> None:
             process.communicate()
         status, said = ended(started(round_of(killed / "out", killed / "batch"), tmp_path))
         assert status == Status.WAITING, said
-        found = check(killed / "batch")
+        found = check_batch(killed / "batch")
         assert found.ok, found.problems
-        assert found.status.waiting == check(calm / "batch").status.waiting > 0
+        assert found.status.waiting == check_batch(calm / "batch").status.waiting > 0
         lines = [(folder / "batch" / "requests.jsonl").read_bytes().splitlines() for folder in (calm, killed)]
         assert sorted(lines[0]) == sorted(lines[1])
         for folder in (calm, killed):

@@ -13,8 +13,7 @@ from tests.bench.data import SMOKE
 
 from readmit.cli.app import main
 from readmit.cli.status import Status
-from readmit.models.batch import check
-from readmit.models.batch import status as batch_status
+from readmit.models.batch import batch_status, check_batch
 from readmit_bench.results import read_results
 
 pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
@@ -92,7 +91,7 @@ def test_half_of_a_round_is_used_and_the_rest_is_waited_for(tmp_path: Path) -> N
     assert status == Status.WAITING
     assert batch_status(rounds.batch).waiting >= first // 2
     assert "1 episodes wait for answers by file" in said
-    assert check(rounds.batch).ok, "nothing is asked twice"
+    assert check_batch(rounds.batch).ok, "nothing is asked twice"
     rounds.finish()
     (result,) = read_results(rounds.out)
     assert result.failure == ""
@@ -105,7 +104,7 @@ def test_an_error_line_keeps_its_episode_waiting_until_a_later_line_answers(at_a
     assert status == Status.WAITING, said
     assert "status 500: the batch expired; answer it again in a later line" in said
     assert read_results(rounds.out) == []
-    (name,) = (p.custom_id for p in check(rounds.batch).problems)
+    (name,) = (p.custom_id for p in check_batch(rounds.batch).problems)
     (again,) = (
         line
         for line in map(json.loads, (rounds.batch / "requests.jsonl").read_text().splitlines())
@@ -156,4 +155,4 @@ def test_duplicate_foreign_and_torn_lines_change_nothing(at_answers: Rounds) -> 
     (result,) = read_results(rounds.out)
     assert result.failure == ""
     assert "A different answer." not in result.answers, "the first answer counts"
-    assert {problem.kind for problem in check(rounds.batch).problems} == {"conflict", "unknown", "incomplete"}
+    assert {problem.kind for problem in check_batch(rounds.batch).problems} == {"conflict", "unknown", "incomplete"}

@@ -15,8 +15,7 @@ from readmit.cover.exact import Cover
 from readmit.cycle import decide, refuse, withhold
 from readmit.records.canonical import canonical, digest_of
 from readmit.records.decisions import Examination
-from readmit.workspace.exposing import checkpoint_named
-from readmit.workspace.loading import snapshot
+from readmit.workspace.loading import requested
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
 def judged_against(scene: Scene, request: Request) -> Snapshot:
     """The state that a return is decided from."""
     log = scene.team.log
-    departed = checkpoint_named(log, request.checkpoint)
-    return snapshot(log, departed, request.identity, epoch=request.epoch, purpose=request.purpose, now=request.moment)
+    return requested(log, log.departure(request.checkpoint), request)
 
 
 def test_admitted() -> None:

@@ -10,6 +10,7 @@ import ast
 import inspect
 import json
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +20,8 @@ from readmit.records.decisions import DutyState
 from readmit.records.policy import Policy
 from readmit.records.reasons import PRECEDENCE, Reason
 from tests.conftest import ROOT
+from tests.docs.surface import PUBLIC, error_tree, table
+from tests.docs.surface import main as write_surface
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -113,6 +116,8 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "statuses": ("commands.md", statuses),
     "settings": ("settings.md", settings),
     "commands": ("commands.md", commands),
+    **{module: ("api.md", partial(table, module)) for module in PUBLIC[1:]},
+    "readmit.errors": ("api.md", error_tree),
 }
 
 
@@ -131,3 +136,4 @@ if __name__ == "__main__":
     for each in TABLES:
         page, content = rewritten(each)
         page.write_text(content, encoding="utf-8")
+    write_surface()

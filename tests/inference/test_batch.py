@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.inference import Inference, Settings
-from readmit.models.batch import Batch, check, status, waiting
+from readmit.models.batch import Batch, batch_status, check_batch, waiting
 from readmit.models.chat import response_body
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Ask, Reply
@@ -70,8 +70,8 @@ def test_rounds_to_a_finished_return(tmp_path: Path) -> None:
             answered(directory, round_)
         returned = inference(workspace, directory).come_back(agent)
         assert states(returned)["bedtime"] == "premise_changed"
-        assert (status(directory).requests, status(directory).waiting) == (10, 0)
-        assert check(directory).ok
+        assert (batch_status(directory).requests, batch_status(directory).waiting) == (10, 0)
+        assert check_batch(directory).ok
         # Another return needs no further round.
         assert states(inference(workspace, directory).come_back(agent))["bedtime"] == "premise_changed"
 
@@ -103,4 +103,4 @@ def test_two_workspaces_in_one_directory_ask_each_for_itself(tmp_path: Path) -> 
             hear(space, SHIFT, SHOES)
             with pytest.raises(PendingAnswers):
                 inference(space, directory).come_back(agent)
-        assert status(directory).requests == 8
+        assert batch_status(directory).requests == 8

@@ -131,13 +131,13 @@ def test_prepare_settles_open_disputes_first_in_somebodys_name(team: Path) -> No
         json.dumps([{"do": "dispute", "items": ["bedtime", "late"], "by": "A7", "id": "q", "reason": "not both"}])
     )
     typed("record", "--file", "steps.json")
-    assert "own return" in typed("prepare", *WHO, *MODELS, "--settle-by", "A1", ends=Status.ERROR)["error"]["message"]
-    words = ("prepare", *WHO, *MODELS, "--settle-by", "lead")
+    assert "own return" in typed("prepare", *WHO, *MODELS, "--resolve-by", "A1", ends=Status.ERROR)["error"]["message"]
+    words = ("prepare", *WHO, *MODELS, "--resolve-by", "lead")
     for number in (1, 2):
         typed(*words, ends=Status.WAITING)
         answered(team / "answers", number)
-    assert "settled" not in typed("prepare", *WHO, *MODELS)
-    assert typed(*words)["settled"] == [], "it was settled before the pairs were waited for"
+    assert "resolved" not in typed("prepare", *WHO, *MODELS)
+    assert typed(*words)["resolved"] == [], "it was resolved before the pairs were waited for"
     states = {one["item"]: one["state"] for one in typed("return", *WHO)["dispositions"]}
     assert states == {"bedtime": "premise_changed", "late": "revoked"}
 

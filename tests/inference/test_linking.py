@@ -12,7 +12,7 @@ import pytest
 from readmit.cli.teams import lines
 from readmit.inference import Inference, Prepared, Settings
 from readmit.inference.settings import Budgets
-from readmit.models.batch import Batch, status, waiting
+from readmit.models.batch import Batch, batch_status, waiting
 from readmit.models.embedders import Lexical
 from readmit.models.stages.extract import Turn
 from readmit.ports.models import Fault
@@ -565,7 +565,7 @@ def test_a_linker_that_answers_by_file_goes_on_where_it_stopped(tmp_path: Path) 
     returned = inference.come_back(agent)
     assert returned.admitted
     assert INSTEAD in {item.text for item in returned.expose().items}
-    assert status(directory).requests == 3
+    assert batch_status(directory).requests == 3
     # The audit tells what was found before the last answers were awaited, and what came of them.
     bodies = [row.body for row in inference.workspace.log.audit.verified() if row.kind == "inference"]
     found, linked = (decode(body, Prepared, what="row") for body in bodies)

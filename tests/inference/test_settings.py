@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from readmit.inference import Settings, settings_from
-from readmit.inference.settings import Team
+from readmit.inference.settings import InferenceModels
 from readmit.invalidate.propose import Signal
 from readmit.models.embedders import Lexical
 from readmit.records.errors import ModelError, RecordError
@@ -22,9 +22,9 @@ def test_the_guide_names_every_setting() -> None:
 
 def test_signals_follow_from_who_is_there() -> None:
     model = Ruled()
-    assert Team(verifier=model).signals() == (Signal.DECLARED_PREMISE, Signal.SAME_SLOT)
-    assert Signal.IMPLIED_FACTS not in Team(verifier=model, embedder=Lexical()).signals()
-    assert Team(verifier=model, implier=model, embedder="lexical").signals() == Settings().signals
+    assert InferenceModels(verifier=model).signals() == (Signal.DECLARED_PREMISE, Signal.SAME_SLOT)
+    assert Signal.IMPLIED_FACTS not in InferenceModels(verifier=model, embedder=Lexical()).signals()
+    assert InferenceModels(verifier=model, implier=model, embedder="lexical").signals() == Settings().signals
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_settings_are_read_strictly(text: str) -> None:
 
 def test_stages_that_name_one_line_share_one_model(tmp_path: Path) -> None:
     line = f"batch:{tmp_path}?model=m"
-    team = Team(verifier=line, implier=line, scanner=f"{line}&shared=true")
+    team = InferenceModels(verifier=line, implier=line, scanner=f"{line}&shared=true")
     assert team.verifier is team.implier
     assert team.scanner is not team.verifier
     team.close()
@@ -58,4 +58,4 @@ def test_stages_that_name_one_line_share_one_model(tmp_path: Path) -> None:
 
 def test_a_line_that_names_no_model_is_refused() -> None:
     with pytest.raises(ModelError, match="must begin with one of"):
-        Team(verifier="gpt")
+        InferenceModels(verifier="gpt")

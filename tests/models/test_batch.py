@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from readmit.models.batch import Batch, check, status, waiting
+from readmit.models.batch import Batch, batch_status, check_batch, waiting
 from readmit.models.structured import answer, schema_of
-from readmit.models.usage import Ledger, Metered, most_tokens
+from readmit.models.usage import Metered, TokenLedger, most_tokens
 from readmit.ports.models import Ask, Failure, Fault, Reply
 from readmit.records.errors import ModelError, PendingAnswers
 from tests.models.stand_in import completion
@@ -76,8 +76,8 @@ def test_several_rounds_to_the_end(tmp_path: Path) -> None:
     replies = Batch(directory, "strong").ask(asks)
     assert [reply.text for reply in replies if isinstance(reply, Reply)] == ["first"] * 2 + ["second"] * 3
     assert all(isinstance(reply, Reply) and reply.replayed and reply.usage.input == 40 for reply in replies)
-    assert status(directory).waiting == 0
-    assert check(directory).ok
+    assert batch_status(directory).waiting == 0
+    assert check_batch(directory).ok
 
 
 def test_requests_are_in_the_openai_batch_format(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_the_same_request_twice_in_one_call_is_asked_once(tmp_path: Path) -> Non
 
 
 def test_a_budget_stops_requests_before_they_are_written(tmp_path: Path) -> None:
-    model = Metered(Batch(tmp_path, "strong"), Ledger(2 * most_tokens(ask())))
+    model = Metered(Batch(tmp_path, "strong"), TokenLedger(2 * most_tokens(ask())))
     with pytest.raises(PendingAnswers) as raised:
         model.ask([ask(number) for number in range(9)])
     assert raised.value.count == 2
@@ -175,7 +175,7 @@ CASES = {
 def test_what_answer_files_hold(case: Case, tmp_path: Path) -> None:
     pending(Batch(tmp_path, "strong"), [ask()])
     respond(tmp_path, case.lines)
-    report = check(tmp_path)
+    report = check_batch(tmp_path)
     assert [problem.kind for problem in report.problems] == case.kinds
     assert all(problem.where.startswith("responses.jsonl:") for problem in report.problems)
     assert report.ok == (not case.kinds)
@@ -195,10 +195,10 @@ def test_the_counts(tmp_path: Path) -> None:
     pending(Batch(tmp_path, "strong"), [ask(number) for number in range(4)])
     ids = [request["custom_id"] for request in requests(tmp_path)]
     respond(tmp_path, [line(ids[0]), line(ids[0]), error_line(ids[1])])
-    report = check(tmp_path)
+    report = check_batch(tmp_path)
     counts = report.status
     assert (counts.requests, counts.answered, counts.failed, counts.waiting) == (4, 1, 1, 2)
-    assert counts == status(tmp_path)
+    assert counts == batch_status(tmp_path)
     assert report.repeated == 1
     assert [json.loads(text)["custom_id"] for text in waiting(tmp_path)] == ids[2:]
 
@@ -220,13 +220,13 @@ def test_half_a_last_line_is_not_there_yet(tmp_path: Path) -> None:
     with (tmp_path / "responses.jsonl").open("w") as file:
         file.write(line(ids[0]) + "\n" + whole[:100])
         file.flush()
-        assert [problem.kind for problem in check(tmp_path).problems] == ["incomplete"]
+        assert [problem.kind for problem in check_batch(tmp_path).problems] == ["incomplete"]
         assert pending(model, [ask(), ask(1)]) == 1
         file.write(whole[100:])
         file.flush()
         assert len(model.ask([ask(), ask(1)])) == 2, "a whole line counts even before its newline"
         file.write("\n")
-    assert check(tmp_path).ok
+    assert check_batch(tmp_path).ok
 
 
 def test_a_writer_at_work_never_confuses_a_reader(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_writer_at_work_never_confuses_a_reader(tmp_path: Path) -> None:
     writer.start()
     counts = []
     while writer.is_alive():
-        report = check(tmp_path)
+        report = check_batch(tmp_path)
         assert {problem.kind for problem in report.problems} <= {"incomplete"}
         counts.append(report.status.answered)
     writer.join()
@@ -328,14 +328,14 @@ def test_killed_at_any_moment_it_goes_on_cleanly(tmp_path: Path) -> None:
         assert process.wait(60) == 0
     ids = [request["custom_id"] for request in requests(tmp_path)]
     assert len(ids) == len(set(ids)) >= 22, f"seed {seed}"
-    assert check(tmp_path).ok
+    assert check_batch(tmp_path).ok
 
 
 def test_what_is_wrong_with_the_requests_is_told(tmp_path: Path) -> None:
     pending(Batch(tmp_path, "strong"), [ask()])
     path = tmp_path / "requests.jsonl"
     path.write_text(path.read_text() * 2 + "junk\n" + '{"custom_id": "mine"}\n' + '{"half')
-    kinds = [(problem.kind, problem.where) for problem in check(tmp_path).problems]
+    kinds = [(problem.kind, problem.where) for problem in check_batch(tmp_path).problems]
     assert kinds == [
         ("duplicate", "requests.jsonl:2"),
         ("malformed", "requests.jsonl:3"),
@@ -345,7 +345,7 @@ def test_what_is_wrong_with_the_requests_is_told(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
-    for look in (status, check):
+    for look in (batch_status, check_batch):
         with pytest.raises(ModelError, match="no such directory"):
             look(tmp_path / "nowhere")
 

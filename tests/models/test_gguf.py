@@ -14,7 +14,7 @@ from readmit.models.gguf import Gguf
 from readmit.models.open import open_model
 from readmit.models.recorded import Recorded, Recorder
 from readmit.models.structured import answer, schema_of
-from readmit.models.usage import Ledger, Metered
+from readmit.models.usage import Metered, TokenLedger
 from readmit.ports.models import Ask, Failure, Fault, Reply
 from readmit.records.errors import ModelError
 from readmit.records.verdicts import Answer
@@ -44,7 +44,7 @@ def model(local_model: Path) -> Iterator[Gguf]:
 
 
 def test_typed_answers_in_order_with_their_usage(model: Gguf) -> None:
-    ledger = Ledger()
+    ledger = TokenLedger()
     results = answer(Metered(model, ledger), [ask(number) for number in range(3)], Judgement)
     assert [type(result) for result in results] == [Judgement] * 3
     (stage,) = ledger.stages()

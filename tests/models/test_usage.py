@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readmit.models.usage import Ledger, Metered, most_tokens
+from readmit.models.usage import Metered, TokenLedger, most_tokens
 from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
 from readmit.records.errors import ModelError, PendingAnswers
 from tests.models.scripted import Scripted, reply
@@ -21,7 +21,7 @@ NEED = most_tokens(ask())
 
 
 def test_every_call_is_accounted_to_its_stage() -> None:
-    ledger = Ledger()
+    ledger = TokenLedger()
     failure = Failure(fault=Fault.REFUSED, message="no", usage=Usage(stage="verify", milliseconds=4))
     model = Metered(
         Scripted(reply("a", stage="extract", tokens=(100, 20)), reply("b", tokens=(30, 3)), failure), ledger
@@ -37,7 +37,7 @@ def test_every_call_is_accounted_to_its_stage() -> None:
 
 def test_cached_tokens_and_replayed_answers_are_told_apart() -> None:
     usage = Usage(stage="verify", input=100, cached=80, output=5)
-    ledger = Ledger()
+    ledger = TokenLedger()
     Metered(Scripted(Reply(text="", usage=usage, model="m", replayed=True)), ledger).ask([ask()])
     (stage,) = ledger.stages()
     assert (stage.cached, stage.replayed, stage.input) == (80, 1, 100)
@@ -45,7 +45,7 @@ def test_cached_tokens_and_replayed_answers_are_told_apart() -> None:
 
 def test_the_budget_stops_before_it_is_exceeded() -> None:
     model = Scripted(reply("ok", tokens=(100, 50)))
-    ledger = Ledger(2 * NEED)
+    ledger = TokenLedger(2 * NEED)
     results = Metered(model, ledger).ask([ask() for _ in range(9)])
     asked = [result for result in results if isinstance(result, Reply)]
     unasked = [result for result in results if isinstance(result, Failure)]
@@ -58,7 +58,7 @@ def test_the_budget_stops_before_it_is_exceeded() -> None:
 
 def test_what_was_not_used_of_a_reservation_serves_the_next_wave() -> None:
     model = Scripted(reply("ok", tokens=(20, 5)))
-    ledger = Ledger(3 * NEED)
+    ledger = TokenLedger(3 * NEED)
     results = Metered(model, ledger).ask([ask() for _ in range(10)])
     assert all(isinstance(result, Reply) for result in results)
     assert model.rounds[0] == 3
@@ -79,7 +79,7 @@ def test_no_budget_is_ever_exceeded(limit: int, calls: list[tuple[int, int, floa
         most, _, cap, used, wrote = next(shares)
         return reply("", tokens=(round(most * used), round(cap * wrote)))
 
-    ledger = Ledger(limit)
+    ledger = TokenLedger(limit)
     asks = [ask(size=size, max_tokens=cap) for size, cap, _, _ in calls]
     results = Metered(Scripted(say), ledger).ask(asks)
     assert ledger.spent <= limit
@@ -97,7 +97,7 @@ def test_no_budget_is_ever_exceeded(limit: int, calls: list[tuple[int, int, floa
     ids=["no usage in the answer", "a timeout"],
 )
 def test_what_a_provider_does_not_report_counts_in_full(result: Reply | Failure) -> None:
-    ledger = Ledger(2 * NEED)
+    ledger = TokenLedger(2 * NEED)
     results = Metered(Scripted(result), ledger).ask([ask() for _ in range(4)])
     assert ledger.spent == 2 * NEED
     assert ledger.total().unreported == 2
@@ -105,7 +105,7 @@ def test_what_a_provider_does_not_report_counts_in_full(result: Reply | Failure)
 
 
 def test_a_failure_that_took_nothing_costs_nothing() -> None:
-    ledger = Ledger(NEED)
+    ledger = TokenLedger(NEED)
     refused = Failure(fault=Fault.RATE_LIMITED, message="429", usage=Usage(stage="verify"))
     results = Metered(Scripted(refused), ledger).ask([ask() for _ in range(5)])
     assert {result.fault for result in results if isinstance(result, Failure)} == {Fault.RATE_LIMITED}
@@ -116,7 +116,7 @@ def test_an_exception_gives_the_reservation_back() -> None:
     def stop(_: Ask) -> str:
         raise PendingAnswers(1, "somewhere")
 
-    ledger = Ledger(NEED)
+    ledger = TokenLedger(NEED)
     model = Metered(Scripted(stop, "ok"), ledger)
     with pytest.raises(PendingAnswers):
         model.ask([ask()])
@@ -128,7 +128,7 @@ def test_threads_that_share_a_ledger_wait_for_each_other_and_stay_within_it() ->
         time.sleep(0.01)
         return reply("ok", tokens=(20, 5))
 
-    ledger = Ledger(NEED + 25 * 7)
+    ledger = TokenLedger(NEED + 25 * 7)
     results: list[object] = []
     threads = [
         threading.Thread(target=lambda: results.extend(Metered(Scripted(slow), ledger).ask([ask()]))) for _ in range(8)
@@ -149,4 +149,4 @@ def test_text_outside_latin_is_reserved_by_its_bytes() -> None:
 
 def test_a_budget_below_zero_is_refused() -> None:
     with pytest.raises(ModelError, match="budget"):
-        Ledger(-1)
+        TokenLedger(-1)

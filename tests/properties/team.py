@@ -19,7 +19,6 @@ from readmit.records.policy import AUTHOR
 from readmit.records.snapshot import WorkState
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.store.rebuilt import Rebuilt
-from readmit.workspace.exposing import checkpoint_named
 from readmit.workspace.loading import snapshot
 from tests.simulator import Deciding, Rules, Statement, TeamSimulator, Who, state_of
 
@@ -351,7 +350,7 @@ class Team:
     def would_pass_afresh(self, name: str) -> None:
         """What is exposed would pass every gate in a fresh return at that moment."""
         view = self.sim.views[name]
-        departed = checkpoint_named(self.workspace.log, self.returns[name].request.checkpoint)
+        departed = self.workspace.log.departure(self.returns[name].request.checkpoint)
         outcome = self.decided(departed, view.who, view.purpose)
         fresh = {one.item: codes(one) for one in outcome.dispositions}
         assert not [item for item in view.items if fresh[item]]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from readmit import Workspace
 from readmit.records.errors import ConflictError
+from readmit.records.events import EventKind
 from readmit.records.identity import Identity
 from readmit.records.items import Item
 from tests.properties.team import START
@@ -116,7 +117,7 @@ def test_a_batch_is_all_or_nothing() -> None:
         with pytest.raises(ConflictError):
             both()
         assert team.epoch == before
-        assert team.log.named("item:m") is None
+        assert team.log.named(EventKind.RECORD, "m") is None
         with team.batch():
             team.record("one", id="m", by="bob")
             with pytest.raises(ConflictError):

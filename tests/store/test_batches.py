@@ -54,7 +54,7 @@ READS: dict[str, Callable[[Workspace, str], object]] = {
     "evidence": lambda team, digest: team.log.evidence(digest).epoch == 3,
     "whether there is evidence": lambda team, digest: team.log.has_evidence(digest),
     "a sighting": lambda team, digest: team.log.sighting(digest)[digest].intact,
-    "a name": lambda team, digest: team.log.named(f"observe:{digest[:32]}"),
+    "a name": lambda team, digest: team.log.named(EventKind.OBSERVE, digest[:32]),
     "what ann can see": lambda team, _: len(team.log.observations(ANN, until=99)) == 2,
     "who wrote": lambda team, _: team.log.wrote("bob", since=2),
     "the indexes": lambda team, _: len(list(team.log.indexed("filed"))) == 2,
@@ -248,7 +248,7 @@ def test_what_cannot_be_written_is_not_committed_whatever_is_caught(
                 patch.setattr("readmit.store.log.insert", full)
                 for _ in range(2):
                     with pytest.raises((StoreError, sqlite3.OperationalError)):
-                        team.log.named("observe:x")
+                        team.log.named(EventKind.OBSERVE, "x")
                 with pytest.raises((StoreError, sqlite3.OperationalError)):
                     team.record("two", by="bob")
                 raise KeyboardInterrupt

@@ -351,7 +351,7 @@ def test_an_examination_is_found_by_agent_and_an_acknowledgement_by_name(log: Sq
     assert latest is not None
     assert latest.payload == examine()
     assert log.latest(EventKind.EXAMINE) is None
-    found = log.named("acknowledge:r")
+    found = log.named(EventKind.ACKNOWLEDGE, "r")
     assert found is not None
     assert found.payload == Acknowledge(return_id="r", instance="i")
 

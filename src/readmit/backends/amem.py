@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
+    from readmit.backends.opening import Site
     from readmit.ports.backend import Material
     from readmit.ports.models import Embedder, Model
 
@@ -83,6 +84,11 @@ class AMem:
         except Exception as error:
             raise BackendError(f"path: A-MEM cannot open {folder}: {type(error).__name__}: {error}") from error
         return cls(system, workspace, name=name, llm=llm, embedder=embedder.name)
+
+    @classmethod
+    def at(cls, site: Site) -> Self:
+        """The store that a line names: ``amem:FOLDER``."""
+        return cls.open(site.place(), site.workspace, embedder=site.needed_embedder(), model=site.model)
 
     @classmethod
     def over(cls, system: Any, workspace: str, *, name: str = "adopted") -> Self:

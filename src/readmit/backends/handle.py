@@ -128,6 +128,21 @@ class ReturnedMemory:
             if (entry := inside.get(record.id)) is not None and unaltered(entry, record.text)
         )
 
+    def context(self, query: str = "", *, limit: int = 40, max_chars: int = 4_000) -> str:
+        """Records as lines for a prompt, whole ones only: the nearest to a query, or whatever the view opens.
+
+        Where a store has a context of its own that goes on listing what was replaced, this takes its place.
+        """
+        lines: list[str] = []
+        room = max_chars
+        for hit in self.search(query, limit=limit) if query else self.records()[:limit]:
+            line = "- " + " ".join(hit.text.split())
+            room -= len(line) + 1
+            if room < 0:
+                break
+            lines.append(line)
+        return "\n".join(lines)
+
     def remember(
         self, text: str, *, sources: Sequence[str], team: bool = False, verbatim: bool = True
     ) -> tuple[str, ...]:

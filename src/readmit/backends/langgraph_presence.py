@@ -35,6 +35,6 @@ def presence(log: Log, identity: Identity) -> Presence:
         absence = last_absence(log, identity)
     if absence is None:
         return NEVER_LEFT
-    name = absence.departure.id.removeprefix("depart:")
+    name = absence.departure.name
     reset = absence.started_anew
     return Presence(name, back=absence.end is not None and not reset, reset=reset)

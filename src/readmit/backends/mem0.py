@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from readmit.backends.opening import Site
     from readmit.ports.backend import Material
     from readmit.ports.models import Embedder, Model
 
@@ -86,6 +87,11 @@ class Mem0:
         memory.embedding_model = embedding
         memory.llm = Extractor(model, workspace, max_tokens)
         return cls(memory, workspace, name=collection, scope={"user_id": workspace}, embedding=embedding)
+
+    @classmethod
+    def at(cls, site: Site) -> Self:
+        """The store that a line names: ``mem0:FOLDER``."""
+        return cls.open(site.place(), site.workspace, embedder=site.needed_embedder(), model=site.model)
 
     @classmethod
     def over(cls, memory: Any, workspace: str, *, scope: Mapping[str, str], name: str = "adopted") -> Self:

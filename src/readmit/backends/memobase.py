@@ -11,6 +11,7 @@ Memobase ranks events alone and hands profiles out whole, so slots are ordered h
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from readmit.backends.handle import ReturnedMemory
+    from readmit.backends.opening import Site
     from readmit.ports.backend import Material, SourceLedger
     from readmit.ports.models import Embedder
 
@@ -41,6 +42,10 @@ _MOST_EVENTS = 10_000
 class _Native(msgspec.Struct, frozen=True):
     topic: str
     sub_topic: str
+
+
+class _Options(msgspec.Struct, forbid_unknown_fields=True):
+    key_env: str = "MEMOBASE_API_KEY"
 
 
 class Memobase:
@@ -74,6 +79,15 @@ class Memobase:
         """A project on a running server. ``ledger`` is the workspace's ``log.sources``."""
         need("memobase", "memobase")
         return cls(Server(url, api_key, timeout), workspace, ledger=ledger, embedder=embedder, name=name)
+
+    @classmethod
+    def at(cls, site: Site) -> Self:
+        """The project that a line names: ``memobase:URL?key_env=NAME``."""
+        url, variable = site.line.target, site.options(_Options).key_env
+        key = os.environ.get(variable)
+        if not url or not key:
+            raise BackendError(f"backend memobase: name a server, as memobase:URL, and put its key into {variable}")
+        return cls.open(url, site.workspace, api_key=key, ledger=site.log.sources, embedder=site.needed_embedder())
 
     @property
     def native(self) -> Any:
@@ -220,23 +234,6 @@ class Memobase:
         if kind not in listed or all(one.id != record for one in listed[kind](owner)):
             raise UnknownError(f"no record {record!r} in {self.name} of workspace {self.workspace!r}; list them first")
         return owner, kind, native
-
-
-def context(memory: ReturnedMemory, query: str = "", *, limit: int = 40, max_chars: int = 4_000) -> str:
-    """What Memobase's ``context()`` is for, through a view: slots and events as lines for a prompt, whole ones only.
-
-    Memobase's own context goes on listing events whose slot was replaced since; here each line is admitted by itself.
-    """
-    found = memory.search(query, limit=limit) if query else memory.records()[:limit]
-    lines: list[str] = []
-    room = max_chars
-    for hit in found:
-        line = "- " + " ".join(hit.text.split())
-        room -= len(line) + 1
-        if room < 0:
-            break
-        lines.append(line)
-    return "\n".join(lines)
 
 
 def _stored(owner: str, kind: str, native: str, text: str) -> Stored:

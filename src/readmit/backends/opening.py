@@ -1,11 +1,96 @@
-"""What every backend checks when it is opened: its package, and its folder on disk."""
+"""A memory store from one line of text, and what every backend checks when it is opened: its package, its folder.
+
+    scopedmem                         our own, inside the workspace; scopedmem:NAME for another one beside it
+    mem0:FOLDER, amem:FOLDER          a store on disk
+    memobase:URL?key_env=NAME         a project on a running server
+
+A LangGraph store belongs to a program and is not named by a line: ``LangGraphMemory`` takes the store itself.
+"""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+import msgspec
+
+from readmit.ports.plugins import Kind, Line, Plugins
 from readmit.records.errors import BackendError
+
+if TYPE_CHECKING:
+    from readmit.ports.backend import MemoryBackend
+    from readmit.ports.models import Embedder, Model
+    from readmit.ports.store import Log
+
+    Options = TypeVar("Options", bound=msgspec.Struct)
+
+STORES = Plugins(
+    "backend",
+    "readmit.backends",
+    {
+        "scopedmem": Kind("readmit.backends.scopedmem:ScopedMem.at"),
+        "mem0": Kind("readmit.backends.mem0:Mem0.at", "mem0"),
+        "amem": Kind("readmit.backends.amem:AMem.at", "amem"),
+        "memobase": Kind("readmit.backends.memobase:Memobase.at", "memobase"),
+    },
+    BackendError,
+)
+_METHODS = ("name", "workspace", "form", "search", "records", "update", "delete", "export", "load", "close")
+
+
+class NoOptions(msgspec.Struct, forbid_unknown_fields=True):
+    """For a store whose line takes no options."""
+
+
+class Site(NamedTuple):
+    """Where a store is opened: for which workspace, at which place, with which models."""
+
+    line: Line
+    log: Log
+    """The workspace's log: ``log.memories`` and ``log.sources`` are there for stores that keep something in it."""
+    folder: Path | None = None
+    """Where a store on disk goes if the line names no folder."""
+    embedder: Embedder | None = None
+    model: Model | None = None
+    """Forms memories. Without one, only verbatim memories can be formed."""
+
+    @property
+    def workspace(self) -> str:
+        """The name of the workspace that the store serves."""
+        return self.log.workspace
+
+    def place(self) -> str | Path:
+        """The folder that the line names, or the one that was given. Such a line takes no options."""
+        self.options(NoOptions)
+        if not self.line.target and self.folder is None:
+            raise BackendError(f"backend {self.line.kind}: name a folder, as {self.line.kind}:FOLDER")
+        return self.line.target or self.folder or ""
+
+    def needed_embedder(self) -> Embedder:
+        """The embedder, for a store that cannot do without."""
+        if self.embedder is None:
+            raise BackendError(f"backend {self.line.kind}: embedder: give one, as open_embedder('minilm')")
+        return self.embedder
+
+    def options(self, kind: type[Options]) -> Options:
+        """The line's options as fields of a struct."""
+        return STORES.options(self.line, kind)
+
+
+def open_backend(
+    spec: str, log: Log, *, folder: Path | None = None, embedder: Embedder | None = None, model: Model | None = None
+) -> MemoryBackend:
+    """Open the memory store that a line names, for the workspace of a log.
+
+    Another package adds a store by an entry point in the group ``readmit.backends``: a function that takes a ``Site``
+    and gives the store.
+    """
+    line = STORES.read(spec)
+    made: MemoryBackend = STORES.open(line, Site(line, log, folder, embedder, model), methods=_METHODS)
+    if made.workspace != log.workspace:
+        raise BackendError(f"backend {line.kind}: it serves workspace {made.workspace!r}, not {log.workspace!r}")
+    return made
 
 
 def need(package: str, extra: str) -> None:

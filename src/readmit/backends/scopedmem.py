@@ -13,10 +13,11 @@ import secrets
 import threading
 from collections import Counter
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
+from readmit.backends.opening import NoOptions
 from readmit.ports.backend import TEAM, Change, Hit, Stored
 from readmit.ports.memories import NewMemory
 from readmit.records.base import require_name
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from readmit.backends.opening import Site
     from readmit.ports.backend import Material
     from readmit.ports.memories import Memories, MemoryRow, MemoryVersion
     from readmit.ports.models import Embedder
@@ -68,6 +70,12 @@ class ScopedMem:
         self._memories = memories
         self._clock = clock
         self._vectors = None if embedder is None else _Vectors(embedder)
+
+    @classmethod
+    def at(cls, site: Site) -> Self:
+        """The store that a line names: ``scopedmem``, or ``scopedmem:NAME``."""
+        site.options(NoOptions)
+        return cls(site.log.memories, site.workspace, store=site.line.target or "main", embedder=site.embedder)
 
     @property
     def name(self) -> str:

@@ -11,6 +11,7 @@ import click
 from readmit.cli import options
 from readmit.cli.command import command
 from readmit.cli.status import Status
+from readmit.records.events import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -65,8 +66,8 @@ def list_returns(invocation: Invocation, /) -> None:
                 "task": one.request.identity.task,
                 "decision": one.kind,
                 "partial": one.kind == "admitted" and _is_partial(workspace, one.request.return_id),
-                "exposed": workspace.log.named(f"expose:{one.request.return_id}") is not None,
-                "acknowledged": workspace.log.named(f"acknowledge:{one.request.return_id}") is not None,
+                "exposed": workspace.log.named(EventKind.EXPOSE, one.request.return_id) is not None,
+                "acknowledged": workspace.log.named(EventKind.ACKNOWLEDGE, one.request.return_id) is not None,
             }
             for event, one in returns_of(workspace)
         ]

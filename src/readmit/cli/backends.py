@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from readmit.scenario.paired import Compared, Opener, Pair
     from readmit.workspace.workspace import Workspace
 
-KINDS = ("scopedmem", "mem0")
+DEFAULT = "scopedmem"
 
 
 def add_to(group: click.Group) -> None:
@@ -35,7 +35,11 @@ def add_to(group: click.Group) -> None:
 
 @click.argument("file", type=click.File("rb"))
 @click.option(
-    "--backend", "kinds", type=click.Choice(KINDS), multiple=True, help="A store to compare. [default: scopedmem]"
+    "--backend",
+    "kinds",
+    metavar="NAME",
+    multiple=True,
+    help="A store to compare: scopedmem, mem0, amem, or one that a package registers. [default: scopedmem]",
 )
 @click.option("--embedder", metavar="NAME", help="Embedder for stores that need one. [default: minilm]")
 @click.option(
@@ -62,7 +66,7 @@ def compare(
     from readmit.scenario.document import read
 
     scenario = read(file.read())
-    openers = {kind: _opener(kind, embedder, model) for kind in kinds or KINDS[:1]}
+    openers = {kind: _opener(kind, embedder, model) for kind in kinds or (DEFAULT,)}
     with progress("Comparing", len(scenario.steps) * len(openers)) as watch:
         pairs = paired.compare(scenario, openers, limit=limit, verbatim=model is None, watch=watch)
     if invocation.json:
@@ -74,18 +78,18 @@ def compare(
 
 def _opener(kind: str, embedder: str | None, model: str | None) -> Opener:
     def opened(team: Workspace, folder: Path) -> MemoryBackend:
+        from readmit.backends.opening import open_backend
         from readmit.models.embedders import open_embedder
-
-        if kind == "scopedmem":
-            from readmit.backends.scopedmem import ScopedMem
-
-            near = open_embedder(embedder) if embedder else None
-            return ScopedMem(team.log.memories, team.name, embedder=near)
-        from readmit.backends.mem0 import Mem0
         from readmit.models.open import open_model
 
-        asked = open_model(model) if model else None
-        return Mem0.open(folder, team.name, embedder=open_embedder(embedder or "minilm"), model=asked)
+        near = embedder or (None if kind == DEFAULT else "minilm")
+        return open_backend(
+            kind,
+            team.log,
+            folder=folder,
+            embedder=open_embedder(near) if near else None,
+            model=open_model(model) if model else None,
+        )
 
     return opened
 

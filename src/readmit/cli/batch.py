@@ -34,7 +34,7 @@ def status(invocation: Invocation, /, *, directory: str, waiting: bool) -> Statu
     from readmit.cli.output import emit, show
     from readmit.models import batch as files
 
-    found = files.status(directory)
+    found = files.batch_status(directory)
     if waiting:
         for line in files.waiting(directory):
             click.echo(line)
@@ -54,7 +54,7 @@ def check(invocation: Invocation, /, *, directory: str) -> Status:
     from readmit.cli.output import counted, emit, show, shown
     from readmit.models import batch as files
 
-    found = files.check(directory)
+    found = files.check_batch(directory)
     if invocation.json:
         emit({"ok": found.ok, **msgspec.to_builtins(found)})
     else:

@@ -44,13 +44,13 @@ def add_to(group: click.Group) -> None:
 @click.option("--purpose", metavar="NAME", help="What the agent comes back for.")
 @click.option("--checkpoint", metavar="DEPARTURE", help="A departure other than the last one.")
 @click.option(
-    "--settle-by",
+    "--resolve-by",
     metavar="NAME",
-    help="First put open disputes to the verifier, and settle those it is sure about in the name of this principal.",
+    help="First put open disputes to the verifier, and resolve those it is sure about in the name of this principal.",
 )
 def prepare(
     invocation: Invocation, /, *, principal: str, role: str, task: str, purpose: str | None, checkpoint: str | None,
-    settle_by: str | None, **team: Any,
+    resolve_by: str | None, **team: Any,
 ) -> None:  # fmt: skip
     """Work out what has changed implicitly for one agent, so that its return reads it from the log.
 
@@ -60,13 +60,15 @@ def prepare(
 
     with invocation.open() as workspace, opened(workspace, team) as inference:
         agent = workspace.agent(principal, role=role, task=task)
-        settled = () if settle_by is None else inference.settle(agent, by=settle_by)
+        resolved = () if resolve_by is None else inference.resolve(agent, by=resolve_by)
         prepared = inference.prepare(agent, purpose=purpose, checkpoint=checkpoint)
     if invocation.json:
-        emit(msgspec.to_builtins(prepared) | ({} if settle_by is None else {"settled": msgspec.to_builtins(settled)}))
+        emit(
+            msgspec.to_builtins(prepared) | ({} if resolve_by is None else {"resolved": msgspec.to_builtins(resolved)})
+        )
         return
-    for one in settled:
-        outcome = "stays open" if one.keep is None else f"settled for {one.keep}"
+    for one in resolved:
+        outcome = "stays open" if one.keep is None else f"resolved for {one.keep}"
         show(shown(f"dispute {one.dispute} {outcome}: {one.why}"))
     show(*map(shown, lines(prepared)))
 

@@ -6,9 +6,26 @@ Paper, "From a possible dependency to a confirmed invalidation". ``Inference`` i
 from __future__ import annotations
 
 from readmit.inference.inference import Inference
+from readmit.inference.ingesting import Ingested
+from readmit.inference.planning import Planned
 from readmit.inference.prepared import Prepared
-from readmit.inference.settings import Settings, Team, settings_from
-from readmit.inference.settling import Settlement
-from readmit.inference.watching import Announcement, Watch
+from readmit.inference.resolving import Asked, Resolution
+from readmit.inference.settings import InferenceModels, Settings, settings_from
+from readmit.inference.watching import Announcement, Look, Watch
+from readmit.models.stages.extract import Turn
 
-__all__ = ["Announcement", "Inference", "Prepared", "Settings", "Settlement", "Team", "Watch", "settings_from"]
+__all__ = [
+    "Announcement",
+    "Asked",
+    "Inference",
+    "InferenceModels",
+    "Ingested",
+    "Look",
+    "Planned",
+    "Prepared",
+    "Resolution",
+    "Settings",
+    "Turn",
+    "Watch",
+    "settings_from",
+]

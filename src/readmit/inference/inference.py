@@ -13,11 +13,11 @@ from readmit.inference import planning
 from readmit.inference.examined import note
 from readmit.inference.ingesting import conversation, ingest
 from readmit.inference.preparing import file, prepare
-from readmit.inference.settings import Settings, Team
-from readmit.inference.settling import settle
+from readmit.inference.resolving import resolve_disputes
+from readmit.inference.settings import InferenceModels, Settings
 from readmit.inference.watching import Watch
 from readmit.models.stages.answer import MAX_TOKENS
-from readmit.models.usage import Ledger, Metered
+from readmit.models.usage import Metered, TokenLedger
 from readmit.records.arguments import explained
 from readmit.records.base import nfc
 from readmit.records.errors import ModelError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from readmit.inference.ingesting import Ingested
     from readmit.inference.planning import Planned
     from readmit.inference.prepared import Prepared
-    from readmit.inference.settling import Asked, Settlement
+    from readmit.inference.resolving import Asked, Resolution
     from readmit.inference.watching import Announcement
     from readmit.models.stages.extract import Turn
     from readmit.models.usage import StageUsage
@@ -65,7 +65,7 @@ class Inference:
         embedder: Embedder | str | None = None,
     ) -> None:
         self.workspace = workspace
-        self.team = Team(
+        self.team = InferenceModels(
             verifier=verifier,
             second_verifier=second_verifier,
             implier=implier,
@@ -76,8 +76,8 @@ class Inference:
             embedder=embedder,
         )
         self.settings = settings or Settings(signals=self.team.signals())
-        self.ledger = Ledger()
-        """What ingesting, planning and settling took. What a preparation took is in its ``Prepared``."""
+        self.ledger = TokenLedger()
+        """What ingesting, planning and resolving took. What a preparation took is in its ``Prepared``."""
 
     def close(self) -> None:
         """Close the models that were opened from a line."""
@@ -119,16 +119,16 @@ class Inference:
 
         return agent.come_back(purpose=purpose, checkpoint=checkpoint, id=id, prepare=prepare)
 
-    def settle(
+    def resolve(
         self, agent: Agent, *, by: str, about: Mapping[str, Asked] | None = None, max_tokens: int = MAX_TOKENS
-    ) -> tuple[Settlement, ...]:
+    ) -> tuple[Resolution, ...]:
         """Put the open disputes that an agent can see to the verifier, which answers without knowing who says what.
 
         A dispute is resolved in the name of ``by``, who is not the agent, if the answer is one side's alone and sure
         enough for the policy; otherwise it stays open. ``about`` says, by dispute, which question it is about.
         """
         model = self._needed(self.team.verifier, "verifier")
-        return settle(self.workspace, model, agent.identity, by=by, about=about, max_tokens=max_tokens)
+        return resolve_disputes(self.workspace, model, agent.identity, by=by, about=about, max_tokens=max_tokens)
 
     def watch(
         self, *, purposes: Sequence[str | None] = (None,), tell: Callable[[Announcement], object] | None = None
@@ -143,7 +143,7 @@ class Inference:
     def _prepare(
         self, departed: Checkpoint, identity: Identity, purpose: str | None, name: str, *, always: bool = True
     ) -> Prepared:
-        ledger = Ledger(self.settings.budget)
+        ledger = TokenLedger(self.settings.budget)
         purpose = None if purpose is None else nfc(purpose)
         for _ in range(ROUNDS):
             prepared = self._looked(departed, identity, purpose, name, ledger)
@@ -157,7 +157,7 @@ class Inference:
         raise ModelError(f"the log took in observations faster than {ROUNDS} preparations could look at them")
 
     def _looked(
-        self, departed: Checkpoint, identity: Identity, purpose: str | None, name: str, ledger: Ledger
+        self, departed: Checkpoint, identity: Identity, purpose: str | None, name: str, ledger: TokenLedger
     ) -> Prepared:
         """One look at the log, and further ones as long as something falls or takes a needed item's place."""
         earlier: Prepared | None = None
@@ -219,7 +219,7 @@ class Inference:
         return planning.plan(self.workspace, model, text, by=by, role=role, task=task)
 
     def usage(self) -> tuple[StageUsage, ...]:
-        """What ingesting, planning and settling took so far, per stage."""
+        """What ingesting, planning and resolving took so far, per stage."""
         return self.ledger.stages()
 
     def _needed(self, model: Model | None, name: str) -> Model:

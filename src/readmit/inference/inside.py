@@ -17,7 +17,7 @@ from readmit.inference.nearness import words_of
 from readmit.records.canonical import digest
 from readmit.records.decisions import Request
 from readmit.records.verdicts import Pair, Ruling
-from readmit.workspace.loading import snapshot
+from readmit.workspace.loading import requested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -64,7 +64,7 @@ def previewed(
             rules=RULES,
             learnt=log.learnt,
         )
-        seen = snapshot(log, departed, identity, epoch=log.head, purpose=purpose, now=request.moment)
+        seen = requested(log, departed, request)
     view = decide(request, seen).decision.view
     return () if view is None else tuple(item.id for item in view.items)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.models.stages.verify import Case, Verifier
+from readmit.models.stages.verify import PairCase, Verifier
 from readmit.ports.models import Failure
 from readmit.records.canonical import digest
 from readmit.records.errors import ConflictError
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
 
-class Judged(msgspec.Struct, frozen=True):
+class JudgedPairs(msgspec.Struct, frozen=True):
     """What came of the pairs that were put to the verifier."""
 
     verdicts: tuple[Verdict, ...] = ()
     failed: tuple[tuple[Pair, Failure], ...] = ()
 
 
-def case_of(baseline: Baseline, pair: Pair) -> Case:
+def case_of(baseline: Baseline, pair: Pair) -> PairCase:
     """A pair with its original texts, their times and the returning use."""
     item = baseline.held[pair.item].item
     seen = baseline.observed[pair.evidence]
     own = baseline.own(pair.item)
-    return Case(
+    return PairCase(
         pair=pair,
         item_text=item.text,
         item_source=baseline.words(pair.item),
@@ -57,16 +57,13 @@ def settled(baseline: Baseline, verifier: Verifier) -> Mapping[str, frozenset[st
             for mark in marks
             if isinstance(mark.payload, Verdict)
             and mark.payload.pair.evidence in baseline.observed
-            and (
-                baseline.settles(mark.payload)
-                or mark.id == f"{EventKind.JUDGE}:{verifier.key(case_of(baseline, mark.payload.pair))}"
-            )
+            and (baseline.settles(mark.payload) or mark.name == verifier.key(case_of(baseline, mark.payload.pair)))
         )
         for item, marks in baseline.marks.items()
     }
 
 
-def judge(workspace: Workspace, baseline: Baseline, verifier: Verifier, pairs: Sequence[Pair]) -> Judged:
+def judge(workspace: Workspace, baseline: Baseline, verifier: Verifier, pairs: Sequence[Pair]) -> JudgedPairs:
     """Ask about each pair once and write down what is said, all in one commit.
 
     An answer that did not come leaves a suspicion: the item is out until somebody settles it.
@@ -87,7 +84,7 @@ def judge(workspace: Workspace, baseline: Baseline, verifier: Verifier, pairs: S
             except ConflictError:
                 # Another process asked the same at the same time, and its answer came first: it stands.
                 continue
-    return Judged(tuple(verdicts), tuple(failed))
+    return JudgedPairs(tuple(verdicts), tuple(failed))
 
 
 def suspect(workspace: Workspace, pairs: Iterable[Pair], signal: str) -> None:

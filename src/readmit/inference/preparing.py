@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from readmit.inference.baseline import Baseline
-    from readmit.inference.judging import Judged
+    from readmit.inference.judging import JudgedPairs
     from readmit.inference.proposing import Found
-    from readmit.inference.settings import Settings, Team
-    from readmit.models.usage import Ledger
+    from readmit.inference.settings import InferenceModels, Settings
+    from readmit.models.usage import TokenLedger
     from readmit.ports.models import Model
     from readmit.records.events import Checkpoint
     from readmit.records.identity import Identity
@@ -52,9 +52,9 @@ def prepare(
     identity: Identity,
     *,
     purpose: str | None,
-    team: Team,
+    team: InferenceModels,
     settings: Settings,
-    ledger: Ledger,
+    ledger: TokenLedger,
 ) -> Prepared:
     """Bring the verdicts that one return would read up to date with the log.
 
@@ -191,11 +191,11 @@ def _except(chosen: Iterable[Pair], pairs: Iterable[Pair]) -> tuple[Pair, ...]:
     return tuple(pair for pair in pairs if pair not in taken)
 
 
-def _unanswered(judged: Judged) -> Iterable[str]:
+def _unanswered(judged: JudgedPairs) -> Iterable[str]:
     return (f"verify: {why.message}" for _, why in judged.failed)
 
 
-def _may_have_fallen(state: Baseline, judged: Judged) -> bool:
+def _may_have_fallen(state: Baseline, judged: JudgedPairs) -> bool:
     """Whether anything in sight was ever found changed. Most returns are spared a second look by this."""
     marks = (mark.payload for held in state.known.values() for mark in held.marks)
     said = (one for one in (*judged.verdicts, *marks) if isinstance(one, Verdict))
@@ -208,14 +208,14 @@ def _proposed(chosen: Iterable[Pair], found: Found) -> tuple[ProposedPair, ...]:
     return tuple(ProposedPair(pair=pair, signals=signals.get(pair, ())) for pair in chosen)
 
 
-def _invalidated(state: Baseline, judged: Judged) -> tuple[str, ...]:
+def _invalidated(state: Baseline, judged: JudgedPairs) -> tuple[str, ...]:
     confirmed = (one for one in judged.verdicts if state.ruling(one) is Ruling.INVALID)
     return tuple(dict.fromkeys(one.pair.item for one in confirmed))
 
 
-def _verifier(team: Team, settings: Settings, ledger: Ledger, workspace: Workspace) -> Verifier:
+def _verifier(team: InferenceModels, settings: Settings, ledger: TokenLedger, workspace: Workspace) -> Verifier:
     model = _metered(team.verifier, ledger)
-    assert model is not None  # noqa: S101 - Team.require has seen to it
+    assert model is not None  # noqa: S101 - InferenceModels.require has seen to it
     second = settings.confirm_critical == "second_model"
     return Verifier(
         model=model,
@@ -229,7 +229,7 @@ def _verifier(team: Team, settings: Settings, ledger: Ledger, workspace: Workspa
     )
 
 
-def _readers(workspace: Workspace, team: Team, ledger: Ledger) -> Readers:
+def _readers(workspace: Workspace, team: InferenceModels, ledger: TokenLedger) -> Readers:
     return Readers(
         derived=workspace.log.derived,
         workspace=workspace.name,
@@ -240,5 +240,5 @@ def _readers(workspace: Workspace, team: Team, ledger: Ledger) -> Readers:
     )
 
 
-def _metered(model: Model | None, ledger: Ledger) -> Model | None:
+def _metered(model: Model | None, ledger: TokenLedger) -> Model | None:
     return None if model is None else Metered(model, ledger)

@@ -138,12 +138,12 @@ class _Work:
 
     def _vectors(self) -> deriving.Vectors:
         readers = self._readers
-        assert readers.embedder is not None  # noqa: S101 - Team.require has seen to it
+        assert readers.embedder is not None  # noqa: S101 - InferenceModels.require has seen to it
         return deriving.Vectors(readers.embedder, readers.derived, readers.workspace)
 
     def _facts(self, budgets: Budgets) -> ImpliedFacts:
         readers = self._readers
-        assert readers.implier is not None  # noqa: S101 - Team.require has seen to it
+        assert readers.implier is not None  # noqa: S101 - InferenceModels.require has seen to it
         pending: PendingAnswers | None = None
         both: list[deriving.Written] = []
         for write, texts in ((deriving.premises, self._items), (deriving.implied, self._texts)):
@@ -172,7 +172,7 @@ class _Work:
 
     def _scan(self, settings: Settings) -> Scanned:
         readers, baseline = self._readers, self._standing
-        assert readers.scanner is not None  # noqa: S101 - Team.require has seen to it
+        assert readers.scanner is not None  # noqa: S101 - InferenceModels.require has seen to it
         looks = [
             Look(
                 item=call.item,

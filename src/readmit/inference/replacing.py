@@ -13,6 +13,7 @@ from readmit.inference.field import field, meets
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
 from readmit.records.carried import worded
+from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
 from readmit.records.items import Drafted
 from readmit.records.reasons import Reason
@@ -41,7 +42,7 @@ def replace(
     with workspace.batch():
         for item, verdict in _fallen(workspace.log, ground):
             name = f"r{digest((item, verdict.pair.evidence))[:16]}"
-            if workspace.log.named(f"item:{name}") is None and _record(workspace, name, item, verdict):
+            if workspace.log.named(EventKind.RECORD, name) is None and _record(workspace, name, item, verdict):
                 drafted.append(name)
     return tuple(drafted)
 

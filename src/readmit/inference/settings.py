@@ -107,7 +107,7 @@ class Settings(Record, kw_only=True, omit_defaults=False):
         )
 
 
-class Team:
+class InferenceModels:
     """Which model does what. A stage may have its own; what is not given is not used.
 
     Each is a provider, or a line that ``open_model`` understands. What was opened from a line is closed with

@@ -16,12 +16,10 @@ from readmit.cycle import examine
 from readmit.inference.prepared import Prepared
 from readmit.records.base import Count, Id, Record
 from readmit.records.canonical import canonical
-from readmit.records.decisions import Returned
 from readmit.records.events import Checkpoint, Event, EventKind, Exposed
 from readmit.records.identity import Identity
 from readmit.records.reasons import Reason, State
-from readmit.workspace.exposing import checkpoint_named
-from readmit.workspace.loading import snapshot
+from readmit.workspace.loading import current
 from readmit.workspace.returning import sign_head
 
 if TYPE_CHECKING:
@@ -106,12 +104,12 @@ class Watch:
             case Checkpoint(identity=identity):
                 self._departures[identity.agent] = event.payload
             case Exposed(return_id=return_id, refused=()):
-                returned = self._returned(return_id)
+                returned = self._workspace.log.returned(return_id)
                 self._exposed[returned.request.identity.agent] = return_id
 
     def _purposes_of(self, departed: Checkpoint) -> tuple[str | None, ...]:
         held = self._exposed.get(departed.identity.agent)
-        own = () if held is None else (self._returned(held).request.purpose,)
+        own = () if held is None else (self._workspace.log.returned(held).request.purpose,)
         return tuple(dict.fromkeys((*self._purposes, *own)))
 
     def _announce(self) -> Iterator[Announcement]:
@@ -137,14 +135,10 @@ class Watch:
         """Items of a view that no longer pass the gates and have not been announced."""
         workspace = self._workspace
         told = workspace.log.derived.read(ANNOUNCED, return_id, [one.id for one in view.items])
-        request = self._returned(return_id).request
+        request = self._workspace.log.returned(return_id).request
         with workspace.log.reading():
             head = workspace.log.head
-            departed = checkpoint_named(workspace.log, request.checkpoint)
-            state = snapshot(
-                workspace.log, departed, request.identity, epoch=head, purpose=request.purpose, now=workspace.moment()
-            )
-            rejected = examine(state, workspace.policy).gated.rejected
+            rejected = examine(current(workspace.log, request, workspace.moment()), workspace.policy).gated.rejected
         for one in view.items:
             if one.id in rejected and one.id not in told:
                 fate = rejected[one.id]
@@ -156,8 +150,3 @@ class Watch:
                     reasons=fate.reasons,
                     epoch=head,
                 )
-
-    def _returned(self, return_id: str) -> Returned:
-        event = self._workspace.log.named(f"{EventKind.RETURN}:{return_id}")
-        assert event is not None and isinstance(event.payload, Returned)  # noqa: PT018, S101 - exposed, so returned
-        return event.payload

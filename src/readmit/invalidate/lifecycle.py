@@ -74,7 +74,7 @@ def _charge(reason: Reason, event: Event, note: str, ref: str = "") -> Charge:
 
 
 def _dispute(held: Held, event: Event, resolutions: Mapping[str, Event]) -> Iterator[Charge]:
-    name = event.id.removeprefix("dispute:")
+    name = event.name
     ending = resolutions.get(name)
     if ending is None or not isinstance(ending.payload, Resolve):
         why = event.payload.reason if isinstance(event.payload, Dispute) else ""

@@ -114,7 +114,7 @@ class _Case:
     def _names(self, cause: Cause, name: str) -> bool:
         """Whether a dispute names an item itself: then what it came to for a repetition is not held against it."""
         return cause.reason in {Reason.DISPUTED, Reason.DISPUTE_LOST} and any(
-            event.id == f"{EventKind.DISPUTE}:{cause.ref}" for event in self.known[name].marks
+            event.kind is EventKind.DISPUTE and event.name == cause.ref for event in self.known[name].marks
         )
 
     def _answered_outright(self, name: str, cause: Cause) -> bool:

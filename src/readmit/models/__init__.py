@@ -1,1 +1,77 @@
-"""Language models and embedders behind the ports. Each provider imports its library inside the call."""
+"""Language models and embedders: open one from a line of text, bring your own, count what it takes.
+
+Each provider imports its library when it is first asked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.records.lazy import lazily
+
+if TYPE_CHECKING:
+    from readmit.models.batch import Batch, BatchCheck, BatchStatus, batch_status, check_batch
+    from readmit.models.embedders import FunctionEmbedder, Lexical, MiniLM, OpenAIEmbedder, open_embedder
+    from readmit.models.endpoint import Endpoint
+    from readmit.models.gguf import Gguf
+    from readmit.models.open import open_model
+    from readmit.models.openai_compatible import OpenAICompatible
+    from readmit.models.recorded import Recorded, Recorder
+    from readmit.models.stages.answer import Opinion, Question, opine
+    from readmit.models.structured import answer
+    from readmit.models.usage import Metered, StageUsage, TokenLedger
+    from readmit.ports.models import Ask, Embedder, Failure, Fault, Model, OpenModel, Reply, Usage
+    from readmit.ports.plugins import Line
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "readmit.models.batch": ("Batch", "BatchCheck", "BatchStatus", "batch_status", "check_batch"),
+            "readmit.models.embedders": ("FunctionEmbedder", "Lexical", "MiniLM", "OpenAIEmbedder", "open_embedder"),
+            "readmit.models.endpoint": ("Endpoint",),
+            "readmit.models.gguf": ("Gguf",),
+            "readmit.models.open": ("open_model",),
+            "readmit.models.openai_compatible": ("OpenAICompatible",),
+            "readmit.models.recorded": ("Recorded", "Recorder"),
+            "readmit.models.stages.answer": ("Opinion", "Question", "opine"),
+            "readmit.models.structured": ("answer",),
+            "readmit.models.usage": ("Metered", "StageUsage", "TokenLedger"),
+            "readmit.ports.models": ("Ask", "Embedder", "Failure", "Fault", "Model", "OpenModel", "Reply", "Usage"),
+            "readmit.ports.plugins": ("Line",),
+        },
+    )
+
+__all__ = [
+    "Ask",
+    "Batch",
+    "BatchCheck",
+    "BatchStatus",
+    "Embedder",
+    "Endpoint",
+    "Failure",
+    "Fault",
+    "FunctionEmbedder",
+    "Gguf",
+    "Lexical",
+    "Line",
+    "Metered",
+    "MiniLM",
+    "Model",
+    "OpenAICompatible",
+    "OpenAIEmbedder",
+    "OpenModel",
+    "Opinion",
+    "Question",
+    "Recorded",
+    "Recorder",
+    "Reply",
+    "StageUsage",
+    "TokenLedger",
+    "Usage",
+    "answer",
+    "batch_status",
+    "check_batch",
+    "open_embedder",
+    "open_model",
+    "opine",
+]

@@ -133,7 +133,7 @@ class BatchCheck(msgspec.Struct, frozen=True, kw_only=True):
         return not self.problems
 
 
-def status(directory: str | Path) -> BatchStatus:
+def batch_status(directory: str | Path) -> BatchStatus:
     """Count requests, answers, failures and what still waits."""
     folder = _existing(directory)
     answers = read_answers(folder.glob(RESPONSES))
@@ -147,7 +147,7 @@ def status(directory: str | Path) -> BatchStatus:
     )
 
 
-def check(directory: str | Path) -> BatchCheck:
+def check_batch(directory: str | Path) -> BatchCheck:
     """Look at every line of every file."""
     folder = _existing(directory)
     answers = read_answers(folder.glob(RESPONSES))
@@ -175,7 +175,7 @@ def check(directory: str | Path) -> BatchCheck:
             if entry.text != good[0].text:
                 message = f"answers differently than {good[0].where}, which counts; remove one of them"
                 problems.append(Problem(kind="conflict", where=entry.where, custom_id=custom_id, message=message))
-    return BatchCheck(status=status(folder), problems=tuple(problems), repeated=repeated)
+    return BatchCheck(status=batch_status(folder), problems=tuple(problems), repeated=repeated)
 
 
 def waiting(directory: str | Path) -> Iterator[bytes]:

@@ -11,18 +11,17 @@ never written into the line, because such lines end up in shell histories, logs 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from readmit.models.chat import Limit
+from readmit.ports.plugins import Kind, Plugins
 from readmit.records.errors import ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from readmit.ports.models import OpenModel
+    from readmit.ports.plugins import Line
 
 
 class _OpenAI(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -57,40 +56,38 @@ class _Recorded(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     model: str | None = None
 
 
+PROVIDERS = Plugins(
+    "model",
+    "readmit.models",
+    {
+        "openai": Kind("readmit.models.open:openai", "models"),
+        "gguf": Kind("readmit.models.open:gguf", "gguf"),
+        "batch": Kind("readmit.models.open:batch", "models"),
+        "recorded": Kind("readmit.models.open:recorded"),
+    },
+    ModelError,
+)
+
+
 def open_model(spec: str) -> OpenModel:
-    """Open the model that a line names. Weights are loaded and connections made when it is first asked."""
-    kind, colon, rest = spec.partition(":")
-    if not colon or kind not in _KINDS:
-        known = ", ".join(f"{name}:…" for name in _KINDS)
-        raise ModelError(f"model {spec!r}: must begin with one of {known}")
-    target, _, query = rest.partition("?")
-    if not target:
-        raise ModelError(f"model {spec!r}: name something after {kind}:")
-    options, make = _KINDS[kind]
-    return make(target, _options(kind, query, options))
+    """Open the model that a line names. Weights are loaded and connections made when it is first asked.
+
+    Another package adds a provider by an entry point in the group ``readmit.models``: a function that takes a ``Line``
+    and gives the model.
+    """
+    line = PROVIDERS.read(spec)
+    if ":" in spec and line.kind and not line.target:
+        raise ModelError(f"model {spec!r}: name something after {line.kind}:")
+    made: OpenModel = PROVIDERS.open(line, line, methods=("name", "ask", "close"))
+    return made
 
 
-def _options(kind: str, query: str, options: type[msgspec.Struct]) -> Any:
-    try:
-        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
-    except ValueError:
-        raise ModelError(f"model {kind}:…?{query}: write options as name=value, joined by &") from None
-    given = dict(pairs)
-    if len(given) != len(pairs):
-        raise ModelError(f"model {kind}:…: an option is given twice")
-    if "api_key" in given:
-        raise ModelError(f"model {kind}:…: put the key into an environment variable and name that with key_env=")
-    try:
-        return msgspec.convert(given, options, strict=False)
-    except msgspec.ValidationError as error:
-        allowed = ", ".join(options.__struct_fields__)
-        raise ModelError(f"model {kind}:…: {error}; options are {allowed}") from None
-
-
-def _openai(target: str, options: _OpenAI) -> OpenModel:
+def openai(line: Line) -> OpenModel:
+    """A model behind an OpenAI-compatible endpoint."""
     from readmit.models.endpoint import Endpoint
     from readmit.models.openai_compatible import OpenAICompatible
 
+    options = PROVIDERS.options(line, _OpenAI)
     endpoint = Endpoint(
         options.base_url,
         key_env=options.key_env,
@@ -99,30 +96,25 @@ def _openai(target: str, options: _OpenAI) -> OpenModel:
         retries=options.retries,
         concurrency=options.concurrency,
     )
-    return OpenAICompatible(target, endpoint, temperature=options.temperature)
+    return OpenAICompatible(line.target, endpoint, temperature=options.temperature)
 
 
-def _gguf(target: str, options: _Gguf) -> OpenModel:
+def gguf(line: Line) -> OpenModel:
+    """A model in a local file."""
     from readmit.models.gguf import Gguf
 
-    return Gguf(target, **msgspec.structs.asdict(options))
+    return Gguf(line.target, **msgspec.structs.asdict(PROVIDERS.options(line, _Gguf)))
 
 
-def _batch(target: str, options: _Batch) -> OpenModel:
+def batch(line: Line) -> OpenModel:
+    """A model whose answers come by file."""
     from readmit.models.batch import Batch
 
-    return Batch(target, **msgspec.structs.asdict(options))
+    return Batch(line.target, **msgspec.structs.asdict(PROVIDERS.options(line, _Batch)))
 
 
-def _recorded(target: str, options: _Recorded) -> OpenModel:
+def recorded(line: Line) -> OpenModel:
+    """Recorded answers."""
     from readmit.models.recorded import Recorded
 
-    return Recorded(target, **msgspec.structs.asdict(options))
-
-
-_KINDS: dict[str, tuple[type[msgspec.Struct], Callable[[str, Any], OpenModel]]] = {
-    "openai": (_OpenAI, _openai),
-    "gguf": (_Gguf, _gguf),
-    "batch": (_Batch, _batch),
-    "recorded": (_Recorded, _recorded),
-}
+    return Recorded(line.target, **msgspec.structs.asdict(PROVIDERS.options(line, _Recorded)))

@@ -50,7 +50,7 @@ class StageUsage(msgspec.Struct, frozen=True, kw_only=True):
         return self.input + self.output
 
 
-class Ledger:
+class TokenLedger:
     """The account of one return, or of anything else that should be accounted together. Safe to share by threads."""
 
     def __init__(self, limit: int | None = None) -> None:
@@ -61,7 +61,7 @@ class Ledger:
         self._stages: dict[str, StageUsage] = {}
         self._spent = 0
         self._reserved = 0
-        self._settled = threading.Condition()
+        self._changed = threading.Condition()
 
     @property
     def spent(self) -> int:
@@ -70,7 +70,7 @@ class Ledger:
 
     def stages(self) -> tuple[StageUsage, ...]:
         """The account per stage, in the order of the stages' first requests."""
-        with self._settled:
+        with self._changed:
             return tuple(self._stages.values())
 
     def total(self) -> StageUsage:
@@ -84,7 +84,7 @@ class Ledger:
 
         None fit only when nothing else is under way that could still give tokens back.
         """
-        with self._settled:
+        with self._changed:
             while True:
                 fitting, sum_ = 0, 0
                 for need in needs:
@@ -94,21 +94,21 @@ class Ledger:
                 if fitting or not self._reserved or not needs:
                     self._reserved += sum_
                     return fitting
-                self._settled.wait()
+                self._changed.wait()
 
     def release(self, need: int) -> None:
         """Give back what was set aside for a request that was not asked after all."""
-        with self._settled:
+        with self._changed:
             self._reserved -= need
-            self._settled.notify_all()
+            self._changed.notify_all()
 
-    def settle(self, result: Reply | Failure, need: int) -> None:
+    def enter(self, result: Reply | Failure, need: int) -> None:
         """Enter what a request has taken in place of what was set aside for it."""
         usage = result.usage
         # A provider that ran into the deadline has worked, and will be paid, without saying for what.
         worked = isinstance(result, Reply) or result.fault is Fault.TIMEOUT
         unreported = worked and usage.input + usage.output == 0
-        with self._settled:
+        with self._changed:
             self._reserved -= need
             self._spent += need if unreported else usage.input + usage.output
             so_far = self._stages.get(usage.stage) or StageUsage(stage=usage.stage)
@@ -123,13 +123,13 @@ class Ledger:
                 output=so_far.output + usage.output,
                 milliseconds=so_far.milliseconds + usage.milliseconds,
             )
-            self._settled.notify_all()
+            self._changed.notify_all()
 
 
 class Metered:
     """A model whose every call is entered into a ledger, and not made where the ledger's limit could be exceeded."""
 
-    def __init__(self, model: Model, ledger: Ledger) -> None:
+    def __init__(self, model: Model, ledger: TokenLedger) -> None:
         """Account ``model`` in ``ledger``. Several models may share one."""
         self.name = model.name
         self._model = model
@@ -165,7 +165,7 @@ class Metered:
                 f"model {self.name}: {len(replies)} results for {len(asks)} requests; one each is required"
             )
         for reply, need in zip(replies, needs, strict=True):
-            self._ledger.settle(reply, need)
+            self._ledger.enter(reply, need)
         return replies
 
     def _unasked(self, ask: Ask) -> Failure:

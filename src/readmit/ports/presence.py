@@ -36,7 +36,7 @@ def last_absence(log: Log, identity: Identity) -> Absence | None:
     returned = log.latest(EventKind.RETURN, identity.agent)
     # The newest first. A return from before the departure belongs to an earlier absence, whenever it was exposed.
     while returned is not None and returned.epoch > departure.epoch:
-        exposed = log.named(f"expose:{_return_id(returned)}")
+        exposed = log.named(EventKind.EXPOSE, returned.name)
         if exposed is not None:
             return Absence(departure, exposed)
         if isinstance(returned.payload, Returned) and returned.payload.starts_anew:
@@ -60,8 +60,4 @@ def is_away(log: Log, principal: str, task: str | None) -> bool:
 
 def received(log: Log, exposed: Event) -> bool:
     """Whether a view that was handed over has arrived: its workload said so, or its principal went on to write."""
-    return log.named(f"acknowledge:{_return_id(exposed)}") is not None or log.wrote(exposed.by, since=exposed.epoch)
-
-
-def _return_id(event: Event) -> str:
-    return event.id.partition(":")[2]
+    return log.named(EventKind.ACKNOWLEDGE, exposed.name) is not None or log.wrote(exposed.by, since=exposed.epoch)

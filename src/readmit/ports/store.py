@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from readmit.ports.backend import SourceLedger
     from readmit.ports.derived import Derived
     from readmit.ports.memories import Memories
+    from readmit.records.decisions import Returned
     from readmit.records.drafts import Draft
-    from readmit.records.events import Event, EventKind
+    from readmit.records.events import Checkpoint, Event, EventKind
     from readmit.records.identity import Identity
     from readmit.records.items import Item
     from readmit.records.snapshot import Sighting
@@ -176,8 +177,14 @@ class Log(Protocol):
     def event(self, epoch: int) -> Event:
         """The event at a position of the log."""
 
-    def named(self, event_id: str) -> Event | None:
-        """The event with a caller-given id, if any."""
+    def named(self, kind: EventKind, name: str) -> Event | None:
+        """The event of a kind with this name, if any. Items share names, whichever kind brought them in."""
+
+    def departure(self, name: str) -> Checkpoint:
+        """A departure by its name."""
+
+    def returned(self, return_id: str) -> Returned:
+        """A past return by its name: what was asked, and what came of it."""
 
     def milestones(self, kind: EventKind, key: str = "", *, until: int | None = None) -> list[Event]:
         """Events of a kind that belong to the workspace as a whole, a task or an agent, in order."""

@@ -9,7 +9,7 @@ import msgspec
 from readmit.records.base import LONGEST_TEXT, Time, require_id, require_name, utc
 from readmit.records.canonical import canonical, decoded, digest_of
 from readmit.records.errors import RecordError
-from readmit.records.events import WRITTEN, EventKind, Payload, targets_of
+from readmit.records.events import WRITTEN, EventKind, Payload, event_id, name_in, targets_of
 from readmit.records.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -33,9 +33,14 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Items whose standing this touches: the event reaches whoever could see one of them."""
 
     @property
+    def name(self) -> str:
+        """Its id without the kind."""
+        return name_in(self.id)
+
+    @property
     def is_unnamed(self) -> bool:
         """Whether it is named by its digest."""
-        return self.id.partition(":")[2] == self.digest[:32]
+        return self.name == self.digest[:32]
 
 
 def draft(
@@ -50,7 +55,7 @@ def draft(
     settled = canonical(checked)
     digest = digest_of(settled)
     return Draft(
-        id=f"{_PREFIX.get(kind, kind)}:{digest[:32] if id is None else require_id('id', id)}",
+        id=event_id(kind, digest[:32] if id is None else require_id("id", id)),
         kind=kind,
         by=require_name("by", by),
         at=utc(at, field="at"),
@@ -69,9 +74,8 @@ def draft_alike(first: Draft, text: str, at: datetime) -> Draft:
     evidence = Evidence(text=text, by=like.by, at=at, scope=like.scope, source=like.source)
     body = canonical(evidence)
     digest = digest_of(body)
-    name = f"{first.kind!s}:{digest[:32]}"
     return Draft(
-        id=name,
+        id=event_id(first.kind, digest[:32]),
         kind=first.kind,
         by=first.by,
         at=at,
@@ -80,7 +84,3 @@ def draft_alike(first: Draft, text: str, at: datetime) -> Draft:
         digest=digest,
         about=first.about,
     )
-
-
-# Items share one name space, whatever event brings them in.
-_PREFIX = {EventKind.RECORD: "item", EventKind.OPEN: "item", EventKind.MOVE: "item"}

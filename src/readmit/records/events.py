@@ -318,6 +318,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     payload: Payload
     digest: str
 
+    @property
+    def name(self) -> str:
+        """Its id without the kind: for an item, a return or a dispute, what users call it by."""
+        return name_in(self.id)
+
     def holds(self, now: datetime) -> bool:
         """Whether what it says is true at ``now``.
 
@@ -325,6 +330,20 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         writer's, or was set back, must not bring back what the event took out.
         """
         return self.at <= max(now, self.learnt)
+
+
+# Items share one name space, whatever event brings them in.
+_PREFIX = {EventKind.RECORD: "item", EventKind.OPEN: "item", EventKind.MOVE: "item"}
+
+
+def event_id(kind: EventKind, name: str) -> str:
+    """The id under which the log files an event that its writer, or its content, names ``name``."""
+    return f"{_PREFIX.get(kind, kind)}:{name}"
+
+
+def name_in(event_id: str) -> str:
+    """The name that an event's id was made of."""
+    return event_id.partition(":")[2]
 
 
 def targets_of(payload: Payload) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ def marks(held: Held, resolutions: Mapping[str, Event], now: datetime) -> Iterat
 
 
 def _dispute(held: Held, event: Event, resolutions: Mapping[str, Event], now: datetime) -> Iterator[Cause]:
-    name = event.id.removeprefix("dispute:")
+    name = event.name
     ending = resolutions.get(name)
     if ending is None or not ending.holds(now):
         why = event.payload.reason if isinstance(event.payload, Dispute) else ""

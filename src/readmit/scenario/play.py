@@ -14,6 +14,7 @@ import msgspec
 
 from readmit.records.base import nfc, utc
 from readmit.records.errors import ConflictError, ExposureError, ReadmitError, ScenarioError
+from readmit.records.events import EventKind
 from readmit.records.items import Item, Receipt
 from readmit.records.policy import OWNER
 from readmit.records.verdicts import Pair, Verdict
@@ -160,7 +161,7 @@ class Player:
             value = getattr(step, field, None)
             named = {"": value} if isinstance(value, str) else {f"[{n}]": one for n, one in enumerate(value or ())}
             for place, item in named.items():
-                if self._workspace.log.named(f"item:{item}") is None:
+                if self._workspace.log.named(EventKind.RECORD, item) is None:
                     raise ScenarioError(f"{path}.{field}{place}: no item {item!r}; record it in an earlier step")
 
     def _decide(self, step: steps.AnyStep, path: str, number: int) -> str:
@@ -264,7 +265,7 @@ class Player:
         if name in self._evidence:
             return self._evidence[name]
         log = self._workspace.log
-        event = log.named(f"observe:{name}")
+        event = log.named(EventKind.OBSERVE, name)
         if event is not None:
             return event.digest
         if log.sighting(name):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from readmit.records.errors import StoreError
 from readmit.store.backfill import fill
 from readmit.store.schema import migrate, recognize
-from readmit.store.sql import ENROLL, FIND, MOVE, Level, genesis, moves, settle
+from readmit.store.sql import ENROLL, FIND, MOVE, Level, flush, genesis, moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,21 +32,21 @@ class Statements(sqlite3.Connection):
 
     def execute(self, query: str, values: Any = (), /) -> sqlite3.Cursor:
         if self.waiting is not None:
-            self._settle()
+            self._flush()
         return super().execute(query, values)
 
     def executemany(self, query: str, rows: Iterable[Any], /) -> sqlite3.Cursor:
         if self.waiting is not None:
-            self._settle()
+            self._flush()
         return super().executemany(query, rows)
 
     # Asked once for each observation of a batch, so not through another call.
     ahead = sqlite3.Connection.execute
 
-    def _settle(self) -> None:
+    def _flush(self) -> None:
         # Another thread that asks meanwhile waits for the end of the transaction.
         with self.lock:
-            settle(self)
+            flush(self)
 
 
 class Connection:

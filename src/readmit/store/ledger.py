@@ -11,6 +11,7 @@ import msgspec
 
 from readmit.ports.backend import Binding, Entry
 from readmit.records.canonical import canonical
+from readmit.records.events import EventKind, event_id, name_in
 from readmit.store.schema import SHIFT
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _decode = msgspec.json.Decoder(Entry).decode
 
 
-class Ledger:
+class SqlSourceLedger:
     """The ledger of one workspace. The workspace's number is in every key."""
 
     def __init__(self, connection: Connection, ws: int) -> None:
@@ -80,7 +81,7 @@ class Ledger:
         )
         found: dict[str, set[str]] = {}
         for digest, name in rows.fetchall():
-            found.setdefault(digest, set()).add(name.removeprefix("item:"))
+            found.setdefault(digest, set()).add(name_in(name))
         return {digest: frozenset(items) for digest, items in found.items()}
 
     def lacking(self, bindings: Iterable[Binding]) -> tuple[Binding, ...]:
@@ -90,5 +91,5 @@ class Ledger:
         if binding.of == "evidence":
             query, name = "SELECT 1 FROM filed WHERE ws = ? AND digest = ?", binding.ref
         else:
-            query, name = "SELECT 1 FROM name WHERE ws = ? AND id = ?", f"item:{binding.ref}"
+            query, name = "SELECT 1 FROM name WHERE ws = ? AND id = ?", event_id(EventKind.RECORD, binding.ref)
         return self._sql.execute(query, (self._ws, name)).fetchone() is not None

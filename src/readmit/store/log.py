@@ -17,10 +17,10 @@ from readmit.store.chain import LogEnd
 from readmit.store.derived import DerivedTexts
 from readmit.store.gathered import Gathered, may_wait
 from readmit.store.indexes import Indexes
-from readmit.store.ledger import Ledger
+from readmit.store.ledger import SqlSourceLedger
 from readmit.store.memories import MemoryRecords
 from readmit.store.reads import LogReads, find_item
-from readmit.store.sql import settle
+from readmit.store.sql import flush
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -45,7 +45,7 @@ class SqlLog(LogReads):
         self._indexes = Indexes(connection.sql, self._ws, partial(find_item, connection.sql, self._ws, workspace))
         self.audit = AuditTrail(connection, self._ws)
         self.derived = DerivedTexts(connection, self._ws)
-        self.sources = Ledger(connection, self._ws)
+        self.sources = SqlSourceLedger(connection, self._ws)
         self.memories = MemoryRecords(connection, self._ws)
 
     def atomic(self) -> AbstractContextManager[None]:
@@ -100,7 +100,7 @@ class SqlLog(LogReads):
         # The check may have asked something, before which everything that waited was written.
         gathered = sql.waiting
         if gathered is None or gathered.full:
-            settle(sql)
+            flush(sql)
             gathered = sql.waiting = Gathered(self._end(), self._base, self._write)
         end = self.connection.end_of_log = gathered.add(entry, utc(now))
         return end.epoch

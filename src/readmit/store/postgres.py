@@ -19,7 +19,7 @@ from readmit.records.errors import StoreError
 from readmit.store.postgres_client import Address, Client, Unanswered, failure, in_doubt, outgoing
 from readmit.store.postgres_dialect import answers, for_rows, only_reads, translated
 from readmit.store.postgres_schema import DIRECTORY, migrate, recognize
-from readmit.store.sql import ENROLL, FIND, MOVE, Level, genesis, moves, settle
+from readmit.store.sql import ENROLL, FIND, MOVE, Level, flush, genesis, moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -115,7 +115,7 @@ class PostgresConnection:
             raise StoreError("storage failed: nothing can be written while one state is being read")
         try:
             if level:
-                settle(self)
+                flush(self)
                 self._queue.append(_Later(self, f"SAVEPOINT level{level}"))
             else:
                 locked = "" if self._ws is None else f"SELECT FROM workspace WHERE ws = {self._ws} FOR UPDATE"
@@ -133,7 +133,7 @@ class PostgresConnection:
         try:
             if undo:
                 return
-            settle(self)
+            flush(self)
             if level:
                 # What the level wrote must have worked before the level counts.
                 self.flush()
@@ -234,7 +234,7 @@ class PostgresConnection:
         statement = translated(query)
         given = [outgoing(value) for value in values]
         with self.lock:
-            settle(self)
+            flush(self)
             if not self._depth and not self._reads:
                 with self.reading() if only_reads(query) else self.atomic():
                     return self._run(statement, given)

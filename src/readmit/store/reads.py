@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from readmit.records.base import utc
 from readmit.records.canonical import digest_of
+from readmit.records.decisions import Returned
 from readmit.records.errors import StoreError, UnknownError
-from readmit.records.events import DECODERS, Event, EventKind
+from readmit.records.events import DECODERS, Checkpoint, Event, EventKind, event_id
 from readmit.records.items import Item, decode_item
 from readmit.records.snapshot import Sighting
 from readmit.records.statements import kin_of
@@ -205,10 +206,25 @@ class LogReads:
             raise UnknownError(f"workspace {self.workspace!r} has no epoch {epoch}; its log ends at {self.head}")
         return found[0]
 
-    def named(self, event_id: str) -> Event | None:
-        """The event with a caller-given id, if any."""
-        row = self._sql.execute("SELECT epoch FROM name WHERE ws = ? AND id = ?", (self._ws, event_id)).fetchone()
+    def named(self, kind: EventKind, name: str) -> Event | None:
+        """The event of a kind with this name, if any. Items share names, whichever kind brought them in."""
+        query = "SELECT epoch FROM name WHERE ws = ? AND id = ?"
+        row = self._sql.execute(query, (self._ws, event_id(kind, name))).fetchone()
         return None if row is None else self.event(row[0])
+
+    def departure(self, name: str) -> Checkpoint:
+        """A departure by its name."""
+        event = self.named(EventKind.DEPART, name)
+        if event is None or not isinstance(event.payload, Checkpoint):
+            raise UnknownError(f"no departure {name!r} in workspace {self.workspace!r}")
+        return event.payload
+
+    def returned(self, return_id: str) -> Returned:
+        """A past return by its name: what was asked, and what came of it."""
+        event = self.named(EventKind.RETURN, return_id)
+        if event is None or not isinstance(event.payload, Returned):
+            raise UnknownError(f"no return {return_id!r} in workspace {self.workspace!r}; see `readmit audit list`")
+        return event.payload
 
     def milestones(self, kind: EventKind, key: str = ANY, *, until: int | None = None) -> list[Event]:
         """Events of a kind that belong to the workspace as a whole, a task or an agent, in order."""

@@ -72,7 +72,7 @@ class Rebuilt:
         about = event.payload
         if isinstance(about, Resolve):
             # A resolution touches what its dispute does.
-            dispute = self._log.named(f"{EventKind.DISPUTE}:{about.dispute}")
+            dispute = self._log.named(EventKind.DISPUTE, about.dispute)
             about = about if dispute is None else dispute.payload
         return Draft(
             id=event.id,

@@ -59,7 +59,7 @@ class Statements(Sql, Protocol):
         """Run one statement that reads, ahead of what waits."""
 
 
-def settle(sql: Statements) -> None:
+def flush(sql: Statements) -> None:
     """Write what waits. If that fails it goes on waiting, so that nothing can be committed without it."""
     work, sql.waiting = sql.waiting, None
     if work is not None:

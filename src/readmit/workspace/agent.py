@@ -17,7 +17,7 @@ from readmit.records.events import Checkpoint, EventKind
 from readmit.records.evidence import Experience
 from readmit.workspace.banks import readable
 from readmit.workspace.examining import examination
-from readmit.workspace.exposing import checkpoint_named, instance_of
+from readmit.workspace.exposing import instance_of
 from readmit.workspace.returning import carry_out, logger
 from readmit.workspace.returns import Return
 
@@ -50,7 +50,7 @@ class Agent:
             if not 0 <= at <= head:
                 raise RecordError(f"epoch: {at} is not between 0 and {head}, the end of the log")
             name = id or secrets.token_hex(8)
-            if self._log.named(f"depart:{name}") is not None:
+            if self._log.named(EventKind.DEPART, name) is not None:
                 # Unlike other writes, not even the same one again is passed over: the agent may have come back in
                 # between, and would then be at work although it said that it leaves.
                 raise ConflictError(f"id {name!r} is already used for an earlier departure; choose another id")
@@ -125,11 +125,11 @@ class Agent:
         """The departure that a return now would be from, or the one that is named."""
         principal = self.identity.principal
         if name is not None:
-            event = self._log.named(f"depart:{name}")
+            event = self._log.named(EventKind.DEPART, name)
             # Somebody else's departure is told like one that never was.
             if event is None or event.by != principal:
                 raise UnknownError(f"no departure {name!r} of {principal!r} in workspace {self._log.workspace!r}")
-            return checkpoint_named(self._log, name)
+            return self._log.departure(name)
         absence = last_absence(self._log, self.identity)
         if absence is None or self._is_back(absence):
             raise UnknownError(

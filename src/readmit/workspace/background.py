@@ -44,7 +44,7 @@ def concerned(log: Log, identity: Identity, state: WorkState, epoch: int) -> Wor
             rivals += log.rivals((None, task), new - before, until=epoch, known=epochs)
             before |= new
         if rivals:
-            found += log.about([rival.id.removeprefix("item:") for rival in rivals], until=epoch)
+            found += log.about([rival.name for rival in rivals], until=epoch)
         events |= {event.epoch: event for event in found}
         fresh = [held for held in fold(WorkState(), _in_order(found)).held.values() if held.item.id not in known]
         known.update(held.item.id for held in fresh)

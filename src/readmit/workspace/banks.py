@@ -78,6 +78,6 @@ def _given_back(log: Log, absence: Absence) -> frozenset[str]:
     """What the return that ended an absence handed over."""
     if absence.end is None or absence.started_anew:
         return frozenset()
-    stored = log.audit.decision(absence.end.id.removeprefix("expose:"))
+    stored = log.audit.decision(absence.end.name)
     view = None if stored is None else decode(stored.body, Decision, what="decision").view
     return frozenset() if view is None else frozenset(one.id for one in view.experiences)

@@ -58,7 +58,7 @@ def statements(log: Log, departed: Checkpoint, identity: Identity, *, since: int
 
 
 def _last(log: Log, departed: Checkpoint, identity: Identity, purpose: str | None, epoch: int) -> Event | None:
-    departure = log.named(f"depart:{departed.id}")
+    departure = log.named(EventKind.DEPART, departed.id)
     first = 0 if departure is None else departure.epoch
     event = log.latest(EventKind.EXAMINE, identity.agent, until=epoch)
     while event is not None and event.epoch > first:

@@ -76,9 +76,10 @@ def prov_document(
         if chosen is None or chosen.intersection(targets_of(event.payload)):
             story.tell(event)
         watch()
-    for event_id in () if return_id is None else (f"return:{return_id}", f"expose:{return_id}"):
-        if (told := log.named(event_id)) is not None:
-            story.tell(told)
+    if return_id is not None:
+        for kind in (EventKind.RETURN, EventKind.EXPOSE):
+            if (own := log.named(kind, return_id)) is not None:
+                story.tell(own)
     return document
 
 

@@ -32,14 +32,14 @@ from readmit.seal.statement import open_view
 from readmit.seal.trust import trusted
 from readmit.seal.view import contents
 from readmit.workspace.examining import examination
-from readmit.workspace.loading import snapshot
+from readmit.workspace.loading import current
 from readmit.workspace.returning import logger, sign_head
 
 if TYPE_CHECKING:
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
     from readmit.records.decisions import Examination
-    from readmit.records.events import Checkpoint, Event
+    from readmit.records.events import Event
     from readmit.records.snapshot import Snapshot
 
 
@@ -93,7 +93,7 @@ def expose(log: Log, return_id: str, ask: Callable[[], Asker], signer: Callable[
     """
     with log.atomic():
         asker = ask()
-        before = log.named(f"expose:{return_id}")
+        before = log.named(EventKind.EXPOSE, return_id)
         failed, bundle, advice = _answer(log, _returned(log, return_id), asker, before)
         again = bundle is not None and before is not None
         entry = Exposed(return_id=return_id, instance=asker.instance, refused=tuple(failed), again=again)
@@ -112,9 +112,9 @@ def acknowledge(log: Log, return_id: str, ask: Callable[[], Asker], signer: Call
     with log.atomic():
         asker = ask()
         issued = _issued_to(_returned(log, return_id), asker)
-        if issued and log.named(f"expose:{return_id}") is None:
+        if issued and log.named(EventKind.EXPOSE, return_id) is None:
             raise UnknownError(f"return {return_id!r} was not handed over to anybody: expose it first")
-        if issued and log.named(f"acknowledge:{return_id}") is not None:
+        if issued and log.named(EventKind.ACKNOWLEDGE, return_id) is not None:
             return
         if issued:
             entry = Acknowledge(return_id=return_id, instance=asker.instance)
@@ -133,7 +133,7 @@ def acknowledge(log: Log, return_id: str, ask: Callable[[], Asker], signer: Call
 
 
 def _returned(log: Log, return_id: str) -> Event:
-    event = log.named(f"return:{return_id}")
+    event = log.named(EventKind.RETURN, return_id)
     if event is None or not isinstance(event.payload, Returned):
         raise UnknownError(f"no return {return_id!r} in workspace {log.workspace!r}")
     return event
@@ -163,9 +163,8 @@ def _answer(log: Log, event: Event, asker: Asker, before: Event | None) -> _Answ
     except (RecordError, SealError):
         return _Answer((Reason.SIGNATURE_INVALID,))
     try:
-        departed = checkpoint_named(log, request.checkpoint)
         # The identity that asks is judged, not the one the view was issued to.
-        state = snapshot(log, departed, asker.identity, epoch=log.head, purpose=view.purpose, now=moment)
+        state = current(log, request, moment, identity=asker.identity)
         failed, items, experiences = _judge(log, event, before, view=view, asker=asker, state=state)
         if failed:
             return _Answer(failed)
@@ -198,14 +197,14 @@ def _judge(
     departure = log.latest(EventKind.DEPART, view.identity.agent)
     failed = recheck(
         view,
-        return_id=event.id.removeprefix("return:"),
+        return_id=event.name,
         identity=asker.identity,
         instance=asker.instance,
         now=asker.now,
         # What lies behind the last exposure was restored from before it.
         head=log.head if log.head >= asker.handed_over() else 0,
         consumed=before is not None and received(log, before),
-        newest_return="" if latest is None else latest.id.removeprefix("return:"),
+        newest_return="" if latest is None else latest.name,
         departed_again=departure is not None and departure.epoch > event.epoch,
         eligible=examined.gated.eligible,
         duties=examined.duties,
@@ -222,11 +221,3 @@ def _examined(log: Log, state: Snapshot, policy: Policy) -> Examination | None:
     if policy.examination == "optional":
         return None
     return examination(log, state.checkpoint, state.identity, purpose=state.purpose, epoch=log.head, policy=policy)
-
-
-def checkpoint_named(log: Log, name: str) -> Checkpoint:
-    """A departure checkpoint by id."""
-    event = log.named(f"depart:{name}")
-    if event is None:
-        raise UnknownError(f"no departure {name!r} in workspace {log.workspace!r}")
-    return event.payload  # type: ignore[return-value]  # the id's prefix says which payload it is

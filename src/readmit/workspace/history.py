@@ -14,13 +14,13 @@ from readmit.gate.judge import distinct
 from readmit.records.canonical import canonical, decode, digest
 from readmit.records.decisions import Cause, Decision, Disposition, DutyNote, Envelope, Returned
 from readmit.records.errors import UnknownError
+from readmit.records.events import EventKind
 from readmit.records.items import Drafted, Item
 from readmit.records.reasons import Reason, state_of
 from readmit.rules_1 import decide as rules_1
 from readmit.seal.render import escaped
 from readmit.seal.statement import encode_view
-from readmit.workspace.exposing import checkpoint_named
-from readmit.workspace.loading import snapshot
+from readmit.workspace.loading import requested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,11 +98,10 @@ def _duty(note: DutyNote) -> Iterator[str]:
 
 def recorded(log: Log, return_id: str) -> tuple[Returned, Decision]:
     """A past return as the log and the audit hold it."""
-    event = log.named(f"return:{return_id}")
-    stored = log.audit.decision(return_id)
-    if event is None or stored is None or not isinstance(event.payload, Returned):
-        raise UnknownError(f"no return {return_id!r} in workspace {log.workspace!r}; see `readmit audit list`")
-    return event.payload, decode(stored.body, Decision, what="decision")
+    returned, stored = log.returned(return_id), log.audit.decision(return_id)
+    if stored is None:
+        raise UnknownError(f"no decision is filed for return {return_id!r}; see `readmit audit verify`")
+    return returned, decode(stored.body, Decision, what="decision")
 
 
 def dispositions(log: Log, return_id: str) -> Iterator[Disposition]:
@@ -149,7 +148,7 @@ def out_of_sight(item: Item, identity: Identity) -> Disposition | None:
 
 
 def _entered(log: Log, item_id: str) -> int:
-    event = log.named(f"item:{item_id}")
+    event = log.named(EventKind.RECORD, item_id)
     return 0 if event is None else event.epoch
 
 
@@ -187,17 +186,7 @@ def replay(log: Log, return_id: str) -> Replay:
     if returned.failed or stored is None:
         return Replay(return_id, decision.kind, 0, skipped=f"the decision rests on a fault: {returned.failed}")
     request = returned.request
-    departed = checkpoint_named(log, request.checkpoint)
-    state = snapshot(
-        log,
-        departed,
-        request.identity,
-        epoch=request.epoch,
-        purpose=request.purpose,
-        now=request.moment,
-        rules=request.rules,
-    )
-    outcome = _again(returned, decision, state)
+    outcome = _again(returned, decision, requested(log, log.departure(request.checkpoint), request))
     differences = []
     if canonical(outcome.decision) != stored.body:
         differences.append("decision")

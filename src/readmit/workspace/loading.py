@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from readmit.capture.checkpoint import unchanged
 from readmit.capture.fold import fold
+from readmit.cycle import RULES
 from readmit.records.events import EventKind, Suspect
 from readmit.records.policy import Policy
 from readmit.records.snapshot import Delta, Snapshot, WorkState
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from readmit.ports.store import Log
+    from readmit.records.decisions import Request
     from readmit.records.events import Checkpoint
     from readmit.records.identity import Identity
     from readmit.records.snapshot import Held, Sighting
@@ -33,7 +35,7 @@ def snapshot(
     epoch: int,
     purpose: str | None,
     now: datetime,
-    rules: int = 2,
+    rules: int = RULES,
 ) -> Snapshot:
     """``C = D_a ⊕ Δ`` at an epoch. The first rules looked at less of what is out of sight."""
     before = log.seen(departed.identity, until=departed.epoch)
@@ -65,6 +67,25 @@ def snapshot(
         background=background,
         writers_then=_writers(log, departed.epoch),
     )
+
+
+def requested(log: Log, departed: Checkpoint, request: Request) -> Snapshot:
+    """What a return is decided on: the state that its request names, under the rules that it names."""
+    return snapshot(
+        log,
+        departed,
+        request.identity,
+        epoch=request.epoch,
+        purpose=request.purpose,
+        now=request.moment,
+        rules=request.rules,
+    )
+
+
+def current(log: Log, request: Request, now: datetime, *, identity: Identity | None = None) -> Snapshot:
+    """What a past return would be decided on now, by its own identity or the one that asks, under today's rules."""
+    departed = log.departure(request.checkpoint)
+    return snapshot(log, departed, identity or request.identity, epoch=log.head, purpose=request.purpose, now=now)
 
 
 def delta(log: Log, departed: Checkpoint, identity: Identity, *, until: int) -> Delta:

@@ -1,6 +1,6 @@
 """A memory store under a workspace: form and bind on the operator's side, hand out handles on the agent's.
 
-    memory = Memory(trip, ScopedMem(trip.log.memories, trip.name))
+    memory = Memory.open(trip, "scopedmem")
     memory.form("Sunrise Hotel is booked", sources=[h0], by="A2")
     ...
     handle = memory.returned(planner.come_back().expose())
@@ -11,13 +11,14 @@ The handle is built from an exposed bundle, and the bundle's items are the ones 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
 from readmit.backends.admission import Ground, Standing, items_of, standing
 from readmit.backends.binding import BoundBackend, bindings, conservative
 from readmit.backends.handle import Gate, ReturnedMemory
+from readmit.backends.opening import open_backend
 from readmit.capture.moment import lag, later
 from readmit.cycle import examine
 from readmit.ports.backend import TEAM
@@ -27,9 +28,8 @@ from readmit.records.canonical import canonical, digest
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, UnknownError
 from readmit.records.events import Close, EventKind, Exposed, Overrule
 from readmit.seal.view import contents
-from readmit.workspace.exposing import checkpoint_named
 from readmit.workspace.history import dispositions, explain, recorded
-from readmit.workspace.loading import snapshot
+from readmit.workspace.loading import current
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from readmit.backends.binding import Archived
     from readmit.backends.handle import Opened
     from readmit.ports.backend import Binding, MemoryBackend, Stored
+    from readmit.ports.models import Embedder, Model
     from readmit.records.reasons import Reason
     from readmit.records.snapshot import Snapshot
     from readmit.workspace.exposing import Bundle
@@ -75,6 +76,17 @@ class Memory:
             )
         self._workspace = workspace
         self._bound = BoundBackend(backend, workspace.log.sources)
+
+    @classmethod
+    def open(
+        cls, workspace: Workspace, spec: str, *, embedder: Embedder | None = None, model: Model | None = None
+    ) -> Self:
+        """Open the memory store that a line names, as ``scopedmem``, ``mem0:FOLDER`` or ``memobase:URL``.
+
+        Installed packages may register further kinds. ``embedder`` ranks, where a store does not do so itself;
+        ``model`` forms memories.
+        """
+        return cls(workspace, open_backend(spec, workspace.log, embedder=embedder, model=model))
 
     @property
     def backend(self) -> MemoryBackend:
@@ -222,7 +234,7 @@ class StandingView:
     def __init__(self, workspace: Workspace, bundle: Bundle) -> None:
         self._workspace = workspace
         self._view = bundle.view
-        exposed = workspace.log.named(f"expose:{bundle.view.return_id}")
+        exposed = workspace.log.named(EventKind.EXPOSE, bundle.view.return_id)
         decision = workspace.decision(bundle.view.return_id)
         if (
             exposed is None
@@ -257,7 +269,7 @@ class StandingView:
         departure = log.latest(EventKind.DEPART, agent)
         newest = log.latest(EventKind.RETURN, agent)
         if (departure is not None and departure.epoch > self._exposed) or (
-            newest is not None and newest.id != f"return:{self._view.return_id}"
+            newest is not None and newest.name != self._view.return_id
         ):
             raise QuarantineError(
                 f"{self._view.identity.principal!r} has departed or returned since: use the memory of its last return"
@@ -265,10 +277,8 @@ class StandingView:
 
     def _judge(self, moment: datetime) -> None:
         log, policy = self._workspace.log, self._workspace.policy
-        returned, _ = recorded(log, self._view.return_id)
-        departed = checkpoint_named(log, returned.request.checkpoint)
         head = log.head
-        state = snapshot(log, departed, self._view.identity, epoch=head, purpose=self._view.purpose, now=moment)
+        state = current(log, log.returned(self._view.return_id).request, moment)
         eligible = examine(state, policy).gated.eligible if state.intact else {}
         still = frozenset(
             one.id for one in self._view.items if one.id in eligible and eligible[one.id].digest == one.digest

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from readmit.records.base import listed, nfc, utc
 from readmit.records.canonical import digest
 from readmit.records.errors import RecordError, UnknownError
+from readmit.records.events import EventKind
 from readmit.records.items import Interval, Item, Receipt, Scope
 from readmit.workspace.naming import all_nfc
 from readmit.workspace.replacing import is_over
@@ -113,7 +114,7 @@ def open_again(log: Log, content: dict[str, Any], now: datetime) -> str:
     """
     first = name = id_of(content)
     number = 1
-    while log.named(f"item:{name}") is not None and is_over(log, name, now):
+    while log.named(EventKind.RECORD, name) is not None and is_over(log, name, now):
         number += 1
         name = f"m{digest((first, number))[:16]}"
     return name

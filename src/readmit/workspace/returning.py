@@ -18,7 +18,7 @@ from readmit.records.errors import ConflictError
 from readmit.records.events import EventKind
 from readmit.records.reasons import Reason
 from readmit.seal.statement import AuditHead, seal_head, seal_view
-from readmit.workspace.loading import snapshot
+from readmit.workspace.loading import requested
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,10 +58,7 @@ def _decide(log: Log, departed: Checkpoint, request: Request, unprepared: str) -
     if unprepared:
         return refuse(request, Reason.INFERENCE_FAILED, unprepared)
     try:
-        state = snapshot(
-            log, departed, request.identity, epoch=request.epoch, purpose=request.purpose, now=request.moment
-        )
-        return decide(request, state)
+        return decide(request, requested(log, departed, request))
     except Exception as error:  # whatever failed, the agent gets nothing and the audit gets a row
         logger.exception("return %s failed", request.return_id)
         return refuse(request, Reason.INTERNAL_ERROR, type(error).__name__)

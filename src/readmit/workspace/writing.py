@@ -182,7 +182,7 @@ class _Checks:
             raise NotAllowedError(
                 f"{self._draft.by!r} may not claim an examination: readmit itself writes it after a preparation"
             )
-        departed = self._log.named(f"depart:{examined.checkpoint}")
+        departed = self._log.named(EventKind.DEPART, examined.checkpoint)
         if (
             departed is None
             or not isinstance(departed.payload, Checkpoint)
@@ -199,7 +199,7 @@ def _check_author(draft: Draft) -> None:
         raise NotAllowedError(f"a {draft.kind} is written by readmit itself: use its verb")
     if isinstance(draft.payload, (Item, Experience, Checkpoint)):
         # The id is what makes a second, different account of the same thing a conflict.
-        own = draft.id.partition(":")[2]
+        own = draft.name
         if own != draft.payload.id:
             raise RecordError(f"id: the event has {own!r}, its content {draft.payload.id!r}; give both the same")
     match draft.payload:
@@ -305,7 +305,7 @@ def check_terms(log: Log, item: Item) -> None:
 
 def disputed(log: Log, name: str) -> Dispute:
     """A dispute by its id."""
-    event = log.named(f"dispute:{name}")
+    event = log.named(EventKind.DISPUTE, name)
     if event is None or not isinstance(event.payload, Dispute):
         raise unknown_dispute(log, name)
     return event.payload

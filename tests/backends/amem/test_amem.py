@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit.backends.amem import AMem
-from readmit.backends.conformance.reachable import texts
-from readmit.backends.conformance.team import KNOWN, Journey
 from readmit.models.embedders import FunctionEmbedder, Lexical
 from readmit.ports.backend import Material
 from readmit.ports.models import Failure, Fault, Reply, Usage
 from readmit.records.errors import BackendError, RecordError
+from readmit.testing.journey import KNOWN, Journey
+from readmit.testing.reachable import texts
 from readmit.workspace.memory import Memory
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from readmit.backends.conformance import BackendConformance
 from readmit.records.canonical import digest
+from readmit.testing import BackendConformance
 from tests.backends.amem.openers import open_amem
 
 pytestmark = [

@@ -7,10 +7,10 @@ import pytest
 pytest.importorskip("langgraph", reason="needs langgraph: pip install 'readmit[langgraph]'")
 pytest.importorskip("pysqlite3", reason="needs pysqlite3-binary: SqliteStore's vectors are an extension")
 
-from readmit.backends.conformance import BackendConformance
 from readmit.backends.langgraph import LangGraphMemory
 from readmit.ports.backend import TEAM
 from readmit.records.canonical import digest
+from readmit.testing import BackendConformance
 from tests.backends.langgraph.openers import open_existing, open_in_memory, open_sqlite
 
 if TYPE_CHECKING:

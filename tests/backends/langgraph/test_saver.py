@@ -20,9 +20,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
 from readmit import Policy
-from readmit.backends.conformance.reachable import objects
 from readmit.backends.langgraph import ReturningSaver, ReturnInterrupt, ainvoke, as_node, invoke
 from readmit.records.errors import BackendError, QuarantineError
+from readmit.testing.reachable import objects
 from tests.backends.langgraph.trip import FRESH, STALE, State, Trip, planning, thread
 
 if TYPE_CHECKING:

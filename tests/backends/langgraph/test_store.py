@@ -11,11 +11,11 @@ pytest.importorskip("langgraph", reason="needs langgraph: pip install 'readmit[l
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.memory import InMemoryStore
 
-from readmit.backends.conformance.reachable import objects
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, ReturningSaver, TeamStore, index_with, sources
 from readmit.backends.scopedmem import ScopedMem
 from readmit.models.embedders import Lexical
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, RecordError, UnknownError
+from readmit.testing.reachable import objects
 from readmit.workspace.memory import Memory
 from tests.backends.langgraph.trip import FRESH, STALE, State, Trip, thread
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from readmit.backends.conformance import BackendConformance
+from readmit.testing import BackendConformance
 from tests.backends.memobase.openers import open_memobase
 
 pytestmark = pytest.mark.backends

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.backends.conformance.reachable import texts
-from readmit.backends.conformance.team import KNOWN, Journey
-from readmit.backends.memobase import Memobase, context
+from readmit.backends.memobase import Memobase
 from readmit.models.embedders import Lexical
 from readmit.ports.backend import Material
 from readmit.records.errors import BackendError, RecordError, UnknownError
+from readmit.testing.journey import KNOWN, Journey
+from readmit.testing.reachable import texts
 from readmit.workspace.memory import Memory
 from tests.backends.memobase.openers import open_memobase
 
@@ -80,10 +80,10 @@ class TestSlots:
         journey.change()
         assert "Sunmere" in backend.native.get_user(backend.user()).context(), "the leak that must be closed"
         handle = back(memory, journey)
-        for told in (context(handle), context(handle, "Which hotel is booked?")):
+        for told in (handle.context(), handle.context("Which hotel is booked?")):
             assert "brindle" in told
             assert "Sunmere" not in told
-        assert len(context(handle, max_chars=60)) <= 60
+        assert len(handle.context(max_chars=60)) <= 60
 
     def test_poison_that_is_merged_does_not_get_clean_sources(
         self, memory: Memory, journey: Journey, stand_in: StandIn

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from readmit.models.stages import answer, extract, imply, link, plan, scan
-from readmit.models.stages.verify import Case, Verifier
+from readmit.models.stages.verify import PairCase, Verifier
 from readmit.records.canonical import digest
 from readmit.records.verdicts import Pair
 
@@ -24,7 +24,7 @@ NEW_AT = datetime(2025, 4, 2, 9, tzinfo=UTC)
 PAIR = Pair(item="review.room", evidence=digest("facilities"))
 
 
-def case(**changed: Any) -> Case:
+def case(**changed: Any) -> PairCase:
     fields: dict[str, Any] = {
         "pair": PAIR,
         "item_text": OLD,
@@ -33,7 +33,7 @@ def case(**changed: Any) -> Case:
         "evidence_at": NEW_AT,
         "use": "review/organizer/",
     }
-    return Case(**fields | changed)
+    return PairCase(**fields | changed)
 
 
 def judgment(stale: float = 0.9, **changed: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from readmit.models.stages.extract import Extraction
 from readmit.models.stages.link import Linking
 from readmit.models.stages.plan import Plan
 from readmit.models.stages.verify import Verifier
-from readmit.models.usage import Ledger, Metered
+from readmit.models.usage import Metered, TokenLedger
 from readmit.ports.models import Failure
 from readmit.records.canonical import checked
 from readmit.records.verdicts import Verdict
@@ -46,7 +46,7 @@ def model(local_model: Path) -> Iterator[Gguf]:
 
 @pytest.mark.parametrize("name", STAGES)
 def test_every_stage_gets_a_typed_result_or_a_failure(name: str, model: Gguf) -> None:
-    ledger = Ledger()
+    ledger = TokenLedger()
     result = STAGES[name].run(Metered(model, ledger))
     print(name, result)
     assert isinstance(result, (KINDS[name.partition(",")[0]], Failure))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from benchmarks.verifier import overhead
 
-from readmit.models.stages.verify import CALL_CHARS, Case, Verifier
+from readmit.models.stages.verify import CALL_CHARS, PairCase, Verifier
 from readmit.ports.models import Failure, Fault, Usage
 from readmit.records.canonical import checked, digest
 from readmit.records.errors import ModelError
@@ -30,7 +30,7 @@ class Other(Scripted):
     name = "other"
 
 
-def only(model: Scripted, asked: Case, **options: Any) -> Verdict | Failure:
+def only(model: Scripted, asked: PairCase, **options: Any) -> Verdict | Failure:
     (result,) = Verifier(model=model, **options).verify([asked])
     return result
 
@@ -200,7 +200,7 @@ class Knowing:
         return sorted(found, key=lambda name: ask.user.index(f"item {name}."))
 
 
-def named(name: str, news: str = NEW, **changed: Any) -> Case:
+def named(name: str, news: str = NEW, **changed: Any) -> PairCase:
     pair = Pair(item=name, evidence=digest(news))
     return case(pair=pair, item_text=f"{OLD} This is item {name}.", evidence_text=news, **changed)
 

@@ -21,7 +21,7 @@ from inspect_ai.scorer import Score, Target, mean, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import apply_limits, time_limit
 
-from readmit.models.usage import Ledger, Metered
+from readmit.models.usage import Metered, TokenLedger
 from readmit.records.errors import PendingAnswers, ReadmitError, UnknownError
 from readmit_bench.attempts import Attempt, Roles, attempt, failed, history_of, method_named, scored, with_usage
 from readmit_bench.metrics import manbench_values, memora_values, stale_values
@@ -69,7 +69,7 @@ class Setting:
 class Sampled:
     """One sample under way: its metered roles, and what it has made so far."""
 
-    ledger: Ledger
+    ledger: TokenLedger
     account: Account
     roles: Roles
     case: Case[Any]
@@ -94,7 +94,7 @@ def task_of(name: str, method: str, cases: Sequence[Case[Any]], setting: Setting
 
 def sampled_of(case: Case[Any], setting: Setting) -> Sampled:
     """A sample that has asked nothing yet, with all its roles accounted together."""
-    ledger, account = Ledger(), Account()
+    ledger, account = TokenLedger(), Account()
     metered = {
         role: Metered(RoleModel(role, name, setting.exchange, account, setting.settings.role(role)), ledger)
         for role, name in setting.models.items()

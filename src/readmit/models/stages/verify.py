@@ -41,7 +41,7 @@ CALL_CHARS = 60_000
 """Most characters of record text in a request that judges several statements."""
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True):
+class PairCase(msgspec.Struct, frozen=True, kw_only=True):
     """A pair with everything its judgment rests on."""
 
     pair: Pair
@@ -99,7 +99,7 @@ class Verifier:
         if self.second is not None and self.second.name == self.model.name:
             raise ModelError(f"second: {self.second.name} is the first model as well; name another one")
 
-    def verify(self, cases: Sequence[Case]) -> list[Verdict | Failure]:
+    def verify(self, cases: Sequence[PairCase]) -> list[Verdict | Failure]:
         """One verdict or failure per case, in order. A failure settles nothing and may be asked again."""
         long = {at: why for at, case in enumerate(cases) if (why := _too_long(case, self.max_chars))}
         shown = [at for at in range(len(cases)) if at not in long]
@@ -119,7 +119,7 @@ class Verifier:
             for at, case in enumerate(cases)
         ]
 
-    def key(self, case: Case) -> str:
+    def key(self, case: PairCase) -> str:
         """What a stored verdict is found by: who judged, by which prompt, which pair, use and texts, for whom."""
         texts = tuple(
             digest_of(text.encode("utf-8", "surrogatepass"))
@@ -127,15 +127,15 @@ class Verifier:
         )
         return digest((self.workspace, self._model_name(case), self._prompt_name(case), case.pair, case.use, texts))
 
-    def _model_name(self, case: Case) -> str:
+    def _model_name(self, case: PairCase) -> str:
         names = [self.model.name, self.second.name] if case.critical and self.second else [self.model.name]
         joined = " + ".join(names)
         return joined if len(joined) <= LONGEST_NAME else f"{joined[: LONGEST_NAME - 65]}…{digest(tuple(names))}"
 
-    def _prompt_name(self, case: Case) -> str:
+    def _prompt_name(self, case: PairCase) -> str:
         return f"{PROMPT}+swapped" if case.critical and self.swap else PROMPT
 
-    def _ask(self, group: Sequence[Case], *, swapped: bool) -> Ask:
+    def _ask(self, group: Sequence[PairCase], *, swapped: bool) -> Ask:
         earlier = list(_earlier(group))
         later = Section("later observation", group[0].evidence_text, group[0].evidence_at)
         use = [Section("use", group[0].use)] if group[0].use else []
@@ -147,7 +147,7 @@ class Verifier:
             max_chars=self.max_chars,
         )
 
-    def _joined(self, case: Case, said: Sequence[Judgment | Failure]) -> Verdict | Failure:
+    def _joined(self, case: PairCase, said: Sequence[Judgment | Failure]) -> Verdict | Failure:
         """What was said of one pair, once or several times: the least sure of judgments that agree."""
         verdicts: list[Verdict] = []
         for one in said:
@@ -162,7 +162,7 @@ class Verifier:
             return self._unsure(case, f"asked again, the answers were {told}")
         return min(verdicts, key=lambda verdict: verdict.confidence)
 
-    def _unsure(self, case: Case, note: str) -> Verdict:
+    def _unsure(self, case: PairCase, note: str) -> Verdict:
         return Verdict(
             pair=case.pair,
             answer=Answer.UNSURE,
@@ -174,7 +174,7 @@ class Verifier:
         )
 
 
-def checked(case: Case, said: Judgment, *, suspect_at: Decimal) -> Verdict:
+def checked(case: PairCase, said: Judgment, *, suspect_at: Decimal) -> Verdict:
     """A judgment as a verdict. One that speaks against the statement is none without both quotes."""
     stale = share(said.stale)
     item_quote = grounded(said.item_quote, case.item_text) or grounded(said.item_quote, case.item_source)
@@ -212,7 +212,7 @@ def _picked(said: Judgments, number: int) -> Judgment | Failure:
     return Failure(fault=Fault.MALFORMED, message=message, usage=Usage(stage="verify"))
 
 
-def _earlier(group: Sequence[Case]) -> Iterator[Section]:
+def _earlier(group: Sequence[PairCase]) -> Iterator[Section]:
     """The statements by number, and what they were drawn from, each text once."""
     sources: dict[str, list[str]] = {}
     for number, case in enumerate(group, start=1):
@@ -223,7 +223,7 @@ def _earlier(group: Sequence[Case]) -> Iterator[Section]:
         yield Section(f"source of earlier statement {' and '.join(numbers)}", text)
 
 
-def _too_long(case: Case, max_chars: int) -> str:
+def _too_long(case: PairCase, max_chars: int) -> str:
     named = (
         ("earlier statement", case.item_text),
         ("source of the earlier statement", case.item_source),
@@ -237,7 +237,7 @@ def _too_long(case: Case, max_chars: int) -> str:
     return ""
 
 
-def _groups(chosen: Iterable[int], cases: Sequence[Case], size: int) -> Iterator[list[int]]:
+def _groups(chosen: Iterable[int], cases: Sequence[PairCase], size: int) -> Iterator[list[int]]:
     """Cases about the same observation and use, as many in a request as fit."""
     shared: dict[tuple[object, ...], list[int]] = {}
     for at in chosen:

@@ -88,7 +88,7 @@ def _scored(case: Case, row: StoredJudgment, policy: Policy) -> Judgment | None:
     told = verify.Judgment(
         statement=1, item_quote=row.item_quote, evidence_quote=row.evidence_quote, premise=row.premise, stale=row.score
     )
-    shown = verify.Case(pair=_pair(case), item_text=case.old, evidence_text=case.new, use=case.use)
+    shown = verify.PairCase(pair=_pair(case), item_text=case.old, evidence_text=case.new, use=case.use)
     return Judgment(verdict=verify.checked(shown, told, suspect_at=policy.suspect_at))
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from readmit.models.stages import verify
-from readmit.models.usage import Ledger, Metered
+from readmit.models.usage import Metered, TokenLedger
 from readmit.ports.models import Failure
 from readmit.records.canonical import digest
 from readmit.records.verdicts import Pair
@@ -27,7 +27,7 @@ def model_verifier(model: Model, *, policy: Policy, pairs_per_call: int = 1, swa
     """
 
     def judge(cases: Sequence[Case]) -> list[Judgment | None]:
-        ledger = Ledger()
+        ledger = TokenLedger()
         verifier = verify.Verifier(
             model=Metered(model, ledger), batch_size=pairs_per_call, swap=swap, suspect_at=policy.suspect_at
         )
@@ -38,8 +38,8 @@ def model_verifier(model: Model, *, policy: Policy, pairs_per_call: int = 1, swa
     return judge
 
 
-def _case(case: Case, *, critical: bool) -> verify.Case:
-    return verify.Case(
+def _case(case: Case, *, critical: bool) -> verify.PairCase:
+    return verify.PairCase(
         pair=Pair(item=digest(case.id), evidence=digest(case.new)),
         item_text=case.old,
         evidence_text=case.new,

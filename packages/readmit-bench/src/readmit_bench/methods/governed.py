@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.cover.coverage import report, sufficient
-from readmit.inference.settling import Asked
+from readmit.inference.resolving import Asked
 from readmit.models.stages.answer import Question
 from readmit.models.stages.plan import Plan, Task, plan
 from readmit_bench.acting import Staged, choices_in
@@ -175,7 +175,7 @@ class Governed:
             for number, one in enumerate(contests)
         }
         asking = replace(self._models, verifier=Staged(self._models.verifier, "settle"))
-        inference_on(workspace, asking).settle(agent, by=OWNER, about=about, max_tokens=self._tuning.contest_tokens)
+        inference_on(workspace, asking).resolve(agent, by=OWNER, about=about, max_tokens=self._tuning.contest_tokens)
 
     def _governed(self, checkpoint: Checkpoint) -> View:
         rules = self._rules

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, ClassVar
 import pytest
 
 from readmit.backends.binding import bindings, source_key
-from readmit.backends.conformance.reachable import objects, texts
-from readmit.backends.conformance.team import KNOWN, OUT, Journey
 from readmit.ports.backend import Material
 from readmit.records.errors import NotAllowedError, QuarantineError, RecordError, UnknownError
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason, State
+from readmit.testing.journey import KNOWN, OUT, Journey
+from readmit.testing.reachable import objects, texts
 from readmit.workspace.memory import Memory
 
 if TYPE_CHECKING:

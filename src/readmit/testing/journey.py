@@ -5,12 +5,13 @@ Every statement has a made-up word that stands in no other, so a leak is seen by
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.testing.stand_ins import Clock
 from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -36,16 +37,6 @@ KNOWN = {
 }
 """What becomes of a statement → its word, and the statement."""
 OUT = tuple(name for name in KNOWN if not name.startswith("valid"))
-
-
-class Clock:
-    """A clock that moves when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2030, 5, 1, 8, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 class Journey:

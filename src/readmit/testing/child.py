@@ -1,6 +1,6 @@
 """A process that opens a backend, forms one memory, says so, and waits to be killed.
 
-python -m readmit.backends.conformance.child MODULE:FUNCTION DATABASE FOLDER
+python -m readmit.testing.child MODULE:FUNCTION DATABASE FOLDER
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from readmit.backends.conformance.team import KNOWN, Journey
+from readmit.testing.journey import KNOWN, Journey
 from readmit.workspace.memory import Memory
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING
 
-from readmit.backends.conformance.team import KNOWN
 from readmit.backends.handle import MOST
+from readmit.testing.journey import KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.inference.settling import Asked
+from readmit.inference.resolving import Asked
 from readmit.models.stages.answer import Question
 from readmit.ports.models import Fault
 from readmit.records.errors import NotAllowedError
@@ -46,14 +46,14 @@ def test_an_answer_that_is_one_sides_alone_settles() -> None:
     assert states(agent.come_back())["late"] == "disputed"
     model = Ruled(rules={"answer": answers(LATE.upper())})
     with foresee(team, model) as inference:
-        (one,) = inference.settle(agent, by="lead")
+        (one,) = inference.resolve(agent, by="lead")
         assert (one.dispute, one.keep) == ("q", "late")
         returned = agent.come_back()
         assert states(returned)["late"] == "admitted"
         lost = returned.explain("early").disposition
         assert (lost.reasons[0], lost.causes[0].by) == ("dispute_lost", "lead")
         assert "ruled by itself" in lost.causes[0].note
-        assert inference.settle(agent, by="lead") == (), "what is settled is not asked again"
+        assert inference.resolve(agent, by="lead") == (), "what is settled is not asked again"
         assert model.asked["answer"] == 1
         assert [one.stage for one in inference.usage()] == ["answer"]
 
@@ -61,7 +61,7 @@ def test_an_answer_that_is_one_sides_alone_settles() -> None:
 def test_the_model_is_not_told_who_says_what() -> None:
     team = disputed()
     model = Ruled(rules={"answer": answers(LATE)})
-    foresee(team, model).settle(away(team), by="lead")
+    foresee(team, model).resolve(away(team), by="lead")
     texts = texts_of(model.seen[0])
     assert set(texts["choices"].splitlines()) == {EARLY, LATE}
     assert "closed" in texts["context"]
@@ -81,27 +81,27 @@ def test_otherwise_it_stays_open(rule: Callable[[Ask], str], why: str) -> None:
     team = disputed()
     agent, model = away(team), Ruled(rules={"answer": rule})
     epoch = team.epoch
-    (one,) = foresee(team, model).settle(agent, by="lead")
+    (one,) = foresee(team, model).resolve(agent, by="lead")
     assert one.keep is None
     assert why in one.why
     assert team.epoch == epoch
     assert {states(agent.come_back())[name] for name in ("early", "late")} == {"disputed"}
-    foresee(team, model).settle(agent, by="lead")
+    foresee(team, model).resolve(agent, by="lead")
     assert model.asked["answer"] == 1, "an answer is asked for once"
 
 
 def test_a_model_that_is_down_settles_nothing_and_is_asked_again() -> None:
     team = disputed()
     agent = away(team)
-    (one,) = foresee(team, Ruled(broken={"answer": Fault.TIMEOUT})).settle(agent, by="lead")
+    (one,) = foresee(team, Ruled(broken={"answer": Fault.TIMEOUT})).resolve(agent, by="lead")
     assert (one.keep, one.why) == (None, "no answer: as told")
-    (one,) = foresee(team, Ruled(rules={"answer": answers(EARLY)})).settle(agent, by="lead")
+    (one,) = foresee(team, Ruled(rules={"answer": answers(EARLY)})).resolve(agent, by="lead")
     assert one.keep == "early"
 
 
 def test_a_bar_of_the_policy_holds_here_too() -> None:
     team = disputed(min_confidence=Decimal("0.95"))
-    (one,) = foresee(team, Ruled(rules={"answer": answers(LATE, 0.9)})).settle(away(team), by="lead")
+    (one,) = foresee(team, Ruled(rules={"answer": answers(LATE, 0.9)})).resolve(away(team), by="lead")
     assert one.keep is None
 
 
@@ -109,18 +109,18 @@ def test_nobody_settles_for_their_own_return_and_strangers_settle_nothing() -> N
     team = disputed()
     agent, model = away(team), Ruled(rules={"answer": answers(LATE)})
     with pytest.raises(NotAllowedError, match="own return"):
-        foresee(team, model).settle(agent, by="A1")
+        foresee(team, model).resolve(agent, by="A1")
     assert not model.asked
     team = disputed(writers=("A1", "A2", "A3", "A4", "A5"))
     with pytest.raises(NotAllowedError, match="writers"):
-        foresee(team, model).settle(away(team), by="eve")
+        foresee(team, model).resolve(away(team), by="eve")
 
 
 def test_what_the_agent_resolved_itself_is_still_open_for_its_return() -> None:
     team = disputed()
     agent = away(team)
     team.resolve("q", keep=["early"], by="A1")
-    (one,) = foresee(team, Ruled(rules={"answer": answers(LATE)})).settle(agent, by="lead")
+    (one,) = foresee(team, Ruled(rules={"answer": answers(LATE)})).resolve(agent, by="lead")
     assert one.keep == "late"
     assert states(agent.come_back())["late"] == "admitted"
 
@@ -129,7 +129,7 @@ def test_a_dispute_with_one_side_is_left_to_people() -> None:
     team = home()
     team.dispute(["bedtime"], by="A4", id="q")
     model = Ruled()
-    (one,) = foresee(team, model).settle(away(team), by="lead")
+    (one,) = foresee(team, model).resolve(away(team), by="lead")
     assert (one.keep, model.asked["answer"]) == (None, 0)
 
 
@@ -145,7 +145,7 @@ def test_two_disputes_are_asked_about_together() -> None:
             calls.append(len(asks))
             return super().ask(asks)
 
-    found = foresee(team, Counting(rules={"answer": answers(LATE)})).settle(away(team), by="lead")
+    found = foresee(team, Counting(rules={"answer": answers(LATE)})).resolve(away(team), by="lead")
     assert [(one.dispute, one.keep) for one in found] == [("q", "late"), ("p", None)]
     assert calls == [2]
 
@@ -157,7 +157,7 @@ def test_a_question_that_is_known_is_put_as_it_is() -> None:
     question = Question(text="When does the shop open?", choices=("9 )", "9 ]"))
     about = {"q": Asked(question=question, sides={"early": "9 )", "late": "9 ]"}, exact=True)}
     model = Ruled(rules={"answer": answers("9 ]")})
-    (one,) = foresee(team, model).settle(agent, by="lead", about=about, max_tokens=77)
+    (one,) = foresee(team, model).resolve(agent, by="lead", about=about, max_tokens=77)
     assert one.keep == "late"
     assert texts_of(model.seen[0]) == {"question": question.text, "choices": "9 )\n9 ]"}
     assert model.seen[0].max_tokens == 77

@@ -14,10 +14,10 @@ import msgspec
 import pytest
 
 from readmit.backends.binding import Archived, read_archive
-from readmit.backends.conformance.leaks import LeakTests
-from readmit.backends.conformance.team import KNOWN, Journey
 from readmit.ports.backend import Precision
 from readmit.records.errors import RecordError, UnknownError
+from readmit.testing.journey import KNOWN, Journey
+from readmit.testing.leaks import LeakTests
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,7 +138,7 @@ class BackendConformance(LeakTests):
         folder.mkdir()
         opener = type(self).opener
         named = f"{opener.__module__}:{opener.__qualname__}"
-        command = [sys.executable, "-m", "readmit.backends.conformance.child", named, str(database), str(folder)]
+        command = [sys.executable, "-m", "readmit.testing.child", named, str(database), str(folder)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:  # noqa: S603
             assert child.stdout is not None

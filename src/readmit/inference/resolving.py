@@ -1,4 +1,4 @@
-"""Open disputes put to a model that answers by itself, in the name of somebody who may settle them.
+"""Open disputes put to a model that answers by itself, in the name of somebody who may resolve them.
 
 A dispute is the team's, so no model ends one on its own account: a principal lets it, and the resolution is theirs. It
 never counts in a return of that principal. What the dispute was about still has to pass every gate.
@@ -33,7 +33,7 @@ OPINION = "opinion"
 LONGEST_NOTE = 2_000
 
 
-class Settlement(msgspec.Struct, frozen=True, kw_only=True):
+class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one dispute. Without ``keep`` it stays open."""
 
     dispute: str
@@ -61,7 +61,7 @@ class _Contest(msgspec.Struct, frozen=True):
         return self.asked.question
 
 
-def settle(
+def resolve_disputes(
     workspace: Workspace,
     model: Model,
     identity: Identity,
@@ -69,21 +69,21 @@ def settle(
     by: str,
     about: Mapping[str, Asked] | None = None,
     max_tokens: int = MAX_TOKENS,
-) -> tuple[Settlement, ...]:
-    """Settle the open disputes that an identity can see, each only if the model's own answer is one side's alone.
+) -> tuple[Resolution, ...]:
+    """Resolve the open disputes that an identity can see, each only if the model's own answer is one side's alone.
 
     ``about`` says, by dispute, which question it is about. Of any other the question is which of its items is true.
     """
     by = nfc(by)
     if by == identity.principal:
-        raise NotAllowedError(f"{by!r} may not settle disputes for its own return: name somebody else")
+        raise NotAllowedError(f"{by!r} may not resolve disputes for its own return: name somebody else")
     with workspace.log.reading():
         contests = [
-            _Contest(_name(event), (about or {}).get(_name(event)) or _asked(workspace.log, event, identity))
+            _Contest(event.name, (about or {}).get(event.name) or _asked(workspace.log, event, identity))
             for event in _open(workspace.log, identity)
         ]
     said = _opinions(workspace, model, [one.question for one in contests if _has_sides(one)], max_tokens)
-    return tuple(_settle(workspace, one, said, by) for one in contests)
+    return tuple(_resolve(workspace, one, said, by) for one in contests)
 
 
 def _open(log: Log, identity: Identity) -> list[Event]:
@@ -91,11 +91,7 @@ def _open(log: Log, identity: Identity) -> list[Event]:
     # What the agent itself resolved does not count in its own return.
     others = (event.payload for event in seen if event.by != identity.principal)
     over = {payload.dispute for payload in others if isinstance(payload, Resolve)}
-    return [event for event in seen if isinstance(event.payload, Dispute) and _name(event) not in over]
-
-
-def _name(event: Event) -> str:
-    return event.id.removeprefix("dispute:")
+    return [event for event in seen if isinstance(event.payload, Dispute) and event.name not in over]
 
 
 def _asked(log: Log, event: Event, identity: Identity) -> Asked:
@@ -139,16 +135,16 @@ def _opinions(
     return found
 
 
-def _settle(
+def _resolve(
     workspace: Workspace, contest: _Contest, opinions: Mapping[Question, Opinion | Failure], by: str
-) -> Settlement:
+) -> Resolution:
     if not _has_sides(contest):
-        return Settlement(dispute=contest.name, why="it has one side only: somebody has to look")
+        return Resolution(dispute=contest.name, why="it has one side only: somebody has to look")
     said = opinions[contest.question]
     if isinstance(said, Failure):
-        return Settlement(dispute=contest.name, why=f"no answer: {said.message}")
+        return Resolution(dispute=contest.name, why=f"no answer: {said.message}")
     keep = settled(said, contest.asked.sides, workspace.policy.min_confidence, exact=contest.asked.exact)
     why = f"{said.model} by itself: {said.answer or 'cannot tell'}, confidence {said.confidence}"[:LONGEST_NOTE]
     if keep is not None:
         workspace.resolve(contest.name, keep=[keep], by=by, reason=why, id=digest((contest.name, keep, by))[:32])
-    return Settlement(dispute=contest.name, keep=keep, why=why)
+    return Resolution(dispute=contest.name, keep=keep, why=why)

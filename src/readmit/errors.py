@@ -1,0 +1,39 @@
+"""Everything readmit raises. ``ReadmitError`` is the root; every message names the field and the fix."""
+
+from __future__ import annotations
+
+from readmit.records.errors import (
+    AuditError,
+    BackendError,
+    ConflictError,
+    ExposureError,
+    ModelError,
+    NotAllowedError,
+    PendingAnswers,
+    QuarantineError,
+    RateError,
+    ReadmitError,
+    RecordError,
+    ScenarioError,
+    SealError,
+    StoreError,
+    UnknownError,
+)
+
+__all__ = [
+    "AuditError",
+    "BackendError",
+    "ConflictError",
+    "ExposureError",
+    "ModelError",
+    "NotAllowedError",
+    "PendingAnswers",
+    "QuarantineError",
+    "RateError",
+    "ReadmitError",
+    "RecordError",
+    "ScenarioError",
+    "SealError",
+    "StoreError",
+    "UnknownError",
+]

@@ -1,0 +1,40 @@
+"""readmit above a memory store: ``Memory`` binds its records, and a returned agent reads them through its view.
+
+``MemoryBackend`` is what a store has to offer; the stores that are supported already are in ``readmit.backends``.
+"""
+
+from __future__ import annotations
+
+from readmit.backends.admission import Standing
+from readmit.backends.binding import Archived, read_archive
+from readmit.backends.handle import ReturnedMemory
+from readmit.ports.backend import (
+    TEAM,
+    Binding,
+    Change,
+    Hit,
+    Material,
+    MemoryBackend,
+    Narrowing,
+    Precision,
+    Stored,
+)
+from readmit.workspace.memory import Adoption, Memory
+
+__all__ = [
+    "TEAM",
+    "Adoption",
+    "Archived",
+    "Binding",
+    "Change",
+    "Hit",
+    "Material",
+    "Memory",
+    "MemoryBackend",
+    "Narrowing",
+    "Precision",
+    "ReturnedMemory",
+    "Standing",
+    "Stored",
+    "read_archive",
+]
