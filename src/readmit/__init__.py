@@ -11,12 +11,11 @@ from readmit.records.decisions import (
     Decision,
     Disposition,
     DutyNote,
-    DutyState,
     ReturnView,
 )
 from readmit.records.errors import ReadmitError
 from readmit.records.policy import Policy
-from readmit.records.reasons import Reason, State
+from readmit.records.reasons import DutyState, Reason, State
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.workspace.agent import Agent
 from readmit.workspace.exposing import Bundle

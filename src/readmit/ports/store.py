@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from readmit.ports.derived import Derived
     from readmit.ports.memories import Memories
     from readmit.records.drafts import Draft
-    from readmit.records.events import Event, EventKind
+    from readmit.records.events import Event
     from readmit.records.identity import Identity
     from readmit.records.items import Item
+    from readmit.records.kinds import DeclaredKind
     from readmit.records.snapshot import Sighting
 
 
@@ -179,10 +180,10 @@ class Log(Protocol):
     def named(self, event_id: str) -> Event | None:
         """The event with a caller-given id, if any."""
 
-    def milestones(self, kind: EventKind, key: str = "", *, until: int | None = None) -> list[Event]:
+    def milestones(self, kind: DeclaredKind, key: str = "", *, until: int | None = None) -> list[Event]:
         """Events of a kind that belong to the workspace as a whole, a task or an agent, in order."""
 
-    def latest(self, kind: EventKind, key: str = "", *, until: int | None = None) -> Event | None:
+    def latest(self, kind: DeclaredKind, key: str = "", *, until: int | None = None) -> Event | None:
         """The last of ``milestones``."""
 
     def invalidations(self, by: str, *, since: datetime) -> int:
