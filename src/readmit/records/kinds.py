@@ -137,6 +137,69 @@ def declare(
     return kind
 
 
+class SaidField(NamedTuple):
+    """A field of an event as people write it."""
+
+    field: str
+    """Its name in the payload."""
+    name: str
+    type: Any
+    default: Any
+    """``msgspec.NODEFAULT`` if it must be given."""
+
+    @property
+    def info(self) -> msgspec.inspect.Type:
+        """What its values are, without what its type says about it."""
+        return _bare(msgspec.inspect.type_info(self.type))[0]
+
+    @property
+    def meaning(self) -> str:
+        """What its type says that it means."""
+        return str(_bare(msgspec.inspect.type_info(self.type))[1].get("description", ""))
+
+
+def said_fields(kind: DeclaredKind) -> tuple[SaidField, ...]:
+    """The fields of a kind that people write, besides who writes it and when it was true."""
+    wording = kind.wording
+    if wording is None:
+        return ()
+    return tuple(
+        SaidField(field.name, wording.names.get(field.name, field.name), field.type, field.default)
+        for field in msgspec.structs.fields(kind.payload)
+        if field.name not in wording.unsaid
+    )
+
+
+@cache
+def names_in(record: type[msgspec.Struct]) -> dict[str, str]:
+    """The fields of a record that name something on the log, and what: an item, a dispute."""
+    found = {}
+    for field in msgspec.structs.fields(record):
+        _, facts = _bare(msgspec.inspect.type_info(field.type))
+        if "names" in facts:
+            found[field.name] = str(facts["names"])
+    return found
+
+
+def _bare(info: msgspec.inspect.Type) -> tuple[msgspec.inspect.Type, dict[str, Any]]:
+    """A type without annotations, options and, for what those say, lists; and everything its annotations say."""
+    facts: dict[str, Any] = {}
+    inner: msgspec.inspect.Type = info
+    found: msgspec.inspect.Type | None = None
+    while True:
+        match inner:
+            case msgspec.inspect.Metadata():
+                facts = {**(inner.extra or {}), **(inner.extra_json_schema or {}), **facts}
+                inner = inner.type
+            case msgspec.inspect.UnionType(types=types):
+                inner = next(one for one in types if not isinstance(one, msgspec.inspect.NoneType))
+            case msgspec.inspect.VarTupleType(item_type=item):
+                found = found or inner
+                inner = item
+            case _:
+                return found or inner, facts
+
+
 def targets_of(payload: object) -> tuple[str, ...]:
     """The items that a payload names as touched by it."""
     return _TOUCHES.get(type(payload), _nothing)(payload)
