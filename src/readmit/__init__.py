@@ -11,7 +11,6 @@ from readmit.records.decisions import (
     Decision,
     Disposition,
     DutyNote,
-    DutyState,
     ReturnView,
 )
 from readmit.records.errors import ReadmitError
@@ -20,7 +19,7 @@ from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
 from readmit.records.items import Item, Receipt
 from readmit.records.policy import Policy
-from readmit.records.reasons import Reason, State
+from readmit.records.reasons import DutyState, Reason, State
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.workspace.agent import Agent
 from readmit.workspace.exposing import Bundle

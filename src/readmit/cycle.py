@@ -22,9 +22,9 @@ from readmit.gate.judge import Gated, judge
 from readmit.invalidate.resolve import Findings, resolve
 from readmit.readmission.match import match
 from readmit.records.canonical import canonical, digest, digest_of
-from readmit.records.decisions import Decision, Disposition, DutyState, Outcome
+from readmit.records.decisions import Decision, Disposition, Outcome
 from readmit.records.evidence import Experience
-from readmit.records.reasons import Reason, State
+from readmit.records.reasons import DutyState, Reason, State
 from readmit.records.snapshot import Snapshot
 from readmit.seal.view import issue
 

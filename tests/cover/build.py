@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from readmit.gate.duties import Duties, Duty
-from readmit.records.decisions import DutyState
 from readmit.records.items import Fact, Frontier, Obligation, RoleConstraint, Scope
+from readmit.records.reasons import DutyState
 
 SCOPE = Scope(workspace="trip")
 

@@ -10,9 +10,9 @@ from readmit.cover.account import dispositions, duty_notes, leaving_out
 from readmit.gate.duties import Duties
 from readmit.gate.judge import Gated
 from readmit.invalidate.resolve import Findings
-from readmit.records.decisions import Cause, CoverageReport, Disposition, DutyNote, DutyState, Selection
+from readmit.records.decisions import Cause, CoverageReport, Disposition, DutyNote, Selection
 from readmit.records.policy import Policy
-from readmit.records.reasons import Reason, State
+from readmit.records.reasons import DutyState, Reason, State
 from tests.cover.build import constraint, duty, fact, frontier, obligation
 from tests.gate.test_judge import snapshot
 

@@ -14,9 +14,9 @@ from readmit.cover.exact import Cover
 from readmit.cover.find import Deadline
 from readmit.cover.partial import choose_whole_duties
 from readmit.gate.duties import Duties
-from readmit.records.decisions import CoverageReport, DutyState
+from readmit.records.decisions import CoverageReport
 from readmit.records.policy import Policy
-from readmit.records.reasons import Reason
+from readmit.records.reasons import DutyState, Reason
 from tests.cover.build import constraint, duty, fact, frontier, obligation, owed
 
 if TYPE_CHECKING:

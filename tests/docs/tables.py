@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from readmit.records.decisions import DutyState
 from readmit.records.policy import Policy
-from readmit.records.reasons import PRECEDENCE, Reason
+from readmit.records.reasons import PRECEDENCE, DutyState, Reason
 from tests.conftest import ROOT
 from tests.docs.surface import PUBLIC, error_tree, table
 from tests.docs.surface import main as write_surface
@@ -31,9 +30,12 @@ REFERENCE = ROOT / "docs" / "reference"
 
 
 def reasons() -> str:
-    """Every reason code, with the state it puts an item in."""
-    rows = [(f"`{reason}`", f"`{reason.state}`" if reason.state else "", reason.doc) for reason in Reason]
-    return _table(("code", "state", "meaning"), rows)
+    """Every reason code, with the state it puts an item in, what sets it aside and what it makes of a duty."""
+    rows = [
+        (_code(reason), _code(reason.state), reason.doc, _code(reason.set_aside_by), _code(reason.ends_duty))
+        for reason in Reason
+    ]
+    return _table(("code", "state", "meaning", "set aside by", "ends a duty as"), rows)
 
 
 def states() -> str:
@@ -102,6 +104,10 @@ def _command(context: click.Context) -> str:
     ]
     rows = [(f"`{record[0]}`", record[1]) for record in options if record]
     return f"{text}\n{_table(('option', 'meaning'), rows)}\n" if rows else text
+
+
+def _code(value: str | None) -> str:
+    return f"`{value}`" if value else ""
 
 
 def _table(head: tuple[str, ...], rows: list[Any]) -> str:

@@ -12,10 +12,10 @@ from readmit import Reason
 from readmit.gate.duties import Duties, duties
 from readmit.gate.judge import judge
 from readmit.invalidate.resolve import Findings
-from readmit.records.decisions import DutyState
 from readmit.records.events import Close, Event, EventKind
 from readmit.records.items import Interval, Item, Scope
 from readmit.records.policy import Policy
+from readmit.records.reasons import DutyState
 from readmit.records.snapshot import Snapshot
 from tests.gate.test_judge import duty, fact, frontier, snapshot, why
 from tests.scene import HOUR, START

@@ -36,10 +36,11 @@ from tests.scene import HOUR, START
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from readmit.records.events import Payload
+    from readmit.records.base import Record
+    from readmit.records.kinds import DeclaredKind
 
 WHO = Identity(workspace="w", principal="ann", role="planner", task="trip")
-KINDS: dict[type, EventKind] = {
+KINDS: dict[type, DeclaredKind] = {
     Supersede: EventKind.SUPERSEDE, Revoke: EventKind.REVOKE, Close: EventKind.CLOSE, Settle: EventKind.SETTLE,
     Dispute: EventKind.DISPUTE, Suspect: EventKind.SUSPECT, Verdict: EventKind.JUDGE, Overrule: EventKind.OVERRULE,
     Rebase: EventKind.REBASE, Resolve: EventKind.RESOLVE,
@@ -108,7 +109,7 @@ class Board:
             self.hidden.add(id)
         return id
 
-    def mark(self, payload: Payload, *, at: float = 50, learnt: float | None = None, by: str = "bob") -> str:
+    def mark(self, payload: Record, *, at: float = 50, learnt: float | None = None, by: str = "bob") -> str:
         """An event, and the items it names are marked with it: its id."""
         self.epoch += 1
         kind = KINDS[type(payload)]

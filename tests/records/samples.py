@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from readmit.records.decisions import (
     Cause,
@@ -12,7 +12,6 @@ from readmit.records.decisions import (
     Decision,
     Disposition,
     DutyNote,
-    DutyState,
     Envelope,
     Examination,
     ExperienceNote,
@@ -57,8 +56,11 @@ from readmit.records.items import (
     Scope,
 )
 from readmit.records.policy import Policy
-from readmit.records.reasons import Reason, State
+from readmit.records.reasons import DutyState, Reason, State
 from readmit.records.verdicts import Answer, Pair, Verdict
+
+if TYPE_CHECKING:
+    from readmit.records.kinds import DeclaredKind
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 LATER = datetime(2026, 3, 2, 9, 30, 0, 5, tzinfo=UTC)
@@ -124,7 +126,7 @@ VIEW = ReturnView(
     examination=LOOKED,
     open_pairs=2,
 )
-PAYLOAD_SAMPLES: dict[EventKind, tuple[Any, ...]] = {
+PAYLOAD_SAMPLES: dict[DeclaredKind, tuple[Any, ...]] = {
     EventKind.OBSERVE: (
         Evidence(text="confirmed", by="bob", at=NOW, scope=SCOPE, source="tool_result"),
         Evidence(text="\x1b[31m \u202e", by="bob", at=LATER, scope=Scope(workspace="w")),

@@ -15,14 +15,16 @@ from hypothesis import strategies as st
 from readmit import Workspace
 from readmit.records.base import Record
 from readmit.records.canonical import canonical, checked, convert, decode, decoded
-from readmit.records.decisions import DutyState, Returned
+from readmit.records.decisions import Returned
 from readmit.records.errors import ReadmitError, RecordError
-from readmit.records.events import DECODERS, PAYLOADS, EventKind
+from readmit.records.events import EventKind
+from readmit.records.kinds import KINDS, DeclaredKind
 from readmit.records.policy import CENTURY, Policy
+from readmit.records.reasons import DutyState
 from tests.records.samples import FIRST_RULES, HASH, OTHER_SAMPLES, PAYLOAD_SAMPLES, REQUEST
 
 SAMPLES: list[tuple[Any, Any]] = [
-    *((PAYLOADS[kind], one) for kind, found in PAYLOAD_SAMPLES.items() for one in found),
+    *((kind.payload, one) for kind, found in PAYLOAD_SAMPLES.items() for one in found),
     *((type(one), one) for one in OTHER_SAMPLES),
 ]
 junk: st.SearchStrategy[Any] = st.recursive(
@@ -38,7 +40,7 @@ junk: st.SearchStrategy[Any] = st.recursive(
 
 
 def test_there_is_a_sample_of_every_payload_and_every_kind_of_item() -> None:
-    assert set(PAYLOAD_SAMPLES) == set(EventKind)
+    assert set(PAYLOAD_SAMPLES) == set(KINDS.values())
     assert {type(one).__name__ for one in PAYLOAD_SAMPLES[EventKind.RECORD]} == {
         "Fact", "RoleConstraint", "InterfaceConstraint", "Obligation", "Frontier",
     }  # fmt: skip
@@ -85,14 +87,14 @@ def test_a_mutated_record_is_valid_or_refused_with_a_path(data: st.DataObject) -
 @given(st.binary(max_size=60) | st.text(max_size=60))
 @settings(max_examples=200)
 def test_anything_at_all_is_refused_properly(data: Any) -> None:
-    for kind in (PAYLOADS[EventKind.RECORD], PAYLOADS[EventKind.GOVERN]):
+    for kind in (EventKind.RECORD.payload, EventKind.GOVERN.payload):
         with pytest.raises(RecordError, match=r"^sample: "):
             decode(data, kind, what="sample")
 
 
 def test_deep_nesting_is_refused_not_crashed_on() -> None:
     with pytest.raises(RecordError):
-        decode("[" * 100_000, PAYLOADS[EventKind.RECORD], what="sample")
+        decode("[" * 100_000, EventKind.RECORD.payload, what="sample")
 
 
 def _mutate(plain: Any, data: st.DataObject) -> None:
@@ -153,7 +155,7 @@ def old(policy: Policy) -> dict[str, Any]:
 def test_a_stored_policy_keeps_deciding_as_it_did(fill: bool) -> None:
     stored = old(Policy(fill=fill, writers=("ann",), gamma=Decimal("0.5")))
     assert not set(NEW_KEYS) & set(stored)
-    policy = DECODERS[EventKind.GOVERN](json.dumps(stored))
+    policy = EventKind.GOVERN.read(json.dumps(stored))
     assert (policy.fill, policy.writers, policy.gamma) == (fill, ("ann",), Decimal("0.5"))
     assert policy.nothing_owed == ("fill" if fill else "empty")
     assert (policy.constraints, policy.examination) == ("as_needed", "optional")
@@ -165,16 +167,16 @@ def test_a_stored_policy_keeps_deciding_as_it_did(fill: bool) -> None:
 def test_so_does_the_policy_inside_a_stored_return(fill: bool) -> None:
     plain = msgspec.json.decode(canonical(Returned(request=FIRST_RULES, kind="blocked", decision=HASH)))
     plain["request"]["policy"] = stored = old(Policy(fill=fill))
-    returned = DECODERS[EventKind.RETURN](json.dumps(plain))
+    returned = EventKind.RETURN.read(json.dumps(plain))
     assert returned.request.rules == 1
-    assert returned.request.policy == DECODERS[EventKind.GOVERN](json.dumps(stored))
+    assert returned.request.policy == EventKind.GOVERN.read(json.dumps(stored))
 
 
 @pytest.mark.parametrize("sample", PAYLOAD_SAMPLES[EventKind.GOVERN])
 def test_a_policy_stored_since_is_what_it_says(sample: Policy) -> None:
-    assert DECODERS[EventKind.GOVERN](canonical(sample)) == sample
+    assert EventKind.GOVERN.read(canonical(sample)) == sample
     returned = Returned(request=msgspec.structs.replace(REQUEST, policy=sample), kind="admitted", decision=HASH)
-    assert DECODERS[EventKind.RETURN](canonical(returned)) == returned
+    assert EventKind.RETURN.read(canonical(returned)) == returned
 
 
 def test_a_policy_written_today_takes_todays_defaults_for_what_it_does_not_say() -> None:
@@ -186,9 +188,9 @@ def test_a_policy_written_today_takes_todays_defaults_for_what_it_does_not_say()
 
 @pytest.mark.parametrize("kind", [EventKind.GOVERN, EventKind.RETURN])
 @pytest.mark.parametrize("body", ['"text"', "[]", "{", '{"request": 1}', '{"request": {"policy": 1}}'])
-def test_what_is_no_policy_or_return_is_refused(kind: EventKind, body: str) -> None:
+def test_what_is_no_policy_or_return_is_refused(kind: DeclaredKind, body: str) -> None:
     with pytest.raises(RecordError, match=r"^sample: "):
-        decoded(body.encode(), DECODERS[kind], what="sample")
+        decoded(body.encode(), kind.read, what="sample")
 
 
 def test_the_moment_is_never_earlier_than_what_the_log_has_learnt() -> None:

@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from readmit import Reason
-from readmit.records.decisions import DutyNote, DutyState
+from readmit.records.decisions import DutyNote
 from readmit.records.errors import ExposureError, RecordError
+from readmit.records.reasons import DutyState
 from tests.scene import HOUR, START, Scene
 
 DAY = timedelta(days=1)

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit.gate.duties import Duties
-from readmit.records.decisions import DutyState, Examination
+from readmit.records.decisions import Examination
 from readmit.records.items import Fact, Frontier, InterfaceConstraint, Obligation, RoleConstraint
 from readmit.records.policy import Policy
-from readmit.records.reasons import Reason
+from readmit.records.reasons import DutyState, Reason
 from readmit.seal.recheck import recheck
 
 from .world import (

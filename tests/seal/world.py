@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 from readmit.cover.coverage import report, supported
 from readmit.gate.duties import Duties, Duty
 from readmit.records.canonical import digest
-from readmit.records.decisions import DutyState, Request, ReturnView, Selection
+from readmit.records.decisions import Request, ReturnView, Selection
 from readmit.records.events import Event, EventKind, KeyChange
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
 from readmit.records.items import Fact, Frontier, Item, Obligation, RoleConstraint, Scope
 from readmit.records.policy import Policy
+from readmit.records.reasons import DutyState
 from readmit.records.snapshot import Held
 from readmit.seal.keys import MemoryRing
 from readmit.seal.view import issue

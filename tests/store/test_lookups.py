@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit.records.drafts import Draft
+    from readmit.records.kinds import DeclaredKind
     from readmit.store.log import SqlLog
 
 ANN = Identity(workspace="team", principal="ann", role="planner", task="trip")
@@ -50,7 +51,7 @@ def fact(name: str, *, slot: str | None = None, supports: tuple[str, ...] = (), 
     return draft(EventKind.RECORD, item, id=name, by=by, at=START)
 
 
-def duty(name: str, *, by: str = "bob", kind: EventKind = EventKind.OPEN, **where: Any) -> Draft:
+def duty(name: str, *, by: str = "bob", kind: DeclaredKind = EventKind.OPEN, **where: Any) -> Draft:
     item = Obligation(
         id=name, text=f"Duty {name}", by=by, scope=scope(**where), required=("d",), slot=f"slot-of-{name}"
     )
@@ -303,7 +304,7 @@ def returned() -> Returned:
     return Returned(request=request, kind="blocked", decision="0" * 64)
 
 
-def by_ann(kind: EventKind, payload: object) -> Draft:
+def by_ann(kind: DeclaredKind, payload: object) -> Draft:
     return draft(kind, payload, id="e", by="ann", at=START)
 
 

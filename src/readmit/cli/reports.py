@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from readmit.cli import shapes
 from readmit.cli.output import counted, shown
-from readmit.records.decisions import DutyState
-from readmit.records.reasons import State
+from readmit.records.reasons import DutyState, State
 from readmit.workspace.history import draft_in_words
 
 if TYPE_CHECKING:

@@ -12,32 +12,15 @@ import msgspec
 
 from readmit.gate.needs import Needs
 from readmit.invalidate.lifecycle import closed
-from readmit.records.decisions import DutyState
 from readmit.records.items import Frontier, Item, Obligation
-from readmit.records.reasons import Reason, State
+from readmit.records.reasons import DutyState, Reason, State
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from readmit.gate.judge import Gated
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot
 
-# What ends a duty for this return, or keeps it from being one, the first that holds deciding.
-_NOT_OWED: Mapping[Reason, DutyState] = {
-    Reason.OTHER_WORKSPACE: DutyState.OTHERS,
-    Reason.PRINCIPAL_OUT_OF_SCOPE: DutyState.OTHERS,
-    Reason.ROLE_OUT_OF_SCOPE: DutyState.OTHERS,
-    Reason.TASK_OUT_OF_SCOPE: DutyState.OTHERS,
-    Reason.SETTLED: DutyState.SETTLED,
-    Reason.REVOKED: DutyState.REVOKED,
-    Reason.SUPERSEDED: DutyState.SUPERSEDED,
-    Reason.OTHER_TASK: DutyState.OTHER_TASK,
-    Reason.OTHER_PURPOSE: DutyState.OTHER_PURPOSE,
-    Reason.NOT_YET_VALID: DutyState.NOT_BEGUN,
-    Reason.DRAFT_REFUSED: DutyState.DRAFTED,
-    Reason.DRAFT_UNCONFIRMED: DutyState.DRAFTED,
-}
+_ORDER = tuple(DutyState)
 
 # States that end a frontier rather than obscure it.
 _ENDED = frozenset(
@@ -50,8 +33,6 @@ _ENDED = frozenset(
         State.NOT_APPLICABLE,
     }
 )
-# What was never said with effect: it neither moves a frontier nor obscures it.
-_VOID = frozenset({Reason.WRITER_NOT_ALLOWED, Reason.DRAFT_NOT_CARRIED, Reason.DRAFT_REFUSED, Reason.DRAFT_UNCONFIRMED})
 
 
 class Duty(msgspec.Struct, frozen=True):
@@ -119,9 +100,8 @@ def duties(snapshot: Snapshot, gated: Gated, policy: Policy) -> Duties:
 def _state(held: Held, snapshot: Snapshot, gated: Gated) -> DutyState:
     rejected = gated.rejected.get(held.item.id)
     reasons = frozenset(() if rejected is None else rejected.reasons)
-    for reason, state in _NOT_OWED.items():
-        if reason in reasons:
-            return state
+    if ended := {reason.ends_duty for reason in reasons if reason.ends_duty is not None}:
+        return min(ended, key=_ORDER.index)
     if Reason.WRITER_NOT_ALLOWED in reasons:
         # Whoever may not write imposes nothing, or anyone could block every return; but what was owed stays in sight.
         then = snapshot.writers_then
@@ -142,7 +122,7 @@ def _frontiers(snapshot: Snapshot, gated: Gated) -> dict[str, Frontier]:
             rejected = gated.rejected.get(name)
             reasons = () if rejected is None else rejected.reasons
             ended = any(reason.state in _ENDED for reason in reasons)
-            if not ended and _VOID.isdisjoint(reasons):
+            if not ended and not any(reason.is_void for reason in reasons):
                 live.append(held.item)
     # Only one that is not eligible can come beside another: the one that can be handed over is the current one.
     live.sort(key=lambda item: item.id in gated.eligible)

@@ -15,8 +15,9 @@ from readmit.ports.models import Failure
 from readmit.records.base import nfc
 from readmit.records.canonical import canonical, decode, digest
 from readmit.records.errors import NotAllowedError
-from readmit.records.events import Dispute, Resolve, targets_of
+from readmit.records.events import Dispute, Resolve
 from readmit.records.evidence import Evidence
+from readmit.records.kinds import targets_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.records.events import Overrule
-from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,20 +20,7 @@ if TYPE_CHECKING:
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot
 
-_RESTORABLE = frozenset(
-    {
-        Reason.REVOKED,
-        Reason.SUPERSEDED,
-        Reason.SLOT_UPDATED,
-        Reason.SLOT_CONTESTED,
-        Reason.EPOCH_INCOMPATIBLE,
-        Reason.EXPIRED,
-        Reason.SUSPECTED,
-        Reason.PREMISE_CHANGED,
-    }
-)
 LONGEST_NOTE = 2_000
-_SETTLED = frozenset({Reason.DISPUTED, Reason.DISPUTE_LOST})
 
 
 def honored(held: Held, snapshot: Snapshot, policy: Policy) -> list[Event]:
@@ -74,4 +60,4 @@ def _reaches(overrule: Overrule, epoch: int, cause: Cause) -> bool:
         return bool(cause.chain) and (cause.epoch is None or cause.epoch <= epoch)
     if cause.epoch is None or cause.epoch > epoch or cause.chain:
         return False
-    return cause.reason in (_SETTLED if overrule.grant == "settle" else _RESTORABLE)
+    return cause.reason.set_aside_by == overrule.grant

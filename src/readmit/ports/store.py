@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from readmit.ports.memories import Memories
     from readmit.records.decisions import Returned
     from readmit.records.drafts import Draft
-    from readmit.records.events import Checkpoint, Event, EventKind
+    from readmit.records.events import Checkpoint, Event
     from readmit.records.identity import Identity
     from readmit.records.items import Item
+    from readmit.records.kinds import DeclaredKind
     from readmit.records.snapshot import Sighting
 
 
@@ -177,7 +178,7 @@ class Log(Protocol):
     def event(self, epoch: int) -> Event:
         """The event at a position of the log."""
 
-    def named(self, kind: EventKind, name: str) -> Event | None:
+    def named(self, kind: DeclaredKind, name: str) -> Event | None:
         """The event of a kind with this name, if any. Items share names, whichever kind brought them in."""
 
     def departure(self, name: str) -> Checkpoint:
@@ -186,10 +187,10 @@ class Log(Protocol):
     def returned(self, return_id: str) -> Returned:
         """A past return by its name: what was asked, and what came of it."""
 
-    def milestones(self, kind: EventKind, key: str = "", *, until: int | None = None) -> list[Event]:
+    def milestones(self, kind: DeclaredKind, key: str = "", *, until: int | None = None) -> list[Event]:
         """Events of a kind that belong to the workspace as a whole, a task or an agent, in order."""
 
-    def latest(self, kind: EventKind, key: str = "", *, until: int | None = None) -> Event | None:
+    def latest(self, kind: DeclaredKind, key: str = "", *, until: int | None = None) -> Event | None:
         """The last of ``milestones``."""
 
     def invalidations(self, by: str, *, since: datetime) -> int:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -12,7 +11,7 @@ from readmit.records.base import Count, Digest, Id, Name, Note, Record, Time
 from readmit.records.identity import Identity
 from readmit.records.items import Kind
 from readmit.records.policy import Policy
-from readmit.records.reasons import Reason, State
+from readmit.records.reasons import DutyState, Reason, State
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -66,34 +65,6 @@ class CoverageReport(Record, kw_only=True):
     @property
     def critical_coverage(self) -> Fraction:
         return Fraction(self.critical_covered, self.critical) if self.critical else Fraction(1)
-
-
-class DutyState(StrEnum):
-    """What a duty is to this return. The first four are owed."""
-
-    doc: str
-    owed: bool
-
-    def __new__(cls, code: str, doc: str, owed: bool = False) -> Self:  # noqa: FBT001, FBT002 - a table of constants
-        member = str.__new__(cls, code)
-        member._value_ = code
-        member.doc = doc
-        member.owed = owed
-        return member
-
-    OWED = "owed", "The returning agent owes it.", True
-    OVERDUE = "overdue", "Its time has passed, and it is still owed.", True
-    OBSTRUCTED = "obstructed", "Owed, but it or its frontier cannot be handed over.", True
-    UNPROVEN = "unproven", "Owed at departure, but its author is no longer among the policy's writers.", True
-    NOT_BEGUN = "not_begun", "Its time has not come yet."
-    SETTLED = "settled", "It was settled."
-    REVOKED = "revoked", "It was withdrawn."
-    SUPERSEDED = "superseded", "Another duty took its place."
-    OTHERS = "others", "It is owed by others: its scope does not name the returning agent."
-    OTHER_TASK = "other_task", "It applies to other tasks only."
-    OTHER_PURPOSE = "other_purpose", "It serves other purposes than the one the agent returned for."
-    NOT_IMPOSED = "not_imposed", "Its author is not among the policy's writers, so nobody owes it."
-    DRAFTED = "drafted", "A model drafted it, and the policy's drafts keep it from being owed: nobody confirmed it."
 
 
 class DutyNote(Record, kw_only=True):

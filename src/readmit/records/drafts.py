@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.base import LONGEST_TEXT, Time, require_id, require_name, utc
+from readmit.records.base import LONGEST_TEXT, Record, Time, require_id, require_name, utc
 from readmit.records.canonical import canonical, decoded, digest_of
 from readmit.records.errors import RecordError
-from readmit.records.events import WRITTEN, EventKind, Payload, event_id, name_in, targets_of
 from readmit.records.evidence import Evidence
+from readmit.records.kinds import DeclaredKind, name_in
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,10 +23,10 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     id: str
-    kind: EventKind
+    kind: DeclaredKind
     by: str
     at: Time
-    payload: Payload
+    payload: Record
     body: bytes
     digest: str
     about: tuple[str, ...] = ()
@@ -44,25 +44,25 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def draft(
-    kind: EventKind, payload: object, *, id: str | None, by: str, at: Time, about: tuple[str, ...] | None = None
+    kind: DeclaredKind, payload: object, *, id: str | None, by: str, at: Time, about: tuple[str, ...] | None = None
 ) -> Draft:
     """Check a payload as strictly as a stored one, whatever it was built from, and make it ready to append.
 
     Its digest is that of its stored bytes: for an item or evidence, the digest it is known by. Without an ``id``
     the event is named by it.
     """
-    checked: Payload = decoded(canonical(payload), WRITTEN[kind], what=kind)
+    checked: Record = decoded(canonical(payload), kind.write, what=kind)
     settled = canonical(checked)
     digest = digest_of(settled)
     return Draft(
-        id=event_id(kind, digest[:32] if id is None else require_id("id", id)),
+        id=kind.event_id(digest[:32] if id is None else require_id("id", id)),
         kind=kind,
         by=require_name("by", by),
         at=utc(at, field="at"),
         payload=checked,
         body=settled,
         digest=digest,
-        about=targets_of(checked) if about is None else about,
+        about=kind.touches(checked) if about is None else about,
     )
 
 
@@ -75,7 +75,7 @@ def draft_alike(first: Draft, text: str, at: datetime) -> Draft:
     body = canonical(evidence)
     digest = digest_of(body)
     return Draft(
-        id=event_id(first.kind, digest[:32]),
+        id=first.kind.event_id(digest[:32]),
         kind=first.kind,
         by=first.by,
         at=at,

@@ -1,13 +1,12 @@
 """The log: what can happen to a workspace.
 
 An event has two times: ``at``, when it was true, and ``learnt``, when the log took it in. Its ``epoch`` is
-its position in the log. What happened is the payload; which payload goes with which kind is ``PAYLOADS``.
+its position in the log. What happened is the payload; ``EventKind`` declares each kind with its payload.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
@@ -26,90 +25,69 @@ from readmit.records.errors import RecordError
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.identity import Identity
 from readmit.records.items import AnyItem, Frontier, Item, Obligation
+from readmit.records.kinds import DeclaredKind, Wording, declare, name_in
 from readmit.records.policy import Policy, with_old_defaults
 from readmit.records.verdicts import Pair, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
 
 
-class EventKind(StrEnum):
-    """What happened."""
-
-    OBSERVE = "observe"
-    RECORD = "record"
-    OPEN = "open"
-    MOVE = "move"
-    SUPERSEDE = "supersede"
-    REVOKE = "revoke"
-    CLOSE = "close"
-    REBASE = "rebase"
-    SETTLE = "settle"
-    DISPUTE = "dispute"
-    RESOLVE = "resolve"
-    SUSPECT = "suspect"
-    JUDGE = "judge"
-    LINK = "link"
-    CONFIRM = "confirm"
-    OVERRULE = "overrule"
-    REMEMBER = "remember"
-    DEPART = "depart"
-    RETURN = "return"
-    EXPOSE = "expose"
-    ACKNOWLEDGE = "acknowledge"
-    EXAMINE = "examine"
-    GOVERN = "govern"
-    KEY = "key"
+ItemId = Annotated[Id, msgspec.Meta(extra={"names": "item"})]
+"""The id of an item that is on the log."""
+DisputeId = Annotated[Id, msgspec.Meta(extra={"names": "dispute"})]
+Why = Annotated[Note, msgspec.Meta(description="Why; the audit shows it.")]
+ActingRole = Annotated[
+    Name, msgspec.Meta(description="Role that the writer acts in, where the right to do this rests on it.")
+]
 
 
 class Supersede(Record, kw_only=True):
     """``successor`` replaces ``target``."""
 
-    target: Id
-    successor: Id
-    reason: Note = ""
-    role: Name | None = None
-    """The role that the writer acts in, where the right to do this rests on it."""
+    target: ItemId
+    successor: ItemId
+    reason: Why = ""
+    role: ActingRole | None = None
 
 
 class Revoke(Record, kw_only=True):
     """``target`` is withdrawn: it should not have been relied on."""
 
-    target: Id
-    reason: Note = ""
-    role: Name | None = None
+    target: ItemId
+    reason: Why = ""
+    role: ActingRole | None = None
 
 
 class Close(Record, kw_only=True):
     """``target`` is true only until ``end``."""
 
-    target: Id
-    end: Time
-    reason: Note = ""
+    target: ItemId
+    end: Annotated[Time, msgspec.Meta(description="When it stops being true, as in 2026-05-04T09:00:00Z.")]
+    reason: Why = ""
 
 
 class Rebase(Record, kw_only=True):
     """A slot, and every slot below it, starts anew: what was recorded about it before is of an incompatible epoch."""
 
     slot: Id
-    task: Name
-    reason: Note = ""
+    task: Annotated[Name, msgspec.Meta(description="Task that the slot belongs to.")]
+    reason: Why = ""
 
 
 class Settle(Record, kw_only=True):
     """The obligation ``target`` is done or no longer owed."""
 
-    target: Id
-    reason: Note = ""
-    role: Name | None = None
+    target: ItemId
+    reason: Why = ""
+    role: ActingRole | None = None
 
 
 class Dispute(Record, kw_only=True):
     """The named items contradict each other, or are contested: none may be acted on until this is resolved."""
 
-    items: tuple[Id, ...]
-    reason: Note = ""
+    items: tuple[ItemId, ...]
+    reason: Why = ""
 
     def __post_init__(self) -> None:
         if not self.items:
@@ -119,9 +97,9 @@ class Dispute(Record, kw_only=True):
 class Resolve(Record, kw_only=True):
     """The dispute with this event id is over. Items in ``keep`` stand; the others were wrong."""
 
-    dispute: Id
-    keep: tuple[Id, ...] = ()
-    reason: Note = ""
+    dispute: DisputeId
+    keep: Annotated[tuple[ItemId, ...], msgspec.Meta(description="Item that stands. Repeatable.")] = ()
+    reason: Why = ""
 
 
 class Suspect(Record, kw_only=True):
@@ -134,20 +112,19 @@ class Suspect(Record, kw_only=True):
 class Link(Record, kw_only=True):
     """``item`` is evidence for the dependency ``need``. The latest link between the two decides."""
 
-    item: Id
+    item: ItemId
     need: Id
     quote: Note = ""
     """The words of the item that meet the need, where a model drew the link."""
     drafted: Name | None = None
     """Which model, or which signal, drew it; none for a link that its writer vouches for."""
-    withdrawn: bool = False
-    """The item is no evidence for the need after all."""
+    withdrawn: Annotated[bool, msgspec.Meta(description="The item is no evidence for it after all.")] = False
 
 
 class Confirm(Record, kw_only=True):
     """The writer has read the drafted item ``target`` and vouches for it."""
 
-    target: Id
+    target: ItemId
 
 
 class Overrule(Record, kw_only=True):
@@ -217,93 +194,173 @@ class KeyChange(Record, kw_only=True):
     reason: Note = ""
 
 
-Payload: TypeAlias = (
-    Evidence
-    | AnyItem
-    | Supersede
-    | Revoke
-    | Close
-    | Rebase
-    | Settle
-    | Dispute
-    | Resolve
-    | Suspect
-    | Verdict
-    | Link
-    | Confirm
-    | Overrule
-    | Experience
-    | Checkpoint
-    | Returned
-    | Exposed
-    | Acknowledge
-    | Examine
-    | Policy
-    | KeyChange
-)
-
-PAYLOADS: dict[EventKind, Any] = {
-    EventKind.OBSERVE: Evidence,
-    EventKind.RECORD: AnyItem,
-    EventKind.OPEN: Obligation,
-    EventKind.MOVE: Frontier,
-    EventKind.SUPERSEDE: Supersede,
-    EventKind.REVOKE: Revoke,
-    EventKind.CLOSE: Close,
-    EventKind.REBASE: Rebase,
-    EventKind.SETTLE: Settle,
-    EventKind.DISPUTE: Dispute,
-    EventKind.RESOLVE: Resolve,
-    EventKind.SUSPECT: Suspect,
-    EventKind.JUDGE: Verdict,
-    EventKind.LINK: Link,
-    EventKind.CONFIRM: Confirm,
-    EventKind.OVERRULE: Overrule,
-    EventKind.REMEMBER: Experience,
-    EventKind.DEPART: Checkpoint,
-    EventKind.RETURN: Returned,
-    EventKind.EXPOSE: Exposed,
-    EventKind.ACKNOWLEDGE: Acknowledge,
-    EventKind.EXAMINE: Examine,
-    EventKind.GOVERN: Policy,
-    EventKind.KEY: KeyChange,
-}
-
-# Decoders of what is written now, which takes on today's defaults.
-WRITTEN: dict[EventKind, Callable[[bytes | str], Any]] = {
-    kind: msgspec.json.Decoder(payload).decode for kind, payload in PAYLOADS.items()
-}
-
-
-def _decode_policy(body: bytes | str) -> Policy:
+def _stored_policy(body: bytes | str) -> Policy:
+    # A policy that was stored before a rule existed does not take on today's default for it.
     return msgspec.convert(with_old_defaults(msgspec.json.decode(body, type=dict)), Policy)
 
 
-def _decode_returned(body: bytes | str) -> Returned:
+def _stored_return(body: bytes | str) -> Returned:
     stored = msgspec.json.decode(body, type=dict)
     if isinstance(asked := stored.get("request"), dict) and isinstance(asked.get("policy"), dict):
         asked["policy"] = with_old_defaults(asked["policy"])
     return msgspec.convert(stored, Returned)
 
 
-# Decoders of what is stored. A policy that was stored before a rule existed does not take on today's default for it;
-# one that is written today does.
-DECODERS = {**WRITTEN, EventKind.GOVERN: _decode_policy, EventKind.RETURN: _decode_returned}
+def _target(payload: Any) -> tuple[str, ...]:
+    return (payload.target,)
 
-# Events that take something out of use. They count against a writer's rate and need an allowed writer.
-INVALIDATING = frozenset(
-    {
-        EventKind.SUPERSEDE,
-        EventKind.REVOKE,
-        EventKind.CLOSE,
-        EventKind.REBASE,
-        EventKind.SETTLE,
-        EventKind.DISPUTE,
-        EventKind.RESOLVE,
-        EventKind.SUSPECT,
-        EventKind.JUDGE,
-    }
-)
+
+def _of_item(item: Item) -> tuple[str, ...]:
+    return (item.id,)
+
+
+def _of_pair(payload: Suspect | Verdict) -> tuple[str, ...]:
+    return (payload.pair.item,)
+
+
+def _of_return(returned: Returned) -> tuple[str, ...]:
+    who = returned.request.identity
+    return (who.agent, who.resets) if returned.starts_anew else (who.agent,)
+
+
+class EventKind:
+    """The kinds of event that readmit declares itself."""
+
+    OBSERVE = declare("observe", Evidence)
+    # Items share one name space, whatever event brings them in.
+    RECORD = declare(
+        "record", AnyItem, doc="A fact or a constraint, with its evidence.", touches=_of_item, prefix="item"
+    )
+    OPEN = declare("open", Obligation, touches=_of_item, prefix="item")
+    MOVE = declare("move", Frontier, touches=_of_item, prefix="item")
+    SUPERSEDE = declare(
+        "supersede",
+        Supersede,
+        touches=_target,
+        invalidates=True,
+        ends_items=True,
+        is_act=True,
+        wording=Wording(
+            arguments=("target", "successor"),
+            done="{successor} replaces {target}",
+            examples=('readmit supersede h0 h1 --by A2 --reason "Sunrise cancelled"',),
+            meaning="Say that one item replaces another.",
+        ),
+    )
+    REVOKE = declare(
+        "revoke",
+        Revoke,
+        touches=_target,
+        invalidates=True,
+        ends_items=True,
+        wording=Wording(
+            arguments=("target",),
+            done="Revoked {target}",
+            examples=('readmit revoke h0 --by A2 --reason "Riverside is flooded"',),
+            meaning="Withdraw an item: it should not have been relied on.",
+        ),
+    )
+    CLOSE = declare(
+        "close",
+        Close,
+        touches=_target,
+        invalidates=True,
+        ends_items=True,
+        wording=Wording(
+            arguments=("target",),
+            done="{target} is true until {end}",
+            examples=("readmit close h0 --end 2026-05-04T09:00:00Z --by A2",),
+            meaning="Say that an item is true only until a moment.",
+        ),
+    )
+    REBASE = declare(
+        "rebase",
+        Rebase,
+        reaches=lambda it: (it.task, "", ""),
+        belongs=lambda it: (it.task,),
+        invalidates=True,
+        wording=Wording(
+            arguments=("slot",),
+            done="{slot} and every slot below it start anew",
+            examples=('readmit rebase hotel --task trip --by A2 --reason "new dates"',),
+            meaning="Start a slot, and those below it, anew: what was recorded about them no longer applies.",
+        ),
+    )
+    SETTLE = declare(
+        "settle",
+        Settle,
+        touches=_target,
+        invalidates=True,
+        ends_items=True,
+        is_act=True,
+        wording=Wording(
+            arguments=("obligation",),
+            done="Settled {obligation}",
+            examples=('readmit settle o_plan --by A1 --role planner --reason "sent to the family"',),
+            meaning="Say that an obligation is done, or no longer owed.",
+            names={"target": "obligation"},
+        ),
+    )
+    DISPUTE = declare(
+        "dispute",
+        Dispute,
+        touches=lambda it: tuple(dict.fromkeys(it.items)),
+        invalidates=True,
+        wording=Wording(
+            arguments=("items",),
+            done="Dispute {id} holds {items} back until it is resolved",
+            examples=('readmit dispute h0 h1 --by A2 --reason "two hotels for one night"',),
+            meaning="Contest items: none of them may be acted on until the dispute is resolved.",
+        ),
+    )
+    RESOLVE = declare(
+        "resolve",
+        Resolve,
+        invalidates=True,
+        is_act=True,
+        wording=Wording(
+            arguments=("dispute",),
+            done="Resolved dispute {dispute}",
+            examples=("readmit resolve 3f2a91 --keep h1 --by lead",),
+            meaning="End a dispute: the items that are kept stand, the others were wrong.",
+        ),
+    )
+    SUSPECT = declare("suspect", Suspect, touches=_of_pair, invalidates=True)
+    JUDGE = declare("judge", Verdict, touches=_of_pair, invalidates=True)
+    LINK = declare(
+        "link",
+        Link,
+        touches=lambda it: (it.item,),
+        wording=Wording(
+            arguments=("item", "need"),
+            done="The latest word on {item} as evidence for {need} is on the log",
+            examples=("readmit link h0 d_h --by A2", "readmit link h0 d_h --by A2 --withdraw"),
+            meaning="Say that an item is evidence for a dependency. The latest word on the two decides.",
+            options={"withdrawn": "withdraw"},
+            unsaid=("quote", "drafted"),
+        ),
+    )
+    CONFIRM = declare(
+        "confirm",
+        Confirm,
+        touches=_target,
+        wording=Wording(
+            arguments=("item",),
+            done="Confirmed {item}",
+            examples=("readmit confirm x1 --by A2",),
+            meaning="Vouch for an item that a model drafted. It counts for everybody but the one who vouched.",
+            names={"target": "item"},
+        ),
+    )
+    OVERRULE = declare("overrule", Overrule, touches=_target)
+    REMEMBER = declare("remember", Experience, reaches=lambda it: ("", it.owner, ""), belongs=lambda _: ())
+    DEPART = declare("depart", Checkpoint, belongs=lambda it: (it.identity.agent, it.identity.bank), is_work=False)
+    RETURN = declare("return", Returned, belongs=_of_return, is_reserved=True, is_work=False, read=_stored_return)
+    EXPOSE = declare("expose", Exposed, is_reserved=True, is_work=False)
+    ACKNOWLEDGE = declare("acknowledge", Acknowledge, is_reserved=True, is_work=False)
+    EXAMINE = declare("examine", Examine, belongs=lambda it: (it.identity.agent,), is_work=False)
+    GOVERN = declare("govern", Policy, read=_stored_policy)
+    KEY = declare("key", KeyChange, is_reserved=True)
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -311,11 +368,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     epoch: int
     id: str
-    kind: EventKind
+    kind: DeclaredKind
     by: str
     at: Time
     learnt: Time
-    payload: Payload
+    payload: Record
     digest: str
 
     @property
@@ -330,37 +387,3 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         writer's, or was set back, must not bring back what the event took out.
         """
         return self.at <= max(now, self.learnt)
-
-
-# Items share one name space, whatever event brings them in.
-_PREFIX = {EventKind.RECORD: "item", EventKind.OPEN: "item", EventKind.MOVE: "item"}
-
-
-def event_id(kind: EventKind, name: str) -> str:
-    """The id under which the log files an event that its writer, or its content, names ``name``."""
-    return f"{_PREFIX.get(kind, kind)}:{name}"
-
-
-def name_in(event_id: str) -> str:
-    """The name that an event's id was made of."""
-    return event_id.partition(":")[2]
-
-
-def targets_of(payload: Payload) -> tuple[str, ...]:
-    """The items that a payload names as touched by it."""
-    # Most events of a large batch are observations, which touch nothing: they are not held against every pattern.
-    if type(payload) is Evidence:
-        return ()
-    match payload:
-        case Item():
-            return (payload.id,)
-        case Supersede() | Revoke() | Close() | Settle() | Confirm() | Overrule():
-            return (payload.target,)
-        case Link():
-            return (payload.item,)
-        case Dispute():
-            return tuple(dict.fromkeys(payload.items))
-        case Suspect() | Verdict():
-            return (payload.pair.item,)
-        case _:
-            return ()

@@ -1,4 +1,4 @@
-"""Reason codes, and the one state each of them puts an item in.
+"""Reason codes, the one state each of them puts an item in, and what else follows from each.
 
 Reason codes are part of the public contract: they stand in the audit, in ``explain`` and in the
 command line's JSON. A new cause gets a new code; a code never changes its meaning.
@@ -6,8 +6,8 @@ command line's JSON. A new cause gets a new code; a code never changes its meani
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Self
+from enum import Enum, StrEnum, auto
+from typing import Literal, Self
 
 
 class State(StrEnum):
@@ -29,17 +29,68 @@ class State(StrEnum):
     NOT_NEEDED = "not_needed"
 
 
+class DutyState(StrEnum):
+    """What a duty is to this return. The first four are owed; of the others, the first that holds counts."""
+
+    doc: str
+    owed: bool
+
+    def __new__(cls, code: str, doc: str, owed: bool = False) -> Self:  # noqa: FBT001, FBT002 - a table of constants
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.doc = doc
+        member.owed = owed
+        return member
+
+    OWED = "owed", "The returning agent owes it.", True
+    OVERDUE = "overdue", "Its time has passed, and it is still owed.", True
+    OBSTRUCTED = "obstructed", "Owed, but it or its frontier cannot be handed over.", True
+    UNPROVEN = "unproven", "Owed at departure, but its author is no longer among the policy's writers.", True
+    OTHERS = "others", "It is owed by others: its scope does not name the returning agent."
+    SETTLED = "settled", "It was settled."
+    REVOKED = "revoked", "It was withdrawn."
+    SUPERSEDED = "superseded", "Another duty took its place."
+    OTHER_TASK = "other_task", "It applies to other tasks only."
+    OTHER_PURPOSE = "other_purpose", "It serves other purposes than the one the agent returned for."
+    NOT_BEGUN = "not_begun", "Its time has not come yet."
+    NOT_IMPOSED = "not_imposed", "Its author is not among the policy's writers, so nobody owes it."
+    DRAFTED = "drafted", "A model drafted it, and the policy's drafts keep it from being owed: nobody confirmed it."
+
+
+class Trait(Enum):
+    """What else follows from a reason."""
+
+    RESTORABLE = auto()
+    """An overseer can restore the item."""
+    CONTESTED = auto()
+    """An overseer can settle the dispute in the item's favor."""
+    VOID = auto()
+    """The item counts as never said."""
+
+
+_GRANTS: dict[Trait, Literal["restore", "settle"]] = {Trait.RESTORABLE: "restore", Trait.CONTESTED: "settle"}
+
+
 class Reason(StrEnum):
     """Why an item is in or out, or why a whole return or exposure ended as it did."""
 
     doc: str
     state: State | None
+    set_aside_by: Literal["restore", "settle"] | None
+    """Which grant of an overseer sets it aside, if one does."""
+    ends_duty: DutyState | None
+    """What an obligation is to the return on which this holds, if it is then no longer owed."""
+    is_void: bool
+    """Whether the item counts as never said: it neither moves a frontier nor obscures one."""
 
-    def __new__(cls, code: str, doc: str, state: State | None = None) -> Self:
+    def __new__(cls, code: str, doc: str, *traits: State | DutyState | Trait) -> Self:
         member = str.__new__(cls, code)
         member._value_ = code
         member.doc = doc
-        member.state = state
+        member.state = next((one for one in traits if isinstance(one, State)), None)
+        member.ends_duty = next((one for one in traits if isinstance(one, DutyState)), None)
+        member.set_aside_by = next((grant for trait, grant in _GRANTS.items() if trait in traits), None)
+        member.is_void = Trait.VOID in traits
         return member
 
     # An item is in.
@@ -58,49 +109,87 @@ class Reason(StrEnum):
     FILLS = "fills", "Eligible, and the policy fills the remaining budget.", State.ADMITTED
 
     # Gate A: authorization.
-    OTHER_WORKSPACE = "other_workspace", "Belongs to another workspace.", State.UNAUTHORIZED
+    OTHER_WORKSPACE = ("other_workspace", "Belongs to another workspace.", State.UNAUTHORIZED, DutyState.OTHERS)
     PRINCIPAL_OUT_OF_SCOPE = (
         "principal_out_of_scope",
         "Its scope does not name the returning principal.",
         State.UNAUTHORIZED,
+        DutyState.OTHERS,
     )
-    ROLE_OUT_OF_SCOPE = "role_out_of_scope", "Its scope does not name the returning role.", State.UNAUTHORIZED
-    TASK_OUT_OF_SCOPE = "task_out_of_scope", "Its scope names another task.", State.UNAUTHORIZED
+    ROLE_OUT_OF_SCOPE = (
+        "role_out_of_scope",
+        "Its scope does not name the returning role.",
+        State.UNAUTHORIZED,
+        DutyState.OTHERS,
+    )
+    TASK_OUT_OF_SCOPE = (
+        "task_out_of_scope",
+        "Its scope names another task.",
+        State.UNAUTHORIZED,
+        DutyState.OTHERS,
+    )
 
     # Gate T: time, lifecycle, premises, disputes.
-    REVOKED = "revoked", "An explicit event withdrew it: it should not have been relied on.", State.REVOKED
-    DISPUTE_LOST = "dispute_lost", "A dispute about it was resolved against it.", State.REVOKED
-    SUPERSEDED = "superseded", "An explicit event names its replacement.", State.SUPERSEDED
+    REVOKED = (
+        "revoked",
+        "An explicit event withdrew it: it should not have been relied on.",
+        State.REVOKED,
+        Trait.RESTORABLE,
+        DutyState.REVOKED,
+    )
+    DISPUTE_LOST = ("dispute_lost", "A dispute about it was resolved against it.", State.REVOKED, Trait.CONTESTED)
+    SUPERSEDED = (
+        "superseded",
+        "An explicit event names its replacement.",
+        State.SUPERSEDED,
+        Trait.RESTORABLE,
+        DutyState.SUPERSEDED,
+    )
     SLOT_UPDATED = (
         "slot_updated",
         "A sourced item that begins later says something new about the same slot.",
         State.SUPERSEDED,
+        Trait.RESTORABLE,
     )
     SLOT_CONTESTED = (
         "slot_contested",
         "A newer statement about the same slot is disputed or suspected: until that is settled neither stands.",
         State.DISPUTED,
+        Trait.RESTORABLE,
     )
     FRONTIER_MOVED = "frontier_moved", "A later frontier of the same obligation replaced it.", State.SUPERSEDED
-    SETTLED = "settled", "The obligation was settled, so it and its frontier no longer bind.", State.SUPERSEDED
+    SETTLED = (
+        "settled",
+        "The obligation was settled, so it and its frontier no longer bind.",
+        State.SUPERSEDED,
+        DutyState.SETTLED,
+    )
     EPOCH_INCOMPATIBLE = (
         "epoch_incompatible",
         "Its source epoch precedes the epoch from which its slot starts anew.",
         State.SUPERSEDED,
+        Trait.RESTORABLE,
     )
-    EXPIRED = "expired", "Its validity interval ended.", State.EXPIRED
-    NOT_YET_VALID = "not_yet_valid", "Its validity interval has not begun.", State.NOT_YET_VALID
+    EXPIRED = ("expired", "Its validity interval ended.", State.EXPIRED, Trait.RESTORABLE)
+    NOT_YET_VALID = (
+        "not_yet_valid",
+        "Its validity interval has not begun.",
+        State.NOT_YET_VALID,
+        DutyState.NOT_BEGUN,
+    )
     PREMISE_CHANGED = (
         "premise_changed",
         "A premise it depends on no longer holds: it is out, or a verified later observation invalidates it.",
         State.PREMISE_CHANGED,
+        Trait.RESTORABLE,
     )
     SUSPECTED = (
         "suspected",
         "A later observation may change its premise, and no verdict settles that.",
         State.SUSPECTED,
+        Trait.RESTORABLE,
     )
-    DISPUTED = "disputed", "An open dispute names it.", State.DISPUTED
+    DISPUTED = ("disputed", "An open dispute names it.", State.DISPUTED, Trait.CONTESTED)
     PREMISE_RESTORED = (
         "premise_restored",
         "A premise it depends on fell, and the same statement was made again from later evidence.",
@@ -108,8 +197,13 @@ class Reason(StrEnum):
 
     # Gate U: applicability.
     KIND_NOT_ADMITTED = "kind_not_admitted", "The policy admits no item of its kind.", State.NOT_APPLICABLE
-    OTHER_TASK = "other_task", "It applies to other tasks only.", State.NOT_APPLICABLE
-    OTHER_PURPOSE = "other_purpose", "It serves other purposes only.", State.NOT_APPLICABLE
+    OTHER_TASK = ("other_task", "It applies to other tasks only.", State.NOT_APPLICABLE, DutyState.OTHER_TASK)
+    OTHER_PURPOSE = (
+        "other_purpose",
+        "It serves other purposes only.",
+        State.NOT_APPLICABLE,
+        DutyState.OTHER_PURPOSE,
+    )
 
     # Gate P: provenance.
     UNPROVEN = "unproven", "No receipt binds it to evidence.", State.UNPROVEN
@@ -124,18 +218,28 @@ class Reason(StrEnum):
         "writer_not_allowed",
         "It, or evidence behind it, was issued by a principal outside the policy's writers.",
         State.UNPROVEN,
+        Trait.VOID,
     )
 
     DRAFT_NOT_CARRIED = (
         "draft_not_carried",
         "A model drafted it, and the words that it quotes are not in its evidence or do not carry what it says.",
         State.UNPROVEN,
+        Trait.VOID,
     )
-    DRAFT_REFUSED = "draft_refused", "A model drafted it, and the policy refuses drafts.", State.UNPROVEN
+    DRAFT_REFUSED = (
+        "draft_refused",
+        "A model drafted it, and the policy refuses drafts.",
+        State.UNPROVEN,
+        DutyState.DRAFTED,
+        Trait.VOID,
+    )
     DRAFT_UNCONFIRMED = (
         "draft_unconfirmed",
         "A model drafted it, and nobody whose word counts for this return has confirmed it.",
         State.UNPROVEN,
+        DutyState.DRAFTED,
+        Trait.VOID,
     )
 
     # Size and selection.

@@ -6,15 +6,17 @@ Reading is strict. Whatever is wrong is told with the path of the field, before 
 from __future__ import annotations
 
 import re
+from functools import cache, reduce
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from operator import or_
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import msgspec
 
 from readmit.records.base import Name, Record, Text, Time
 from readmit.records.errors import ScenarioError
 from readmit.records.policy import Policy
-from readmit.scenario.steps import AnyStep, Writing
+from readmit.scenario.steps import Step, every_step, writing_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,24 +35,36 @@ class Scenario(Record, kw_only=True):
     workspace: Name | None = None
     clock: Time | None = None
     policy: Policy | None = None
-    steps: tuple[AnyStep, ...]
+    steps: tuple[Step, ...]
+
+
+def _one_of(steps: tuple[type[Step], ...]) -> Any:
+    return reduce(or_, steps)
+
+
+@cache
+def _scenario(steps: tuple[type[Step], ...]) -> type[Scenario]:
+    """A scenario with these steps and no others."""
+    fields: list[Any] = [("steps", tuple[_one_of(steps), ...])]  # type: ignore[misc]  # known when it runs
+    return cast("type[Scenario]", msgspec.defstruct("Scenario", fields, bases=(Scenario,), kw_only=True))
 
 
 def read(data: bytes | str) -> Scenario:
     """A scenario from its JSON."""
-    return _read(data, msgspec.json.Decoder(Scenario))
+    return _read(data, msgspec.json.Decoder(_scenario(every_step())))
 
 
-def read_steps(data: bytes | str) -> tuple[Writing, ...]:
+def read_steps(data: bytes | str) -> tuple[Step, ...]:
     """A bare array of steps that only write: what ``readmit record --file`` takes."""
-    return _read(data, msgspec.json.Decoder(tuple[Writing, ...]))
+    kinds: Any = tuple[_one_of(writing_steps()), ...]  # type: ignore[misc]  # known when it runs
+    return _read(data, msgspec.json.Decoder(kinds))
 
 
-def step(fields: Mapping[str, object]) -> AnyStep:
+def step(fields: Mapping[str, object]) -> Step:
     """One step from plain values; an error calls its fields by the name of what it does."""
-    kind: Any = AnyStep
+    kind: Any = _one_of(every_step())
     try:
-        made: AnyStep = msgspec.convert(fields, kind)
+        made: Step = msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
         raise ScenarioError(_located(str(error)).replace("$", str(fields.get("do", "step")), 1)) from None
     return made
@@ -63,7 +77,7 @@ def shipped(name: str) -> Scenario:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of a scenario."""
-    found: dict[str, Any] = _lenient(msgspec.json.schema(Scenario))
+    found: dict[str, Any] = _lenient(msgspec.json.schema(_scenario(every_step())))
     return {"$schema": DIALECT, "title": "readmit scenario", **found}
 
 
@@ -92,10 +106,8 @@ def _located(message: str) -> str:
     if found := re.fullmatch(r"Object contains unknown field `(.+)`", words):
         return f"{path}.{found[1]}: no such field; `readmit play --schema` lists the fields"
     if path.endswith(".do"):
-        return f"{path}: {words}; a step does one of {', '.join(_VERBS)}"
+        tags = (str(step.__struct_config__.tag) for step in every_step())
+        return f"{path}: {words}; a step does one of {', '.join(tags)}"
     if "RFC3339" in words or "timezone" in words:
         return f"{path}: {words}; write it as 2026-05-04T09:00:00Z"
     return f"{path}: {words}"
-
-
-_VERBS = [step.__struct_config__.tag for step in get_args(AnyStep)]

@@ -6,6 +6,7 @@ it is known, and the transaction around the play undoes everything before it.
 
 from __future__ import annotations
 
+import secrets
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from readmit.records.base import nfc, utc
 from readmit.records.errors import ConflictError, ExposureError, ReadmitError, ScenarioError
 from readmit.records.events import EventKind
 from readmit.records.items import Item, Receipt
+from readmit.records.kinds import names_in
 from readmit.records.policy import OWNER
 from readmit.records.verdicts import Pair, Verdict
 from readmit.scenario import steps
@@ -26,30 +28,13 @@ from readmit.workspace.history import out_of_sight
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from readmit.records.decisions import Disposition
     from readmit.records.reasons import Reason
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.returns import Return
-
-ITEM_FIELDS = ("target", "successor", "supersedes", "obligation", "item", "bound_to", "items", "keep", "depends_on")
-"""Fields of steps that name items recorded before."""
-
-
-PLAIN: Mapping[type[steps.Step], Callable[..., int]] = {
-    steps.SupersedeStep: Workspace.supersede,
-    steps.RevokeStep: Workspace.revoke,
-    steps.CloseStep: Workspace.close_validity,
-    steps.RebaseStep: Workspace.rebase,
-    steps.SettleStep: Workspace.settle,
-    steps.ResolveStep: Workspace.resolve,
-    steps.LinkStep: Workspace.link,
-    steps.ConfirmStep: Workspace.confirm,
-    steps.GovernStep: Workspace.govern,
-}
-"""Steps whose fields are the arguments of the verb that carries them out."""
 
 
 class Clock:
@@ -110,7 +95,7 @@ def played(
 
 
 def write(
-    workspace: Workspace, written: Sequence[steps.Writing], *, watch: Callable[[], object] = lambda: None
+    workspace: Workspace, written: Sequence[steps.Step], *, watch: Callable[[], object] = lambda: None
 ) -> list[str]:
     """Play steps that only write, in one commit. Returns the id of each."""
     with workspace.batch():
@@ -144,7 +129,7 @@ class Player:
         self._evidence: dict[str, str] = {}
         self.returns: dict[str, PlayedReturn] = {}
 
-    def play(self, step: steps.AnyStep, path: str, number: int = 0) -> str:
+    def play(self, step: steps.Step, path: str, number: int = 0) -> str:
         """Carry one step out. Returns the id of what it wrote, if it wrote something that has one."""
         try:
             self._check_items(step, path)
@@ -156,15 +141,17 @@ class Player:
             raise ScenarioError(f"{path}{field}: {error}") from error
         return done
 
-    def _check_items(self, step: steps.AnyStep, path: str) -> None:
-        for field in ITEM_FIELDS:
-            value = getattr(step, field, None)
+    def _check_items(self, step: steps.Step, path: str) -> None:
+        for field, space in names_in(type(step)).items():
+            if space != "item":
+                continue
+            value = getattr(step, field)
             named = {"": value} if isinstance(value, str) else {f"[{n}]": one for n, one in enumerate(value or ())}
             for place, item in named.items():
                 if self._workspace.log.named(EventKind.RECORD, item) is None:
                     raise ScenarioError(f"{path}.{field}{place}: no item {item!r}; record it in an earlier step")
 
-    def _decide(self, step: steps.AnyStep, path: str, number: int) -> str:
+    def _decide(self, step: steps.Step, path: str, number: int) -> str:
         """Steps that a workspace does not write by itself."""
         match step:
             case steps.ClockStep():
@@ -205,7 +192,7 @@ class Player:
         told = (found.get(item.id) or out_of_sight(item, who) for item in items)
         return tuple(one for one in told if one is not None)
 
-    def _write(self, step: steps.AnyStep, path: str) -> str:
+    def _write(self, step: steps.Step, path: str) -> str:
         workspace = self._workspace
         match step:
             case steps.ObserveStep():
@@ -219,16 +206,17 @@ class Player:
                 return workspace.oblige(**self._item_fields(step, path))
             case steps.ProgressStep():
                 return workspace.progress(**self._item_fields(step, path))
-            case steps.DisputeStep():
-                return workspace.dispute(**_fields(step))
+            case steps.DeclaredStep():
+                kind, payload = steps.event_of(step)
+                name = step.id or secrets.token_hex(8)
+                workspace.append(kind, payload, by=step.by, id=name, at=step.at)
+                return name
             case steps.RememberStep() | steps.DepartStep():
                 return self._agent(step)
         return str(self._lifecycle(step, path))
 
-    def _lifecycle(self, step: steps.AnyStep, path: str) -> int:
+    def _lifecycle(self, step: steps.Step, path: str) -> int:
         fields = _fields(step)
-        if (verb := PLAIN.get(type(step))) is not None:
-            return verb(self._workspace, **fields)
         if isinstance(step, steps.SuspectStep | steps.JudgeStep):
             fields["evidence"] = self._digest(step.evidence, f"{path}.evidence")
         match step:
@@ -238,6 +226,8 @@ class Player:
                 pair = Pair(item=fields.pop("item"), evidence=fields.pop("evidence"))
                 event = {name: fields.pop(name) for name in ("by", "id", "at") if name in fields}
                 return self._workspace.judge(Verdict(pair=pair, **fields), **event)
+            case steps.GovernStep():
+                return self._workspace.govern(**fields)
             case steps.OverruleStep(lasting=lasting):
                 fields.pop("lasting", None)
                 if lasting is not None:

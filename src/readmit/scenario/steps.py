@@ -1,17 +1,26 @@
 """The steps of a scenario: what a team does, in the words of the workspace.
 
 A step says what happens in its ``do``. Evidence is named by the id of the ``observe`` step that brought it in,
-or by its digest; items by their id. ``at`` is when a thing was true; the clock says when it was learnt.
+or by its digest; items by their id. ``at`` is when a thing was true; the clock says when it was learnt. Events whose
+kind is declared with a wording have no step here: theirs is made from the declaration.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from readmit.records.base import Count, Id, Name, Note, Ratio, Record, Text, Time
+import msgspec
+
+from readmit.records.base import Count, Id, Name, Note, Ratio, Record, Text, Time, utc
+from readmit.records.events import ItemId
+from readmit.records.kinds import KINDS, load_declared_elsewhere, said_fields
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Answer
 from readmit.scenario.durations import Duration
+
+if TYPE_CHECKING:
+    from readmit.records.kinds import DeclaredKind
 
 
 class Step(Record, kw_only=True, tag_field="do"):
@@ -56,7 +65,7 @@ class ItemStep(TeamStep, kw_only=True):
     sources: tuple[Id, ...] = ()
     receipts: tuple[ReceiptOf, ...] = ()
     slot: Id | None = None
-    depends_on: tuple[Id, ...] = ()
+    depends_on: tuple[ItemId, ...] = ()
     purposes: tuple[Name, ...] = ()
     tasks: tuple[Name, ...] = ()
     valid_from: Time | None = None
@@ -72,7 +81,7 @@ class RecordStep(ItemStep, kw_only=True, tag="record"):
 
     kind: Literal["fact", "role_constraint", "interface_constraint"] = "fact"
     supports: tuple[Id, ...] = ()
-    supersedes: Id | None = None
+    supersedes: ItemId | None = None
     inherits: bool = False
 
 
@@ -86,76 +95,19 @@ class ObligeStep(ItemStep, kw_only=True, tag="oblige"):
 class ProgressStep(ItemStep, kw_only=True, tag="progress"):
     """Move an obligation's frontier."""
 
-    obligation: Id
+    obligation: ItemId
 
 
-class SupersedeStep(EventStep, kw_only=True, tag="supersede"):
-    """``successor`` replaces ``target``."""
+class DeclaredStep(EventStep, kw_only=True):
+    """An event of a kind whose declaration says how people write it."""
 
-    target: Id
-    successor: Id
     by: Name
-    reason: Note = ""
-    role: Name | None = None
-
-
-class RevokeStep(EventStep, kw_only=True, tag="revoke"):
-    """Withdraw an item."""
-
-    target: Id
-    by: Name
-    reason: Note = ""
-    role: Name | None = None
-
-
-class CloseStep(EventStep, kw_only=True, tag="close"):
-    """An item is true only until ``end``."""
-
-    target: Id
-    end: Time
-    by: Name
-    reason: Note = ""
-
-
-class RebaseStep(EventStep, kw_only=True, tag="rebase"):
-    """A slot, and those below it, start anew."""
-
-    slot: Id
-    task: Name
-    by: Name
-    reason: Note = ""
-
-
-class SettleStep(EventStep, kw_only=True, tag="settle"):
-    """An obligation is done, or no longer owed. Whoever owes it in a role says in which ``role``."""
-
-    obligation: Id
-    by: Name
-    reason: Note = ""
-    role: Name | None = None
-
-
-class DisputeStep(EventStep, kw_only=True, tag="dispute"):
-    """Contest items. ``id`` names the dispute for a later ``resolve``."""
-
-    items: tuple[Id, ...]
-    by: Name
-    reason: Note = ""
-
-
-class ResolveStep(EventStep, kw_only=True, tag="resolve"):
-    """End a dispute: items in ``keep`` stand, the others were wrong."""
-
-    dispute: Id
-    keep: tuple[Id, ...] = ()
-    by: Name
-    reason: Note = ""
 
 
 class SuspectStep(EventStep, kw_only=True, tag="suspect"):
     """Propose that an observation changes a premise of an item."""
 
-    item: Id
+    item: ItemId
     evidence: Id
     by: Name
     signal: Name = "unspecified"
@@ -164,7 +116,7 @@ class SuspectStep(EventStep, kw_only=True, tag="suspect"):
 class JudgeStep(EventStep, kw_only=True, tag="judge"):
     """Store a verdict on an item and an observation."""
 
-    item: Id
+    item: ItemId
     evidence: Id
     answer: Answer
     confidence: Ratio
@@ -177,26 +129,10 @@ class JudgeStep(EventStep, kw_only=True, tag="judge"):
     prompt: Name = "unspecified"
 
 
-class LinkStep(EventStep, kw_only=True, tag="link"):
-    """Say that an item is evidence for a dependency, or with ``withdrawn`` that it is none after all."""
-
-    item: Id
-    need: Id
-    by: Name
-    withdrawn: bool = False
-
-
-class ConfirmStep(EventStep, kw_only=True, tag="confirm"):
-    """Vouch for an item that a model drafted."""
-
-    item: Id
-    by: Name
-
-
 class OverruleStep(EventStep, kw_only=True, tag="overrule"):
     """An overseer sets automated rejections aside, until ``expires`` or for a duration ``lasting``."""
 
-    target: Id
+    target: ItemId
     grant: Literal["restore", "rejustify", "settle"]
     by: Name
     reason: Text
@@ -228,7 +164,7 @@ class RememberStep(AgentStep, kw_only=True, tag="remember"):
     """Keep a private experience bound to an item."""
 
     text: Text
-    bound_to: Id
+    bound_to: ItemId
 
 
 class DepartStep(AgentStep, kw_only=True, tag="depart"):
@@ -269,27 +205,60 @@ class ClockStep(Step, kw_only=True, tag="clock"):
             raise ValueError("give either at (a moment) or advance (a duration such as 2h)")
 
 
-Writing: TypeAlias = (
-    ObserveStep
-    | RecordStep
-    | ObligeStep
-    | ProgressStep
-    | SupersedeStep
-    | RevokeStep
-    | CloseStep
-    | RebaseStep
-    | SettleStep
-    | DisputeStep
-    | ResolveStep
-    | SuspectStep
-    | JudgeStep
-    | LinkStep
-    | ConfirmStep
-    | OverruleStep
-    | GovernStep
-    | RememberStep
-    | DepartStep
+_WRITING: tuple[type[Step], ...] = (
+    ObserveStep,
+    RecordStep,
+    ObligeStep,
+    ProgressStep,
+    SuspectStep,
+    JudgeStep,
+    OverruleStep,
+    GovernStep,
+    RememberStep,
+    DepartStep,
 )
-"""What can be written to a workspace without deciding anything."""
+_DECIDING: tuple[type[Step], ...] = (ReturnStep, ExposeStep, AcknowledgeStep, ClockStep)
 
-AnyStep: TypeAlias = Writing | ReturnStep | ExposeStep | AcknowledgeStep | ClockStep
+
+def writing_steps() -> tuple[type[Step], ...]:
+    """Every step that writes to a workspace without deciding anything."""
+    load_declared_elsewhere()
+    return (*_WRITING, *(declared_step(kind) for kind in KINDS.values() if kind.wording is not None))
+
+
+def every_step() -> tuple[type[Step], ...]:
+    """Every step of a scenario."""
+    return (*writing_steps(), *_DECIDING)
+
+
+_declared: dict[type, type[DeclaredStep]] = {}
+
+
+def declared_step(kind: DeclaredKind) -> type[DeclaredStep]:
+    """The step that writes an event of a kind, made from its declaration."""
+    if kind.payload not in _declared:
+        fields: list[Any] = [
+            (said.name, said.type) if said.default is msgspec.NODEFAULT else (said.name, said.type, said.default)
+            for said in said_fields(kind)
+        ]
+        made = msgspec.defstruct(
+            f"{kind.capitalize()}Step",
+            fields,
+            bases=(DeclaredStep,),
+            namespace={"__doc__": kind.doc},
+            module=__name__,
+            tag=str(kind),
+            kw_only=True,
+        )
+        _declared[kind.payload] = cast("type[DeclaredStep]", made)
+    return _declared[kind.payload]
+
+
+def event_of(step: DeclaredStep) -> tuple[DeclaredKind, Record]:
+    """The event that a step writes."""
+    kind = KINDS[str(step.__struct_config__.tag)]
+    fields = {said.field: getattr(step, said.name) for said in said_fields(kind)}
+    # Equal moments have equal bytes.
+    moments = {name: utc(value, field=name) for name, value in fields.items() if isinstance(value, datetime)}
+    payload: Record = kind.payload(**fields | moments)
+    return kind, payload

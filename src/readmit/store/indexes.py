@@ -8,9 +8,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from readmit.records.decisions import Request, Returned
-from readmit.records.events import INVALIDATING, Checkpoint, Examine, Rebase
-from readmit.records.evidence import Evidence, Experience
+from readmit.records.evidence import Evidence
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.statements import kin_of
 from readmit.store.audience import ANY, OBSERVATION, STATE, rows_of
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from readmit.records.drafts import Draft
-    from readmit.records.events import EventKind, Payload
+    from readmit.records.kinds import DeclaredKind
     from readmit.store.audience import Row
     from readmit.store.sql import Sql
 
@@ -85,26 +83,23 @@ class Indexes:
 
     def add(self, epoch: int, draft: Draft, learnt: str) -> None:
         """Index one event. Its name, and the digest of an observation, are filed before it is accepted."""
-        ws, sql = self._ws, self._sql
+        ws, sql, kind = self._ws, self._sql, draft.kind
         for touched in draft.about:
             sql.execute("INSERT INTO about VALUES (?, ?, ?)", (ws, touched, epoch))
-        if draft.kind in INVALIDATING:
+        if kind.invalidates:
             sql.execute("INSERT INTO invalidation VALUES (?, ?, ?, ?)", (ws, draft.by, learnt, epoch))
         match draft.payload:
             case Evidence() as evidence:
                 self._reach(epoch, OBSERVATION, rows_of(evidence.scope))
             case Item() as item:
                 self._add_item(epoch, item, learnt)
-            case Experience() as experience:
-                self._reach(epoch, STATE, [(ANY, experience.owner, ANY)])
-            case Rebase() as rebase:
-                self._reach(epoch, STATE, [(rebase.task, ANY, ANY)])
-                self._milestone(draft.kind, rebase.task, epoch)
+            case payload if kind.reaches is not None:
+                self._reach(epoch, STATE, [kind.reaches(payload)])
+                self._milestones(kind, payload, epoch)
             case _ if draft.about:
                 self._reach(epoch, STATE, {row for touched in draft.about for row in self._reach_of(touched)})
-            case _:
-                for key in _concerned(draft.payload):
-                    self._milestone(draft.kind, key, epoch)
+            case payload:
+                self._milestones(kind, payload, epoch)
 
     def _add_item(self, epoch: int, item: Item, learnt: str) -> None:
         for digest in {receipt.evidence for receipt in item.receipts}:
@@ -165,18 +160,6 @@ class Indexes:
         for row in rows:
             self._sql.execute(_REACH, (self._ws, kind, *row, epoch))
 
-    def _milestone(self, kind: EventKind, key: str, epoch: int) -> None:
-        self._sql.execute("INSERT INTO milestone VALUES (?, ?, ?, ?)", (self._ws, kind, key, epoch))
-
-
-def _concerned(payload: Payload) -> tuple[str, ...]:
-    """The agents, or the bank, that a milestone belongs to; otherwise it is the workspace's own."""
-    match payload:
-        case Checkpoint(identity=who):
-            return who.agent, who.bank
-        case Returned(starts_anew=True, request=Request(identity=who)):
-            return who.agent, who.resets
-        case Examine(identity=who) | Returned(request=Request(identity=who)):
-            return (who.agent,)
-        case _:
-            return (ANY,)
+    def _milestones(self, kind: DeclaredKind, payload: object, epoch: int) -> None:
+        for key in kind.belongs(payload):
+            self._sql.execute("INSERT INTO milestone VALUES (?, ?, ?, ?)", (self._ws, str(kind), key, epoch))

@@ -11,7 +11,8 @@ import msgspec
 
 from readmit.ports.backend import Binding, Entry
 from readmit.records.canonical import canonical
-from readmit.records.events import EventKind, event_id, name_in
+from readmit.records.events import EventKind
+from readmit.records.kinds import name_in
 from readmit.store.schema import SHIFT
 
 if TYPE_CHECKING:
@@ -91,5 +92,5 @@ class SqlSourceLedger:
         if binding.of == "evidence":
             query, name = "SELECT 1 FROM filed WHERE ws = ? AND digest = ?", binding.ref
         else:
-            query, name = "SELECT 1 FROM name WHERE ws = ? AND id = ?", event_id(EventKind.RECORD, binding.ref)
+            query, name = "SELECT 1 FROM name WHERE ws = ? AND id = ?", EventKind.RECORD.event_id(binding.ref)
         return self._sql.execute(query, (self._ws, name)).fetchone() is not None

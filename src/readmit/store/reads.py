@@ -13,8 +13,9 @@ from readmit.records.base import utc
 from readmit.records.canonical import digest_of
 from readmit.records.decisions import Returned
 from readmit.records.errors import StoreError, UnknownError
-from readmit.records.events import DECODERS, Checkpoint, Event, EventKind, event_id
+from readmit.records.events import Checkpoint, Event, EventKind
 from readmit.records.items import Item, decode_item
+from readmit.records.kinds import KINDS, kind_named
 from readmit.records.snapshot import Sighting
 from readmit.records.statements import kin_of
 from readmit.store.audience import ANY, OBSERVATION, STATE, keys_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from readmit.records.identity import Identity
+    from readmit.records.kinds import DeclaredKind
     from readmit.store.sql import Connection, Sql
 
 _COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest"
@@ -51,12 +53,7 @@ _SLOT_ROWS = f"SELECT count(*) FROM (SELECT 1{_OF_TASK} LIMIT ?) AS few"
 # An agent sees most of its task as a rule. Walking past this many rows costs what one search in the index does.
 _WALK = 3
 _AT = _EVENT + "WHERE pos IN (SELECT ? + epoch FROM "
-# What the cycle writes in an agent's name, or an agent only to leave or to confirm: no work of its own.
-_OF_THE_CYCLE = ("return", "expose", "acknowledge", "examine", "depart")
-_WROTE = f"""
-    SELECT 1 FROM event
-    WHERE pos > ? AND pos <= ? AND by = ? AND kind NOT IN ({", ".join("?" * len(_OF_THE_CYCLE))}) LIMIT 1
-"""
+_WROTE = "SELECT 1 FROM event WHERE pos > ? AND pos <= ? AND by = ? AND kind NOT IN ({}) LIMIT 1"
 
 
 class LogReads:
@@ -206,10 +203,10 @@ class LogReads:
             raise UnknownError(f"workspace {self.workspace!r} has no epoch {epoch}; its log ends at {self.head}")
         return found[0]
 
-    def named(self, kind: EventKind, name: str) -> Event | None:
+    def named(self, kind: DeclaredKind, name: str) -> Event | None:
         """The event of a kind with this name, if any. Items share names, whichever kind brought them in."""
         query = "SELECT epoch FROM name WHERE ws = ? AND id = ?"
-        row = self._sql.execute(query, (self._ws, event_id(kind, name))).fetchone()
+        row = self._sql.execute(query, (self._ws, kind.event_id(name))).fetchone()
         return None if row is None else self.event(row[0])
 
     def departure(self, name: str) -> Checkpoint:
@@ -226,12 +223,12 @@ class LogReads:
             raise UnknownError(f"no return {return_id!r} in workspace {self.workspace!r}; see `readmit audit list`")
         return event.payload
 
-    def milestones(self, kind: EventKind, key: str = ANY, *, until: int | None = None) -> list[Event]:
+    def milestones(self, kind: DeclaredKind, key: str = ANY, *, until: int | None = None) -> list[Event]:
         """Events of a kind that belong to the workspace as a whole, a task or an agent, in order."""
         query = _AT + "milestone WHERE ws = ? AND kind = ? AND key = ? AND epoch <= ?) ORDER BY pos"
         return self._events(query, (self._base, self._ws, kind, key, MASK if until is None else until))
 
-    def latest(self, kind: EventKind, key: str = ANY, *, until: int | None = None) -> Event | None:
+    def latest(self, kind: DeclaredKind, key: str = ANY, *, until: int | None = None) -> Event | None:
         """The last of ``milestones``."""
         (epoch,) = self._sql.execute(
             "SELECT max(epoch) FROM milestone WHERE ws = ? AND kind = ? AND key = ? AND epoch <= ?",
@@ -256,8 +253,10 @@ class LogReads:
 
     def wrote(self, by: str, *, since: int) -> bool:
         """Whether a principal wrote anything after an epoch, beyond departures, returns and what belongs to them."""
-        values = (self._base + since, self._base + MASK, by, *_OF_THE_CYCLE)
-        return self._sql.execute(_WROTE, values).fetchone() is not None
+        # What the cycle writes in an agent's name, or an agent only to leave or to confirm, is no work of its own.
+        idle = [str(kind) for kind in KINDS.values() if not kind.is_work]
+        values = (self._base + since, self._base + MASK, by, *idle)
+        return self._sql.execute(_WROTE.format(", ".join("?" * len(idle))), values).fetchone() is not None
 
     def is_slot(self, name: str) -> bool:
         """Whether some item that is not private is about this slot."""
@@ -315,7 +314,7 @@ class LogReads:
             raise StoreError(
                 f"event {pos - self._base} of {self.workspace!r} does not match its digest: it was altered"
             )
-        kind = _KINDS[kind]
+        kind = KINDS.get(kind) or kind_named(kind)
         return Event(
             epoch=pos - self._base,
             id=name,
@@ -323,7 +322,7 @@ class LogReads:
             by=by,
             at=datetime.fromisoformat(at),
             learnt=datetime.fromisoformat(learnt),
-            payload=DECODERS[kind](body),
+            payload=kind.read(body),
             digest=actual,
         )
 
@@ -338,6 +337,3 @@ def find_item(sql: Sql, ws: int, workspace: str, item_id: str) -> Item:
         raise UnknownError(f"no item {item_id!r} in workspace {workspace!r}; record it first")
     found: Item = decode_item(row[0])
     return found
-
-
-_KINDS = {kind.value: kind for kind in EventKind}

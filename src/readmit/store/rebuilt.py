@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from readmit.records.canonical import canonical
 from readmit.records.drafts import Draft
-from readmit.records.events import EventKind, Resolve, targets_of
+from readmit.records.events import EventKind, Resolve
+from readmit.records.kinds import targets_of
 from readmit.store.bulk import insert
 from readmit.store.connection import Connection
 from readmit.store.indexes import INDEXES

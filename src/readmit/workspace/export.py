@@ -14,9 +14,10 @@ import msgspec
 
 from readmit.records.decisions import Decision, Returned
 from readmit.records.errors import ReadmitError
-from readmit.records.events import EventKind, Exposed, Supersede, targets_of
+from readmit.records.events import EventKind, Exposed, Supersede
 from readmit.records.evidence import Evidence
 from readmit.records.items import Item
+from readmit.records.kinds import targets_of
 from readmit.records.reasons import Reason
 from readmit.workspace.history import dispositions, recorded
 
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from readmit.ports.store import Log
     from readmit.records.decisions import Cause
     from readmit.records.events import Event
-
-# Events that end an item's life, as far as PROV is concerned.
-_ENDING = frozenset({EventKind.SUPERSEDE, EventKind.REVOKE, EventKind.CLOSE, EventKind.SETTLE})
 
 # What another item does to one by being recorded. No event names the item that it ends, so a return says it.
 _REPLACING = frozenset({Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED, Reason.FRONTIER_MOVED})
@@ -106,7 +104,7 @@ class _Story:
                 self._return(event, returned)
             case Exposed() as exposed:
                 self._exposure(event, exposed)
-            case payload if event.kind in _ENDING:
+            case payload if event.kind.ends_items:
                 for target in targets_of(payload):
                     self._ending(event, target)
 

@@ -113,7 +113,7 @@ class Memory:
     def observe(self, evidence: str, *, by: str, owner: str = TEAM, verbatim: bool = False) -> tuple[str, ...]:
         """Form memories from an observation of the log, bound to it."""
         event = self._workspace.log.evidence(evidence)
-        text = event.payload.text  # type: ignore[union-attr]  # filed under its digest: it is evidence
+        text = event.payload.text  # type: ignore[attr-defined]  # filed under its digest: it is evidence
         return self._bound.form(text, bindings(evidence=[evidence]), by=nfc(by), owner=nfc(owner), verbatim=verbatim)
 
     def update(

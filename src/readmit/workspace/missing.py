@@ -14,10 +14,10 @@ import msgspec
 
 from readmit.capture.fold import fold
 from readmit.capture.links import linked_needs
-from readmit.records.decisions import Cause, Decision, Disposition, DutyState, Request
+from readmit.records.decisions import Cause, Decision, Disposition, Request
 from readmit.records.items import Frontier, Item, Kind, Obligation
 from readmit.records.policy import OWNER
-from readmit.records.reasons import Reason, State
+from readmit.records.reasons import DutyState, Reason, State
 from readmit.records.snapshot import WorkState
 from readmit.workspace.history import dispositions, in_words, recorded
 

@@ -28,6 +28,7 @@ from readmit.records.verdicts import Pair
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from readmit.records.kinds import DeclaredKind
     from readmit.records.verdicts import Verdict
 
 
@@ -37,7 +38,7 @@ class Verbs(ABC):
 
     @abstractmethod
     def append(
-        self, kind: EventKind, payload: object, *, by: str, id: str | None = None, at: datetime | None = None
+        self, kind: DeclaredKind, payload: object, *, by: str, id: str | None = None, at: datetime | None = None
     ) -> int:
         """Check an event and commit it. Returns its epoch."""
 

@@ -13,8 +13,9 @@ from readmit.records.base import listed, nfc, require_name, utc
 from readmit.records.canonical import convert, digest
 from readmit.records.drafts import Draft, draft
 from readmit.records.errors import QuarantineError
-from readmit.records.events import EventKind, Resolve, targets_of
+from readmit.records.events import EventKind, Resolve
 from readmit.records.identity import Identity
+from readmit.records.kinds import targets_of
 from readmit.records.policy import OWNER, Policy
 from readmit.store.location import MEMORY, names, open_store
 from readmit.workspace import history, missing
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from readmit.ports.store import Log
     from readmit.records.decisions import Decision, Disposition
     from readmit.records.items import Drafted
+    from readmit.records.kinds import DeclaredKind
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation, Replay
     from readmit.workspace.missing import Lack
@@ -233,7 +235,7 @@ class Workspace(Verbs):
         content = {"kind": "frontier", "text": text, "obligation": obligation, **shared}
         return self._add(EventKind.MOVE, content, id or id_of(content))
 
-    def _add(self, event: EventKind, content: dict[str, Any], name: str) -> str:
+    def _add(self, event: DeclaredKind, content: dict[str, Any], name: str) -> str:
         self.append(event, {"id": name, **content}, by=content["by"], id=name)
         return name
 
@@ -292,7 +294,7 @@ class Workspace(Verbs):
     # The one way in.
 
     def append(
-        self, kind: EventKind, payload: object, *, by: str, id: str | None = None, at: datetime | None = None
+        self, kind: DeclaredKind, payload: object, *, by: str, id: str | None = None, at: datetime | None = None
     ) -> int:
         """Check an event and commit it. Returns its epoch."""
         now = self.now()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from readmit.capture.moment import later
 from readmit.records.errors import ConflictError, NotAllowedError, RateError, RecordError, UnknownError
 from readmit.records.events import (
-    INVALIDATING,
     Checkpoint,
     Confirm,
     Dispute,
@@ -41,11 +40,6 @@ if TYPE_CHECKING:
     from readmit.ports.store import Log
     from readmit.records.drafts import Draft
     from readmit.records.items import Scope
-
-
-# What settles something or puts another in its place is somebody's act.
-_ACTS = frozenset({EventKind.RESOLVE, EventKind.SETTLE, EventKind.SUPERSEDE})
-_OWN = frozenset({EventKind.RETURN, EventKind.EXPOSE, EventKind.ACKNOWLEDGE, EventKind.KEY})
 
 
 def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -> None:
@@ -195,7 +189,7 @@ class _Checks:
 
 def _check_author(draft: Draft) -> None:
     """Nobody writes in another's name, under another's id, or what the cycle alone writes."""
-    if draft.kind in _OWN:
+    if draft.kind.is_reserved:
         raise NotAllowedError(f"a {draft.kind} is written by readmit itself: use its verb")
     if isinstance(draft.payload, (Item, Experience, Checkpoint)):
         # The id is what makes a second, different account of the same thing a conflict.
@@ -224,11 +218,11 @@ def _check_writer(log: Log, draft: Draft, policy: Callable[[], Policy], now: dat
         check_governor(draft.by, policy(), "govern")
     if _is_own_finding(draft):
         return
-    if draft.by == AUTHOR and draft.kind in _ACTS:
+    if draft.by == AUTHOR and draft.kind.is_act:
         raise NotAllowedError(
             f"{AUTHOR!r} may not {draft.kind}: what a model comes up with is nobody's act; name one of the writers"
         )
-    if draft.kind not in INVALIDATING:
+    if not draft.kind.invalidates:
         return
     rules = policy()
     if rules.writers and draft.by not in rules.writers:

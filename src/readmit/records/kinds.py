@@ -1,0 +1,237 @@
+"""What a kind of event is: one declaration, from which the log, scenario steps, the command line and docs follow.
+
+Other packages declare kinds of their own in the same way, in a module that they name under the entry point group
+``readmit.events``. It is imported when an unknown kind is met, and where all kinds are listed.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+import msgspec
+
+from readmit.records.errors import UnknownError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+ENTRY_POINTS = "readmit.events"
+
+
+class Wording(NamedTuple):
+    """How people write an event of this kind: in a scenario step, and as a command."""
+
+    arguments: tuple[str, ...]
+    """Fields that the command takes by position. All others are options."""
+    done: str
+    """What the command prints, with the fields in braces. It adds the epoch."""
+    examples: tuple[str, ...]
+    meaning: str
+    """One line for ``--help``, the scenario's schema and the docs."""
+    names: Mapping[str, str] = {}
+    """Fields of the payload that people know under another name."""
+    options: Mapping[str, str] = {}
+    """Fields whose option is called differently."""
+    unsaid: tuple[str, ...] = ()
+    """Fields that only code fills in."""
+
+
+class DeclaredKind(str):
+    """A kind of event. It is its own name, and carries what the rest of the package asks of it."""
+
+    __slots__ = (
+        "belongs",
+        "doc",
+        "ends_items",
+        "invalidates",
+        "is_act",
+        "is_reserved",
+        "is_work",
+        "payload",
+        "prefix",
+        "reaches",
+        "read",
+        "touches",
+        "wording",
+        "write",
+    )
+
+    payload: Any
+    doc: str
+    touches: Callable[[Any], tuple[str, ...]]
+    reaches: Callable[[Any], tuple[str, str, str]] | None
+    belongs: Callable[[Any], tuple[str, ...]]
+    prefix: str
+    invalidates: bool
+    ends_items: bool
+    is_act: bool
+    is_reserved: bool
+    is_work: bool
+    wording: Wording | None
+    write: Callable[[bytes | str], Any]
+    read: Callable[[bytes | str], Any]
+
+    def event_id(self, name: str) -> str:
+        """The id under which the log files an event of this kind that its writer, or its content, names ``name``."""
+        return f"{self.prefix}:{name}"
+
+    def __reduce__(self) -> tuple[Callable[[str], DeclaredKind], tuple[str]]:
+        return kind_named, (str(self),)
+
+
+KINDS: dict[str, DeclaredKind] = {}
+"""Every declared kind by its name, in order of declaration."""
+_TOUCHES: dict[type, Callable[[Any], tuple[str, ...]]] = {}
+
+
+def _nothing(_: object) -> tuple[str, ...]:
+    return ()
+
+
+def _workspace(_: object) -> tuple[str, ...]:
+    return ("",)
+
+
+def declare(
+    name: str,
+    payload: Any,
+    *,
+    doc: str = "",
+    touches: Callable[[Any], tuple[str, ...]] = _nothing,
+    reaches: Callable[[Any], tuple[str, str, str]] | None = None,
+    belongs: Callable[[Any], tuple[str, ...]] = _workspace,
+    prefix: str = "",
+    invalidates: bool = False,
+    ends_items: bool = False,
+    is_act: bool = False,
+    is_reserved: bool = False,
+    is_work: bool = True,
+    wording: Wording | None = None,
+    read: Callable[[bytes | str], Any] | None = None,
+) -> DeclaredKind:
+    """Declare a kind of event and what it means to the rest of the package.
+
+    ``doc`` is one line about it, by default that of its wording or its payload. ``touches`` gives the items whose
+    standing an event concerns: it reaches those who could see one of them, only those who may touch them write it, and
+    it is in their history. An event that touches none ``reaches`` those of a task, a principal and a role (an empty
+    text is any), or it ``belongs`` to keys under which the log finds it again (``Log.latest``), by default to the
+    workspace as a whole.
+
+    ``prefix`` is the name space of its ids. ``invalidates``: it takes something out of use, so it needs an allowed
+    writer and counts against the writer's rate. ``ends_items``: in the PROV export it ends the life of what it
+    touches. ``is_act``: only a named principal does this, never readmit by itself. ``is_reserved``: only readmit
+    itself writes it. ``is_work``: writing it shows that its writer has received its view. ``read`` decodes what was
+    stored under older defaults.
+    """
+    if name in KINDS:
+        raise ValueError(f"the event kind {name!r} is declared already; choose another name")
+    kind = DeclaredKind(name)
+    kind.payload, kind.doc = payload, doc or (wording.meaning if wording else _first_line(payload))
+    kind.touches, kind.reaches, kind.belongs = touches, reaches, belongs
+    kind.prefix = prefix or name
+    kind.invalidates, kind.ends_items, kind.is_act = invalidates, ends_items, is_act
+    kind.is_reserved, kind.is_work, kind.wording = is_reserved, is_work, wording
+    kind.write = msgspec.json.Decoder(payload).decode
+    kind.read = read or kind.write
+    KINDS[name] = kind
+    if touches is not _nothing:
+        _TOUCHES.update(dict.fromkeys(get_args(payload) or (payload,), touches))
+    return kind
+
+
+class SaidField(NamedTuple):
+    """A field of an event as people write it."""
+
+    field: str
+    """Its name in the payload."""
+    name: str
+    type: Any
+    default: Any
+    """``msgspec.NODEFAULT`` if it must be given."""
+
+    @property
+    def info(self) -> msgspec.inspect.Type:
+        """What its values are, without what its type says about it."""
+        return _bare(msgspec.inspect.type_info(self.type))[0]
+
+    @property
+    def meaning(self) -> str:
+        """What its type says that it means."""
+        return str(_bare(msgspec.inspect.type_info(self.type))[1].get("description", ""))
+
+
+def said_fields(kind: DeclaredKind) -> tuple[SaidField, ...]:
+    """The fields of a kind that people write, besides who writes it and when it was true."""
+    wording = kind.wording
+    if wording is None:
+        return ()
+    return tuple(
+        SaidField(field.name, wording.names.get(field.name, field.name), field.type, field.default)
+        for field in msgspec.structs.fields(kind.payload)
+        if field.name not in wording.unsaid
+    )
+
+
+@cache
+def names_in(record: type[msgspec.Struct]) -> dict[str, str]:
+    """The fields of a record that name something on the log, and what: an item, a dispute."""
+    found = {}
+    for field in msgspec.structs.fields(record):
+        _, facts = _bare(msgspec.inspect.type_info(field.type))
+        if "names" in facts:
+            found[field.name] = str(facts["names"])
+    return found
+
+
+def _bare(info: msgspec.inspect.Type) -> tuple[msgspec.inspect.Type, dict[str, Any]]:
+    """A type without annotations, options and, for what those say, lists; and everything its annotations say."""
+    facts: dict[str, Any] = {}
+    inner: msgspec.inspect.Type = info
+    found: msgspec.inspect.Type | None = None
+    while True:
+        match inner:
+            case msgspec.inspect.Metadata():
+                facts = {**(inner.extra or {}), **(inner.extra_json_schema or {}), **facts}
+                inner = inner.type
+            case msgspec.inspect.UnionType(types=types):
+                inner = next(one for one in types if not isinstance(one, msgspec.inspect.NoneType))
+            case msgspec.inspect.VarTupleType(item_type=item):
+                found = found or inner
+                inner = item
+            case _:
+                return found or inner, facts
+
+
+def name_in(event_id: str) -> str:
+    """The name that an event's id was made of."""
+    return event_id.partition(":")[2]
+
+
+def targets_of(payload: object) -> tuple[str, ...]:
+    """The items that a payload names as touched by it."""
+    return _TOUCHES.get(type(payload), _nothing)(payload)
+
+
+def kind_named(name: str) -> DeclaredKind:
+    """A kind by its name, from whichever installed package declares it."""
+    if name not in KINDS:
+        load_declared_elsewhere()
+    if name not in KINDS:
+        raise UnknownError(
+            f"no package that is installed declares the event kind {name!r}; install the one that wrote it"
+        )
+    return KINDS[name]
+
+
+@cache
+def load_declared_elsewhere() -> None:
+    """Import the modules in which other packages declare their kinds, once."""
+    for point in entry_points(group=ENTRY_POINTS):
+        point.load()
+
+
+def _first_line(payload: Any) -> str:
+    lines = (payload.__doc__ or "").strip().splitlines()
+    return lines[0].replace("``", "`") if lines else ""
