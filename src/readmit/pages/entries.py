@@ -158,11 +158,12 @@ class Case(NamedTuple):
 
 
 def confirmed(sight: Sight, judged: Disposition) -> Iterator[Case]:
-    """The verdicts that took an item out."""
+    """The verdicts that took an item out, unless it is private to others."""
+    if judged.item not in sight.held or sight.hides(sight.held[judged.item].item):
+        return
     for cause in judged.causes:
         if cause.reason is Reason.PREMISE_CHANGED and not cause.chain:
-            marks = sight.held[judged.item].marks if judged.item in sight.held else ()
-            for mark in marks:
+            for mark in sight.held[judged.item].marks:
                 if mark.epoch == cause.epoch and isinstance(mark.payload, Verdict):
                     yield Case(mark.payload, cause.ref)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from readmit.pages.entries import confirmed, short
 from readmit.pages.values import Fallen
 from readmit.pages.wording import cut
-from readmit.workspace.history import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,65 +17,86 @@ if TYPE_CHECKING:
 
 BRANCHES = 8
 """Most items drawn under one premise; the rest is counted."""
-LONGEST = 14
-"""Most boxes drawn of one chain; those in the middle are counted."""
+DEEPEST = 12
+"""Most boxes drawn of one chain; what rests on the last of them is counted."""
 NODE_CHARS = 240
 
 Branches: TypeAlias = "dict[str, Branches]"
-# No id has a space.
-_OBSERVED, _BETWEEN = "observed ", "between "
+# No id has a space in it.
+_OBSERVED = "observed "
 
 
 def trees(sight: Sight, judged: Mapping[str, Disposition]) -> tuple[Fallen, ...]:
     """One tree for each premise that fell and each observation that made one fall, in log order."""
+    forest = _Forest(sight, judged)
     roots: Branches = {}
     for one in judged.values():
-        for path in _paths(sight, judged, one):
+        for path in forest.paths(one):
             branches = roots
-            for name in _shortened(path):
+            for name in path:
                 branches = branches.setdefault(name, {})
-    return tuple(_tree(sight, judged, name, "", below) for name, below in roots.items())
+    return tuple(forest.tree((name,), below) for name, below in roots.items())
 
 
-def _paths(sight: Sight, judged: Mapping[str, Disposition], one: Disposition) -> Iterator[tuple[str, ...]]:
-    """From what changed down to an item that fell with it."""
-    for case in confirmed(sight, one):
-        yield _OBSERVED + case.digest, one.item
-    for cause in one.causes:
-        if cause.chain:
-            path = (*reversed(cause.chain), one.item)
-            root = judged.get(path[0])
-            changed = [] if root is None else [_OBSERVED + case.digest for case in confirmed(sight, root)]
-            yield (*changed[:1], *path)
+@dataclass(frozen=True)
+class _Forest:
+    """The candidates of a return, and what became of them."""
+
+    sight: Sight
+    judged: Mapping[str, Disposition]
+
+    def paths(self, one: Disposition) -> Iterator[tuple[str, ...]]:
+        """From what changed down to an item that fell with it."""
+        for case in confirmed(self.sight, one):
+            yield _OBSERVED + case.digest, one.item
+        for cause in one.causes:
+            if cause.chain:
+                path = (*reversed(cause.chain), one.item)
+                root = self.judged.get(path[0])
+                changed = [] if root is None else [_OBSERVED + case.digest for case in confirmed(self.sight, root)]
+                yield (*changed[:1], *path)
+
+    def tree(self, path: tuple[str, ...], below: Branches) -> Fallen:
+        """What a path leads to, and what rests on that."""
+        drawn = list(below)[: BRANCHES if len(path) < DEEPEST else 0]
+        resting = tuple(self.tree((*path, name), below[name]) for name in drawn)
+        more = sum(1 + _size(further) for further in list(below.values())[len(drawn) :])
+        if path[-1].startswith(_OBSERVED):
+            return Fallen(*self._observed(path[-1], below), "", resting, more)
+        held = self.sight.held.get(path[-1])
+        text = "" if held is None else cut(self.sight.says(held.item), NODE_CHARS)
+        return Fallen(path[-1], text, self._note(path), resting, more)
+
+    def _observed(self, name: str, below: Branches) -> tuple[str, str]:
+        """Who observed something, and the words of it that counted."""
+        label, text = self.sight.observed(name.removeprefix(_OBSERVED))
+        cases = (case for one in below if one in self.judged for case in confirmed(self.sight, self.judged[one]))
+        quotes = (case.verdict.evidence_quote for case in cases if _OBSERVED + case.digest == name)
+        return label, cut(next((f"“{quote}”" for quote in quotes if quote), text), NODE_CHARS)
+
+    def _note(self, path: tuple[str, ...]) -> str:
+        """Why an item is out, in a few words."""
+        one = self.judged.get(path[-1])
+        if one is None:
+            return "The returning agent could not see it."
+        above = path[-2] if len(path) > 1 else ""
+        if above.startswith(_OBSERVED):
+            cases = (case for case in confirmed(self.sight, one) if _OBSERVED + case.digest == above)
+            return next((f"Premise: {case.verdict.premise}" for case in cases if case.verdict.premise), str(one.state))
+        if above:
+            return f"Rests on {above}."
+        if not one.causes:
+            return str(one.state)
+        first = one.causes[0]
+        by = f" by {first.by}" if first.by else ""
+        return short(f"{first.reason}{by}: {first.note}" if first.note else f"{first.reason}{by}")
 
 
-def _shortened(path: tuple[str, ...]) -> tuple[str, ...]:
-    if len(path) <= LONGEST:
-        return path
-    half = LONGEST // 2
-    return (*path[:half], f"{_BETWEEN}{len(path) - 2 * half}", *path[-half:])
-
-
-def _tree(sight: Sight, judged: Mapping[str, Disposition], name: str, above: str, below: Branches) -> Fallen:
-    drawn = list(below.items())[:BRANCHES]
-    resting = tuple(_tree(sight, judged, one, name, further) for one, further in drawn)
-    more = len(below) - len(drawn)
-    if name.startswith(_OBSERVED):
-        label, text = sight.observed(name.removeprefix(_OBSERVED))
-        return Fallen(label, cut(text, NODE_CHARS), "", resting, more)
-    if name.startswith(_BETWEEN):
-        return Fallen("…", "", f"{name.removeprefix(_BETWEEN)} more in between", resting, more)
-    held = sight.held.get(name)
-    text = "" if held is None else cut(sight.says(held.item), NODE_CHARS)
-    return Fallen(name, text, _note(sight, judged.get(name), above), resting, more)
-
-
-def _note(sight: Sight, one: Disposition | None, above: str) -> str:
-    if one is None:
-        return "The returning agent could not see it."
-    if above.startswith(_OBSERVED):
-        notes = (case.verdict.premise for case in confirmed(sight, one) if _OBSERVED + case.digest == above)
-        return next((f"Premise: {note}" for note in notes if note), str(one.state))
-    if above:
-        return "Rests on what fell." if above.startswith(_BETWEEN) else f"Rests on {above}."
-    return short(next(iter(in_words(one)), str(one.state)))
+def _size(branches: Branches) -> int:
+    """How many items there are on all branches."""
+    count, waiting = 0, [branches]
+    while waiting:
+        one = waiting.pop()
+        count += len(one)
+        waiting += one.values()
+    return count

@@ -54,11 +54,7 @@ def _told(event: Event) -> tuple[Lane, str, str]:
         case Supersede() | Revoke() | Close() | Rebase() | Settle() | Dispute():
             return "taken out", f"{by} {_ending(payload)}", payload.reason
         case Verdict():
-            return (
-                "looked into",
-                f"{by} judged {payload.pair.item} ({payload.model}): {payload.answer}",
-                payload.premise,
-            )
+            return "looked into", f"{by} judged {payload.pair.item}: {payload.answer}", payload.premise
         case _:
             return "looked into", f"{by} {_other(event)}", ""
 
