@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 import pytest
 
-from readmit.pages import return_page, slot_page
-from readmit.pages.drawing import wrapped
+from readmit.pages import newest_return, return_page, slot_page
+from readmit.pages.drawing import premises, standalone, timeline, wrapped
+from readmit.pages.gather_return import return_values
 from readmit.pages.markup import element, shown, together
 from tests.conftest import ROOT
 from tests.pages import stories
+from tests.scene import START
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.scene import Scene
 
 PLAIN = (
     "html head meta title style body header footer main nav section article details summary h1 h2 h3 p span strong a "
@@ -85,6 +94,18 @@ def test_only_style_sheets_are_put_into_a_page_as_they_are() -> None:
     ]
     assert found
     assert [line for line in found if not re.search(r'element\("style", trusted\((drawing_)?style\(\)\)\)', line)] == []
+
+
+@pytest.mark.parametrize("story", [stories.chained, stories.hostile])
+def test_a_drawing_can_be_a_file_of_its_own(story: Callable[[], Scene]) -> None:
+    log = story().team.log
+    page = return_values(log, newest_return(log), now=START)
+    drawings = [timeline(page.departed, page.returned, page.happenings), *map(premises, page.fallen)]
+    assert len(drawings) == 3
+    for drawing in drawings:
+        root = ET.fromstring(standalone(drawing))  # noqa: S314 - made a line above
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert "prefers-color-scheme: dark" in str(root[0].text)
 
 
 def test_a_drawing_wraps_and_cuts_what_does_not_fit() -> None:
