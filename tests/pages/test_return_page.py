@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.pages import newest_return, return_page
-from readmit.pages.gather_return import return_values
+from readmit.pages import return_page
+from readmit.pages.gather_return import newest_return, return_values
 from readmit.records.errors import UnknownError
 from readmit.scenario.document import shipped
 from readmit.scenario.play import played

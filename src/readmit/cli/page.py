@@ -41,7 +41,8 @@ def page(
     were left out, so never hand it to the returning agent.
     """
     from readmit.cli.output import emit, show, shown
-    from readmit.pages import newest_return, return_page, slot_page
+    from readmit.pages import return_page, slot_page
+    from readmit.pages.gather_return import newest_return
 
     if slot is not None and return_id is not None:
         raise click.UsageError("give either RETURN or --slot")

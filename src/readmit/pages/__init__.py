@@ -15,7 +15,7 @@ from readmit.pages.slot_template import slot_html
 if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
-__all__ = ["newest_return", "return_page", "slot_page"]
+__all__ = ["return_page", "slot_page"]
 
 
 def return_page(workspace: Workspace, return_id: str | None = None) -> str:

@@ -21,7 +21,6 @@ from readmit.records.events import EventKind
 from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
 from readmit.records.snapshot import WorkState
-from readmit.workspace.exposing import checkpoint_named
 from readmit.workspace.history import dispositions, recorded
 from readmit.workspace.missing import lacking
 
@@ -60,7 +59,7 @@ def return_values(log: Log, return_id: str, *, now: datetime) -> ReturnPage:
 def _gathered(log: Log, return_id: str, now: datetime) -> ReturnPage:
     returned, decision = recorded(log, return_id)
     request, who = returned.request, returned.request.identity
-    departed = checkpoint_named(log, request.checkpoint)
+    departed = log.departure(request.checkpoint)
     judged = {one.item: one for one in dispositions(log, return_id)}
     seen = log.seen(who, until=request.epoch)
     state = fold(WorkState(), seen)

@@ -65,6 +65,6 @@ def digests(returned: Returned, decision: Decision, departed: Checkpoint) -> Ite
 
 def deliveries(log: Log, return_id: str) -> Iterator[str]:
     """Whether the view was handed over and arrived."""
-    for kind, words in (("expose", "Handed over"), ("acknowledge", "Acknowledged")):
-        if (event := log.named(f"{kind}:{return_id}")) is not None:
+    for kind, words in ((EventKind.EXPOSE, "Handed over"), (EventKind.ACKNOWLEDGE, "Acknowledged")):
+        if (event := log.named(kind, return_id)) is not None:
             yield f"{words} on {moment(event.at)}, epoch {event.epoch}."
