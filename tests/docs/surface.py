@@ -25,6 +25,7 @@ PUBLIC = (
     "readmit.models",
     "readmit.backends",
     "readmit.backends.langgraph",
+    "readmit.pages",
     "readmit.errors",
     "readmit.testing",
 )

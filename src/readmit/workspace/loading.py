@@ -55,7 +55,7 @@ def snapshot(
     background = premises(log, state, epoch) if rules == 1 else concerned(log, identity, state, epoch)
     if background.held:
         evidence |= log.evidence_for(held.epoch for held in background.held.values())
-    _add_judged(log, (*state.held.values(), *background.held.values()), evidence)
+    add_judged(log, (*state.held.values(), *background.held.values()), evidence)
     return Snapshot(
         identity=identity,
         purpose=purpose,
@@ -106,7 +106,7 @@ def _writers(log: Log, epoch: int) -> tuple[str, ...]:
     return event.payload.writers if event is not None and isinstance(event.payload, Policy) else ()
 
 
-def _add_judged(log: Log, held: Iterable[Held], evidence: dict[str, Sighting]) -> None:
+def add_judged(log: Log, held: Iterable[Held], evidence: dict[str, Sighting]) -> None:
     """Observations that verdicts and suspicions speak of are needed to check their quotes."""
     for entry in held:
         for mark in entry.marks:

@@ -1,0 +1,63 @@
+"""``readmit page``: a return, or a slot over time, as one HTML file to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from readmit.cli.command import command
+
+if TYPE_CHECKING:
+    from readmit.cli.command import Invocation
+
+
+def add_to(group: click.Group) -> None:
+    """Add the command."""
+    examples = (
+        "readmit page --to return.html",
+        "readmit page RETURN --to return.html",
+        "readmit page --slot hotel --task trip --to hotel.html",
+    )
+    command(group, "page", examples=examples)(page)
+
+
+@click.argument("return_id", metavar="RETURN", required=False)
+@click.option(
+    "--to", required=True, type=click.Path(dir_okay=False), metavar="FILE", help="Write the page to this file."
+)
+@click.option("--slot", metavar="NAME", help="Show this slot over time instead of a return.")
+@click.option("--task", metavar="NAME", help="With --slot: on this task. Needed where several tasks use the slot.")
+@click.option("--principal", metavar="NAME", help="With --slot: as this agent finds it. Default: as everybody does.")
+@click.option("--role", metavar="NAME", help="With --slot: as this role finds it. Default: as every role does.")
+def page(
+    invocation: Invocation, /, *, return_id: str | None, to: str, slot: str | None, task: str | None,
+    principal: str | None, role: str | None,
+) -> None:  # fmt: skip
+    """Write a past return, or a slot over time, as one HTML page that needs nothing else.
+
+    Without RETURN, the newest return. The page is for the people who run the workspace: it shows texts of items that
+    were left out, so never hand it to the returning agent.
+    """
+    from readmit.cli.output import emit, show, shown
+    from readmit.pages import return_page, slot_page
+    from readmit.pages.gather_return import newest_return
+
+    if slot is not None and return_id is not None:
+        raise click.UsageError("give either RETURN or --slot")
+    reader = {"task": task, "principal": principal, "role": role}
+    if slot is None and (unused := [name for name, value in reader.items() if value is not None]):
+        raise click.UsageError(f"--{unused[0]} has no use without --slot")
+    with invocation.open() as workspace:
+        if slot is not None:
+            html = slot_page(workspace, slot, task=task, principal=principal or "", role=role or "")
+            about = {"slot": slot}
+        else:
+            name = return_id or newest_return(workspace.log)
+            html, about = return_page(workspace, name), {"return": name}
+    Path(to).write_text(html, encoding="utf-8")
+    if invocation.json:
+        emit({**about, "output": to})
+    else:
+        show(f"Written to {shown(to)}. For the people who run the workspace: it shows what was left out.")

@@ -1,0 +1,30 @@
+"""Pages for the people who run a workspace: one past return, or one slot over time, as a single HTML file.
+
+They show texts of items that were left out. Never hand one to the returning agent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.pages.gather_return import newest_return, return_values
+from readmit.pages.gather_slot import slot_values
+from readmit.pages.return_template import return_html
+from readmit.pages.slot_template import slot_html
+
+if TYPE_CHECKING:
+    from readmit.workspace.workspace import Workspace
+
+__all__ = ["return_page", "slot_page"]
+
+
+def return_page(workspace: Workspace, return_id: str | None = None) -> str:
+    """The page of a past return; without an id, of the newest one."""
+    name = return_id or newest_return(workspace.log)
+    return return_html(return_values(workspace.log, name, now=workspace.now()))
+
+
+def slot_page(workspace: Workspace, slot: str, *, task: str | None = None, principal: str = "", role: str = "") -> str:
+    """The page of a slot: what stood in it when, for everybody or for one reader, what replaced it, and why."""
+    now = workspace.moment()
+    return slot_html(slot_values(workspace.log, slot, now=now, task=task, principal=principal, role=role))

@@ -1,0 +1,192 @@
+"""Everything that the page of a return shows, read from the log and the audit.
+
+The cost follows what the return saw: its candidates, what happened between departure and return, and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from readmit.capture.fold import fold
+from readmit.capture.links import linked_needs
+from readmit.pages.entries import Sight
+from readmit.pages.premises import trees
+from readmit.pages.seals import deliveries, digests, seals
+from readmit.pages.values import Duty, Happening, Heading, Need, ReturnPage, Use
+from readmit.pages.wording import counted, moment
+from readmit.records.errors import UnknownError
+from readmit.records.events import EventKind
+from readmit.records.items import Item, Obligation
+from readmit.records.reasons import State
+from readmit.records.snapshot import WorkState
+from readmit.workspace.history import dispositions, recorded
+from readmit.workspace.missing import lacking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+
+    from readmit.pages.values import Tone
+    from readmit.ports.store import Log
+    from readmit.records.decisions import Decision, Disposition, Request
+    from readmit.records.events import Checkpoint, Event
+    from readmit.records.snapshot import Held
+    from readmit.workspace.missing import Former, Lack
+
+FIT = frozenset({State.ADMITTED, State.NOT_NEEDED, State.WITHHELD})
+_STEP = 256
+
+
+def newest_return(log: Log) -> str:
+    """The last return that was decided, found from the end of the audit."""
+    last = log.audit.head.seq
+    while last > 0:
+        rows = list(log.audit.rows(first=max(1, last - _STEP + 1), last=last))
+        if found := [row.return_id for row in rows if row.kind == "decision"]:
+            return found[-1]
+        last -= _STEP
+    raise UnknownError(f"workspace {log.workspace!r} has no return yet: an agent departs and comes back first")
+
+
+def return_values(log: Log, return_id: str, *, now: datetime) -> ReturnPage:
+    """One past return, as its page shows it."""
+    with log.reading():
+        return _gathered(log, return_id, now)
+
+
+def _gathered(log: Log, return_id: str, now: datetime) -> ReturnPage:
+    returned, decision = recorded(log, return_id)
+    request, who = returned.request, returned.request.identity
+    departed = log.departure(request.checkpoint)
+    judged = {one.item: one for one in dispositions(log, return_id)}
+    seen = log.seen(who, until=request.epoch)
+    state = fold(WorkState(), seen)
+    held, entered = dict(state.held), {one.payload.id: one for one in seen if isinstance(one.payload, Item)}
+    for name in judged.keys() - held.keys():
+        # Seen in the role in which the agent departed, and not in the one in which it returned.
+        about = log.about([name], until=request.epoch)
+        held |= fold(WorkState(), about).held
+        entered |= {one.payload.id: one for one in about if isinstance(one.payload, Item)}
+    held = {name: held[name] for name in judged}
+    sight = Sight(log, who, held, log.evidence_behind(who, until=request.epoch))
+    verdict, tone = _verdict(decision)
+    note = (decision.note,) if decision.note else ()
+    return ReturnPage(
+        heading=Heading(
+            workspace=log.workspace,
+            title=f"Return of {who.principal}",
+            facts=tuple(_facts(request, decision, departed)),
+            made=now,
+        ),
+        verdict=verdict,
+        tone=tone,
+        reasons=(*(f"{reason.doc} ({reason})" for reason in decision.reasons), *note),
+        departed=_point(departed.epoch, departed.at, f"{departed.identity.principal} departed"),
+        returned=_point(request.epoch, request.now, f"{who.principal} returned"),
+        happenings=tuple(map(sight.told, _events(log, seen, departed, request))),
+        entries=tuple(sight.entry(held[name], one, entered[name].at) for name, one in judged.items()),
+        fallen=trees(sight, judged),
+        duties=tuple(_duties(decision, held, judged, linked_needs(state.held, request.policy, request.moment))),
+        lacking=tuple(_shown(lack, sight) for lack in lacking(log, return_id)),
+        uses=tuple(_uses(request, decision)),
+        seals=tuple(seals(log, return_id, now)),
+        digests=tuple(digests(returned, decision, departed)),
+        deliveries=tuple(deliveries(log, return_id)),
+        experiences=tuple((note.experience, note.bound_to, note.reason.doc) for note in decision.experiences),
+    )
+
+
+def _point(epoch: int, at: datetime, words: str) -> Happening:
+    return Happening(epoch=epoch, at=at, lane="looked into", words=words)
+
+
+def _verdict(decision: Decision) -> tuple[str, Tone]:
+    if decision.faults:
+        return f"{decision.kind.capitalize()}: nothing was judged", "out"
+    if decision.view is None:
+        return f"{decision.kind.capitalize()}: nothing is handed over", "out"
+    if decision.view.partial:
+        return "Admitted in part: only whole duties are handed over", "fit"
+    return "Admitted", "in"
+
+
+def _facts(request: Request, decision: Decision, departed: Checkpoint) -> Iterator[tuple[str, str]]:
+    who, report = request.identity, decision.report
+    yield "Return", request.return_id
+    yield "Agent", f"{who.principal} as {who.role}"
+    yield "Task", who.task
+    if request.purpose is not None:
+        yield "Purpose", request.purpose
+    role = "" if departed.identity.role == who.role else f" as {departed.identity.role}"
+    yield "Departed", f"{moment(departed.at)}, epoch {departed.epoch}{role}"
+    yield "Returned", f"{moment(request.now)}, epoch {request.epoch}"
+    if not decision.faults:
+        yield "Duties covered", f"{report.covered} of {report.obligations}"
+        yield "Critical needs met", f"{report.critical_covered} of {report.critical}"
+        yield "Candidates", str(decision.candidates)
+    yield "Implicit changes", _looked(decision)
+
+
+def _looked(decision: Decision) -> str:
+    done = decision.examination
+    words = "no examination is on record"
+    if done is not None:
+        words = f"looked for by {done.verifier} up to epoch {done.until}"
+        if done.unexamined:
+            words += f", not in {counted(done.unexamined, 'later observation')}"
+    return f"{words}; {counted(decision.open_pairs, 'open pair')}" if decision.open_pairs else words
+
+
+def _events(log: Log, seen: list[Event], departed: Checkpoint, request: Request) -> list[Event]:
+    """What happened between departure and return, as far as the returning agent could see it."""
+    since, until = departed.epoch, request.epoch
+    events = {event.epoch: event for event in seen if event.epoch > since}
+    events |= {event.epoch: event for event in log.observations(request.identity, since=since, until=until)}
+    governed = log.milestones(EventKind.GOVERN, until=until)
+    events |= {event.epoch: event for event in governed if event.epoch > since}
+    return [events[epoch] for epoch in sorted(events)]
+
+
+def _duties(
+    decision: Decision,
+    held: Mapping[str, Held],
+    judged: Mapping[str, Disposition],
+    links: Mapping[str, tuple[str, ...]],
+) -> Iterator[Duty]:
+    # What is handed over meets a need; where nothing is, whatever is fit would.
+    counting = {State.ADMITTED} if decision.view is not None else FIT
+    meeting: dict[str, list[str]] = {}
+    for name, one in judged.items():
+        if one.state in counting:
+            for need in (*held[name].item.covers, *links.get(name, ())):
+                meeting.setdefault(need, []).append(name)
+    for note in decision.duties:
+        item = held[note.obligation].item
+        required = item.required if isinstance(item, Obligation) else ()
+        critical = item.critical if isinstance(item, Obligation) else ()
+        yield Duty(
+            id=item.id,
+            text=item.text,
+            state=note.state,
+            handed_over=note.handed_over,
+            needs=tuple(Need(name, name in critical, tuple(meeting.get(name, ()))) for name in required),
+            questions=note.questions,
+        )
+
+
+def _shown(lack: Lack, sight: Sight) -> Lack:
+    """What was lacking, without the texts of items that are private to others."""
+
+    def former(one: Former) -> Former:
+        return replace(one, text=sight.says(sight.held[one.item].item))
+
+    return replace(lack, last=tuple(map(former, lack.last)), instead=tuple(map(former, lack.instead)))
+
+
+def _uses(request: Request, decision: Decision) -> Iterator[Use]:
+    policy, view = request.policy, decision.view
+    yield Use("Items", 0 if view is None else len(view.items), policy.max_items)
+    yield Use("Characters", 0 if view is None else view.chars, policy.max_chars)
+    yield Use("Private experiences", 0 if view is None else len(view.experiences), policy.max_experiences)

@@ -1,0 +1,248 @@
+"""One slot over time: what was recorded about it, which statement stood when, and why the others fell.
+
+What stands depends on who asks. Without a principal and a role, it is what stands for everybody on the task: items that
+name somebody are listed apart.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.capture.bindings import flaws
+from readmit.capture.checkpoint import checkpoint
+from readmit.capture.fold import fold
+from readmit.gate.judge import distinct
+from readmit.invalidate.resolve import resolve
+from readmit.pages.entries import Sight
+from readmit.pages.values import Entry, Happening, Heading, Moment, SlotPage, Span, Standing
+from readmit.pages.wording import moment
+from readmit.records.decisions import Disposition
+from readmit.records.errors import UnknownError
+from readmit.records.events import Close, Event, EventKind, Overrule, Rebase
+from readmit.records.identity import Identity
+from readmit.records.items import Item
+from readmit.records.policy import Policy
+from readmit.records.reasons import state_of
+from readmit.records.snapshot import Held, Sighting, Snapshot, WorkState
+from readmit.workspace.background import concerned
+from readmit.workspace.loading import add_judged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from readmit.ports.store import Log
+
+MOMENTS = 200
+"""Most moments shown, the latest ones: each is judged anew."""
+
+
+def slot_values(
+    log: Log, slot: str, *, now: datetime, task: str | None = None, principal: str = "", role: str = ""
+) -> SlotPage:
+    """A slot on a task, for one reader or for everybody. The task may be left out where the slot is of one only."""
+    with log.reading():
+        on = _task(log, slot, task)
+        reader = Identity(workspace=log.workspace, principal=principal, role=role, task=on)
+        return _Life(log, slot, reader, now).page()
+
+
+def _task(log: Log, slot: str, task: str | None) -> str:
+    tasks = sorted({row[0] for row in log.indexed("slot_item") if row[1] == slot})
+    if not tasks:
+        raise UnknownError(f"no item is about the slot {slot!r} in workspace {log.workspace!r}")
+    if task is not None:
+        if task not in tasks and "" not in tasks:
+            raise UnknownError(
+                f"task: no item is about the slot {slot!r} on task {task!r}; it is used on {', '.join(tasks)}"
+            )
+        return task
+    named = [one for one in tasks if one]
+    if len(named) > 1:
+        raise UnknownError(f"task: the slot {slot!r} is used on {', '.join(named)}; name one of them")
+    return named[0] if named else ""
+
+
+class _Point(msgspec.Struct, frozen=True):
+    """A moment at which what stands may change."""
+
+    now: datetime
+    epoch: int
+    happening: Happening
+    recorded: str = ""
+
+
+class _Life:
+    """What is known of a slot, and what stood at any point."""
+
+    def __init__(self, log: Log, slot: str, reader: Identity, now: datetime) -> None:
+        self.log, self.slot, self.reader, self.now = log, slot, reader, now
+        head = log.head
+        entered = log.rivals((None, reader.task), (slot,), until=head, known=set())
+        self.entered = {event.payload.id: event for event in entered if isinstance(event.payload, Item)}
+        self.events = log.about(self.entered, until=head)
+        starts = log.milestones(EventKind.REBASE, reader.task, until=head) if reader.task else []
+        self.rebases = [event for event in starts if isinstance(event.payload, Rebase) and _covers(event.payload, slot)]
+        everything = sorted((*self.events, *self.rebases), key=lambda event: event.epoch)
+        self.state = fold(WorkState(), (event for event in everything if self._visible(event)))
+        self.background = concerned(log, reader, self.state, head)
+        held = (*self.state.held.values(), *self.background.held.values())
+        self.evidence: dict[str, Sighting] = log.evidence_for(one.epoch for one in held)
+        add_judged(log, held, self.evidence)
+        self.policies = log.milestones(EventKind.GOVERN, until=head)
+        self.sight = Sight(log, reader, self.state.held, self.evidence)
+
+    def _visible(self, event: Event) -> bool:
+        return not isinstance(event.payload, Item) or self.reader.may_see(event.payload.scope)
+
+    def page(self) -> SlotPage:
+        """Every point judged, and put together."""
+        points = list(self._points())
+        shown = points[-MOMENTS:]
+        stood: set[str] = set()
+        out: dict[str, Disposition] = {}
+        moments: list[Moment] = []
+        for point in shown:
+            out = self._out(point)
+            fell = [name for name in self.state.held if name in out and (name in stood or name == point.recorded)]
+            stood = {name for name, held in self.state.held.items() if held.epoch <= point.epoch and name not in out}
+            moments.append(
+                Moment(
+                    happening=point.happening,
+                    standing=tuple(name for name in self.state.held if name in stood),
+                    fell=tuple((name, why) for name in fell for why in self.sight.whys(out[name])),
+                )
+            )
+        return SlotPage(
+            heading=Heading(
+                workspace=self.log.workspace,
+                title=f"Slot {self.slot}",
+                facts=tuple(self._facts(points)),
+                made=self.now,
+            ),
+            moments=tuple(moments),
+            earlier=len(points) - len(shown),
+            items=tuple(self._standing(held, moments, out) for held in self.state.held.values()),
+            apart=tuple(self._apart(name) for name in self.entered if name not in self.state.held),
+        )
+
+    def _facts(self, points: Sequence[_Point]) -> Iterator[tuple[str, str]]:
+        who = self.reader
+        yield "Task", who.task or "every task"
+        reading = " as ".join(name for name in (who.principal, who.role) if name)
+        yield "For", reading or "everybody: items that name somebody are listed apart"
+        yield "Items", str(len(self.entered))
+        yield "First recorded", moment(points[0].now)
+
+    def _points(self) -> Iterator[_Point]:
+        """Every event that touches the slot, and every moment at which time alone changes something."""
+        hidden = {mark.epoch: mark for held in self.background.held.values() for mark in held.marks}
+        touching = hidden | {event.epoch: event for event in (*self.events, *self.rebases)}
+        events = [touching[epoch] for epoch in sorted(touching)]
+        turns = sorted({turn for event in events for turn in _turns(event)} if events else ())
+        last = 0
+        for place, event in enumerate(events):
+            until = events[place + 1].learnt if place + 1 < len(events) else self.now
+            recorded = event.payload.id if isinstance(event.payload, Item) else ""
+            yield _Point(event.learnt, event.epoch, self.sight.told(event), recorded)
+            for at, words in turns[last:]:
+                if at > until:
+                    break
+                last += 1
+                if at > event.learnt:
+                    told = Happening(epoch=event.epoch, at=at, lane="looked into", words=words)
+                    yield _Point(at, event.epoch, told)
+
+    def _out(self, point: _Point) -> dict[str, Disposition]:
+        """What did not stand at a point, and why."""
+        snapshot = Snapshot(
+            identity=self.reader,
+            purpose=None,
+            now=point.now,
+            checkpoint=checkpoint(self.reader, (), id="slot", epoch=0, at=point.now),
+            intact=True,
+            state=_until(self.state, point.epoch),
+            evidence=self.evidence,
+            background=_until(self.background, point.epoch),
+        )
+        policy = self._policy(point.epoch)
+        unbound = flaws(snapshot, policy)
+        against = resolve(snapshot, unbound, policy).against
+        out: dict[str, Disposition] = {}
+        for name, held in snapshot.state.held.items():
+            if causes := (*against.get(name, ()), *unbound.get(name, ())):
+                reasons = distinct(causes)
+                out[name] = Disposition(
+                    item=name, digest=held.digest, state=state_of(reasons), reasons=reasons, causes=causes
+                )
+        return out
+
+    def _policy(self, epoch: int) -> Policy:
+        ruling = [event.payload for event in self.policies if event.epoch <= epoch]
+        return ruling[-1] if ruling and isinstance(ruling[-1], Policy) else Policy()
+
+    def _standing(self, held: Held, moments: Sequence[Moment], out: dict[str, Disposition]) -> Standing:
+        name = held.item.id
+        entry = self.sight.entry(held, None, self.entered[name].at)
+        falls = [tuple(why for fallen, why in one.fell if fallen == name) for one in moments]
+        # As it fell, not as it would be explained now: what replaced it may have been replaced since.
+        why = next((whys for whys in reversed(falls) if whys), ()) if name in out else ()
+        stood = [name in one.standing for one in moments]
+        return Standing(entry=msgspec.structs.replace(entry, whys=why), spans=tuple(_spans(stood)))
+
+    def _apart(self, name: str) -> Entry:
+        event = self.entered[name]
+        item = event.payload
+        assert isinstance(item, Item)  # noqa: S101 - only items were kept
+        return self.sight.entry(Held(item, event.digest, event.epoch), None, event.at)
+
+
+def _covers(rebase: Rebase, slot: str) -> bool:
+    return slot == rebase.slot or slot.startswith(f"{rebase.slot}.")
+
+
+def _turns(event: Event) -> Iterator[tuple[datetime, str]]:
+    """Moments at which an event, or what it recorded, begins or ends to count."""
+    payload = event.payload
+    if event.at > event.learnt:
+        yield event.at, f"What was written at epoch {event.epoch} takes effect"
+    match payload:
+        case Item(valid=valid):
+            if valid.start is not None:
+                yield valid.start, f"{payload.id} becomes valid"
+            if valid.end is not None:
+                yield valid.end, f"{payload.id} expires"
+        case Close():
+            yield payload.end, f"{payload.target} ends"
+        case Overrule():
+            yield payload.expires, f"The overruling for {payload.target} lapses"
+
+
+def _until(state: WorkState, epoch: int) -> WorkState:
+    """A state as it was at an epoch."""
+
+    def before(events: Iterable[Event]) -> tuple[Event, ...]:
+        return tuple(event for event in events if event.epoch <= epoch)
+
+    return WorkState(
+        epoch,
+        {
+            name: msgspec.structs.replace(held, marks=before(held.marks))
+            for name, held in state.held.items()
+            if held.epoch <= epoch
+        },
+        before(state.rebases),
+        {name: kept for name, events in state.resolutions.items() if (kept := before(events))},
+    )
+
+
+def _spans(stood: Sequence[bool]) -> Iterator[Span]:
+    first = None
+    for place, stands in enumerate((*stood, False)):
+        if stands and first is None:
+            first = place
+        elif not stands and first is not None:
+            yield Span(first, place)
+            first = None

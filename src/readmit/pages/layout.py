@@ -1,0 +1,198 @@
+"""What pages have in common: the frame, items with their reasons, events in order. From values to HTML."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
+
+from readmit.pages.drawing import drawing_style
+from readmit.pages.markup import Markup, element, together, trusted
+from readmit.pages.wording import counted, cut, moment
+from readmit.records.reasons import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from readmit.pages.values import Entry, Happening, Heading, Quote, Tone, Why
+
+NOTICE = (
+    "For the people who run the workspace. This page shows texts of items that were left out: "
+    "never hand it to the returning agent."
+)
+OPEN = 40
+"""A list with up to this many entries is open from the start."""
+SAID_CHARS = 400
+"""Most characters shown of what was said in one event."""
+_FIT = frozenset({State.NOT_NEEDED, State.WITHHELD})
+# A sign beside each word, so that nothing depends on color.
+_SIGNS: dict[Tone, str] = {"in": "✓", "fit": "○", "out": "✕"}
+
+Anchors = dict[str, str]
+"""Item → its place on the page."""
+
+
+class Section(NamedTuple):
+    """A part of a page, with a heading to jump to."""
+
+    anchor: str
+    title: str
+    body: Markup
+
+
+def document(heading: Heading, opening: Markup, sections: Sequence[Section]) -> str:
+    """A whole page: one file that fetches nothing and runs nothing."""
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=content_security()),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", f"{heading.title} · {heading.workspace} · readmit"),
+        element("style", trusted(style())),
+    )
+    links = (element("li", element("a", part.title, href=f"#{part.anchor}")) for part in sections)
+    body = element(
+        "body",
+        element(
+            "header",
+            element("p", f"readmit · workspace {heading.workspace}", class_="quiet"),
+            element("h1", heading.title),
+            element("p", NOTICE, class_="warning"),
+            opening,
+            facts(heading.facts),
+            element("nav", element("ul", *links), aria_label="On this page"),
+        ),
+        element("main", *(element("section", element("h2", one.title, id=one.anchor), one.body) for one in sections)),
+        element("footer", element("p", f"Made {moment(heading.made)}. Moments are in UTC, epochs count log entries.")),
+    )
+    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+@cache
+def style() -> str:
+    """The style sheet of a page."""
+    return drawing_style() + (resources.files("readmit.pages") / "page.css").read_text(encoding="utf-8")
+
+
+@cache
+def content_security() -> str:
+    """Nothing is fetched, nothing runs, and no style but the page's own applies."""
+    digest = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode("ascii")
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> Markup:
+    """Names and values."""
+    return element("dl", *(together((element("dt", name), element("dd", value))) for name, value in pairs))
+
+
+def folded(title: str, many: int, body: Markup) -> Markup:
+    """A list under its title, closed at first where it is long. On paper it is always open."""
+    return element("details", element("summary", title), body, class_="group", open="" if many <= OPEN else None)
+
+
+def tone_of(state: State) -> Tone:
+    """Whether an item is in, fit but not handed over, or out."""
+    return "in" if state is State.ADMITTED else "fit" if state in _FIT else "out"
+
+
+def badge(words: str, tone: Tone) -> Markup:
+    """A short word with its sign."""
+    return element("span", f"{_SIGNS[tone]} {words.replace('_', ' ')}", class_=f"badge {tone}")
+
+
+def named(name: str, anchors: Mapping[str, str]) -> Markup:
+    """An item by its name, with a link if it is on the page."""
+    code = element("code", name)
+    return element("a", code, href=f"#{anchors[name]}") if name in anchors else code
+
+
+def anchored(entries: Iterable[Entry]) -> Anchors:
+    """A place for each item. Ids are not used as such: they may hold any printable character."""
+    return {entry.id: f"item-{place}" for place, entry in enumerate(entries, 1)}
+
+
+def article(entry: Entry, anchors: Mapping[str, str], *more: Markup) -> Markup:
+    """One item: its text, why it is in or out, and what else is known of it."""
+    state = () if entry.state is None else (badge(entry.state, tone_of(entry.state)),)
+    about = (
+        ("By", f"{entry.by}, {moment(entry.at)}, epoch {entry.epoch}"),
+        *entry.facets,
+    )
+    return element(
+        "article",
+        element(
+            "header",
+            element("h3", element("code", entry.id)),
+            *state,
+            element("span", entry.kind.replace("_", " "), class_="quiet"),
+        ),
+        element("p", entry.text, class_="text", dir="auto"),
+        *more,
+        reasons(entry.whys),
+        element(
+            "dl",
+            *(element("div", element("dt", name), element("dd", value, dir="auto")) for name, value in about),
+            class_="facets",
+        ),
+        id=anchors.get(entry.id),
+    )
+
+
+def reasons(whys: Sequence[Why]) -> Markup:
+    """Each reason, with the words on both sides below it."""
+    if not whys:
+        return Markup()
+    lines = (element("li", one.sentence, _quotes(one.quotes)) for one in whys)
+    return element("ul", *lines, class_="why")
+
+
+def _quotes(quotes: Sequence[Quote]) -> Markup:
+    if not quotes:
+        return Markup()
+    said = (
+        element("div", element("p", f"{one.label}: {one.text}"), class_="judge")
+        if one.label == "Judged by"
+        else element("div", element("p", one.label, class_="label"), element("blockquote", f"“{one.text}”", dir="auto"))
+        for one in quotes
+    )
+    return element("figure", *said, class_="quotes")
+
+
+def events(happenings: Sequence[Happening], anchors: Mapping[str, str]) -> Markup:
+    """Events in order."""
+    return element("ol", *(_event(one, anchors) for one in happenings), class_="happenings")
+
+
+def _event(one: Happening, anchors: Mapping[str, str]) -> Markup:
+    said = (element("p", cut(one.text, SAID_CHARS), class_="text", dir="auto"),) if one.text else ()
+    words = element("a", one.words, href=f"#{anchors[one.item]}") if one.item in anchors else one.words
+    when = element("span", f"epoch {one.epoch} · {moment(one.at)}", class_="when")
+    return element("li", words, " ", when, *said, class_=one.lane.replace(" ", "-"))
+
+
+def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
+    """A table. On a phone each row is a block, in which cells say what they are."""
+    lines = (
+        element(
+            "tr",
+            element("th", row[0], scope="row"),
+            *(element("td", cell, data_label=label) for label, cell in zip(head[1:], row[1:], strict=True)),
+        )
+        for row in rows
+    )
+    return element(
+        "table",
+        element("caption", caption),
+        element("thead", element("tr", *(element("th", label, scope="col") for label in head))),
+        element("tbody", *lines),
+    )
+
+
+def listing(title: str, entries: Sequence[Entry], anchors: Mapping[str, str]) -> Markup:
+    """Items under a title that counts them."""
+    cards = together(article(entry, anchors) for entry in entries)
+    return folded(f"{title} ({counted(len(entries), 'item')})", len(entries), cards)

@@ -1,0 +1,177 @@
+"""The page of one return: what was decided, why every item is in or out, and what that rests on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.pages import drawing, layout
+from readmit.pages.entries import short
+from readmit.pages.layout import Section, badge, folded, named, tone_of
+from readmit.pages.markup import Markup, element, together
+from readmit.pages.wording import counted
+from readmit.records.reasons import PRECEDENCE, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from readmit.pages.values import Duty, Entry, Need, ReturnPage, Tone
+    from readmit.workspace.missing import Lack
+
+LISTED = 400
+"""Most events that the timeline lists in words; all of them are drawn."""
+DRAWN = 24
+"""Most trees of premises that are drawn."""
+
+
+def return_html(page: ReturnPage) -> str:
+    """One past return as a page of its own."""
+    anchors = layout.anchored(page.entries)
+    verdict = element("p", page.verdict, class_=f"verdict {page.tone}")
+    reasons = element("ul", *(element("li", reason) for reason in page.reasons)) if page.reasons else Markup()
+    return layout.document(page.heading, together((verdict, reasons)), list(_sections(page, anchors)))
+
+
+def _sections(page: ReturnPage, anchors: Mapping[str, str]) -> Iterator[Section]:
+    if page.lacking:
+        yield Section("lacking", "What is missing", together(_lack(one, anchors) for one in page.lacking))
+    if page.duties:
+        yield Section("duties", "Duties", _duties(page.duties, anchors))
+    yield Section("timeline", "From departure to return", _timeline(page, anchors))
+    if page.fallen:
+        yield Section("premises", "What fell, and what fell with it", _premises(page))
+    yield Section("items", "Every item, in or out", _items(page.entries, anchors))
+    yield Section("budget", "Budget", _budget(page))
+    if page.experiences:
+        yield Section("experiences", "Private experiences", _experiences(page, anchors))
+    yield Section("signatures", "Signatures", _signatures(page))
+
+
+def _lack(one: Lack, anchors: Mapping[str, str]) -> Markup:
+    title = f"Lacking {one.name}" if one.kind == "dependency" else f"Not fit to be handed over: {one.kind} {one.name}"
+    needed = f"Needed by {', '.join(one.duties)}." if one.duties else "Needed by no duty."
+    last = (
+        element(
+            "li", named(former.item, anchors), f" “{former.text}” is {str(former.state).replace('_', ' ')}: ",
+            short(" ".join(former.why)), dir="auto",
+        )
+        for former in (*one.last, *one.instead)
+    )  # fmt: skip
+    mending = (
+        element("li", element("code", remedy.call), element("br"), element("code", f"$ {remedy.command}"))
+        for remedy in one.remedies
+    )
+    return element(
+        "article",
+        element("h3", title + (", critical" if one.critical else "")),
+        element("p", needed + ("" if one.last else " Nothing has met it yet.")),
+        element("ul", *last) if one.last or one.instead else "",
+        element("p", "What would meet it:") if one.remedies else "",
+        element("ol", *mending) if one.remedies else "",
+    )
+
+
+def _duties(duties: Sequence[Duty], anchors: Mapping[str, str]) -> Markup:
+    rows = (
+        (
+            together((named(duty.id, anchors), " ", duty.text)),
+            _fate(duty),
+            element("ul", *(_need(need, anchors) for need in duty.needs), class_="plain"),
+        )
+        for duty in duties
+    )
+    whole = layout.table("Each duty, and what it requires", ("Duty", "State", "Requires"), rows)
+    return folded(counted(len(duties), "duty", "duties"), len(duties), whole)
+
+
+def _fate(duty: Duty) -> Markup:
+    tone: Tone = "in" if duty.handed_over else "out" if duty.state.owed else "fit"
+    said = "handed over" if duty.handed_over else "not handed over" if duty.state.owed else "not owed"
+    asked = f" Open questions: {', '.join(duty.questions)}." if duty.questions else ""
+    return together((badge(said, tone), " ", duty.state.doc + asked))
+
+
+def _need(need: Need, anchors: Mapping[str, str]) -> Markup:
+    sign = element("span", "✓" if need.met_by else "✕", class_="sign")
+    name = element("code", need.name)
+    critical = " (critical)" if need.critical else ""
+    met = together((named(one, anchors) for one in need.met_by), ", ")
+    return element("li", sign, " ", name, critical, " by " if need.met_by else ": nothing fit meets it", met)
+
+
+def _timeline(page: ReturnPage, anchors: Mapping[str, str]) -> Markup:
+    drawn = drawing.inline(drawing.timeline(page.departed, page.returned, page.happenings))
+    if not page.happenings:
+        return together((drawn, element("p", "Nothing happened that the agent could see.")))
+    listed = page.happenings[-LISTED:]
+    left = len(page.happenings) - len(listed)
+    note = element("p", f"The {counted(left, 'event')} before these are drawn and not listed.") if left else ""
+    title = f"What the agent could see of it ({counted(len(page.happenings), 'event')}, in log order)"
+    inner = together((note, layout.events(listed, anchors)))
+    return together((drawn, folded(title, len(page.happenings), inner)))
+
+
+def _premises(page: ReturnPage) -> Markup:
+    drawn = page.fallen[:DRAWN]
+    figures = (element("figure", drawing.inline(drawing.premises(tree))) for tree in drawn)
+    left = len(page.fallen) - len(drawn)
+    return together(
+        (
+            element(
+                "p", "Each drawing starts with what changed. An arrow leads to what rests on it and is out for that."
+            ),
+            element("div", *figures, class_="trees"),
+            element("p", f"{counted(left, 'more drawing')} left out; every item below names its chain.")
+            if left
+            else "",
+        )
+    )
+
+
+def _items(entries: Sequence[Entry], anchors: Mapping[str, str]) -> Markup:
+    if not entries:
+        return element("p", "No item was judged.")
+    # What is handed over first, then what is out, then what is fit and was not handed over.
+    order = sorted(PRECEDENCE, key=lambda state: ("in", "out", "fit").index(tone_of(state)))
+    groups = ((state, [entry for entry in entries if entry.state is state]) for state in order)
+    return together(layout.listing(_group(state), own, anchors) for state, own in groups if own)
+
+
+def _group(state: State) -> str:
+    words = str(state).replace("_", " ")
+    return "In: handed over" if state is State.ADMITTED else f"{words[0].upper()}{words[1:]}"
+
+
+def _budget(page: ReturnPage) -> Markup:
+    rows = (
+        element("div", f"{use.label}: {use.used} of {use.most}", drawing.inline(drawing.used(use))) for use in page.uses
+    )
+    return element("div", *rows, class_="uses")
+
+
+def _experiences(page: ReturnPage, anchors: Mapping[str, str]) -> Markup:
+    rows = ((element("code", name), named(bound, anchors), why) for name, bound, why in page.experiences)
+    return layout.table("Their texts are the owner's alone", ("Experience", "Bound to", "What became of it"), rows)
+
+
+def _signatures(page: ReturnPage) -> Markup:
+    rows = (
+        (
+            seal.what,
+            together(
+                (badge("verifies" if seal.verifies else "does not verify", "in" if seal.verifies else "out"), " ")
+            ),
+            element("span", seal.key, class_="digest"),
+            short(seal.note),
+        )
+        for seal in page.seals
+    )
+    signed = layout.table("Signatures, checked when this page was made", ("Signed", "Result", "Key", "Note"), rows)
+    sums = ((name, element("span", digest, class_="digest")) for name, digest in page.digests)
+    return together(
+        (
+            signed if page.seals else element("p", "Nothing of this return is signed."),
+            *(element("p", line) for line in page.deliveries),
+            element("h3", "Digests (SHA-256)"),
+            layout.facts(sums),
+        )
+    )

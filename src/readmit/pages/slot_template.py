@@ -1,0 +1,91 @@
+"""The page of one slot: what stood in it when, what replaced it, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.pages import drawing, layout
+from readmit.pages.layout import Section, badge, folded, named
+from readmit.pages.markup import Markup, element, together
+from readmit.pages.wording import counted, cut, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from readmit.pages.values import Moment, SlotPage, Standing
+
+BARS = 40
+"""Most items drawn, the latest ones."""
+
+
+def slot_html(page: SlotPage) -> str:
+    """One slot over time as a page of its own."""
+    anchors = layout.anchored((*(one.entry for one in page.items), *page.apart))
+    now = page.moments[-1].standing
+    if not now:
+        opening = element("p", "Nothing stands in this slot now.", class_="verdict out")
+    else:
+        said = (element("span", f"{one.entry.id}: {one.entry.text}") for one in page.items if one.entry.id in now)
+        opening = element("p", "Stands now: ", together(said, "; "), class_="verdict in", dir="auto")
+    return layout.document(page.heading, opening, list(_sections(page, anchors)))
+
+
+def _sections(page: SlotPage, anchors: Mapping[str, str]) -> Iterator[Section]:
+    yield Section("standing", "What stood when", _drawn(page))
+    yield Section("moments", "What happened", _moments(page, anchors))
+    yield Section("items", "Every item of the slot", together(_item(one, page, anchors) for one in page.items))
+    if page.apart:
+        note = element(
+            "p", "These name somebody else, or another role. They stand for those they name, and for nobody else."
+        )
+        yield Section("apart", "Items for others", together((note, layout.listing("For others", page.apart, anchors))))
+
+
+def _drawn(page: SlotPage) -> Markup:
+    items = page.items[-BARS:]
+    first, last = (moment(page.moments[place].happening.at) for place in (0, -1))
+    picture = drawing.inline(drawing.standings(items, len(page.moments), first, last))
+    left = len(page.items) - len(items)
+    note = "One step to the right is one event that touches the slot: the line is in log order, not to scale."
+    more = f" {counted(left, 'earlier item')} not drawn." if left else ""
+    return together((picture, element("p", note + more, class_="quiet")))
+
+
+def _moments(page: SlotPage, anchors: Mapping[str, str]) -> Markup:
+    note = element("p", f"{counted(page.earlier, 'earlier moment')} not shown.") if page.earlier else ""
+    rows = element("ol", *(_moment(one, anchors) for one in page.moments), class_="happenings")
+    return together((note, folded(counted(len(page.moments), "moment"), len(page.moments), rows)))
+
+
+def _moment(one: Moment, anchors: Mapping[str, str]) -> Markup:
+    told = one.happening
+    said = (element("p", cut(told.text, layout.SAID_CHARS), class_="text", dir="auto"),) if told.text else ()
+    standing = together((named(name, anchors) for name in one.standing), ", ") if one.standing else "nothing"
+    fell = (element("p", badge("out", "out"), " ", named(name, anchors), " ", why.sentence) for name, why in one.fell)
+    return element(
+        "li",
+        element("strong", told.words),
+        " ",
+        element("span", f"epoch {told.epoch} · {moment(told.at)}", class_="when"),
+        *said,
+        *fell,
+        element("p", "Stands: ", standing),
+        class_=told.lane.replace(" ", "-"),
+    )
+
+
+def _item(one: Standing, page: SlotPage, anchors: Mapping[str, str]) -> Markup:
+    now = one.entry.id in page.moments[-1].standing
+    mark = badge("stands now", "in") if now else badge("does not stand", "out")
+    spans = (element("li", _span(span.first, span.last, page)) for span in one.spans)
+    stood = element("ul", *spans) if one.spans else element("p", "It never stood.")
+    return layout.article(one.entry, anchors, element("p", mark), stood)
+
+
+def _span(first: int, last: int, page: SlotPage) -> str:
+    start = page.moments[first].happening
+    words = f"Stood from epoch {start.epoch} ({moment(start.at)})"
+    if last == len(page.moments):
+        return words
+    end = page.moments[last].happening
+    return f"{words} to epoch {end.epoch} ({moment(end.at)}): {end.words}"

@@ -1,0 +1,171 @@
+"""What pages show, as values: gathered from the log by one module and turned into HTML by another."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from readmit.records.base import Time
+from readmit.records.decisions import DutyState
+from readmit.records.items import Kind
+from readmit.records.reasons import State
+from readmit.workspace.missing import Lack
+
+Lane = Literal["observed", "recorded", "taken out", "looked into"]
+LANES: tuple[Lane, ...] = ("observed", "recorded", "taken out", "looked into")
+Tone = Literal["in", "fit", "out"]
+
+
+class Quote(msgspec.Struct, frozen=True):
+    """Words that a reason rests on, and whose they are."""
+
+    label: str
+    text: str
+
+
+class Why(msgspec.Struct, frozen=True):
+    """One reason in a sentence, with the words on both sides where there are any."""
+
+    sentence: str
+    quotes: tuple[Quote, ...] = ()
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """An item, and what became of it."""
+
+    id: str
+    kind: Kind
+    state: State | None
+    """None where the page follows an item through time."""
+    text: str
+    by: str
+    epoch: int
+    at: Time
+    facets: tuple[tuple[str, str], ...] = ()
+    whys: tuple[Why, ...] = ()
+
+
+class Happening(msgspec.Struct, frozen=True, kw_only=True):
+    """One event of the log, in words."""
+
+    epoch: int
+    at: Time
+    lane: Lane
+    words: str
+    text: str = ""
+    """What was said, in the words of whoever said it."""
+    item: str = ""
+    """The item that it is about."""
+
+
+class Fallen(msgspec.Struct, frozen=True):
+    """An item that is out, and what rests on it and fell with it."""
+
+    id: str
+    text: str
+    note: str
+    resting: tuple[Fallen, ...] = ()
+    more: int = 0
+    """How many more rest on it than are drawn."""
+
+
+class Need(msgspec.Struct, frozen=True):
+    """A dependency that a duty requires, and the fit items that meet it."""
+
+    name: str
+    critical: bool
+    met_by: tuple[str, ...]
+
+
+class Duty(msgspec.Struct, frozen=True, kw_only=True):
+    """A duty that a return considered."""
+
+    id: str
+    text: str
+    state: DutyState
+    handed_over: bool
+    needs: tuple[Need, ...] = ()
+    questions: tuple[str, ...] = ()
+
+
+class Use(msgspec.Struct, frozen=True):
+    """How much of a limit a view takes."""
+
+    label: str
+    used: int
+    most: int
+
+
+class Seal(msgspec.Struct, frozen=True, kw_only=True):
+    """Something signed, by which key, and whether that verifies."""
+
+    what: str
+    key: str
+    verifies: bool
+    note: str
+
+
+class Heading(msgspec.Struct, frozen=True, kw_only=True):
+    """What a page is about."""
+
+    workspace: str
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    made: Time
+
+
+class ReturnPage(msgspec.Struct, frozen=True, kw_only=True):
+    """One past return."""
+
+    heading: Heading
+    verdict: str
+    tone: Tone
+    reasons: tuple[str, ...]
+    departed: Happening
+    returned: Happening
+    happenings: tuple[Happening, ...]
+    entries: tuple[Entry, ...]
+    fallen: tuple[Fallen, ...]
+    duties: tuple[Duty, ...]
+    lacking: tuple[Lack, ...]
+    uses: tuple[Use, ...]
+    seals: tuple[Seal, ...]
+    digests: tuple[tuple[str, str], ...]
+    deliveries: tuple[str, ...]
+    experiences: tuple[tuple[str, str, str], ...]
+    """Each with the item that it is bound to, and why it is back or not. Their texts are the owner's alone."""
+
+
+class Span(msgspec.Struct, frozen=True):
+    """From one of a slot page's moments up to another, an item stood."""
+
+    first: int
+    last: int
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """An item of a slot, and when it stood."""
+
+    entry: Entry
+    spans: tuple[Span, ...]
+
+
+class Moment(msgspec.Struct, frozen=True, kw_only=True):
+    """A point in the life of a slot: what happened, what stood from then on, and why anything fell."""
+
+    happening: Happening
+    standing: tuple[str, ...]
+    fell: tuple[tuple[str, Why], ...] = ()
+
+
+class SlotPage(msgspec.Struct, frozen=True, kw_only=True):
+    """One slot over time, as one reader would have found it."""
+
+    heading: Heading
+    moments: tuple[Moment, ...]
+    earlier: int
+    """Moments before the first one shown."""
+    items: tuple[Standing, ...]
+    apart: tuple[Entry, ...]
+    """Items of the slot that this reader cannot see."""

@@ -1,0 +1,116 @@
+"""Elements escape every text, link to nowhere outside, and show what a reader would not see."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from readmit.pages import return_page, slot_page
+from readmit.pages.drawing import premises, standalone, timeline, wrapped
+from readmit.pages.gather_return import newest_return, return_values
+from readmit.pages.markup import element, shown, together
+from tests.conftest import ROOT
+from tests.pages import stories
+from tests.scene import START
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.scene import Scene
+
+PLAIN = (
+    "html head meta title style body header footer main nav section article details summary h1 h2 h3 p span strong a "
+    "code br ul ol li dl dt dd div figure blockquote table caption thead tbody tr th td svg path line text rect"
+)
+
+
+class Tags(HTMLParser):
+    """Every element of a page with its attributes, and its text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_text_and_attributes_are_escaped() -> None:
+    made = element("p", "<b>&", element("i", '"'), title='"><script>')
+    assert made == '<p title="&quot;&gt;&lt;script&gt;">&lt;b&gt;&amp;<i>&quot;</i></p>'
+
+
+def test_joined_parts_are_escaped_unless_they_are_elements() -> None:
+    assert together(["<", element("br")], "&") == "&lt;&amp;<br>"
+
+
+def test_hidden_characters_are_written_out() -> None:
+    assert shown("a\u202eb\u200bc\x1b") == r"a\u{202e}b\u{200b}c\u{001b}"
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "https://example.org", "//example.org", "data:text/html,x"])
+def test_a_link_off_the_page_is_refused(address: str) -> None:
+    with pytest.raises(ValueError, match="leads off the page"):
+        element("a", "x", href=address)
+
+
+@pytest.mark.parametrize("page", ["return", "slot"])
+def test_hostile_texts_add_no_element_and_no_attribute(page: str) -> None:
+    team = stories.hostile().team
+    html = return_page(team) if page == "return" else slot_page(team, "<b>slot</b>")
+    tags = Tags(html)
+    assert {tag for tag, _ in tags.elements} <= set(PLAIN.split())
+    names = {name for _, attributes in tags.elements for name in attributes}
+    assert [name for name in names if name.startswith("on") or name in {"style", "src", "srcset", "action"}] == []
+    assert {str(own["href"])[0] for _, own in tags.elements if "href" in own} == {"#"}
+    assert not re.search("[\u202e\u200b\x1b]", html)
+    assert "<script>document.title='owned'</script>" in tags.text, "the text is shown as text"
+
+
+def test_one_rule_forbids_everything_but_the_pages_own_style() -> None:
+    html = return_page(stories.partial().team)
+    rules = [own["content"] for tag, own in Tags(html).elements if own.get("http-equiv") == "Content-Security-Policy"]
+    assert len(rules) == 1
+    assert re.fullmatch(
+        r"default-src 'none'; style-src 'sha256-[\w+/=]+'; base-uri 'none'; form-action 'none'", str(rules[0])
+    )
+
+
+def test_only_style_sheets_are_put_into_a_page_as_they_are() -> None:
+    found = [
+        line.strip()
+        for path in (ROOT / "src" / "readmit" / "pages").glob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.search(r"\btrusted\((?!text|log)|\bMarkup\([^)]", line) and path.name != "markup.py"
+    ]
+    assert found
+    assert [line for line in found if not re.search(r'element\("style", trusted\((drawing_)?style\(\)\)\)', line)] == []
+
+
+@pytest.mark.parametrize("story", [stories.chained, stories.hostile])
+def test_a_drawing_can_be_a_file_of_its_own(story: Callable[[], Scene]) -> None:
+    log = story().team.log
+    page = return_values(log, newest_return(log), now=START)
+    drawings = [timeline(page.departed, page.returned, page.happenings), *map(premises, page.fallen)]
+    assert len(drawings) == 3
+    for drawing in drawings:
+        root = ET.fromstring(standalone(drawing))  # noqa: S314 - made a line above
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert "prefers-color-scheme: dark" in str(root[0].text)
+
+
+def test_a_drawing_wraps_and_cuts_what_does_not_fit() -> None:
+    assert wrapped("one two three", 70, 3) == ["one two", "three"]
+    assert wrapped("x" * 25, 70, 2) == ["x" * 10, "x" * 9 + "…"]
+    assert wrapped("漢字漢字漢字", 70, 3) == ["漢字漢字漢", "字"]
+    assert wrapped("\u202e", 70, 3) == [r"\u{202e}"]
+    assert wrapped("", 70, 3) == []

@@ -1,0 +1,211 @@
+"""The page of a return says what was decided, why, and what that rests on."""
+
+from __future__ import annotations
+
+import re
+import time
+from html import unescape
+from typing import TYPE_CHECKING
+
+import pytest
+
+from readmit.pages import return_page
+from readmit.pages.gather_return import newest_return, return_values
+from readmit.records.errors import UnknownError
+from readmit.scenario.document import shipped
+from readmit.scenario.play import played
+from tests.pages import stories
+from tests.scene import Scene
+
+if TYPE_CHECKING:
+    from readmit.pages.values import Fallen, ReturnPage
+
+
+def text_of(html: str) -> str:
+    """What a reader reads, on one line."""
+    without = re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", without)).split())
+
+
+def values(scene: Scene) -> ReturnPage:
+    return return_values(scene.team.log, newest_return(scene.team.log), now=scene.now)
+
+
+def test_every_item_of_the_travel_case_is_there_with_its_text_and_every_sentence() -> None:
+    with played(shipped("travel"), ":memory:") as done:
+        for one in done.returns:
+            text = text_of(return_page(done.workspace, one.outcome.id))
+            for judged in one.dispositions:
+                assert " ".join(done.workspace.log.item(judged.item).text.split()) in text
+                for reason in judged.reasons:
+                    assert reason.doc.rstrip(".") in text
+
+
+def test_a_verdict_shows_both_quotes_and_who_judged() -> None:
+    with played(shipped("travel"), ":memory:") as done:
+        text = text_of(return_page(done.workspace, done.returns[0].outcome.id))
+    assert "p0 says “pickup is at 8:00 from Sunrise Hotel”" in text
+    assert "A2 observed on 2026-05-04 12:00:00 UTC “Riverside Hotel is confirmed as its replacement”" in text
+    assert "Judged by: unspecified: invalidates, confidence 0.97" in text
+
+
+def test_a_replacement_shows_both_texts() -> None:
+    with played(shipped("travel"), ":memory:") as done:
+        text = text_of(return_page(done.workspace, done.returns[0].outcome.id))
+    assert "h0 says “Sunrise Hotel is booked.” h1 says “Riverside Hotel is booked as the replacement, for $282" in text
+
+
+def test_chains_become_trees_with_what_changed_on_top() -> None:
+    venue, weather = values(stories.chained()).fallen
+    assert (venue.id, venue.note) == ("venue", "revoked by bob: The harbor hall is closed for repairs.")
+    assert [one.id for one in venue.resting] == ["room", "menu"]
+    assert [one.id for one in venue.resting[0].resting] == ["seats"]
+    assert (weather.id, weather.text) == ("bob observed on 2026-03-01 10:00:00 UTC", "“flooded on Friday”")
+    assert [(one.id, one.note) for one in weather.resting] == [("weather", "Premise: The garden stays dry.")]
+    assert [one.id for one in weather.resting[0].resting] == ["games"]
+
+
+def test_a_long_chain_is_drawn_up_to_a_depth_and_then_counted() -> None:
+    scene = Scene()
+    scene.fact("n0")
+    for number in range(1, 40):
+        scene.fact(f"n{number}", depends_on=[f"n{number - 1}"])
+    scene.depart()
+    scene.team.revoke("n0", by="bob")
+    scene.come_back()
+    (root,) = values(scene).fallen
+
+    def depth(tree: Fallen) -> int:
+        return 1 + max(map(depth, tree.resting), default=0)
+
+    assert depth(root) == 12
+    assert "and 28 more" in return_page(scene.team)
+
+
+def test_what_is_missing_names_who_met_it_last_and_what_to_do() -> None:
+    text = text_of(return_page(stories.chained().team))
+    assert "Blocked: nothing is handed over" in text
+    assert "Lacking plan, critical Needed by o_plan." in text
+    assert 'workspace.record("…", by="bob", supports=["plan"], sources=[…])' in text
+    assert "✕ plan (critical): nothing fit meets it" in text
+
+
+def test_a_partial_return_says_which_duty_is_handed_over() -> None:
+    text = text_of(return_page(stories.partial().team))
+    assert "Admitted in part: only whole duties are handed over" in text
+    assert "o_hotel the text of o_hotel ✓ handed over" in text
+    assert "o_train the text of o_train ✕ not handed over" in text
+    assert "✓ hotel (critical) by h" in text
+
+
+def test_a_return_that_failed_says_that_nothing_was_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene()
+    scene.covered()
+    scene.depart()
+    monkeypatch.setattr("readmit.workspace.returning.decide", lambda *_: 1 / 0)
+    scene.ann().come_back()
+    text = text_of(return_page(scene.team))
+    assert "Blocked: nothing was judged" in text
+    assert "No item was judged." in text
+
+
+def test_budget_signatures_and_delivery_are_there() -> None:
+    scene = Scene(max_items=5, max_chars=100)
+    scene.covered()
+    returned = scene.away()
+    returned.expose()
+    page = values(scene)
+    assert [(use.label, use.used, use.most) for use in page.uses[:2]] == [("Items", 2, 5), ("Characters", 26, 100)]
+    assert [(seal.what, seal.verifies) for seal in page.seals] == [("Return view", True), ("Audit", True)]
+    assert page.deliveries == ("Handed over on 2026-03-01 09:00:00 UTC, epoch 8.",)
+
+
+def test_a_signature_of_a_revoked_key_does_not_verify() -> None:
+    scene = Scene()
+    scene.covered()
+    scene.away()
+    key = values(scene).seals[0].key
+    scene.team.keys.rotate(by="owner", now=scene.now)
+    scene.team.keys.revoke(key, by="owner", reason="stolen", now=scene.now)
+    assert [seal.verifies for seal in values(scene).seals] == [False, False]
+
+
+def test_an_item_private_to_others_is_named_and_not_quoted() -> None:
+    scene = Scene()
+    scene.duty("o", ("hotel",), critical=("hotel",))
+    scene.fact("h0", slot="hotel", task="trip")
+    scene.depart()
+    private = {"principals": ["carl"], "private": True, "by": "carl", "sources": [scene.source]}
+    scene.fact("p", slot="hotel", text="carl hides in the attic", task="trip", **private)
+    scene.come_back()
+    html = return_page(scene.team)
+    assert "the attic" not in html
+    assert "Private to others: its text is not shown." in html
+
+
+def test_an_observation_out_of_the_agents_sight_is_not_quoted_as_a_source() -> None:
+    scene = Scene()
+    whispered = scene.team.observe("whispered to carl", by="bob", principals=["carl"])
+    scene.duty()
+    scene.fact("h", supports=["d"], sources=[whispered])
+    scene.away()
+    assert "whispered" not in return_page(scene.team)
+
+
+def test_private_experiences_are_listed_without_their_texts() -> None:
+    with played(shipped("travel"), ":memory:") as done:
+        page = return_page(done.workspace)
+        log = done.workspace.log
+        bank = [event.payload for event in log.tail() if event.kind == "remember"]
+    assert bank
+    for one in bank:
+        assert f"<code>{one.id}</code>" in page
+        assert one.text not in page
+
+
+def test_the_page_says_for_whom_it_is() -> None:
+    assert "never hand it to the returning agent" in return_page(stories.partial().team)
+
+
+def test_without_a_return_there_is_no_page() -> None:
+    with pytest.raises(UnknownError, match="has no return yet"):
+        return_page(Scene().team)
+
+
+def test_the_newest_return_is_found_behind_later_exposures() -> None:
+    scene = Scene()
+    scene.covered()
+    first = scene.away()
+    assert newest_return(scene.team.log) == first.id
+    second = scene.away()
+    for _ in range(300):
+        second.expose()
+    assert newest_return(scene.team.log) == second.id
+
+
+def test_the_same_return_at_the_same_moment_gives_the_same_page() -> None:
+    scene = stories.chained()
+    assert return_page(scene.team) == return_page(scene.team)
+
+
+@pytest.mark.many_events
+def test_two_thousand_candidates_give_a_page_that_opens_at_once() -> None:
+    scene = stories.many(2_000)
+    began = time.perf_counter()
+    html = return_page(scene.team)
+    assert time.perf_counter() - began < 5
+    assert len(html) < 2_000_000
+    assert html.count("<article") == 2_000
+    assert "and 658 more" in html, "a tree with many branches is cut"
+
+
+def test_a_suspicion_shows_what_was_observed() -> None:
+    scene = Scene()
+    scene.covered(text="The hotel is open.")
+    scene.depart()
+    scene.team.suspect("h", scene.news("Workers were seen at the hotel."), by="worker")
+    scene.come_back()
+    text = text_of(return_page(scene.team))
+    assert (
+        "h says “The hotel is open.” bob observed on 2026-03-01 09:00:00 UTC “Workers were seen at the hotel.”" in text
+    )
