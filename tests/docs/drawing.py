@@ -42,7 +42,7 @@ class Picture:
             f'<text class="{look}" x="{x:g}" y="{y:g}" text-anchor="{anchor}">{escape(words, quote=False)}</text>'
         )
 
-    def box(self, x: float, y: float, width: float, height: float, lines: list[str], look: str = "") -> None:
+    def box(self, x: float, y: float, width: float, height: float, lines: list[str], look: str = "") -> None:  # noqa: PLR0917
         """A box with centered lines, the first of them bold."""
         self._parts.append(f'<rect class="box {look}" x="{x:g}" y="{y:g}" width="{width}" height="{height}" rx="6"/>')
         top = y + height / 2 - LINE * (len(lines) - 1) / 2 + 5

@@ -64,8 +64,8 @@ def slot() -> str:
     """What stands in a slot over time, and what rests on it."""
     picture = Picture(
         820, 290, "A slot over time",
-        "The slot hotel holds h0 until h1, from later evidence, replaces it during the absence. The pickup p0 rests on h0 "
-        "and falls with it. It lacks until p1 is recorded from new evidence.",
+        "The slot hotel holds h0 until h1, from later evidence, replaces it during the absence. The pickup p0 rests on "
+        "h0 and falls with it. It lacks until p1 is recorded from new evidence.",
     )  # fmt: skip
     picture.text(60, 85, "slot hotel", "bold")
     picture.text(60, 165, "slot pickup", "bold")
@@ -87,8 +87,8 @@ def duty() -> str:
     """How duties, needs and items hang together."""
     picture = Picture(
         820, 330, "Duties, needs and items",
-        "A duty requires needs. A need is met by the item that stands in the slot of that name, or by items that support "
-        "it. Coverage counts duties, criticality counts critical needs.",
+        "A duty requires needs. A need is met by the item that stands in the slot of that name, or by items that "
+        "support it. Coverage counts duties, criticality counts critical needs.",
     )  # fmt: skip
     picture.text(120, 24, "duties", "bold")
     picture.text(400, 24, "needs", "bold")
