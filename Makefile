@@ -14,6 +14,8 @@ LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --upgrade --gene
 	--no-emit-package readmit --no-emit-index-url --no-annotate --no-header --no-config --system-certs --quiet
 # A separate environment: the memory stores are heavy, and one of them needs torch.
 BACKENDS := .venv-backends
+# The site's generator reads the source and imports nothing of it.
+DOCS := .venv-docs
 TORCH := 2.13.0
 STORES := --extra prov --extra models --extra embed --extra mem0 --extra langgraph --extra memobase --extra amem
 PYTEST_ARGS ?=
@@ -86,8 +88,15 @@ format: setup ## Mend what ruff can mend by itself
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-docs: setup ## Rewrite the generated tables of docs/reference and the list of public names
+docs: setup $(DOCS)/.ready ## Rewrite generated tables, pictures and the list of public names; build the site into site/
 	$(BIN)/python -m tests.docs.tables
+	$(BIN)/python -m tests.docs.pictures
+	$(DOCS)/bin/zensical build --strict
+
+$(DOCS)/.ready: requirements/docs.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r requirements/docs.txt
+	@touch $@
 
 bench: setup ## Measure; writes docs/performance.md and benchmarks/results.json
 	$(BIN)/python -m benchmarks
@@ -111,7 +120,8 @@ lock: setup ## Pin the newest allowed dependencies, with hashes, for every platf
 	echo 'torch ; python_version < "3"' > $(VENV)/without-torch.txt
 	$(LOCK) pyproject.toml --group dev --group backends $(STORES) --override $(VENV)/without-torch.txt \
 		--output-file requirements/backends.txt
+	$(LOCK) --group docs --output-file requirements/docs.txt
 
 clean: ## Remove everything that these targets made
-	rm -rf $(VENV) $(BACKENDS) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .mutation dist
+	rm -rf $(VENV) $(BACKENDS) $(DOCS) site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .mutation dist
 	find src packages tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
