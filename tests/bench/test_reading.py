@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from readmit.bench.episodes import GAP, Row
-from readmit.bench.reading import Phrases, common_words, excerpt, read, runs
+from readmit.bench.reading import Phrases, excerpt, read, runs
+from readmit.records.wording import common_words
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -20,6 +20,9 @@ from readmit.records.errors import ReadmitError, RecordError
 from readmit.records.events import DECODERS, PAYLOADS, EventKind
 from readmit.records.policy import CENTURY, Policy
 from tests.records.samples import FIRST_RULES, HASH, OTHER_SAMPLES, PAYLOAD_SAMPLES, REQUEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SAMPLES: list[tuple[Any, Any]] = [
     *((PAYLOADS[kind], one) for kind, found in PAYLOAD_SAMPLES.items() for one in found),
@@ -68,10 +71,11 @@ def test_a_mutated_record_is_valid_or_refused_with_a_path(data: st.DataObject) -
     plain = copy.deepcopy(msgspec.json.decode(canonical(sample)))
     for _ in range(data.draw(st.integers(1, 3))):
         _mutate(plain, data)
-    for attempt in (
+    attempts: tuple[Callable[[], Any], ...] = (
         lambda: decode(json.dumps(plain), kind, what="sample"),
         lambda: convert(plain, kind, what="sample"),
-    ):
+    )
+    for attempt in attempts:
         message = ""
         try:
             assert isinstance(attempt(), Record)

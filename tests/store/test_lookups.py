@@ -10,7 +10,7 @@ import pytest
 
 from readmit.records.decisions import Request, Returned
 from readmit.records.drafts import draft
-from readmit.records.events import Acknowledge, Checkpoint, EventKind, Examine, Exposed, Revoke
+from readmit.records.events import Acknowledge, Checkpoint, Event, EventKind, Examine, Exposed, Revoke
 from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Fact, Frontier, Obligation, Scope
@@ -204,7 +204,12 @@ def test_what_is_known_is_not_read_again(log: SqlLog, monkeypatch: pytest.Monkey
     epochs = log.append(ITEMS, now=START)
     read: list[Any] = []
     decode = log._event
-    monkeypatch.setattr(log, "_event", lambda row: read.append(row) or decode(row))
+
+    def watched(row: Any) -> Event:
+        read.append(row)
+        return decode(row)
+
+    monkeypatch.setattr(log, "_event", watched)
     assert log.rivals((None, "trip"), ["hotel", "train"], until=99, known=frozenset(epochs)) == []
     assert read == []
 

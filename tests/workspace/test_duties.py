@@ -104,7 +104,8 @@ def test_one_writer_opens_so_many_duties_for_others() -> None:
     for number in range(3):
         team.oblige(f"Do {number}", by="eve", **WRITE)
     before = team.epoch
-    for scope in ({}, {"roles": ["planner"]}, {"principals": ["ann"]}, {"principals": ["eve", "ann"]}):
+    scopes: list[dict[str, Any]] = [{}, {"roles": ["planner"]}, {"principals": ["ann"]}, {"principals": ["eve", "ann"]}]
+    for scope in scopes:
         with pytest.raises(RateError, match=r"duties_per_writer.*wait, or let an overseer raise it"):
             team.oblige("One more", by="eve", **WRITE, **scope)
     assert team.epoch == before

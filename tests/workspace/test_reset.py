@@ -57,7 +57,7 @@ def test_nothing_from_before_a_reset_ever_comes_back() -> None:
     ann.remember("a fresh start", bound_to="o", id="new")
     scene.fact("h2", supports=["d"])
     scene.team.overrule("h", grant="restore", by="boss", reason="a mistake", expires=scene.now.replace(year=2030))
-    earlier = next(event.payload.id for event in scene.team.log.tail() if event.kind is EventKind.DEPART)
+    earlier = next(event.name for event in scene.team.log.tail() if event.kind is EventKind.DEPART)
     for checkpoint in (None, earlier):
         if checkpoint is None:
             ann.depart()
