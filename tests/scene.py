@@ -78,8 +78,8 @@ class Scene:
         return self.team.observe(text, by="bob")
 
     def verdict(self, item: str, evidence: str, answer: str = "invalidates", **said: Any) -> None:
-        said = {"confidence": Decimal(1), "item_quote": "the text", "evidence_quote": "hotel"} | said
-        verdict = Verdict(pair=Pair(item=item, evidence=evidence), answer=Answer(answer), **said)
+        usual: dict[str, Any] = {"confidence": Decimal(1), "item_quote": "the text", "evidence_quote": "hotel"}
+        verdict = Verdict(pair=Pair(item=item, evidence=evidence), answer=Answer(answer), **(usual | said))
         self.team.judge(verdict, by="worker")
 
     def covered(self, **fields: Any) -> None:

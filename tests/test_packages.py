@@ -21,7 +21,7 @@ CORE_KILOBYTES = 600
 def wheel_of(project: Path, to: Path) -> Path:
     builder = pytest.importorskip("hatchling.builders.wheel", reason="builds wheels offline")
     [wheel] = builder.WheelBuilder(str(project)).build(directory=str(to))
-    return to / wheel
+    return to / str(wheel)
 
 
 def folders_of(wheel: Path) -> set[str]:

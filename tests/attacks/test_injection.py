@@ -70,7 +70,8 @@ def sections(ask: Ask) -> tuple[str, list[tuple[str, str]]]:
     code = found[1]
     outside: list[str] = []
     inside: list[tuple[str, str]] = []
-    label, texts = "", []
+    label = ""
+    texts: list[str] = []
     for text in ask.user.splitlines():
         marked = re.fullmatch(rf"--- ([a-z0-9 ]+) \[{code}\] (begins|ends) ---", text)
         if marked and marked[2] == "begins":

@@ -79,7 +79,7 @@ REPLAYS = {
     ),
     "a new departure": Replayed(lambda scene: scene.depart(), (Reason.DEPARTED_AGAIN,)),
     "exposed, and a new departure": Replayed(
-        lambda scene: (delivered(scene), scene.depart()), (Reason.DEPARTED_AGAIN,)
+        lambda scene: (delivered(scene), scene.ann().depart()), (Reason.DEPARTED_AGAIN,)
     ),
     "a newer return": Replayed(lambda scene: scene.ann().come_back(), (Reason.VIEW_REPLACED,)),
     "a newer return, exposed": Replayed(lambda scene: scene.ann().come_back().expose(), (Reason.VIEW_REPLACED,)),

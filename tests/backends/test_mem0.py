@@ -125,7 +125,7 @@ class TestInferred:
         assert server.bodies[0]["response_format"]["type"] == "json_schema"
 
     def test_nothing_to_extract_is_not_an_error(self, journey: Journey, opened: Callable[..., Memory]) -> None:
-        assert opened(Scripted(extracted())).observe(journey.evidence["valid"]) == ()
+        assert opened(Scripted(extracted())).observe(journey.evidence["valid"], by="scout") == ()
 
     def test_a_merge_of_sources_needs_all_of_them(self, journey: Journey, opened: Callable[..., Memory]) -> None:
         memory = opened(Scripted(extracted("Museum and tram go together.")))
@@ -139,7 +139,7 @@ class TestInferred:
     def test_a_move_asks_no_model(self, journey: Journey, opened: Callable[..., Memory], tmp_path: Path) -> None:
         model = Scripted(extracted("One fact about brindle."))
         first = opened(model)
-        first.observe(journey.evidence["valid"])
+        first.observe(journey.evidence["valid"], by="scout")
         archive = list(first.export())
         first.close()
         embedder = Counting()
@@ -210,7 +210,7 @@ class TestFaults:
         model = OpenAICompatible("m", Endpoint(gone, retries=0, deadline=5))
         try:
             with pytest.raises(BackendError, match="model: unavailable"):
-                opened(model).observe(journey.evidence["valid"])
+                opened(model).observe(journey.evidence["valid"], by="scout")
         finally:
             model.close()
 

@@ -2,14 +2,11 @@ from __future__ import annotations
 
 import os
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
 from tests.backends.contract import check_call, check_version, resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = [
     pytest.mark.backends,
@@ -18,7 +15,7 @@ pytestmark = [
 
 STORE = "mem0.vector_stores.qdrant:Qdrant"
 CLIENT = "qdrant_client:QdrantClient"
-CALLS = {
+CALLS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "mem0:Memory.from_config": (("config_dict",), {}),
     "mem0:Memory.add": (("messages",), {"user_id": "", "run_id": "", "metadata": {}, "infer": True}),
     "mem0:Memory.search": (("query",), {"filters": {}, "top_k": 1}),
@@ -49,10 +46,9 @@ CALLS = {
 
 
 @pytest.fixture(autouse=True)
-def quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def quiet(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["MEM0_TELEMETRY"] = "False"
     os.environ.setdefault("MEM0_DIR", str(tmp_path_factory.mktemp("mem0")))
-    return
 
 
 def test_the_tested_releases_are_installed() -> None:

@@ -37,7 +37,8 @@ class Scripted:
 
     def _one(self, ask: Ask) -> Reply | Failure:
         usage = Usage(stage=ask.stage, input=10, output=5)
-        shown, answer = sections(ask.user), self.answers.get(ask.stage, lambda _: None)
+        shown = sections(ask.user)
+        answer: Callable[[dict[str, str]], Any] = self.answers.get(ask.stage, lambda _: None)
         said = judged(shown, answer) if ask.stage == "verify" else answer(shown)
         if said is None:
             return Failure(fault=Fault.UNAVAILABLE, message="not scripted", usage=usage)

@@ -57,6 +57,7 @@ def test_a_finished_sample_shows_view_answers_reasons_and_scores(finished: Path)
     for name, log in found.items():
         (sample,), result = log.samples, results[name]
         assert log.status == "success"
+        assert result.view is not None
         assert sample.metadata["state"] == "done"
         assert sample.metadata["view"].keys() == set(result.view.rows)
         assert sample.metadata["left out"].keys() == set(result.view.left_out)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from readmit.records.wording import common_words
 from readmit_bench.episodes import GAP, Row
-from readmit_bench.reading import Phrases, common_words, excerpt, read, runs
+from readmit_bench.reading import Phrases, excerpt, read, runs
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.bench.answers_by_file import answer_all
@@ -101,7 +101,7 @@ def test_several_runs_share_their_answers(tmp_path: Path) -> None:
     batch, answers = tmp_path / "batch", tmp_path / "answers"
     model = f"batch:{batch}?model=by-file"
 
-    def order(*methods: str, **fields: object) -> Order:
+    def order(*methods: str, **fields: Any) -> Order:
         return Order(
             study="manbench", data=SMOKE / "manbench", methods=methods, models={"actor": model}, limit=1,
             answers=answers, **fields,

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def told() -> dict[str, Any]:
-    return said("demo")
+    shown: dict[str, Any] = said("demo")
+    return shown
 
 
 def test_before_confirmation_the_return_is_blocked(told: dict[str, Any]) -> None:

@@ -80,7 +80,7 @@ def test_a_link_is_written_and_withdrawn(team: str) -> None:
     assert "h0 is no longer evidence for d_train" in again
     with Workspace.open(team) as workspace:
         links = [event.payload for event in workspace.log.tail() if event.kind == "link"]
-    assert [(one.item, one.need, one.withdrawn, one.drafted) for one in links] == [  # type: ignore[union-attr]
+    assert [(one.item, one.need, one.withdrawn, one.drafted) for one in links] == [  # type: ignore[attr-defined]
         ("h0", "d_train", False, None),
         ("h0", "d_train", True, None),
     ]

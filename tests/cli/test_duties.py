@@ -10,14 +10,14 @@ import pytest
 
 from tests.cli.run import WHO, run, said
 
-DUTIES = [
+DUTIES: list[dict[str, Any]] = [
     {"do": "oblige", "id": "done", "text": "Book a table", "required": ["d_r"], "by": "A2", "task": "trip"},
     {"do": "oblige", "id": "theirs", "text": "Pay", "required": ["d_m"], "by": "A2", "roles": ["payer"]},
     {"do": "oblige", "id": "late", "text": "Call", "required": ["d_h"], "by": "A2",
      "valid_until": "2020-01-01T00:00:00Z"},
     {"do": "settle", "obligation": "done", "by": "A2"},
 ]  # fmt: skip
-TRANSFER = [
+TRANSFER: list[dict[str, Any]] = [
     {"do": "observe", "id": "e1", "text": "The car comes at 8:00 to Sunrise.", "by": "A4", "task": "trip"},
     {"do": "record", "by": "A4", "id": "p-left-out", "text": "Pickup by a green car", "sources": ["e1"],
      "slot": "pickup", "supports": ["d_p"], "task": "trip"},
@@ -145,7 +145,7 @@ def test_a_partial_view_says_so_everywhere(team: str) -> None:
 
 
 def test_a_recovered_item_says_through_what(team: str) -> None:
-    steps = [
+    steps: list[dict[str, Any]] = [
         {"do": "observe", "id": "e1", "text": "Sunrise has parking.", "by": "A2", "task": "trip"},
         {"do": "record", "by": "A2", "id": "premise", "text": "There is parking", "sources": ["e1"], "task": "trip"},
         {"do": "record", "by": "A2", "id": "rests", "text": "Come by car", "sources": ["e1"], "depends_on": ["premise"],

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,7 +77,7 @@ def test_a_bad_policy_names_the_field(tmp_path: Path) -> None:
 def test_control_characters_and_markup_never_reach_the_terminal() -> None:
     """THREATS, "Terminal and page injection"."""
     run("init")
-    steps = [
+    steps: list[dict[str, Any]] = [
         {"do": "observe", "id": "e", "text": EVIL, "by": EVIL, "task": "trip"},
         {"do": "oblige", "by": "A2", "id": "o", "text": EVIL, "required": ["d"], "sources": ["e"], "task": "trip"},
         {
@@ -92,7 +93,11 @@ def test_control_characters_and_markup_never_reach_the_terminal() -> None:
         {"do": "revoke", "target": "[red]k[/red]", "by": EVIL, "reason": EVIL},
     ]
     run("record", "--file", "-", input=json.dumps(steps))
-    scenario = {"readmit": 1, "name": EVIL, "steps": [*steps, {"do": "return", "as": EVIL, **steps[3], "id": None}]}
+    scenario: dict[str, Any] = {
+        "readmit": 1,
+        "name": EVIL,
+        "steps": [*steps, {"do": "return", "as": EVIL, **steps[3], "id": None}],
+    }
     scenario["steps"][-1]["do"] = "return"
     issued = said("return", *WHO, status=3)
     outputs = [

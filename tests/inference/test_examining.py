@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import NoReturn
 
 import pytest
 
@@ -66,7 +67,7 @@ def test_a_return_that_prepares_itself_is_examined() -> None:
 
 def test_a_preparation_that_fails_claims_nothing() -> None:
     class Down(Lexical):
-        def embed(self, texts: object) -> object:  # type: ignore[override]
+        def embed(self, texts: object) -> NoReturn:
             raise OSError("no route")
 
     with home(examination="required") as workspace:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -29,7 +29,7 @@ def answers(text: str, confidence: float = 0.9, *, answerable: bool = True) -> C
     return lambda _: json.dumps(said)
 
 
-def disputed(**policy: object) -> Workspace:
+def disputed(**policy: Any) -> Workspace:
     """Two say different things about a shop, a third disputes it, a fourth has been there."""
     team = home(**policy)
     for name, text, by in (("early", EARLY, "A2"), ("late", LATE, "A3")):

@@ -14,7 +14,8 @@ from readmit.invalidate.propose import Signal
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Failure, Fault, Reply, Usage
 from readmit.records.policy import Policy
-from readmit.workspace.workspace import MEMORY, Workspace
+from readmit.store.location import MEMORY
+from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

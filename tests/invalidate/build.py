@@ -129,7 +129,7 @@ class Board:
             case Suspect(pair=pair) | Verdict(pair=pair):
                 touched = (pair.item,)
             case _:
-                touched = (payload.target,)  # type: ignore[union-attr]
+                touched = (payload.target,)  # type: ignore[attr-defined]
         for name in touched:
             held = self.held[name]
             self.held[name] = msgspec.structs.replace(held, marks=(*held.marks, event))

@@ -39,10 +39,10 @@ class Story:
     wait: timedelta = timedelta(0)
 
 
-def resolved(scene: Scene, *keep: str, ahead: timedelta | None = None) -> None:
+def resolved(scene: Scene, *keep: str, ahead: timedelta | None = None) -> int:
     quarrel = scene.team.dispute(["h", "other"], by="bob")
     at = None if ahead is None else scene.now + ahead
-    scene.team.resolve(quarrel, keep=keep, by="bob", at=at)
+    return scene.team.resolve(quarrel, keep=keep, by="bob", at=at)
 
 
 STORIES = {

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,7 +44,8 @@ class Counting:
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         self.asked += texts
         rows = np.array([[len(text), text.count("a"), 1.0] for text in texts], dtype=np.float32).reshape(-1, 3)
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        scaled: np.ndarray = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return scaled
 
 
 def test_a_text_is_embedded_once() -> None:
@@ -78,12 +80,16 @@ def test_a_stored_row_of_another_length_is_made_anew() -> None:
     assert np.allclose(CachedEmbedder(counting, "w", store).embed(["text"]), counting.embed(["text"]))
 
 
+def returning(rows: list[list[float]], _: Sequence[str]) -> list[list[float]]:
+    return rows
+
+
 def test_your_own_function_is_scaled_and_checked() -> None:
     assert np.allclose(FunctionEmbedder("mine@1", 2, lambda _: [[3, 4]]).embed(["x"]), [[0.6, 0.8]])
     assert np.array_equal(FunctionEmbedder("mine@1", 2, lambda _: [[0, 0]]).embed(["x"]), [[0, 0]])
     for wrong, message in (([[1.0]], "shape"), ([[1.0, 2.0]] * 2, "shape"), ([[1.0, float("nan")]], "not a number")):
         with pytest.raises(ModelError, match=message):
-            FunctionEmbedder("mine@1", 2, lambda _, wrong=wrong: wrong).embed(["x"])
+            FunctionEmbedder("mine@1", 2, partial(returning, wrong)).embed(["x"])
     with pytest.raises(ModelError, match=r"^name"):
         FunctionEmbedder("", 2, lambda _: [])
 
@@ -105,7 +111,7 @@ def test_an_endpoint_is_asked_and_its_rows_are_put_in_order() -> None:
     plays = sends(answered((1, [0, 2]), (0, [3, 4])))
     with StandIn(plays) as server, OpenAIEmbedder("m", 2, Endpoint(server.url), shorten=True) as embedder:
         rows = embedder.embed(["a", "b"])
-    assert np.allclose(rows, [[0.6, 0.8], [0, 1]])
+    assert np.allclose(rows, [[0.6, 0.8], [0.0, 1.0]])
     assert server.bodies == [{"model": "m", "input": ["a", "b"], "encoding_format": "float", "dimensions": 2}]
 
 
@@ -148,7 +154,7 @@ def test_a_missing_package_is_named_with_the_fix_and_nothing_stands_in(monkeypat
     def absent(name: str) -> None:
         raise ImportError(name=name)
 
-    monkeypatch.setattr(embedders.importlib, "import_module", absent)
+    monkeypatch.setattr("readmit.models.embedders.importlib.import_module", absent)
     with pytest.raises(ModelError, match=r"onnxruntime is not installed; run: pip install 'readmit\[embed\]'"):
         MiniLM().embed(["x"])
 

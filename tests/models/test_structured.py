@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit.models.structured import MAX_CHARS, answer, schema_of
-from readmit.ports.models import Ask, Failure, Fault, Usage
+from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
 from readmit.records.errors import ModelError
 from readmit.records.verdicts import Answer
 from tests.models.scripted import Scripted, reply
@@ -158,7 +158,7 @@ def test_nothing_asked_of_a_model_when_there_is_nothing_to_ask() -> None:
 
 def test_a_model_that_drops_a_result_is_refused() -> None:
     class Dropping(Scripted):
-        def ask(self, asks: object) -> list[object]:  # type: ignore[override]
+        def ask(self, asks: object) -> list[Reply | Failure]:
             return []
 
     with pytest.raises(ModelError, match="0 results for 1 request"):

@@ -119,7 +119,8 @@ def _annotations(module: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
         for each in (getattr(node, "annotation", None), getattr(node, "returns", None), _typing_only(node))
         if each is not None
     ]
-    return [((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)) for node in nodes]
+    # What was read from a file has an end.
+    return [((node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)) for node in nodes]
 
 
 def _typing_only(node: ast.AST) -> ast.expr | None:

@@ -159,8 +159,8 @@ def test_private_experiences_are_listed_without_their_texts() -> None:
         bank = [event.payload for event in log.tail() if event.kind == "remember"]
     assert bank
     for one in bank:
-        assert f"<code>{one.id}</code>" in page
-        assert one.text not in page
+        assert f"<code>{one.id}</code>" in page  # type: ignore[attr-defined]
+        assert one.text not in page  # type: ignore[attr-defined]
 
 
 def test_the_page_says_for_whom_it_is() -> None:

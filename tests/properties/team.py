@@ -386,7 +386,7 @@ class Team:
         """The indexes are those that the log comes to."""
         log = self.workspace.log
         with closing(Rebuilt(log.workspace)) as rebuilt:
-            assert sum(1 for _ in rebuilt.tell(log.tail())) == log.head
+            assert sum(1 for _ in rebuilt.append(log.tail())) == log.head
             assert list(rebuilt.differences(log)) == []
 
     def check_projection(self, departed: Who, who: Who) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -22,6 +22,9 @@ from readmit.records.kinds import KINDS, DeclaredKind
 from readmit.records.policy import CENTURY, Policy
 from readmit.records.reasons import DutyState
 from tests.records.samples import FIRST_RULES, HASH, OTHER_SAMPLES, PAYLOAD_SAMPLES, REQUEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SAMPLES: list[tuple[Any, Any]] = [
     *((kind.payload, one) for kind, found in PAYLOAD_SAMPLES.items() for one in found),
@@ -70,10 +73,11 @@ def test_a_mutated_record_is_valid_or_refused_with_a_path(data: st.DataObject) -
     plain = copy.deepcopy(msgspec.json.decode(canonical(sample)))
     for _ in range(data.draw(st.integers(1, 3))):
         _mutate(plain, data)
-    for attempt in (
+    attempts: tuple[Callable[[], Any], ...] = (
         lambda: decode(json.dumps(plain), kind, what="sample"),
         lambda: convert(plain, kind, what="sample"),
-    ):
+    )
+    for attempt in attempts:
         message = ""
         try:
             assert isinstance(attempt(), Record)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -534,7 +534,7 @@ def _() -> tuple[Reason, ...]:
 # Experiences.
 
 
-def experience(bound_to: str, **policy: int) -> tuple[Reason, ...]:
+def experience(bound_to: str, **policy: Any) -> tuple[Reason, ...]:
     scene = Scene(**policy)
     scene.covered()
     scene.fact("aside")
@@ -559,7 +559,8 @@ def _() -> tuple[Reason, ...]:
 
 @pytest.mark.parametrize("reason", STORIES, ids=str)
 def test_the_story_ends_with_its_reason(reason: Reason) -> None:
-    told = STORIES[reason]()
+    ended = STORIES[reason]()
+    told = (ended,) if isinstance(ended, Reason) else ended
     assert reason in told
     if reason.state is not None:
         assert state_of(told) is reason.state
@@ -584,5 +585,5 @@ def test_precedence_names_every_state_once() -> None:
 def test_of_two_reasons_the_state_of_the_first_in_precedence_counts() -> None:
     judging = [reason for reason in Reason if reason.state is not None]
     for one, other in itertools.permutations(judging, 2):
-        expected = min((one.state, other.state), key=PRECEDENCE.index)  # type: ignore[arg-type]
+        expected = min((one.state, other.state), key=PRECEDENCE.index)
         assert state_of((one, other)) is expected

@@ -82,7 +82,7 @@ def test_without_a_purpose_purposed_duties_are_owed() -> None:
 @pytest.mark.parametrize("closed", [False, True], ids=["deadline", "closed"])
 def test_an_overdue_duty_is_owed_and_marked(closed: bool) -> None:
     scene = Scene()
-    scene.duty(**({} if closed else {"valid_until": START + HOUR}))
+    scene.duty(valid_until=None if closed else START + HOUR)
     scene.fact("h", supports=["d"])
     if closed:
         scene.team.close_validity("o", end=START + HOUR, by="bob")
@@ -423,4 +423,4 @@ def test_a_constraint_that_was_said_again_is_handed_over_once() -> None:
     outcome = scene.away()
     assert outcome.view is not None
     assert {item.id for item in outcome.view.items} == {"o", "h", "again"}
-    assert outcome.expose()
+    assert {item.id for item in outcome.expose().items} == {"o", "h", "again"}

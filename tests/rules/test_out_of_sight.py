@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from readmit import Reason
 from tests.scene import START, Scene
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from readmit.records.events import Event
+    from readmit.records.items import Item
 
 DAY = timedelta(days=1)
 STANDING = {"admitted", "not_needed", "withheld"}
@@ -170,9 +176,12 @@ def test_only_what_is_out_of_sight_is_looked_up(monkeypatch: pytest.MonkeyPatch)
         scene.fact(f"h{number}", text="Nothing is well", roles=["booker"])
     asked: list[str] = []
     kin = scene.team.log.kin
-    monkeypatch.setattr(
-        scene.team.log, "kin", lambda items, **rest: asked.extend(item.id for item in items) or kin(items, **rest)
-    )
+
+    def watched(items: Sequence[Item], **rest: Any) -> list[Event]:
+        asked.extend(item.id for item in items)
+        return kin(items, **rest)
+
+    monkeypatch.setattr(scene.team.log, "kin", watched)
     scene.depart()
     scene.ann().come_back()
     assert asked == ["p"]

@@ -212,7 +212,7 @@ def test_it_replaces_for_good(end: str) -> None:
     scene = Told()
     scene.fact("old", slot="hotel")
     scene.wait(HOUR)
-    scene.fact("new", slot="hotel", **({"valid_until": scene.now + HOUR} if end == "expiry" else {}))
+    scene.fact("new", slot="hotel", valid_until=scene.now + HOUR if end == "expiry" else None)
     scene.wait(2 * HOUR)
     if end == "revocation":
         scene.team.revoke("new", by="bob")

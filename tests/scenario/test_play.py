@@ -73,7 +73,7 @@ def test_the_hotel_and_not_the_train_takes_the_pickup_out() -> None:
     with played(scenario.shipped("travel")) as done:
         [p0] = [one for one in done.returns[0].dispositions if one.item == "p0"]
         event = done.workspace.log.evidence(p0.causes[0].ref)
-        assert "Riverside" in event.payload.text  # type: ignore[union-attr]
+        assert "Riverside" in event.payload.text  # type: ignore[attr-defined]
     # Without the verdict on the hotel, the one on the train leaves the pickup as it was.
     whole["steps"] = [step for step in whole["steps"][:-1] if step.get("answer") != "invalidates"]
     with played(scenario.read(json.dumps(whole))) as done:

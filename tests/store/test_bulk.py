@@ -114,7 +114,7 @@ def test_rows_whose_key_is_taken_are_left_out_and_counted() -> None:
 def test_many_observations_are_those_of_one_verb_each() -> None:
     with Workspace.open(clock=lambda: START) as team, Workspace.open(clock=lambda: START) as other:
         train = {"text": "The train runs.", "by": "A2", "id": "t", "source": "document"}
-        given_as = ["The hotel is full.", train, "The bus runs – ünless it snows."]
+        given_as: list[str | dict[str, str]] = ["The hotel is full.", train, "The bus runs – ünless it snows."]
         digests = team.observe_many(given_as, by="A1", task="trip", roles=["planner"])
         one = other.observe("The hotel is full.", by="A1", task="trip", roles=["planner"])
         two = other.observe("The train runs.", by="A2", id="t", source="document", task="trip", roles=["planner"])

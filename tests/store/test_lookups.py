@@ -10,7 +10,7 @@ import pytest
 
 from readmit.records.decisions import Request, Returned
 from readmit.records.drafts import draft
-from readmit.records.events import Acknowledge, Checkpoint, EventKind, Examine, Exposed, Revoke
+from readmit.records.events import Acknowledge, Checkpoint, Event, EventKind, Examine, Exposed, Revoke
 from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Fact, Frontier, Obligation, Scope
@@ -185,7 +185,7 @@ def test_rivals(log: SqlLog, case: str, walk: int, monkeypatch: pytest.MonkeyPat
     epochs = dict(zip((one.id.removeprefix("item:") for one in ITEMS), log.append(ITEMS, now=START), strict=True))
     known = {epochs[name] for name in asked.known}
     found = log.rivals(asked.tasks, asked.slots, until=asked.until, known=known)
-    assert [event.payload.id for event in found] == list(asked.found)  # type: ignore[union-attr]
+    assert [event.payload.id for event in found] == list(asked.found)  # type: ignore[attr-defined]
     assert [event.epoch for event in found] == [epochs[name] for name in asked.found]
 
 
@@ -205,7 +205,12 @@ def test_what_is_known_is_not_read_again(log: SqlLog, monkeypatch: pytest.Monkey
     epochs = log.append(ITEMS, now=START)
     read: list[Any] = []
     decode = log._event
-    monkeypatch.setattr(log, "_event", lambda row: read.append(row) or decode(row))
+
+    def watched(row: Any) -> Event:
+        read.append(row)
+        return decode(row)
+
+    monkeypatch.setattr(log, "_event", watched)
     assert log.rivals((None, "trip"), ["hotel", "train"], until=99, known=frozenset(epochs)) == []
     assert read == []
 

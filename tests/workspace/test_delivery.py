@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -15,10 +15,11 @@ from readmit.workspace.auditing import audit
 from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
-def returned(**policy: object) -> tuple[Scene, Return]:
+def returned(**policy: Any) -> tuple[Scene, Return]:
     scene = Scene(**policy)
     scene.covered()
     scene.ann().remember("ask for a late check-in", bound_to="h", id="x")
@@ -77,12 +78,13 @@ def test_once_acknowledged_it_is_not_handed_over_again() -> None:
 
 
 def test_whoever_wrote_has_read() -> None:
-    for write in (
+    writes: tuple[Callable[[Scene], object], ...] = (
         lambda scene: scene.ann().remember("got it", bound_to="h"),
         lambda scene: scene.team.observe("got it", by="ann"),
         lambda scene: scene.team.record("got it", by="ann"),
         lambda scene: scene.team.revoke("h", by="ann"),
-    ):
+    )
+    for write in writes:
         scene, outcome = returned()
         outcome.expose()
         scene.team.observe("somebody else writes", by="bob")

@@ -17,7 +17,7 @@ WRITE: dict[str, Any] = {"required": ["d"], "task": "trip"}
 
 
 def duties(team: Workspace) -> list[str]:
-    return [event.payload.id for event in team.log.tail() if event.kind is EventKind.OPEN]  # type: ignore[union-attr]
+    return [event.payload.id for event in team.log.tail() if event.kind is EventKind.OPEN]  # type: ignore[attr-defined]
 
 
 # Opening.
@@ -104,7 +104,8 @@ def test_one_writer_opens_so_many_duties_for_others() -> None:
     for number in range(3):
         team.oblige(f"Do {number}", by="eve", **WRITE)
     before = team.epoch
-    for scope in ({}, {"roles": ["planner"]}, {"principals": ["ann"]}, {"principals": ["eve", "ann"]}):
+    scopes: list[dict[str, Any]] = [{}, {"roles": ["planner"]}, {"principals": ["ann"]}, {"principals": ["eve", "ann"]}]
+    for scope in scopes:
         with pytest.raises(RateError, match=r"duties_per_writer.*wait, or let an overseer raise it"):
             team.oblige("One more", by="eve", **WRITE, **scope)
     assert team.epoch == before
@@ -205,7 +206,7 @@ def test_an_agent_settles_what_it_owes_in_its_role() -> None:
     with pytest.raises(NotAllowedError, match="come back first"):
         ann.settle("o2")
     [settled] = [event for event in scene.team.log.tail() if event.kind is EventKind.SETTLE]
-    assert (settled.by, settled.payload.role, settled.payload.reason) == ("ann", "planner", "it is written")  # type: ignore[union-attr]
+    assert (settled.by, settled.payload.role, settled.payload.reason) == ("ann", "planner", "it is written")  # type: ignore[attr-defined]
 
 
 def test_after_a_reset_an_agent_is_not_away() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -91,8 +92,8 @@ def test_a_dispute_about_a_hidden_item_is_unknown() -> None:
     scene = secret("private")
     name = scene.team.dispute(["h", "theirs"], by="bob", id="quarrel")
     for keep in ([], ["h"], ["theirs"], ["nobody"]):
-        hidden = refusal(lambda keep=keep: scene.team.resolve(name, keep=keep, by="eve"))
-        unknown = refusal(lambda keep=keep: scene.team.resolve("nobody", keep=keep, by="eve"))
+        hidden = refusal(partial(scene.team.resolve, name, keep=keep, by="eve"))
+        unknown = refusal(partial(scene.team.resolve, "nobody", keep=keep, by="eve"))
         assert hidden == (unknown[0], unknown[1].replace("nobody", name))
     scene.team.resolve(name, keep=["h"], by="boss")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -65,10 +65,10 @@ def test_writers_and_overseers_are_found_in_either_spelling() -> None:
         team.govern(msgspec.structs.replace(team.policy, overseers=(by,)), by=by)
         team.keys.rotate(by=by, now=START)
     item = next(event.payload for event in team.log.tail() if event.kind is EventKind.RECORD)
-    team.revoke(item.id, by=NFD)  # type: ignore[union-attr]
-    team.overrule(item.id, grant="restore", by=NFD, reason="read it", expires=START.replace(year=2030))  # type: ignore[union-attr]
+    team.revoke(item.id, by=NFD)  # type: ignore[attr-defined]
+    team.overrule(item.id, grant="restore", by=NFD, reason="read it", expires=START.replace(year=2030))  # type: ignore[attr-defined]
     with pytest.raises(NotAllowedError):
-        team.revoke(item.id, by="Jose")  # type: ignore[union-attr]
+        team.revoke(item.id, by="Jose")  # type: ignore[attr-defined]
 
 
 def test_opening_with_the_same_policy_in_another_spelling_governs_nothing(tmp_path: Path) -> None:
@@ -100,10 +100,10 @@ def test_a_workspace_that_was_started_in_the_other_spelling_is_still_found(tmp_p
 
 def test_the_same_item_in_two_spellings_is_one() -> None:
     team = Scene().team
-    fields = {"principals": [NFD], "roles": [NFD], "tasks": [NFD], "purposes": [NFD], "task": NFD}
+    fields: dict[str, Any] = {"principals": [NFD], "roles": [NFD], "tasks": [NFD], "purposes": [NFD], "task": NFD}
     first = team.record("so it is", by=NFD, **fields)
     before = team.epoch
-    same = {name: NFC if isinstance(value, str) else [NFC] for name, value in fields.items()}
+    same: dict[str, Any] = {name: NFC if isinstance(value, str) else [NFC] for name, value in fields.items()}
     assert team.record("so it is", by=NFC, **same) == first
     assert team.epoch == before
     assert team.log.item(first).scope.principals == (NFC,)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from readmit import Policy, Reason, Workspace
@@ -69,8 +71,9 @@ def test_the_same_event_by_somebody_else_is_a_conflict(team: Workspace) -> None:
 
 @pytest.mark.parametrize("field", ["roles", "principals", "supports", "depends_on", "purposes", "tasks"])
 def test_a_text_where_a_list_belongs_is_refused(team: Workspace, field: str) -> None:
+    wrong: dict[str, Any] = {field: "planner"}
     with pytest.raises(RecordError, match=f"{field}: give a list"):
-        team.record("Anything", by="A1", **{field: "planner"})
+        team.record("Anything", by="A1", **wrong)
 
 
 def test_nothing_is_handed_over_within_a_batch(team: Workspace) -> None:

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from readmit.pages.values import Entry, Quote, Why
 from readmit.pages.wording import cut, happening, moment
 from readmit.records.canonical import decode
-from readmit.records.events import targets_of
 from readmit.records.evidence import Evidence
 from readmit.records.items import Frontier, Obligation
+from readmit.records.kinds import targets_of
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
 from readmit.workspace.history import draft_in_words, in_words

@@ -7,9 +7,8 @@ from typing import Literal
 import msgspec
 
 from readmit.records.base import Time
-from readmit.records.decisions import DutyState
 from readmit.records.items import Kind
-from readmit.records.reasons import State
+from readmit.records.reasons import DutyState, State
 from readmit.workspace.missing import Lack
 
 Lane = Literal["observed", "recorded", "taken out", "looked into"]

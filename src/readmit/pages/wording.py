@@ -17,10 +17,10 @@ from readmit.records.events import (
     Settle,
     Supersede,
     Suspect,
-    targets_of,
 )
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Item, Obligation
+from readmit.records.kinds import targets_of
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Verdict
 

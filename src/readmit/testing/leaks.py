@@ -19,7 +19,7 @@ from readmit.testing.reachable import objects, texts
 from readmit.workspace.memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from readmit.backends.handle import ReturnedMemory
@@ -44,7 +44,8 @@ STATES = {
 class LeakTests:
     """Part of ``BackendConformance``, with the fixtures."""
 
-    opener: ClassVar[Callable[[Workspace, Path], MemoryBackend]]
+    opener: ClassVar[staticmethod[[Workspace, Path], MemoryBackend]]
+    """A function of the module's own that opens the store, as ``staticmethod(open_mine)``."""
 
     def open(self, journey: Journey, folder: Path) -> Memory:
         """Open the backend under test for a team."""

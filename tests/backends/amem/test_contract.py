@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import inspect
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ pytestmark = [
 SYSTEM = "agentic_memory.memory_system:AgenticMemorySystem"
 RETRIEVER = "agentic_memory.retrievers:ChromaRetriever"
 COLLECTION = "chromadb.api.models.Collection:Collection"
-CALLS = {
+CALLS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     f"{SYSTEM}.__init__": ((), {"storage_path": "", "enable_cache": False}),
     f"{SYSTEM}.delete": (("memory_id",), {}),
     f"{RETRIEVER}.update_document": (("doc_id", "metadata", "content"), {}),

@@ -21,7 +21,7 @@ from readmit_bench.evaluation.stored import stored_judgments
 from readmit_bench.evaluation.tables import pairs_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 YES, NO, UNSURE = Answer.INVALIDATES, Answer.COMPATIBLE, Answer.UNSURE
@@ -35,7 +35,7 @@ def case(name: str, *, invalidates: bool) -> Case:
 CASES = [case(name, invalidates=name in "abcd") for name in "abcdefgh"]
 
 
-def says(table: dict[str, Judgment | None]):  # noqa: ANN201
+def says(table: Mapping[str, Judgment | None]) -> Callable[[Sequence[Case]], list[Judgment | None]]:
     return lambda cases: [table.get(case.id) for case in cases]
 
 

@@ -31,6 +31,8 @@ from readmit.records.verdicts import Pair
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from readmit.invalidate.propose.candidates import Scorer
+
 
 @dataclass(frozen=True)
 class Structural:
@@ -83,7 +85,8 @@ def test_the_scan_proposes_only_what_is_open() -> None:
 
 def rows(*values: tuple[float, float]) -> np.ndarray:
     matrix = np.array(values, dtype=np.float32)
-    return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+    scaled: np.ndarray = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+    return scaled
 
 
 def test_implied_facts_score_the_mean_of_the_three_best_cosines() -> None:
@@ -218,7 +221,8 @@ def test_the_nearest_of_many_sentences_counts_less_than_a_single_one() -> None:
 
     def some(count: int) -> np.ndarray:
         matrix = generator.normal(size=(count, 24))
-        return (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
+        scaled: np.ndarray = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+        return scaled.astype(np.float32)
 
     item, spare = some(1), {f"e{n}": some(6) for n in range(12)}
     mixed = item + some(1)
@@ -252,7 +256,8 @@ def test_exact_search_agrees_with_a_plain_loop(targets: int, seen: int, depth: i
 
     def some() -> np.ndarray:
         matrix = generator.normal(size=(int(generator.integers(1, 4)), 5))
-        return (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
+        scaled: np.ndarray = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+        return scaled.astype(np.float32)
 
     openings = open_pairs(
         [Target(item=f"i{n}", epoch=int(generator.integers(0, 6))) for n in range(targets)],
@@ -282,7 +287,8 @@ def test_ranking_over_all_targets_does_not_depend_on_the_order_of_input(targets:
     def some() -> np.ndarray:
         # Up to a hundred rows each: more than are sampled.
         matrix = generator.normal(size=(int(generator.integers(1, 100)), 5))
-        return (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
+        scaled: np.ndarray = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+        return scaled.astype(np.float32)
 
     ours = {f"i{n}": some() for n in range(targets)}
     theirs = {f"e{n}": some() for n in range(seen)}
@@ -296,7 +302,7 @@ def test_ranking_over_all_targets_does_not_depend_on_the_order_of_input(targets:
             [Observation(evidence=name, epoch=1 + int(name[1:]) % 4) for name in listed(theirs)],
         )
         mine, other = {name: ours[name] for name in listed(ours)}, {name: theirs[name] for name in listed(theirs)}
-        scorers = [Embeddings(mine, other), Passages(mine, other)]
+        scorers: list[Scorer] = [Embeddings(mine, other), Passages(mine, other)]
         found = propose(openings, scorers if turn == 0 else scorers[::-1])
         return [(proposal.pair, proposal.score) for proposal in found.kept]
 
