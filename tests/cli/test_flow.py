@@ -150,6 +150,10 @@ def test_the_same_record_twice_is_one(team: str) -> None:
     note = ("record", "Noted", "--id", "n", "--by", "A2", "--db", team)
     assert said(*note)["epoch"] == said(*note)["epoch"]
     assert "already used" in run("record", "Other", "--id", "n", "--by", "A2", "--db", team, status=1).stderr
+    seen = ("observe", "It was seen", "--id", "e", "--by", "A2", "--db", team)
+    assert said(*seen) == said(*seen)
+    sourced = ("record", "It is so", "--id", "s", "--source", "It was seen", "--source", "Twice", "--by", "A2")
+    assert said(*sourced, "--db", team) == said(*sourced, "--db", team)
 
 
 def test_frontier_and_constraints(team: str) -> None:

@@ -128,19 +128,18 @@ def test_names_too_long_for_a_key_fail_with_their_own_call(team: Workspace, plac
     assert audit(team.log).intact
 
 
-def test_the_same_again_is_nothing_new(team: Workspace) -> None:
+def test_the_same_under_the_same_id_is_nothing_new_and_everything_else_is(team: Workspace) -> None:
+    before = team.epoch
     with team.batch():
         first = team.observe("one", by="bob")
-        assert team.observe("one", by="bob") == first
-        assert team.observe("one", by="bob", id="named") == first, "the same under another name"
-        second = team.observe("two", by="bob", id="second")
-        assert team.observe("two", by="bob", id="second") == second
-        assert team.observe("two", by="bob") == second
-        assert team.epoch == 3
-    with team.batch():
-        assert team.observe("one", by="bob") == first
-        assert team.observe("two", by="bob") == second
-    assert team.epoch == 3
+        assert team.observe("one", by="bob") == first, "one digest, and two observations"
+        assert team.observe("one", by="bob", id="named") == first
+        assert team.observe("one", by="bob", id="named") == first
+        assert team.epoch == before + 3
+    team.observe("one", by="bob")
+    team.observe("one", by="bob", id="named")
+    assert [event.digest for event in team.log.tail(since=before)] == [first] * 4
+    assert team.log.evidence(first).epoch == before + 1, "evidence is known from the first time on"
     assert audit(team.log).intact
 
 
@@ -150,7 +149,7 @@ def test_epochs_are_those_of_the_log(team: Workspace) -> None:
         return team.log.append([draft(EventKind.OBSERVE, evidence, id=None, by="bob", at=START)], now=START)
 
     with team.batch():
-        assert [told(text) for text in ("one", "two", "one", "three")] == [[2], [3], [2], [4]]
+        assert [told(text) for text in ("one", "two", "one", "three")] == [[2], [3], [4], [5]]
 
 
 # Any order of calls, reads and levels comes to the same log as one durable call after the other.

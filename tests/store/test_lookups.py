@@ -41,9 +41,9 @@ def scope(**fields: Any) -> Scope:
     return Scope(workspace="team", **fields)
 
 
-def seen(text: str, by: str = "bob") -> Draft:
+def seen(text: str, by: str = "bob", *, id: str | None = None) -> Draft:
     evidence = Evidence(text=text, by=by, at=START, scope=scope())
-    return draft(EventKind.OBSERVE, evidence, id=None, by=by, at=START)
+    return draft(EventKind.OBSERVE, evidence, id=id, by=by, at=START)
 
 
 def fact(name: str, *, slot: str | None = None, supports: tuple[str, ...] = (), by: str = "bob", **where: Any) -> Draft:
@@ -123,8 +123,8 @@ def test_the_last_moment_goes_back_with_a_level_that_is_undone(log: SqlLog) -> N
 
 
 def test_what_is_already_known_teaches_nothing(log: SqlLog) -> None:
-    log.append([seen("one")], now=START)
-    log.append([seen("one")], now=START + HOUR)
+    log.append([seen("one", id="e")], now=START)
+    log.append([seen("one", id="e")], now=START + HOUR)
     assert log.learnt == START
 
 

@@ -139,7 +139,9 @@ def record(invocation: Invocation, /, *, text: str | None, file: BinaryIO | None
         raise click.UsageError("--by: say who records this")
     scope = {field: fields[field] for field in ("task", "roles", "principals")}
     seen = [
-        {"do": "observe", "text": _text(one), "by": fields["by"], **scope} for one in sources if not _is_digest(one)
+        {"do": "observe", "id": _source_id(name, number), "text": _text(one), "by": fields["by"], **scope}
+        for number, one in enumerate(sources, 1)
+        if not _is_digest(one)
     ]
     written = [(_step(one), f"--source {number}") for number, one in enumerate(seen, 1)]
     item = {"do": DOES.get(kind, "record"), "text": text, "id": name, **fields}
@@ -250,6 +252,13 @@ def _step(fields: dict[str, Any]) -> Any:
     from readmit.scenario.document import step
 
     return step({name: value for name, value in fields.items() if value is not None and value not in ((), False)})
+
+
+def _source_id(item: str | None, number: int) -> str | None:
+    """An id for the source of an item that has one, so that the same command again changes nothing."""
+    from readmit.records.canonical import digest
+
+    return None if item is None else digest((item, number))[:32]
 
 
 def _is_digest(source: str) -> bool:

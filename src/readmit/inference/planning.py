@@ -44,7 +44,7 @@ def plan(workspace: Workspace, model: Model, text: str, *, by: str, role: str, t
     if isinstance(said, Failure):
         raise ModelError(f"planner: {said.message}; nothing was opened, try again or open the obligations yourself")
     with workspace.batch():
-        evidence = workspace.observe(text, by=by, task=task)
+        evidence = workspace.observe(text, id=digest(("plan", by, role, task, text))[:32], by=by, task=task)
         drafted = Drafted(model=maker(model.name, PROMPT)[:LONGEST_NAME])
         duties = [_in_words_of(text, duty, workspace.policy.max_item_chars) for duty in said.duties]
         opened = tuple(_opened(workspace, duties, evidence, by=by, role=role, task=task, drafted=drafted))

@@ -126,8 +126,9 @@ class Log(Protocol):
     def append(self, drafts: Sequence[Draft], *, now: datetime, check: Callable[[Draft], None] = ...) -> list[int]:
         """Commit events in order and return their epochs. An id already used for the same content is a no-op.
 
-        ``check`` sees each new event within the transaction and refuses it by raising. Observations that follow one
-        another may all be checked before the first of them can be read.
+        The content of a draft that is not ``dated`` is the same whatever moment is stored. ``check`` sees each new
+        event within the transaction and refuses it by raising. Observations that follow one another may all be checked
+        before the first of them can be read.
         """
 
     def seen(self, identity: Identity, *, since: int = 0, until: int) -> list[Event]:

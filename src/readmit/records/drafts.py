@@ -29,6 +29,10 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     payload: Record
     body: bytes
     digest: str
+    named: bool = True
+    """Whether the writer gave it its id; otherwise it is named by its digest."""
+    dated: bool = False
+    """Whether the writer said when it was true. A moment that the clock gave is not compared with a stored one."""
     about: tuple[str, ...] = ()
     """Items whose standing this touches: the event reaches whoever could see one of them."""
 
@@ -37,14 +41,25 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Its id without the kind."""
         return name_in(self.id)
 
-    @property
-    def is_unnamed(self) -> bool:
-        """Whether it is named by its digest."""
-        return self.name == self.digest[:32]
+    def repeats(self, kind: str, by: str, at: datetime, digest: str, body: bytes) -> bool:
+        """Whether this says what a stored event of the same name does."""
+        if (kind, by) != (self.kind, self.by) or (self.dated and at != self.at):
+            return False
+        if digest == self.digest or not isinstance(self.payload, Evidence):
+            return digest == self.digest
+        stored = self.kind.write(body)
+        return msgspec.structs.replace(stored, at=self.at) == self.payload  # type: ignore[no-any-return]
 
 
 def draft(
-    kind: DeclaredKind, payload: object, *, id: str | None, by: str, at: Time, about: tuple[str, ...] | None = None
+    kind: DeclaredKind,
+    payload: object,
+    *,
+    id: str | None,
+    by: str,
+    at: Time,
+    dated: bool = False,
+    about: tuple[str, ...] | None = None,
 ) -> Draft:
     """Check a payload as strictly as a stored one, whatever it was built from, and make it ready to append.
 
@@ -62,6 +77,8 @@ def draft(
         payload=checked,
         body=settled,
         digest=digest,
+        named=id is not None,
+        dated=dated,
         about=kind.touches(checked) if about is None else about,
     )
 
@@ -82,5 +99,6 @@ def draft_alike(first: Draft, text: str, at: datetime) -> Draft:
         payload=evidence,
         body=body,
         digest=digest,
+        named=False,
         about=first.about,
     )

@@ -28,7 +28,7 @@ class Step(Record, kw_only=True, tag_field="do"):
 
 
 class TeamStep(Step, kw_only=True):
-    """One event that somebody writes. Without an id, items and evidence are named by content, others at random."""
+    """One event that somebody writes. Without an id, an item is named by its content, and others are new."""
 
     id: Id | None = None
 

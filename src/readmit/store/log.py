@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from readmit.records.base import utc
 from readmit.records.errors import ConflictError, StoreError
@@ -25,7 +28,6 @@ from readmit.store.sql import flush
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
-    from datetime import datetime
 
     from readmit.records.drafts import Draft
     from readmit.store.sql import Connection, Rows
@@ -67,6 +69,8 @@ class SqlLog(LogReads):
         self, drafts: Sequence[Draft], *, now: datetime, check: Callable[[Draft], None] = lambda _: None
     ) -> list[int]:
         """Commit events in order and return their epochs. An id already used for the same content is a no-op.
+
+        The content of a draft that is not ``dated`` is the same whatever moment is stored.
 
         ``check`` sees each new event within the transaction and refuses it by raising. Observations that follow one
         another are all checked before the first of them can be read.
@@ -110,7 +114,7 @@ class SqlLog(LogReads):
         if sql.ahead(_FILED, (ws, entry.digest)).fetchone() is not None:
             return True
         # A name that is made of the digest is new if the text is.
-        return not entry.is_unnamed and sql.ahead(_NAMED, (ws, entry.id)).fetchone() is not None
+        return entry.named and sql.ahead(_NAMED, (ws, entry.id)).fetchone() is not None
 
     def _write(self, entries: Sequence[Draft], rows: Sequence[tuple[Any, ...]]) -> None:
         """Write observations that waited. They are the end of the log, or the transaction went wrong in between."""
@@ -127,8 +131,12 @@ class SqlLog(LogReads):
 
     def _add(self, entry: Draft, end: LogEnd, check: Callable[[Draft], None]) -> int:
         known = self._known(entry, end.epoch + 1)
-        if known is not None:
+        if known is not None and (entry.named or not _is_observation(entry)):
             return known
+        if known is not None:
+            # Observed once more at the same moment, and no id says that it is the same observation.
+            entry = msgspec.structs.replace(entry, id=f"{entry.id}.{end.epoch + 1}")
+            self._known(entry, end.epoch + 1)
         check(entry)
         self._sql.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", end.row(self._base, entry))
         self._indexes.add(end.epoch, entry, end.learnt)
@@ -161,21 +169,19 @@ class SqlLog(LogReads):
         return insert(self._sql, "name", names) + insert(self._sql, "filed", digests)
 
     def _known(self, draft: Draft, epoch: int) -> int | None:
-        """Take an event's name for an epoch, unless it, or the same observation under another, is already taken."""
+        """Take an event's name for an epoch, or give the epoch of the event that has it and says the same."""
         ws, sql = self._ws, self._sql
         if not sql.execute(_NAME, (ws, draft.id, epoch)).rowcount:
             (known,) = sql.execute(_NAMED, (ws, draft.id)).fetchone()
-            query = "SELECT kind, digest, by FROM event WHERE pos = ?"
-            stored = sql.execute(query, (self._base + known,)).fetchone()
-            if stored != (draft.kind, draft.digest, draft.by):
-                raise ConflictError(f"id {draft.id!r} is already used for a different {stored[0]}; choose another id")
+            query = "SELECT kind, by, at, digest, body FROM event WHERE pos = ?"
+            kind, by, at, digest, body = sql.execute(query, (self._base + known,)).fetchone()
+            if not draft.repeats(kind, by, datetime.fromisoformat(at), digest, bytes(body)):
+                raise ConflictError(f"id {draft.id!r} is already used for a different {kind}; choose another id")
             return int(known)
-        if draft.kind is not EventKind.OBSERVE:
-            return None
-        if sql.execute(_FILE, (ws, draft.digest, epoch)).rowcount:
-            return None
-        sql.execute("DELETE FROM name WHERE ws = ? AND id = ?", (ws, draft.id))
-        return int(sql.execute(_FILED, (ws, draft.digest)).fetchone()[0])
+        if _is_observation(draft):
+            # Evidence is known by its digest from the first time on that it was observed.
+            sql.execute(_FILE, (ws, draft.digest, epoch))
+        return None
 
 
 def _is_observation(entry: Draft) -> bool:

@@ -72,6 +72,7 @@ class Observer:
         text: str,
         at: datetime,
         *,
+        dated: bool,
         by: str,
         id: str | None,
         source: Literal["message", "tool_result", "document"],
@@ -86,7 +87,7 @@ class Observer:
             return draft_alike(last[1], text, at)
         author, scope = nfc(by), scope_of(self._workspace, task, roles, principals)
         evidence = Evidence(text=text, by=author, at=at, source=source, scope=scope)
-        entry = draft(EventKind.OBSERVE, evidence, id=id, by=author, at=at)
+        entry = draft(EventKind.OBSERVE, evidence, id=id, by=author, at=at, dated=dated)
         self._last = shared, entry
         return entry
 
@@ -96,4 +97,4 @@ def _draft(workspace: str, given: object, now: datetime) -> Draft:
     scope = scope_of(workspace, observed.task, observed.roles, observed.principals)
     moment, by = now if observed.at is None else utc(observed.at, field="at"), nfc(observed.by)
     evidence = Evidence(text=observed.text, by=by, at=moment, source=observed.source, scope=scope)
-    return draft(EventKind.OBSERVE, evidence, id=observed.id, by=by, at=moment)
+    return draft(EventKind.OBSERVE, evidence, id=observed.id, by=by, at=moment, dated=observed.at is not None)

@@ -69,6 +69,7 @@ def id_of(content: dict[str, Any]) -> str:
 
 def inherited(
     log: Log,
+    id: str | None,
     *,
     by: str,
     supersedes: str | None,
@@ -87,7 +88,9 @@ def inherited(
     if fields.get("drafted") is not None:
         raise RecordError("inherits: a draft takes over nothing; record it without, and link it in your own name")
     own = listed("supports", fields.get("supports", ()))
-    before = _predecessor(log, by, supersedes, fields, policy)
+    # Recorded before under this id, it took over then what there was to take over.
+    before = None if id is None or log.named(EventKind.RECORD, id) is None else log.item(id)
+    before = before or _predecessor(log, by, supersedes, fields, policy)
     return tuple(dict.fromkeys((*own, *before.supports)))
 
 

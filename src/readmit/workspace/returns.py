@@ -80,6 +80,11 @@ class Return:
         return self.decision.view
 
     @property
+    def items(self) -> tuple[str, ...]:
+        """The ids of the items that the view holds; none if nothing is handed over."""
+        return () if self.view is None else tuple(item.id for item in self.view.items)
+
+    @property
     def partial(self) -> bool:
         """Whether the view leaves out duties that are owed."""
         return self.view is not None and self.view.partial

@@ -46,6 +46,10 @@ class Verbs(ABC):
     def moment(self) -> datetime:
         """What counts as now."""
 
+    @abstractmethod
+    def _said(self, kind: DeclaredKind, id: str | None) -> datetime | None:
+        """When an event with this id was true, if there is one already."""
+
     def supersede(
         self, target: str, successor: str, *, by: str, reason: str = "", role: str | None = None, **event: Any
     ) -> int:
@@ -116,7 +120,8 @@ class Verbs(ABC):
     ) -> int:
         """Set automated rejections of an item aside, for a while and for a reason. Overseers only."""
         # Returns are judged by the moment: an overseer whose clock lags means what they see of it.
-        moment = self.moment()
+        # Said again under the same id, it is meant from the same moment on.
+        moment = self._said(EventKind.OVERRULE, id) or self.moment()
         end = moment + expires if isinstance(expires, timedelta) else utc(expires, field="expires")
         payload = Overrule(target=target, grant=grant, reason=reason, expires=end)
         return self.append(EventKind.OVERRULE, payload, by=by, id=id, at=at or moment)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from readmit.capture.moment import later
@@ -48,8 +49,9 @@ DEFAULT_NAME = "default"
 class Workspace(Verbs):
     """A team's log in a file or a database. Every verb is one durable event; ``batch`` makes several into one commit.
 
-    Every event takes an ``id``: writing the same content under the same id again changes nothing. Without one,
-    items and evidence are named by their content, other events at random.
+    Every event takes an ``id``: writing the same content under the same id again changes nothing. What the clock
+    supplied is not compared; an ``at`` that is given has to be the stored one. Without an id, items are named by their
+    content, and every observation and every other event is new.
     """
 
     def __init__(self, log: Log, keys: Keys, clock: Callable[[], datetime]) -> None:
@@ -145,11 +147,10 @@ class Workspace(Verbs):
         """Keep a raw observation and return its digest, to be named as a source."""
         now = self.now()
         entry = self._observer.draft(
-            text, utc(at or now, field="at"), by=by, id=id, source=source, task=task,
+            text, utc(at or now, field="at"), dated=at is not None, by=by, id=id, source=source, task=task,
             roles=listed("roles", roles), principals=listed("principals", principals),
         )  # fmt: skip
-        self._commit([entry], now)
-        return entry.digest
+        return self._observed([entry], now)[0]
 
     def observe_many(self, observations: Iterable[str | Mapping[str, Any]], **shared: Any) -> list[str]:
         """Keep many raw observations in one commit, all or none, and return their digests.
@@ -159,8 +160,7 @@ class Workspace(Verbs):
         """
         now = self.now()
         entries = list(drafts(self.name, observations, shared, now=now))
-        self._commit(entries, now)
-        return [entry.digest for entry in entries]
+        return self._observed(entries, now)
 
     def record(
         self,
@@ -186,7 +186,7 @@ class Workspace(Verbs):
             author = nfc(by)
             if inherits:
                 fields["supports"] = inherited(
-                    self.log, by=author, supersedes=supersedes, sources=sources, fields=fields, policy=self._rules
+                    self.log, id, by=author, supersedes=supersedes, sources=sources, fields=fields, policy=self._rules
                 )
             content = {"kind": kind, "text": text, **content_of(self.name, author, sources, fields)}
             name = self._add(EventKind.RECORD, content, id or id_of(content))
@@ -301,14 +301,37 @@ class Workspace(Verbs):
         # A resolution touches what its dispute does.
         about = targets_of(disputed(self.log, payload.dispute)) if isinstance(payload, Resolve) else None
         name = secrets.token_hex(8) if id is None else id
-        entry = draft(kind, payload, id=name, by=nfc(by), at=at or now, about=about)
+        make = partial(draft, kind, id=name, by=nfc(by), at=at or now, dated=at is not None, about=about)
+        entry = make(payload)
         if not entry.body.isascii():
-            entry = draft(kind, normal(entry.payload), id=name, by=nfc(by), at=at or now, about=about)
-        (epoch,) = self._commit([entry], now)
+            entry = make(normal(entry.payload))
+        (epoch,) = self.log.append([entry], now=now, check=self._checker(now))
         return epoch
 
-    def _commit(self, entries: Sequence[Draft], now: datetime) -> list[int]:
-        return self.log.append(entries, now=now, check=lambda new: check(self.log, new, self._rules, now))
+    def _observed(self, entries: Sequence[Draft], now: datetime) -> list[str]:
+        """Commit observations, and say under which digest each of them is known."""
+        check, new = self._checker(now), set[str]()
+
+        def note(entry: Draft) -> None:
+            check(entry)
+            new.add(entry.id)
+
+        if not any(entry.named for entry in entries):
+            self.log.append(entries, now=now, check=check)
+            return [entry.digest for entry in entries]
+        epochs = self.log.append(entries, now=now, check=note)
+        return [
+            # Under its id it may be known from an earlier moment.
+            entry.digest if not entry.named or entry.id in new else self.log.event(epoch).digest
+            for entry, epoch in zip(entries, epochs, strict=True)
+        ]
+
+    def _checker(self, now: datetime) -> Callable[[Draft], None]:
+        return lambda new: check(self.log, new, self._rules, now)
+
+    def _said(self, kind: DeclaredKind, id: str | None) -> datetime | None:
+        event = None if id is None else self.log.named(kind, id)
+        return None if event is None else event.at
 
     def _rules(self) -> Policy:
         return self.policy

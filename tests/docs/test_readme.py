@@ -1,0 +1,53 @@
+"""README's program, as somebody tries it: run, run again, and type-checked."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Self
+
+import readmit
+from readmit import Workspace
+from readmit.records.events import EventKind
+from tests.conftest import ROOT
+from tests.docs.blocks import blocks_of
+from tests.docs.runner import run, run_python
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+README = ROOT / "README.md"
+PROGRAM, SEQUEL = (block for block in blocks_of(README) if block.language == "python")
+TEAM = {EventKind.OBSERVE, EventKind.RECORD, EventKind.OPEN, EventKind.SUPERSEDE}
+
+
+def written(db: Path) -> list[tuple[int, str, str]]:
+    """What the team wrote; the agent's departures and returns are new each time."""
+    with Workspace.open(db) as trip:
+        return [(event.epoch, event.id, event.digest) for event in trip.log.tail() if event.kind in TEAM]
+
+
+def test_the_program_runs_twice_and_writes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = timedelta()
+
+    class Later(Workspace):
+        @classmethod
+        def open(cls, path: str | Path = ":memory:", **given: Any) -> Self:
+            return super().open(path, clock=lambda: datetime.now(UTC) + passed, **given)
+
+    monkeypatch.setattr(readmit, "Workspace", Later)
+    printed, wrote = [], []
+    for passed in (timedelta(), timedelta(seconds=1), timedelta(days=40)):  # noqa: B007 - the clock reads it
+        printed.append(run_python(PROGRAM, {}, tmp_path).splitlines()[0])
+        wrote.append(written(tmp_path / "trip.db"))
+    assert printed == ["admitted ('o_h', 'h1')"] * 3
+    assert wrote[0] == wrote[1] == wrote[2]
+
+
+def test_the_whole_page_runs_again_on_its_own_file(tmp_path: Path) -> None:
+    run(README, tmp_path)
+    wrote = written(tmp_path / "trip.db")
+    assert run_python(PROGRAM, {}, tmp_path).startswith("blocked ()"), "what was revoked stays so"
+    run_python(SEQUEL, {"Workspace": Workspace}, tmp_path)
+    assert written(tmp_path / "trip.db") == wrote
