@@ -12,6 +12,7 @@ import pytest
 from readmit.pages import return_page
 from readmit.pages.gather_return import newest_return, return_values
 from readmit.records.errors import UnknownError
+from readmit.records.evidence import Experience
 from readmit.scenario.document import shipped
 from readmit.scenario.play import played
 from tests.pages import stories
@@ -156,7 +157,7 @@ def test_private_experiences_are_listed_without_their_texts() -> None:
     with played(shipped("travel"), ":memory:") as done:
         page = return_page(done.workspace)
         log = done.workspace.log
-        bank = [event.payload for event in log.tail() if event.kind == "remember"]
+        bank = [event.payload for event in log.tail() if isinstance(event.payload, Experience)]
     assert bank
     for one in bank:
         assert f"<code>{one.id}</code>" in page  # type: ignore[attr-defined]

@@ -108,4 +108,4 @@ def test_a_busy_slot_shows_its_latest_moments_and_says_so() -> None:
 
 
 def test_the_page_opens_with_what_stands_now() -> None:
-    assert "Stands now: h3: Castle Hotel is booked." in text_of(slot_page(stories.hotel().team, "hotel"))
+    assert "Stands now: h3: Castle Hotel is booked for" in text_of(slot_page(stories.hotel().team, "hotel"))
