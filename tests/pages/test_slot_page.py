@@ -63,7 +63,7 @@ def test_a_premise_that_falls_elsewhere_is_a_moment_of_the_slot() -> None:
     scene.wait(HOUR)
     scene.team.revoke("road", by="bob", reason="A landslide.")
     page = values(scene)
-    assert standing(page)[-1] == ("bob withdrew road", ())
+    assert standing(page)[-1] == ("Revoked road, by bob", ())
     assert "road is revoked" in page.moments[-1].fell[0][1].sentence
 
 
