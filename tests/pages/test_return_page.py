@@ -184,6 +184,18 @@ def test_the_newest_return_is_found_behind_later_exposures() -> None:
     assert newest_return(scene.team.log) == second.id
 
 
+def test_a_long_text_is_whole_once_and_cut_elsewhere() -> None:
+    scene = Scene()
+    scene.duty("o", ("hotel",))
+    scene.fact("old", slot="hotel", text="long words " * 5_000)
+    scene.depart()
+    scene.fact("new", slot="hotel", text="The hotel is Riverside.", sources=[scene.news()])
+    scene.come_back()
+    html = return_page(scene.team)
+    assert "The whole text (55000 characters)" in html
+    assert html.count("long words ") < 5_200
+
+
 def test_the_same_return_at_the_same_moment_gives_the_same_page() -> None:
     scene = stories.chained()
     assert return_page(scene.team) == return_page(scene.team)

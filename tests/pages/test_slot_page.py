@@ -156,8 +156,11 @@ def test_a_busy_slot_shows_its_latest_moments_and_says_so() -> None:
                 f"h{number}", slot="hotel", text=f"Room {number} is booked.", sources=[scene.news(f"Room {number}.")]
             )
     page = values(scene)
-    assert (len(page.moments), page.earlier) == (MOMENTS, 5)
-    assert "5 earlier moments not shown." in text_of(slot_page(scene.team, "hotel"))
+    assert (len(page.moments), page.earlier, page.past) == (MOMENTS, 5, 5)
+    text = text_of(slot_page(scene.team, "hotel"))
+    assert "5 earlier moments not shown." in text
+    assert "5 items had fallen before these moments." in text
+    assert "It never stood." not in text
 
 
 def test_the_page_opens_with_what_stands_now() -> None:

@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 
     from readmit.ports.store import Log
 
-MOMENTS = 200
-"""Most moments shown, the latest ones: each is judged anew."""
+MOMENTS, LEAST = 200, 20
+"""Most and least moments shown, the latest ones."""
+JUDGED = 60_000
+"""About how many items are judged for one page: at each moment, all that were recorded by then."""
 
 
 def slot_values(
@@ -101,7 +103,7 @@ class _Life:
     def page(self) -> SlotPage:
         """Every point judged, and put together."""
         points = list(self._points())
-        shown = points[-MOMENTS:]
+        shown = points[-max(LEAST, min(MOMENTS, JUDGED // max(1, len(self.state.held)))) :]
         stood: set[str] = set()
         out: dict[str, Disposition] = {}
         moments: list[Moment] = []
@@ -115,6 +117,9 @@ class _Life:
                 whys = tuple((name, why) for name in fell for why in self.sight.whys(out[name]))
                 moments.append(Moment(happening=point.happening, standing=standing, fell=whys))
             stood = stands
+        since = shown[0].epoch
+        standings = [self._standing(held, moments, out) for held in self.state.held.values()]
+        items = tuple(one for one in standings if one.spans or one.entry.epoch >= since)
         return SlotPage(
             heading=Heading(
                 workspace=self.log.workspace,
@@ -124,7 +129,8 @@ class _Life:
             ),
             moments=tuple(moments),
             earlier=len(points) - len(shown),
-            items=tuple(self._standing(held, moments, out) for held in self.state.held.values()),
+            items=items,
+            past=len(standings) - len(items),
             apart=tuple(self._apart(name) for name in self.entered if name not in self.state.held),
         )
 

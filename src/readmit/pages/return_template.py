@@ -8,7 +8,7 @@ from readmit.pages import drawing, layout
 from readmit.pages.entries import short
 from readmit.pages.layout import Section, badge, folded, named, tone_of
 from readmit.pages.markup import Markup, element, together
-from readmit.pages.wording import counted
+from readmit.pages.wording import counted, cut
 from readmit.records.reasons import PRECEDENCE, State
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _lack(one: Lack, anchors: Mapping[str, str]) -> Markup:
     needed = f"Needed by {', '.join(one.duties)}." if one.duties else "Needed by no duty."
     last = (
         element(
-            "li", named(former.item, anchors), f" “{former.text}” is {str(former.state).replace('_', ' ')}: ",
+            "li", named(former.item, anchors), f" “{cut(former.text, layout.SAID_CHARS)}” is {str(former.state).replace('_', ' ')}: ",
             short(" ".join(former.why)), dir="auto",
         )
         for former in (*one.last, *one.instead)
