@@ -120,6 +120,10 @@ def hotel() -> Scene:
     )
     scene.wait(HOUR)
     scene.fact(
-        "h3", slot="hotel", text="Castle Hotel is booked.", task="trip", sources=[scene.news("Castle confirms.")]
+        "h3",
+        slot="hotel",
+        text="Castle Hotel is booked for the whole family, with breakfast and a view of the river.",
+        task="trip",
+        sources=[scene.news("Castle confirms.")],
     )
     return scene

@@ -12,6 +12,7 @@ import pytest
 from readmit.pages import return_page
 from readmit.pages.gather_return import newest_return, return_values
 from readmit.records.errors import UnknownError
+from readmit.records.evidence import Experience
 from readmit.scenario.document import shipped
 from readmit.scenario.play import played
 from tests.pages import stories
@@ -156,7 +157,7 @@ def test_private_experiences_are_listed_without_their_texts() -> None:
     with played(shipped("travel"), ":memory:") as done:
         page = return_page(done.workspace)
         log = done.workspace.log
-        bank = [event.payload for event in log.tail() if event.kind == "remember"]
+        bank = [event.payload for event in log.tail() if isinstance(event.payload, Experience)]
     assert bank
     for one in bank:
         assert f"<code>{one.id}</code>" in page  # type: ignore[attr-defined]
@@ -181,6 +182,18 @@ def test_the_newest_return_is_found_behind_later_exposures() -> None:
     for _ in range(300):
         second.expose()
     assert newest_return(scene.team.log) == second.id
+
+
+def test_a_long_text_is_whole_once_and_cut_elsewhere() -> None:
+    scene = Scene()
+    scene.duty("o", ("hotel",))
+    scene.fact("old", slot="hotel", text="long words " * 5_000)
+    scene.depart()
+    scene.fact("new", slot="hotel", text="The hotel is Riverside.", sources=[scene.news()])
+    scene.come_back()
+    html = return_page(scene.team)
+    assert "The whole text (55000 characters)" in html
+    assert html.count("long words ") < 5_200
 
 
 def test_the_same_return_at_the_same_moment_gives_the_same_page() -> None:

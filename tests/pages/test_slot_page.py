@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import lzma
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from readmit import Policy, State, Workspace
 from readmit.pages import slot_page
 from readmit.pages.gather_slot import MOMENTS, slot_values
+from readmit.records.decisions import Returned
 from readmit.records.errors import UnknownError
+from readmit.store.location import names
+from tests.conftest import ROOT
 from tests.pages import stories
 from tests.pages.test_return_page import text_of
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from readmit.pages.values import SlotPage
+
+
+FALLEN = {
+    State.REVOKED, State.SUPERSEDED, State.EXPIRED, State.NOT_YET_VALID, State.PREMISE_CHANGED, State.DISPUTED,
+    State.SUSPECTED, State.UNPROVEN,
+}  # fmt: skip
 
 
 def values(scene: Scene, slot: str = "hotel", **said: Any) -> SlotPage:
@@ -63,8 +76,48 @@ def test_a_premise_that_falls_elsewhere_is_a_moment_of_the_slot() -> None:
     scene.wait(HOUR)
     scene.team.revoke("road", by="bob", reason="A landslide.")
     page = values(scene)
-    assert standing(page)[-1] == ("bob withdrew road", ())
+    assert standing(page)[-1] == ("Revoked road, by bob", ())
     assert "road is revoked" in page.moments[-1].fell[0][1].sentence
+
+
+def test_a_policy_that_changes_what_stands_is_a_moment_of_the_slot() -> None:
+    scene = Scene(writers=("bob",))
+    scene.fact("h0", slot="hotel")
+    scene.team.govern(Policy(writers=("bob", "eve")), by="owner")
+    scene.team.govern(Policy(writers=("eve",)), by="owner")
+    assert standing(values(scene)) == [("bob recorded h0", ("h0",)), ("The policy changed, by owner", ())]
+
+
+def test_a_premise_that_expires_out_of_the_slot_is_a_moment_of_it() -> None:
+    scene = Scene()
+    scene.fact("pass", valid_until=scene.now + HOUR)
+    scene.fact("h0", slot="hotel", depends_on=["pass"])
+    scene.wait(2 * HOUR)
+    assert standing(values(scene))[-1] == ("pass expires", ())
+
+
+def test_what_stands_now_is_what_a_return_finds_standing(tmp_path: Path) -> None:
+    """On lives of teams that were drawn from a seed, for everybody who has ever returned in them."""
+    file = tmp_path / "teams.db"
+    file.write_bytes(lzma.decompress((ROOT / "tests" / "replay" / "rules-1.db.xz").read_bytes()))
+    compared = 0
+    for name in names(file):
+        with Workspace.open(file, name=name) as team:
+            readers = {one.payload.request.identity for one in team.log.tail() if isinstance(one.payload, Returned)}
+            for who in sorted(readers, key=str):
+                agent = team.agent(who.principal, role=who.role, task=who.task)
+                agent.depart()
+                returned = agent.come_back()
+                judged = {one.item: one.reasons for one in returned.dispositions}
+                slots = {row[1] for row in team.log.indexed("slot_item") if row[0] in ("", who.task)}
+                for slot in sorted(slots) if judged else ():
+                    asked = {"principal": who.principal, "role": who.role, "task": who.task}
+                    page = slot_values(team.log, slot, now=returned.request.moment, **asked)
+                    stands = {one.entry.id: one.entry.id in page.moments[-1].standing for one in page.items}
+                    expected = {name: not any(why.state in FALLEN for why in judged[name]) for name in stands}
+                    assert stands == expected, (name, who, slot)
+                    compared += len(stands)
+    assert compared > 100
 
 
 def test_what_is_private_to_others_is_listed_apart_without_its_text() -> None:
@@ -103,9 +156,12 @@ def test_a_busy_slot_shows_its_latest_moments_and_says_so() -> None:
                 f"h{number}", slot="hotel", text=f"Room {number} is booked.", sources=[scene.news(f"Room {number}.")]
             )
     page = values(scene)
-    assert (len(page.moments), page.earlier) == (MOMENTS, 5)
-    assert "5 earlier moments not shown." in text_of(slot_page(scene.team, "hotel"))
+    assert (len(page.moments), page.earlier, page.past) == (MOMENTS, 5, 5)
+    text = text_of(slot_page(scene.team, "hotel"))
+    assert "5 earlier moments not shown." in text
+    assert "5 items had fallen before these moments." in text
+    assert "It never stood." not in text
 
 
 def test_the_page_opens_with_what_stands_now() -> None:
-    assert "Stands now: h3: Castle Hotel is booked." in text_of(slot_page(stories.hotel().team, "hotel"))
+    assert "Stands now: h3: Castle Hotel is booked for" in text_of(slot_page(stories.hotel().team, "hotel"))

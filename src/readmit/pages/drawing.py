@@ -154,7 +154,8 @@ def standings(items: Sequence[Standing], moments: int, first: str, last: str) ->
     parts: list[Markup] = []
     for row, one in enumerate(items):
         y = row * 40
-        parts.append(_text(f"{one.entry.id}  {' '.join(one.entry.text.split())}", 0, y + 13))
+        # Cut for the narrowest screen; the whole text stands below the drawing.
+        parts.append(_text(wrapped(f"{one.entry.id} {one.entry.text}", NARROW, 1)[0], 0, y + 13))
         parts.append(_line(0, y + 26, 100, y + 26, class_="rail"))
         for span in one.spans:
             left, right = 100 * span.first / moments, 100 * span.last / moments

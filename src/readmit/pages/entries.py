@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 PRIVATE = "Private to others: its text is not shown."
 SOURCE_CHARS = 300
 """Most characters shown of an observation behind an item."""
+SIDE_CHARS = 600
+"""Most characters shown of an item that stands against another."""
 _DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 _REPLACING = frozenset({Reason.SUPERSEDED, Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED, Reason.FRONTIER_MOVED})
 
@@ -94,8 +96,8 @@ class Sight:
     def _quotes(self, name: str, cause: Cause) -> Iterator[Quote]:
         if cause.reason in _REPLACING:
             if cause.ref in self.held:
-                yield Quote(f"{name} says", self.says(self.held[name].item))
-                yield Quote(f"{cause.ref} says", self.says(self.held[cause.ref].item))
+                yield self._side(name)
+                yield self._side(cause.ref)
             return
         about = cause.chain[-1] if cause.chain else name
         if about not in self.held or self.hides(self.held[about].item):
@@ -110,8 +112,11 @@ class Sight:
         elif cause.reason is Reason.SUSPECTED:
             label, text = self.observed(cause.ref)
             if text:
-                yield Quote(f"{name} says", self.says(self.held[name].item))
+                yield self._side(name)
                 yield Quote(label, cut(text, SOURCE_CHARS))
+
+    def _side(self, name: str) -> Quote:
+        return Quote(f"{name} says", cut(self.says(self.held[name].item), SIDE_CHARS))
 
     def _mark(self, name: str, epoch: int | None) -> Event | None:
         return next((mark for mark in self.held[name].marks if mark.epoch == epoch), None)

@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 
     from readmit.ports.store import Log
 
-MOMENTS = 200
-"""Most moments shown, the latest ones: each is judged anew."""
+MOMENTS, LEAST = 200, 20
+"""Most and least moments shown, the latest ones."""
+JUDGED = 60_000
+"""About how many items are judged for one page: at each moment, all that were recorded by then."""
 
 
 def slot_values(
@@ -72,6 +74,7 @@ class _Point(msgspec.Struct, frozen=True):
     epoch: int
     happening: Happening
     recorded: str = ""
+    is_policy: bool = False
 
 
 class _Life:
@@ -100,21 +103,23 @@ class _Life:
     def page(self) -> SlotPage:
         """Every point judged, and put together."""
         points = list(self._points())
-        shown = points[-MOMENTS:]
+        shown = points[-max(LEAST, min(MOMENTS, JUDGED // max(1, len(self.state.held)))) :]
         stood: set[str] = set()
         out: dict[str, Disposition] = {}
         moments: list[Moment] = []
         for point in shown:
             out = self._out(point)
             fell = [name for name in self.state.held if name in out and (name in stood or name == point.recorded)]
-            stood = {name for name, held in self.state.held.items() if held.epoch <= point.epoch and name not in out}
-            moments.append(
-                Moment(
-                    happening=point.happening,
-                    standing=tuple(name for name in self.state.held if name in stood),
-                    fell=tuple((name, why) for name in fell for why in self.sight.whys(out[name])),
-                )
-            )
+            stands = {name for name, held in self.state.held.items() if held.epoch <= point.epoch and name not in out}
+            # A policy is a moment of the slot if it changes what stands there.
+            if not (moments and point.is_policy and stands == stood):
+                standing = tuple(name for name in self.state.held if name in stands)
+                whys = tuple((name, why) for name in fell for why in self.sight.whys(out[name]))
+                moments.append(Moment(happening=point.happening, standing=standing, fell=whys))
+            stood = stands
+        since = shown[0].epoch
+        standings = [self._standing(held, moments, out) for held in self.state.held.values()]
+        items = tuple(one for one in standings if one.spans or one.entry.epoch >= since)
         return SlotPage(
             heading=Heading(
                 workspace=self.log.workspace,
@@ -124,7 +129,8 @@ class _Life:
             ),
             moments=tuple(moments),
             earlier=len(points) - len(shown),
-            items=tuple(self._standing(held, moments, out) for held in self.state.held.values()),
+            items=items,
+            past=len(standings) - len(items),
             apart=tuple(self._apart(name) for name in self.entered if name not in self.state.held),
         )
 
@@ -139,15 +145,19 @@ class _Life:
     def _points(self) -> Iterator[_Point]:
         """Every event that touches the slot, and every moment at which time alone changes something."""
         hidden = {mark.epoch: mark for held in self.background.held.values() for mark in held.marks}
-        touching = hidden | {event.epoch: event for event in (*self.events, *self.rebases)}
+        first = min(event.epoch for event in self.entered.values())
+        ruled = {event.epoch: event for event in self.policies if event.epoch > first}
+        touching = hidden | ruled | {event.epoch: event for event in (*self.events, *self.rebases)}
         events = [touching[epoch] for epoch in sorted(touching)]
-        turns = sorted({turn for event in events for turn in _turns(event)} if events else ())
+        turns = {turn for event in events for turn in _turns(event)}
+        turns |= {turn for held in self.background.held.values() for turn in _bounds(held.item)}
+        ahead = sorted(turns)
         last = 0
         for place, event in enumerate(events):
             until = events[place + 1].learnt if place + 1 < len(events) else self.now
             recorded = event.payload.id if isinstance(event.payload, Item) else ""
-            yield _Point(event.learnt, event.epoch, self.sight.told(event), recorded)
-            for at, words in turns[last:]:
+            yield _Point(event.learnt, event.epoch, self.sight.told(event), recorded, event.kind == EventKind.GOVERN)
+            for at, words in ahead[last:]:
                 if at > until:
                     break
                 last += 1
@@ -209,15 +219,19 @@ def _turns(event: Event) -> Iterator[tuple[datetime, str]]:
     if event.at > event.learnt:
         yield event.at, f"What was written at epoch {event.epoch} takes effect"
     match payload:
-        case Item(valid=valid):
-            if valid.start is not None:
-                yield valid.start, f"{payload.id} becomes valid"
-            if valid.end is not None:
-                yield valid.end, f"{payload.id} expires"
+        case Item():
+            yield from _bounds(payload)
         case Close():
             yield payload.end, f"{payload.target} ends"
         case Overrule():
             yield payload.expires, f"The overruling for {payload.target} lapses"
+
+
+def _bounds(item: Item) -> Iterator[tuple[datetime, str]]:
+    if item.valid.start is not None:
+        yield item.valid.start, f"{item.id} becomes valid"
+    if item.valid.end is not None:
+        yield item.valid.end, f"{item.id} expires"
 
 
 def _until(state: WorkState, epoch: int) -> WorkState:

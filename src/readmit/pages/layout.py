@@ -24,6 +24,8 @@ NOTICE = (
 )
 OPEN = 40
 """A list with up to this many entries is open from the start."""
+TEXT_CHARS = 2_000
+"""Characters of an item that are shown at once; a longer text is folded."""
 SAID_CHARS = 400
 """Most characters shown of what was said in one event."""
 _FIT = frozenset({State.NOT_NEEDED, State.WITHHELD})
@@ -130,7 +132,7 @@ def article(entry: Entry, anchors: Mapping[str, str], *more: Markup) -> Markup:
             *state,
             element("span", entry.kind.replace("_", " "), class_="quiet"),
         ),
-        element("p", entry.text, class_="text", dir="auto"),
+        _text(entry.text),
         *more,
         reasons(entry.whys),
         element(
@@ -140,6 +142,14 @@ def article(entry: Entry, anchors: Mapping[str, str], *more: Markup) -> Markup:
         ),
         id=anchors.get(entry.id),
     )
+
+
+def _text(text: str) -> Markup:
+    if len(text) <= TEXT_CHARS:
+        return element("p", text, class_="text", dir="auto")
+    title = element("summary", f"The whole text ({len(text)} characters)")
+    beginning = element("p", cut(text, SAID_CHARS), class_="text", dir="auto")
+    return together((beginning, element("details", title, element("p", text, class_="text", dir="auto"))))
 
 
 def reasons(whys: Sequence[Why]) -> Markup:

@@ -8,14 +8,14 @@ from readmit.pages import drawing, layout
 from readmit.pages.entries import short
 from readmit.pages.layout import Section, badge, folded, named, tone_of
 from readmit.pages.markup import Markup, element, together
-from readmit.pages.wording import counted
+from readmit.pages.wording import counted, cut
 from readmit.records.reasons import PRECEDENCE, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from readmit.pages.values import Duty, Entry, Need, ReturnPage, Tone
-    from readmit.workspace.missing import Lack
+    from readmit.workspace.missing import Former, Lack
 
 LISTED = 400
 """Most events that the timeline lists in words; all of them are drawn."""
@@ -49,13 +49,7 @@ def _sections(page: ReturnPage, anchors: Mapping[str, str]) -> Iterator[Section]
 def _lack(one: Lack, anchors: Mapping[str, str]) -> Markup:
     title = f"Lacking {one.name}" if one.kind == "dependency" else f"Not fit to be handed over: {one.kind} {one.name}"
     needed = f"Needed by {', '.join(one.duties)}." if one.duties else "Needed by no duty."
-    last = (
-        element(
-            "li", named(former.item, anchors), f" “{former.text}” is {str(former.state).replace('_', ' ')}: ",
-            short(" ".join(former.why)), dir="auto",
-        )
-        for former in (*one.last, *one.instead)
-    )  # fmt: skip
+    last = (_former(former, anchors) for former in (*one.last, *one.instead))
     mending = (
         element("li", element("code", remedy.call), element("br"), element("code", f"$ {remedy.command}"))
         for remedy in one.remedies
@@ -68,6 +62,11 @@ def _lack(one: Lack, anchors: Mapping[str, str]) -> Markup:
         element("p", "What would meet it:") if one.remedies else "",
         element("ol", *mending) if one.remedies else "",
     )
+
+
+def _former(one: Former, anchors: Mapping[str, str]) -> Markup:
+    said = f" “{cut(one.text, layout.SAID_CHARS)}” is {str(one.state).replace('_', ' ')}: "
+    return element("li", named(one.item, anchors), said, short(" ".join(one.why)), dir="auto")
 
 
 def _duties(duties: Sequence[Duty], anchors: Mapping[str, str]) -> Markup:

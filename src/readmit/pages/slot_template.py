@@ -33,7 +33,9 @@ def slot_html(page: SlotPage) -> str:
 def _sections(page: SlotPage, anchors: Mapping[str, str]) -> Iterator[Section]:
     yield Section("standing", "What stood when", _drawn(page))
     yield Section("moments", "What happened", _moments(page, anchors))
-    yield Section("items", "Every item of the slot", together(_item(one, page, anchors) for one in page.items))
+    past = element("p", f"{counted(page.past, 'item')} had fallen before these moments.") if page.past else ""
+    cards = together((past, *(_item(one, page, anchors) for one in page.items)))
+    yield Section("items", "Items of the slot", cards)
     if page.apart:
         note = element(
             "p", "These name somebody else, or another role. They stand for those they name, and for nobody else."

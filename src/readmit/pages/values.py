@@ -166,5 +166,8 @@ class SlotPage(msgspec.Struct, frozen=True, kw_only=True):
     earlier: int
     """Moments before the first one shown."""
     items: tuple[Standing, ...]
+    """Those that stood at a moment that is shown, or were recorded then."""
+    past: int
+    """Items that had fallen before the first moment shown."""
     apart: tuple[Entry, ...]
     """Items of the slot that this reader cannot see."""

@@ -1,32 +1,19 @@
-"""Events of the log as a person would tell them."""
+"""Events of the log in words."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from readmit.pages.values import Happening
-from readmit.records.events import (
-    Close,
-    Confirm,
-    Dispute,
-    Link,
-    Overrule,
-    Rebase,
-    Resolve,
-    Revoke,
-    Settle,
-    Supersede,
-    Suspect,
-)
+from readmit.records.events import Link, Overrule, Suspect
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Item, Obligation
-from readmit.records.kinds import targets_of
+from readmit.records.kinds import said_fields, targets_of
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from readmit.pages.values import Lane
     from readmit.records.events import Event
 
@@ -51,52 +38,39 @@ def _told(event: Event) -> tuple[Lane, str, str]:
             return "recorded", f"{by} moved the frontier of {payload.obligation}: {payload.id}", payload.text
         case Item():
             return "recorded", f"{by} recorded {payload.id}", payload.text
-        case Supersede() | Revoke() | Close() | Rebase() | Settle() | Dispute():
-            return "taken out", f"{by} {_ending(payload)}", payload.reason
         case Verdict():
             return "looked into", f"{by} judged {payload.pair.item}: {payload.answer}", payload.premise
-        case _:
-            return "looked into", f"{by} {_other(event)}", ""
-
-
-def _ending(payload: Supersede | Revoke | Close | Rebase | Settle | Dispute) -> str:
-    match payload:
-        case Supersede():
-            return f"replaced {payload.target} by {payload.successor}"
-        case Revoke():
-            return f"withdrew {payload.target}"
-        case Close():
-            return f"ended {payload.target} at {moment(payload.end)}"
-        case Rebase():
-            return f"started the slot {payload.slot} anew"
-        case Settle():
-            return f"settled the duty {payload.target}"
-        case Dispute():
-            return f"disputed {', '.join(payload.items)}"
-
-
-def _other(event: Event) -> str:
-    payload = event.payload
-    match payload:
         case Suspect():
-            return f"suspected that {payload.pair.item} is outdated ({payload.signal})"
-        case Resolve():
-            kept = f"kept {', '.join(payload.keep)}" if payload.keep else "kept nothing"
-            return f"resolved the dispute {payload.dispute} and {kept}: {payload.reason}"
-        case Link():
-            verb = "withdrew the link from" if payload.withdrawn else "linked"
-            return f"{verb} {payload.item} to {payload.need}" + (" (drafted)" if payload.drafted else "")
-        case Confirm():
-            return f"confirmed {payload.target}"
+            return "looked into", f"{by} suspects that {payload.pair.item} is outdated ({payload.signal})", ""
         case Overrule():
-            return f"overruled the rejection of {payload.target} ({payload.grant}): {payload.reason}"
+            return "looked into", f"{by} overruled what is against {payload.target} ({payload.grant})", payload.reason
+        case _:
+            lane: Lane = "taken out" if event.kind.invalidates else "looked into"
+            return lane, f"{_declared(event)}, by {by}", getattr(payload, "reason", "")
+
+
+def _declared(event: Event) -> str:
+    """An event as the declaration of its kind words it."""
+    payload, kind = event.payload, event.kind
+    match payload:
+        case Link():
+            verb = "is no longer linked" if payload.withdrawn else "is linked"
+            return f"{payload.item} {verb} to {payload.need}" + (" (drafted)" if payload.drafted else "")
         case Experience():
             # Its text is the owner's alone.
-            return f"remembered {payload.id} in private, from {payload.bound_to}"
+            return f"{payload.id} is remembered in private, from {payload.bound_to}"
         case Policy():
-            return "changed the policy"
-        case _:
-            return f"wrote an event of the kind {event.kind}"
+            return "The policy changed"
+        case _ if kind.wording is None:
+            return kind.doc.removesuffix(".")
+    said = {field.name: _said(getattr(payload, field.field)) for field in said_fields(kind)}
+    return kind.wording.done.format(id=event.name, **said)
+
+
+def _said(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return moment(value) if isinstance(value, datetime) else str(value)
 
 
 def moment(at: datetime) -> str:
