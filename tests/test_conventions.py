@@ -150,3 +150,35 @@ def test_what_a_stage_hands_on_is_frozen() -> None:
         and not any(word.arg == "frozen" and ast.unparse(word.value) == "True" for word in node.keywords)
     ]
     assert loose == []
+
+
+def test_every_assertion_of_a_test_can_fail() -> None:
+    idle = [
+        f"{name_of(path)}:{line}" for path in sorted((ROOT / "tests").rglob("*.py")) for line in _idle(path.read_text())
+    ]
+    assert idle == []
+
+
+@pytest.mark.parametrize(
+    "idle", ["assert ASLEEP", "assert 'text'", "assert (1, 2)", "assert lambda: 0", "assert x == x"]
+)
+def test_an_assertion_that_cannot_fail_is_found(idle: str) -> None:
+    assert _idle(f"assert x == y\n{idle}\nassert found") == [2]
+
+
+def _idle(source: str) -> list[int]:
+    """The lines of assertions about a constant, or about a value and itself."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Assert)
+        and (
+            isinstance(node.test, ast.Constant | ast.Tuple | ast.Lambda | ast.JoinedStr)
+            or (isinstance(node.test, ast.Name) and node.test.id.isupper())
+            or (
+                isinstance(node.test, ast.Compare)
+                and isinstance(node.test.left, ast.Name)
+                and {ast.dump(one) for one in node.test.comparators} == {ast.dump(node.test.left)}
+            )
+        )
+    ]
