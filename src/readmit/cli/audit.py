@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from readmit.cli import options
+from readmit.cli import errors, options
 from readmit.cli.command import command
+from readmit.cli.references import Reference
 from readmit.cli.status import Status
 from readmit.records.events import EventKind
 
@@ -95,7 +96,7 @@ def _is_partial(workspace: Workspace, return_id: str) -> bool:
     return view is not None and view.partial
 
 
-@click.argument("return_id", metavar="RETURN")
+@click.argument("return_id", type=Reference("return"), metavar="RETURN")
 @click.option("--envelope", is_flag=True, help="Print the signed view and nothing else.")
 def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) -> None:
     """One return: who asked, what was decided, every duty and candidate, what is missing, what became of the view."""
@@ -160,7 +161,7 @@ def verify(invocation: Invocation, /, *, kept: BinaryIO | None) -> Status:
     from readmit.records.decisions import Envelope
     from readmit.workspace.auditing import audit as check
 
-    outside = None if kept is None else decode(kept.read(), Envelope, what="--head")
+    outside = None if kept is None else decode(kept.read(), Envelope, what=f"--head: {errors.name_of(kept)}")
     with invocation.open() as workspace:
         total = workspace.epoch + workspace.log.audit.head.seq
         with progress("Verifying", total) as watch:
@@ -192,7 +193,7 @@ def head(invocation: Invocation, /, *, output: str | None) -> None:
 @click.option(
     "--format", "form", type=click.Choice(("jsonl", "prov")), default="jsonl", show_default=True, help="Format."
 )
-@click.option("--return", "return_id", metavar="RETURN", help="Only this return.")
+@click.option("--return", "return_id", type=Reference("return"), metavar="RETURN", help="Only this return.")
 @options.output_file("Write to this file.")
 def export(invocation: Invocation, /, *, form: str, return_id: str | None, output: str | None) -> None:
     """Export the audit as JSON lines, or log and audit as W3C PROV (PROV-JSON)."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from readmit.cli import errors
 from readmit.cli.command import command
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def compare(
     from readmit.scenario import paired
     from readmit.scenario.document import read
 
-    scenario = read(file.read())
+    scenario = read(file.read(), file=errors.name_of(file))
     openers = {kind: _opener(kind, embedder, model) for kind in kinds or (DEFAULT,)}
     with progress("Comparing", len(scenario.steps) * len(openers)) as watch:
         pairs = paired.compare(scenario, openers, limit=limit, verbatim=model is None, watch=watch)

@@ -25,8 +25,8 @@ class Wording(NamedTuple):
 
     arguments: tuple[str, ...]
     """Fields that the command takes by position. All others are options."""
-    done: str
-    """What the command prints, with the fields in braces. It adds the epoch."""
+    done: str | Callable[[Any], str]
+    """What the command prints, from the payload, or with its fields in braces. The command adds id and epoch."""
     examples: tuple[str, ...]
     meaning: str
     """One line for ``--help``, the scenario's schema and the docs."""
