@@ -50,10 +50,9 @@ def returns_of(workspace: Workspace) -> Iterator[tuple[Event, Returned]]:
 
 def list_returns(invocation: Invocation, /) -> None:
     """Every return of the workspace, in order."""
-    from rich.table import Table
     from rich.text import Text
 
-    from readmit.cli.output import emit, show, shown
+    from readmit.cli.output import emit, show, table
     from readmit.cli.reports import COLORS
 
     with invocation.open() as workspace:
@@ -78,17 +77,13 @@ def list_returns(invocation: Invocation, /) -> None:
     if not found:
         show("Nobody has returned yet.")
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     columns = [name for name in found[0] if name not in {"partial", "acknowledged"}]
-    for name in columns:
-        table.add_column(name, overflow="fold")
+    rows = []
     for one in found:
-        decision = "partial" if one["partial"] else str(one["decision"])
-        told = {**one, "at": str(one["at"])[:19], "exposed": "yes" if one["exposed"] else ""}
-        cells = {name: Text(shown(str(told[name]))) for name in columns}
-        cells["decision"] = Text(decision, style=COLORS[str(one["decision"])])
-        table.add_row(*cells.values())
-    show(table)
+        decision = Text("partial" if one["partial"] else str(one["decision"]), style=COLORS[str(one["decision"])])
+        said = {**one, "at": str(one["at"])[:19], "exposed": "yes" if one["exposed"] else ""}
+        rows.append([decision if name == "decision" else str(said[name]) for name in columns])
+    show(table(columns, rows))
 
 
 def _is_partial(workspace: Workspace, return_id: str) -> bool:

@@ -32,23 +32,17 @@ def add_to(group: click.Group) -> None:
 
 def list_keys(invocation: Invocation, /) -> None:
     """Every key the workspace ever trusted, the newest first."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from readmit.cli.output import emit, show, shown
+    from readmit.cli.output import emit, show, table
 
     with invocation.open() as workspace:
         found = _keys(workspace)
     if invocation.json:
         emit({"keys": found})
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("key", "status", "until", "since epoch", "reason"):
-        table.add_column(name, overflow="fold")
-    for one in found:
-        cells = (one["key"][:16], one["status"], (one["until"] or "")[:19], one["since"], shown(one["reason"]))
-        table.add_row(*(Text(str(cell)) for cell in cells))
-    show(table)
+    rows = [
+        (one["key"][:16], one["status"], (one["until"] or "")[:19], str(one["since"]), one["reason"]) for one in found
+    ]
+    show(table(("key", "status", "until", "since epoch", "reason"), rows, prose="reason"))
 
 
 def _keys(workspace: Workspace) -> list[dict[str, Any]]:
