@@ -7,7 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from readmit.cli import audit, backends, batch, demo, inferring, keys, page, play, plugins, queries, returning, writing
+from readmit.cli import (
+    audit,
+    backends,
+    batch,
+    browsing,
+    demo,
+    inferring,
+    keys,
+    page,
+    play,
+    plugins,
+    queries,
+    returning,
+    writing,
+)
 from readmit.cli.command import write_examples
 from readmit.cli.declared import command_of
 from readmit.cli.errors import JsonUsageError
@@ -30,7 +44,7 @@ class Main(click.Group):
     """Lists commands in the order of the flow and those of plugins, then examples and what the exit status means."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return [*self.commands, *_declared_elsewhere(), *(name for name in plugins.names() if name not in self.commands)]
+        return list(dict.fromkeys((*self.commands, *_declared_elsewhere(), *plugins.names())))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return super().get_command(ctx, cmd_name) or plugins.plugged(cmd_name) or _declared_elsewhere().get(cmd_name)
@@ -84,5 +98,5 @@ def main() -> None:
     """
 
 
-for commands in (demo, play, writing, returning, inferring, queries, page, audit, keys, backends, batch):
+for commands in (demo, play, writing, browsing, returning, inferring, queries, page, audit, keys, backends, batch):
     commands.add_to(main)

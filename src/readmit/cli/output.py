@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 WIDEST = 110
 _UNBOUNDED = 100_000
+_NARROWEST = 20
 
 
 def emit(value: object) -> None:
@@ -37,8 +38,9 @@ def show(*parts: RenderableType) -> None:
     screen = console()
     for part in parts:
         if isinstance(part, Table) and not screen.is_terminal:
-            with screen.capture() as captured:
-                screen.print(part, width=_UNBOUNDED, crop=False)
+            wide = console(_UNBOUNDED)
+            with wide.capture() as captured:
+                wide.print(part)
             click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
         else:
             screen.print(part, soft_wrap=isinstance(part, str | Text))
@@ -53,7 +55,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, prose
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for place, name in enumerate(columns):
         if name == prose:
-            made.add_column(name, overflow="fold", ratio=1)
+            made.add_column(name, overflow="fold", ratio=1, min_width=_NARROWEST)
         else:
             longest = max((row[place].cell_len for row in cells), default=0)
             made.add_column(name, no_wrap=True, min_width=max(longest, len(name)))
@@ -62,12 +64,12 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, prose
     return made
 
 
-def console() -> Console:
-    """Standard output, no wider than is pleasant to read. Plain strings are not markup."""
+def console(width: int = WIDEST) -> Console:
+    """Standard output, no wider than is pleasant to read unless a width is given. Plain strings are not markup."""
     from rich.console import Console
 
     screen = Console(markup=False, highlight=False, emoji=False, soft_wrap=False)
-    screen.width = min(screen.width, WIDEST)
+    screen.width = min(screen.width, WIDEST) if width == WIDEST else width
     return screen
 
 
