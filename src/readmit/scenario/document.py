@@ -17,7 +17,7 @@ from readmit.records.base import Name, Record, Text, Time
 from readmit.records.canonical import explained
 from readmit.records.errors import ScenarioError
 from readmit.records.policy import Policy
-from readmit.scenario.steps import Step, every_step, writing_steps
+from readmit.scenario.steps import Step, every_step, step_that_does, writing_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ def read_steps(data: bytes | str, *, file: str = "") -> tuple[Step, ...]:
 
 def step(fields: Mapping[str, object]) -> Step:
     """One step from plain values; an error calls its fields by the name of what it does."""
-    kind: Any = _one_of(every_step())
+    kind: Any = step_that_does(str(fields.get("do"))) or _one_of(every_step())
     try:
         made: Step = msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
