@@ -24,7 +24,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def team() -> str:
     """A workspace with one obligation, the evidence for it, and A1 away."""
     run("init", "--db", "team.db")
-    owed = ("record", "Write the plan", "--kind", "obligation", "--id", "o", "--requires", "d_h", "--critical", "d_h")
+    owed = ("oblige", "Write the plan", "--id", "o", "--requires", "d_h", "--critical", "d_h")
     run(*owed, "--source", "The family asks for a plan.", "--by", "A2", "--task", "trip", "--db", "team.db")
     known = ("record", "Sunrise is booked", "--id", "h0", "--supports", "d_h", "--slot", "hotel")
     run(*known, "--source", "Sunrise confirms.", "--by", "A2", "--task", "trip", "--db", "team.db")

@@ -13,6 +13,8 @@ from click.testing import CliRunner, Result
 
 from readmit.cli import main
 
+# The script runs the code that the tests run, also where that is not the installed one.
+SOURCES = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
 SCRIPT = Path(sys.executable).parent / "readmit"
 WHO = ("--principal", "A1", "--role", "planner", "--task", "trip")
 
@@ -35,7 +37,7 @@ def script(*args: object, cwd: Path, **env: str) -> subprocess.CompletedProcess[
     return subprocess.run(
         [str(SCRIPT), *map(str, args)],
         cwd=cwd,
-        env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "COLUMNS": "100", **env},
+        env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "COLUMNS": "100", **SOURCES, **env},
         capture_output=True,
         text=True,
         timeout=60,

@@ -87,7 +87,7 @@ def test_play_reads_standard_input() -> None:
 def test_play_refuses_a_bad_scenario_and_leaves_nothing(tmp_path: Path) -> None:
     bad = json.dumps({"readmit": 1, "name": "x", "steps": [{"do": "revoke", "target": "z", "by": "A"}]})
     done = run("play", "-", "--db", "team.db", input=bad, status=1)
-    assert done.stderr == "error: $.steps[0].target: no item 'z'; record it in an earlier step\n"
+    assert done.stderr == "error: $.steps[0].target: no item 'z'; record it first\n"
     assert done.stdout == ""
     assert said("play", "-", "--db", "team.db", input=bad, status=1)["error"]["type"] == "ScenarioError"
     assert list(tmp_path.iterdir()) == []

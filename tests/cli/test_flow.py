@@ -17,7 +17,7 @@ def test_the_whole_flow_in_separate_processes(tmp_path: Path) -> None:
 
     go("init")
     source = ("--source", "The office says so.", "--by", "A2", "--task", "trip")
-    go("record", "Write the plan", "--kind", "obligation", "--id", "o", "--requires", "d", "--critical", "d", *source)
+    go("oblige", "Write the plan", "--id", "o", "--requires", "d", "--critical", "d", *source)
     go("depart", "--principal", "A1", "--role", "planner")
     blocked = json.loads(go("return", "--principal", "A1", "--role", "planner", "--json", status=3))
     assert (blocked["decision"], blocked["missing"], blocked["reasons"]) == ("blocked", ["d"], ["coverage_short"])
@@ -158,12 +158,12 @@ def test_the_same_record_twice_is_one(team: str) -> None:
 
 def test_frontier_and_constraints(team: str) -> None:
     both = ("--by", "A2", "--source", "said", "--task", "trip", "--db", team)
-    run("record", "Hotel is open", "--kind", "frontier", "--id", "f", "--obligation", "o", *both)
+    run("progress", "Hotel is open", "--id", "f", "--obligation", "o", *both)
     run("record", "Be quiet", "--kind", "role_constraint", "--id", "c", "--role", "planner", *both)
     view = said("return", *WHO, "--db", team)
     assert view["view_items"] == ["o", "f", "h0", "c"]
-    wrong = run("record", "x", "--kind", "frontier", "--requires", "d", "--obligation", "o", *both, status=1)
-    assert wrong.stderr.startswith("error: progress.required: no such field")
+    wrong = run("progress", "x", "--requires", "d", "--obligation", "o", *both, status=2)
+    assert "No such option '--requires'" in wrong.stderr
 
 
 USAGE = [

@@ -27,6 +27,7 @@ PUBLIC = (
     "readmit.backends.langgraph",
     "readmit.pages",
     "readmit.errors",
+    "readmit.events",
     "readmit.testing",
 )
 """The public modules. What is not in the ``__all__`` of one of them is private."""

@@ -11,11 +11,12 @@ import inspect
 import json
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 import msgspec
 
+from readmit.records.kinds import KINDS
 from readmit.records.policy import Policy
 from readmit.records.reasons import PRECEDENCE, DutyState, Reason
 from tests.conftest import ROOT
@@ -25,6 +26,8 @@ from tests.docs.surface import main as write_surface
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from readmit.records.kinds import DeclaredKind
 
 REFERENCE = ROOT / "docs" / "reference"
 
@@ -106,6 +109,44 @@ def _command(context: click.Context) -> str:
     return f"{text}\n{_table(('option', 'meaning'), rows)}\n" if rows else text
 
 
+def events() -> str:
+    """Every kind of event, with who writes it and how."""
+    return _table(
+        ("kind", "what it says", "fields", "written by"),
+        [(_code(name), kind.doc, ", ".join(map(_code, _fields(kind))), _writer(kind)) for name, kind in KINDS.items()],
+    )
+
+
+def _fields(kind: DeclaredKind) -> list[str]:
+    # Of the several kinds of item that one kind of event brings in, the first is the plain one.
+    payload = (get_args(kind.payload) or (kind.payload,))[0]
+    return [field.encode_name for field in msgspec.structs.fields(payload)]
+
+
+def _writer(kind: DeclaredKind) -> str:
+    if kind.is_reserved:
+        return "readmit itself"
+    if kind.wording is not None:
+        return f"`readmit {kind}`, a step `{kind}`"
+    return _WRITERS[kind]
+
+
+_WRITERS = {
+    "observe": "`readmit observe`, a step `observe`",
+    "record": "`readmit record`, a step `record`",
+    "open": "`readmit oblige`, a step `oblige`",
+    "move": "`readmit progress`, a step `progress`",
+    "suspect": "a verifier, a step `suspect`",
+    "judge": "a verifier, a step `judge`",
+    "overrule": "`readmit overrule`, a step `overrule`",
+    "remember": "`readmit remember`, a step `remember`",
+    "depart": "`readmit depart`, a step `depart`",
+    "examine": "readmit itself, after a preparation",
+    "govern": "`readmit init --policy`, a step `govern`",
+}
+"""Who writes the kinds whose commands and steps are not made from their declaration."""
+
+
 def _code(value: str | None) -> str:
     return f"`{value}`" if value else ""
 
@@ -120,6 +161,7 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "states": ("reasons.md", states),
     "duties": ("reasons.md", duties),
     "statuses": ("commands.md", statuses),
+    "events": ("events.md", events),
     "settings": ("settings.md", settings),
     "commands": ("commands.md", commands),
     **{module: ("api.md", partial(table, module)) for module in PUBLIC[1:]},

@@ -83,7 +83,7 @@ def test_return_prepares_itself_when_asked_to(team: Path) -> None:
 
 
 def test_a_model_that_fails_leaves_a_suspicion_and_the_return_is_decided_without(team: Path) -> None:
-    typed("record", "Plan the evening", "--kind", "obligation", "--requires", "d_bed",
+    typed("oblige", "Plan the evening", "--requires", "d_bed",
           "--source", "Please plan.", "--by", "A5", "--id", "o")  # fmt: skip
     down = (
         "--verifier",

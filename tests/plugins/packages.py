@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import pytest
+
+from readmit.records.kinds import KINDS, load_declared_elsewhere
 from tests.conftest import ROOT
 from tests.docs.blocks import blocks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 
@@ -28,13 +33,28 @@ def install(folder: Path, name: str, modules: Mapping[str, str], entry_points: M
     (about / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
 
 
+@contextmanager
+def worked_example(folder: Path) -> Iterator[None]:
+    """The package that CONTRIBUTING.md shows is installed in a folder, and leaves nothing behind."""
+    install_worked_example(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        load_declared_elsewhere.cache_clear()
+        yield
+    load_declared_elsewhere.cache_clear()
+    KINDS.pop("countersign", None)
+    for name in ("shelf", "parrot", "countersign"):
+        sys.modules.pop(name, None)
+
+
 def install_worked_example(folder: Path) -> None:
     """The package that CONTRIBUTING.md shows."""
     shown = blocks_of(ROOT / "CONTRIBUTING.md")
-    project = next(tomllib.loads(block.text)["project"] for block in shown if block.language == "toml")
+    projects = [tomllib.loads(block.text)["project"] for block in shown if block.language == "toml"]
+    entry_points = {group: names for one in projects for group, names in one["entry-points"].items()}
     modules = {
         block.text.partition("\n")[0].removeprefix("# ").removesuffix(".py"): block.text
         for block in shown
         if block.language == "python"
     }
-    install(folder, project["name"], modules, project["entry-points"])
+    install(folder, projects[0]["name"], modules, entry_points)

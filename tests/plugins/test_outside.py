@@ -17,7 +17,7 @@ from readmit.memory import Memory
 from readmit.models import Ask, Reply, open_model
 from readmit.testing import BackendConformance
 from tests.conftest import ROOT
-from tests.plugins.packages import install, install_worked_example
+from tests.plugins.packages import install, worked_example
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,13 +28,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module", autouse=True)
 def _installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    folder = tmp_path_factory.mktemp("site-packages")
-    install_worked_example(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)
+    with worked_example(tmp_path_factory.mktemp("site-packages")):
         yield
-    for name in ("shelf", "parrot"):
-        sys.modules.pop(name, None)
 
 
 def open_shelf(team: Workspace, folder: Path) -> MemoryBackend:

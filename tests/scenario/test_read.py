@@ -70,9 +70,18 @@ def test_the_schema_refuses_it_too(name: str) -> None:
     assert not SCHEMA.is_valid(BAD[name].document)
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b'{"readmit": 1,}', b"[" * 100_000])
-def test_what_is_not_json_is_refused(data: bytes) -> None:
-    with pytest.raises(ScenarioError, match=r"^\$: "):
+@pytest.mark.parametrize(
+    ("data", "where"),
+    [
+        (b"", "line 1, column 1: JSON is malformed: it ends too early"),
+        (b"{", "line 1, column 2: JSON is malformed: it ends too early"),
+        (b"\xff", "line 1, column 1: JSON is malformed"),
+        ('{"readmit": 1,\n "name": "é",}'.encode(), "line 2, column 14: JSON is malformed: trailing comma"),
+        (b"[" * 100_000, ""),
+    ],
+)
+def test_what_is_not_json_is_refused(data: bytes, where: str) -> None:
+    with pytest.raises(ScenarioError, match=f"^{where}"):
         scenario.read(data)
 
 

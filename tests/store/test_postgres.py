@@ -300,8 +300,8 @@ def test_the_command_line_works_on_a_server_and_shows_it_without_password(
     outputs.append(run("init").output)
     assert "Started workspace default in postgresql://readmit:***@" in outputs[-1]
     assert said("init")["created"] is False
-    duty = ("Book it", "--kind", "obligation", "--requires", "d", "--source", "Do.", "--by", "b")
-    outputs.append(run("record", *duty).output)
+    duty = ("Book it", "--requires", "d", "--source", "Do.", "--by", "b")
+    outputs.append(run("oblige", *duty).output)
     outputs.append(run("record", "It is booked", "--supports", "d", "--source", "Done.", "--by", "b").output)
     outputs.append(run("depart", *WHO).output)
     outputs.append(run("return", *WHO).output)

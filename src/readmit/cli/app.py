@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from readmit.cli import audit, backends, batch, demo, inferring, keys, page, play, plugins, queries, returning, writing
+from readmit.cli import (
+    audit,
+    backends,
+    batch,
+    browsing,
+    demo,
+    inferring,
+    keys,
+    page,
+    play,
+    plugins,
+    queries,
+    returning,
+    writing,
+)
 from readmit.cli.command import write_examples
+from readmit.cli.declared import command_of
+from readmit.cli.errors import JsonUsageError
 from readmit.cli.status import MEANINGS
+from readmit.records.kinds import KINDS, load_declared_elsewhere
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 EXAMPLES = (
     "readmit demo",
@@ -21,15 +44,48 @@ class Main(click.Group):
     """Lists commands in the order of the flow and those of plugins, then examples and what the exit status means."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return [*self.commands, *(name for name in plugins.names() if name not in self.commands)]
+        return list(dict.fromkeys((*self.commands, *_declared_elsewhere(), *plugins.names())))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return super().get_command(ctx, cmd_name) or plugins.plugged(cmd_name)
+        return super().get_command(ctx, cmd_name) or plugins.plugged(cmd_name) or _declared_elsewhere().get(cmd_name)
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _in_json(args):
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _in_json([*ctx._protected_args, *ctx.args]):  # noqa: SLF001 - click keeps the rest of the line there
+            return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         write_examples(EXAMPLES, formatter)
         with formatter.section("Exit status"):
             formatter.write_dl([(str(int(status)), meaning) for status, meaning in MEANINGS.items()])
+
+
+@contextmanager
+def _in_json(args: Sequence[str]) -> Iterator[None]:
+    """Wrong usage is told in JSON where the command line asks for JSON."""
+    # Before the arguments are taken in, which may empty the list.
+    asked = "--json" in args
+    try:
+        yield
+    except click.UsageError as error:
+        if not asked:
+            raise
+        raise JsonUsageError(error) from error
+
+
+def _declared_elsewhere() -> dict[str, click.Command]:
+    """Commands of event kinds that other packages declare."""
+    load_declared_elsewhere()
+    return {
+        name: command_of(kind, kind.wording)
+        for name, kind in KINDS.items()
+        if kind.wording is not None and name not in main.commands
+    }
 
 
 @click.group(cls=Main, context_settings={"help_option_names": ["-h", "--help"]})
@@ -42,5 +98,5 @@ def main() -> None:
     """
 
 
-for commands in (demo, play, writing, returning, inferring, queries, page, audit, keys, backends, batch):
+for commands in (demo, play, writing, browsing, returning, inferring, queries, page, audit, keys, backends, batch):
     commands.add_to(main)

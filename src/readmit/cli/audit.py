@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from readmit.cli import options
+from readmit.cli import errors, options
 from readmit.cli.command import command
+from readmit.cli.references import Reference
 from readmit.cli.status import Status
 from readmit.records.events import EventKind
 
@@ -49,10 +50,9 @@ def returns_of(workspace: Workspace) -> Iterator[tuple[Event, Returned]]:
 
 def list_returns(invocation: Invocation, /) -> None:
     """Every return of the workspace, in order."""
-    from rich.table import Table
     from rich.text import Text
 
-    from readmit.cli.output import emit, show, shown
+    from readmit.cli.output import emit, show, table
     from readmit.cli.reports import COLORS
 
     with invocation.open() as workspace:
@@ -77,17 +77,13 @@ def list_returns(invocation: Invocation, /) -> None:
     if not found:
         show("Nobody has returned yet.")
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     columns = [name for name in found[0] if name not in {"partial", "acknowledged"}]
-    for name in columns:
-        table.add_column(name, overflow="fold")
+    rows = []
     for one in found:
-        decision = "partial" if one["partial"] else str(one["decision"])
-        told = {**one, "at": str(one["at"])[:19], "exposed": "yes" if one["exposed"] else ""}
-        cells = {name: Text(shown(str(told[name]))) for name in columns}
-        cells["decision"] = Text(decision, style=COLORS[str(one["decision"])])
-        table.add_row(*cells.values())
-    show(table)
+        decision = Text("partial" if one["partial"] else str(one["decision"]), style=COLORS[str(one["decision"])])
+        said = {**one, "at": str(one["at"])[:19], "exposed": "yes" if one["exposed"] else ""}
+        rows.append([decision if name == "decision" else str(said[name]) for name in columns])
+    show(table(columns, rows))
 
 
 def _is_partial(workspace: Workspace, return_id: str) -> bool:
@@ -95,7 +91,7 @@ def _is_partial(workspace: Workspace, return_id: str) -> bool:
     return view is not None and view.partial
 
 
-@click.argument("return_id", metavar="RETURN")
+@click.argument("return_id", type=Reference("return"), metavar="RETURN")
 @click.option("--envelope", is_flag=True, help="Print the signed view and nothing else.")
 def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) -> None:
     """One return: who asked, what was decided, every duty and candidate, what is missing, what became of the view."""
@@ -160,7 +156,7 @@ def verify(invocation: Invocation, /, *, kept: BinaryIO | None) -> Status:
     from readmit.records.decisions import Envelope
     from readmit.workspace.auditing import audit as check
 
-    outside = None if kept is None else decode(kept.read(), Envelope, what="--head")
+    outside = None if kept is None else decode(kept.read(), Envelope, what=f"--head: {errors.name_of(kept)}")
     with invocation.open() as workspace:
         total = workspace.epoch + workspace.log.audit.head.seq
         with progress("Verifying", total) as watch:
@@ -192,7 +188,7 @@ def head(invocation: Invocation, /, *, output: str | None) -> None:
 @click.option(
     "--format", "form", type=click.Choice(("jsonl", "prov")), default="jsonl", show_default=True, help="Format."
 )
-@click.option("--return", "return_id", metavar="RETURN", help="Only this return.")
+@click.option("--return", "return_id", type=Reference("return"), metavar="RETURN", help="Only this return.")
 @options.output_file("Write to this file.")
 def export(invocation: Invocation, /, *, form: str, return_id: str | None, output: str | None) -> None:
     """Export the audit as JSON lines, or log and audit as W3C PROV (PROV-JSON)."""

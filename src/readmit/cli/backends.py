@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from readmit.cli import errors
 from readmit.cli.command import command
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def compare(
     from readmit.scenario import paired
     from readmit.scenario.document import read
 
-    scenario = read(file.read())
+    scenario = read(file.read(), file=errors.name_of(file))
     openers = {kind: _opener(kind, embedder, model) for kind in kinds or (DEFAULT,)}
     with progress("Comparing", len(scenario.steps) * len(openers)) as watch:
         pairs = paired.compare(scenario, openers, limit=limit, verbatim=model is None, watch=watch)
@@ -122,29 +123,22 @@ def _shape(pair: Pair) -> dict[str, object]:
 
 
 def _print(pair: Pair) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    from readmit.cli.output import counted, show, shown
+    from readmit.cli.output import counted, show, shown, table
 
     heading = f"{pair.backend}, {pair.label}: {pair.principal} is {pair.decision}"
     counts = (
         f"Static hands over {len(pair.static)} of {counted(len(pair.records), 'record')}, readmit {len(pair.readmit)}; "
         f"withheld of Static's: {len(pair.withheld)}."
     )
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in ("static", "readmit", "state", "because", "record"):
-        table.add_column(column, overflow="fold")
-    for one in pair.records:
-        if one.static or one.readmit:
-            table.add_row(
-                "yes" if one.static else "",
-                "yes" if one.readmit else "",
-                one.standing.state,
-                Text(_because(one)),
-                Text(shown(one.text)),
-            )
-    show("", Text(shown(heading), style="bold"), counts, "", table)
+    rows = [
+        ("yes" if one.static else "", "yes" if one.readmit else "", str(one.standing.state), _because(one), one.text)
+        for one in pair.records
+        if one.static or one.readmit
+    ]
+    columns = ("static", "readmit", "state", "because", "record")
+    show("", Text(shown(heading), style="bold"), counts, "", table(columns, rows, prose="record"))
 
 
 def _because(one: Compared) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import sys
-import traceback
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from readmit.cli import errors
 from readmit.cli.options import GroupedOption
+from readmit.cli.references import Reference, resolve_all
 from readmit.cli.status import Status
 from readmit.records.base import nfc
 from readmit.records.errors import PendingAnswers, ReadmitError, StoreError
@@ -17,7 +18,7 @@ from readmit.store.location import exists, names, shown
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 DEFAULT_DB = "readmit.db"
 
@@ -50,9 +51,14 @@ class Invocation(NamedTuple):
 class Command(click.Command):
     """A command. Its function gets the ``Invocation`` first and returns the exit status."""
 
-    def __init__(self, *args: Any, store: bool = True, examples: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, store: bool = True, examples: Sequence[str] = (), fields: Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(*args, **kwargs)
         self._examples = examples
+        # Fields that errors name and that the command's parameters call differently.
+        self._fields = fields or {}
         if store:
             self.params += [
                 click.Option(
@@ -82,16 +88,25 @@ class Command(click.Command):
         if not debug:
             logging.getLogger("readmit").addFilter(_without_traceback)
         try:
+            if any(
+                isinstance(param.type, Reference) and ctx.params[str(param.name)] not in (None, ())
+                for param in self.params
+            ):
+                with ctx.obj.open() as workspace:
+                    resolve_all(workspace, self.params, ctx.params)
             status = super().invoke(ctx)
         except (click.exceptions.Exit, click.Abort, click.ClickException, BrokenPipeError):
             raise
-        except (ReadmitError, OSError) as error:
-            status = _report(error, str(error), as_json=as_json, debug=debug)
+        except ReadmitError as error:
+            message = errors.in_options(str(error), self, self._fields)
+            status = errors.report(error, message, as_json=as_json, debug=debug)
             if isinstance(error, PendingAnswers):
                 status = Status.WAITING
+        except OSError as error:
+            status = errors.report(error, errors.of_file(error), as_json=as_json, debug=debug)
         except Exception as error:  # noqa: BLE001 - whatever it is, the user gets one line, and a traceback on demand
             message = f"unexpected {type(error).__name__}: {error}; run again with --debug and report what it shows"
-            status = _report(error, message, as_json=as_json, debug=debug)
+            status = errors.report(error, message, as_json=as_json, debug=debug)
         ctx.exit(status or Status.OK)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -127,18 +142,6 @@ def command(group: click.Group, name: str, **kwargs: Any) -> Callable[[Callable[
         return made
 
     return add
-
-
-def _report(error: Exception, message: str, *, as_json: bool, debug: bool) -> Status:
-    from readmit.seal.render import escaped, json_text
-
-    if debug:
-        traceback.print_exception(error)
-    if as_json:
-        click.echo(json_text({"error": {"type": type(error).__name__, "message": message}}, indent=2))
-    else:
-        click.echo(f"error: {' '.join(escaped(message).split())}", err=True)
-    return Status.ERROR
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:

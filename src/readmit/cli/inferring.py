@@ -9,6 +9,7 @@ import msgspec
 
 from readmit.cli import options
 from readmit.cli.command import command
+from readmit.cli.references import Reference
 from readmit.cli.teams import MODEL, lines, models, opened
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ def add_to(group: click.Group) -> None:
 @options.identity
 @models()
 @click.option("--purpose", metavar="NAME", help="What the agent comes back for.")
-@click.option("--checkpoint", metavar="DEPARTURE", help="A departure other than the last one.")
+@click.option(
+    "--checkpoint", type=Reference("depart"), metavar="DEPARTURE", help="A departure other than the last one."
+)
 @click.option(
     "--resolve-by",
     metavar="NAME",
@@ -106,7 +109,7 @@ def watch(invocation: Invocation, /, *, purposes: Sequence[str], every: float, o
             show("Stopped.")
 
 
-@click.argument("evidence", nargs=-1, metavar="DIGEST…")
+@click.argument("evidence", nargs=-1, type=Reference("evidence"), metavar="DIGEST…")
 @click.option("--all", "everything", is_flag=True, help="Every observation that the workspace holds.")
 @click.option("--extractor", required=True, metavar="MODEL", help=f"Who reads: {MODEL}.")
 @options.author()

@@ -9,6 +9,7 @@ import click
 
 from readmit.cli import options
 from readmit.cli.command import command
+from readmit.cli.references import KEY, Reference
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -31,23 +32,17 @@ def add_to(group: click.Group) -> None:
 
 def list_keys(invocation: Invocation, /) -> None:
     """Every key the workspace ever trusted, the newest first."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from readmit.cli.output import emit, show, shown
+    from readmit.cli.output import emit, show, table
 
     with invocation.open() as workspace:
         found = _keys(workspace)
     if invocation.json:
         emit({"keys": found})
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("key", "status", "until", "since epoch", "reason"):
-        table.add_column(name, overflow="fold")
-    for one in found:
-        cells = (one["key"][:16], one["status"], (one["until"] or "")[:19], one["since"], shown(one["reason"]))
-        table.add_row(*(Text(str(cell)) for cell in cells))
-    show(table)
+    rows = [
+        (one["key"][:16], one["status"], (one["until"] or "")[:19], str(one["since"]), one["reason"]) for one in found
+    ]
+    show(table(("key", "status", "until", "since epoch", "reason"), rows, prose="reason"))
 
 
 def _keys(workspace: Workspace) -> list[dict[str, Any]]:
@@ -90,24 +85,23 @@ def rotate(invocation: Invocation, /, *, overlap: str, by: str) -> None:
         show(f"Signing with {made} from now on; views of older keys can be exposed for another {overlap}")
 
 
-@click.argument("key")
+@click.argument("key", type=Reference(KEY))
 @click.option("--reason", required=True, metavar="TEXT", help="Why; the log keeps it.")
 @options.author("owner")
 def revoke(invocation: Invocation, /, *, key: str, reason: str, by: str) -> None:
-    """Trust nothing that a key signed, from now on. KEY may be the beginning of its id."""
+    """Trust nothing that a key signed, from now on."""
     from readmit.cli.output import emit, show
 
     with invocation.open() as workspace:
-        name = _full(workspace, key)
-        workspace.keys.revoke(name, by=by, reason=reason, now=workspace.now())
+        workspace.keys.revoke(key, by=by, reason=reason, now=workspace.now())
         left = any(one["status"] == "active" for one in _keys(workspace))
     if invocation.json:
-        emit({"key": name, "active_left": left})
+        emit({"key": key, "active_left": left})
     else:
-        show(f"Revoked {name}" + ("" if left else "; no key is left to sign with: run `readmit keys rotate`"))
+        show(f"Revoked {key}" + ("" if left else "; no key is left to sign with: run `readmit keys rotate`"))
 
 
-@click.argument("key", required=False)
+@click.argument("key", type=Reference(KEY), required=False)
 @options.output_file("Write the key to this file.")
 def export(invocation: Invocation, /, *, key: str | None, output: str | None) -> None:
     """Print a public key in PEM, for `readmit verify --key`. Default: the key that signs now."""
@@ -117,7 +111,7 @@ def export(invocation: Invocation, /, *, key: str | None, output: str | None) ->
 
     with invocation.open() as workspace:
         trusted = workspace.keys.trusted(workspace.now())
-        name = workspace.signer().keyid if key is None else _full(workspace, key)
+        name = workspace.signer().keyid if key is None else key
     if name not in trusted:
         raise SealError(f"key {name} is no longer trusted; `readmit keys list` shows which are")
     pem = public_pem(trusted[name])
@@ -127,12 +121,3 @@ def export(invocation: Invocation, /, *, key: str | None, output: str | None) ->
         emit({"key": name, "pem": pem})
     elif output is None:
         click.echo(pem, nl=False)
-
-
-def _full(workspace: Workspace, beginning: str) -> str:
-    from readmit.records.errors import SealError
-
-    found = [one["key"] for one in _keys(workspace) if one["key"].startswith(beginning)]
-    if len(found) != 1:
-        raise SealError(f"{len(found)} keys begin with {beginning!r}; `readmit keys list` shows them in full")
-    return str(found[0])

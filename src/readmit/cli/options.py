@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from readmit.cli.references import Reference
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -32,6 +34,48 @@ def author(default: str | None = None) -> Callable[[F], F]:
     if default is None:
         return click.option("--by", required=True, metavar="NAME", help="Who writes this.")
     return click.option("--by", default=default, metavar="NAME", help=f"Who writes this. Default: {default}.")
+
+
+def scope(function: F) -> F:
+    """Who may see what is written. Everybody, unless it is said."""
+    for add in reversed(
+        (
+            click.option("--task", metavar="NAME", help="Only this task may see it."),
+            click.option("--role", "roles", multiple=True, metavar="NAME", help="Only this role may. Repeatable."),
+            click.option("--principal", "principals", multiple=True, metavar="NAME", help="Only they may. Repeatable."),
+        )
+    ):
+        function = add(function)
+    return function
+
+
+def item(function: F) -> F:
+    """What every kind of item can say."""
+    for add in reversed(
+        (
+            click.option("--id", "id", metavar="ID", help="Name of the item; makes the write idempotent."),
+            click.option(
+                "--source", "sources", multiple=True, metavar="TEXT|@FILE|DIGEST",
+                help="Evidence it rests on: what was observed, a file that holds it, or a digest, of which 8 "
+                "characters may be enough. Repeatable.",
+            ),
+            click.option("--slot", metavar="ID", help="What it is about; a later item about it replaces this one."),
+            click.option(
+                "--depends-on", type=Reference("item"), multiple=True, metavar="ITEM",
+                help="Premise it rests on. Repeatable.",
+            ),
+            scope,
+            click.option("--private", is_flag=True, help="Private to the principals named."),
+            click.option("--purpose", "purposes", multiple=True, metavar="NAME", help="Only for this. Repeatable."),
+            click.option(
+                "--applies-to", "tasks", multiple=True, metavar="TASK", help="Only applicable to this task. Repeatable."
+            ),
+            click.option("--valid-from", metavar="TIME", help="True from this moment, as in 2026-05-04T09:00:00Z."),
+            click.option("--valid-until", metavar="TIME", help="True until this moment."),
+        )
+    ):  # fmt: skip
+        function = add(function)
+    return function
 
 
 def output_file(help: str) -> Callable[[F], F]:  # noqa: A002 - click's own word for it

@@ -11,11 +11,15 @@ import click
 from readmit.seal.render import escaped, json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
 
 WIDEST = 110
+_UNBOUNDED = 100_000
+_NARROWEST = 20
 
 
 def emit(value: object) -> None:
@@ -24,20 +28,48 @@ def emit(value: object) -> None:
 
 
 def show(*parts: RenderableType) -> None:
-    """Print for a person. Lines are left to the terminal to wrap, so that they can be copied whole."""
+    """Print for a person. Lines are left to the terminal to wrap, so that they can be copied whole.
+
+    In a pipe or a file nothing is wrapped, tables neither: a row is a line.
+    """
+    from rich.table import Table
     from rich.text import Text
 
     screen = console()
     for part in parts:
-        screen.print(part, soft_wrap=isinstance(part, str | Text))
+        if isinstance(part, Table) and not screen.is_terminal:
+            wide = console(_UNBOUNDED)
+            with wide.capture() as captured:
+                wide.print(part)
+            click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+        else:
+            screen.print(part, soft_wrap=isinstance(part, str | Text))
 
 
-def console() -> Console:
-    """Standard output, no wider than is pleasant to read. Plain strings are not markup."""
+def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, prose: str = "") -> Table:
+    """Rows under a heading each. Only the column of ``prose`` is ever wrapped: ids and times stay whole."""
+    from rich.table import Table
+    from rich.text import Text
+
+    cells = [[cell if isinstance(cell, Text) else Text(shown(cell)) for cell in row] for row in rows]
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for place, name in enumerate(columns):
+        if name == prose:
+            made.add_column(name, overflow="fold", ratio=1, min_width=_NARROWEST)
+        else:
+            longest = max((row[place].cell_len for row in cells), default=0)
+            made.add_column(name, no_wrap=True, min_width=max(longest, len(name)))
+    for row in cells:
+        made.add_row(*row)
+    return made
+
+
+def console(width: int = WIDEST) -> Console:
+    """Standard output, no wider than is pleasant to read unless a width is given. Plain strings are not markup."""
     from rich.console import Console
 
     screen = Console(markup=False, highlight=False, emoji=False, soft_wrap=False)
-    screen.width = min(screen.width, WIDEST)
+    screen.width = min(screen.width, WIDEST) if width == WIDEST else width
     return screen
 
 
@@ -47,8 +79,10 @@ def shown(text: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun, which takes an s unless there is one of it."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """A number with its noun, in the plural unless there is one of it."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun[:-1]}ies" if noun.endswith("cy") else f"{number} {noun}s"
 
 
 @contextmanager

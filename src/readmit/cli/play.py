@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from readmit.cli import errors
 from readmit.cli.command import command
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def play(
         return
     if file is None:
         raise click.UsageError("name a scenario file, - for standard input, or --schema")
-    scenario = read(file.read())
+    scenario = read(file.read(), file=errors.name_of(file))
     with ExitStack() as stack:
         with progress("Playing", len(scenario.steps)) as watch:
             done = stack.enter_context(played(scenario, db or MEMORY, name=workspace, watch=watch))

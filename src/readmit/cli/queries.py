@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from readmit.cli import errors
 from readmit.cli.command import command
+from readmit.cli.references import Reference
 from readmit.cli.status import Status
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def verify(invocation: Invocation, /, *, file: BinaryIO, keys: tuple[BinaryIO, .
 
     trusted = _public_keys(keys) if keys else _trusted(invocation)
     try:
-        view = open_view(decode(file.read(), Envelope, what="envelope"), trusted)
+        view = open_view(decode(file.read(), Envelope, what=errors.name_of(file)), trusted)
     except (SealError, RecordError) as error:
         if invocation.json:
             emit({"verified": False, "problem": str(error)})
@@ -103,8 +105,8 @@ def _described(view: ReturnView) -> dict[str, Any]:
     }
 
 
-@click.argument("return_id", metavar="RETURN")
-@click.argument("item", required=False)
+@click.argument("return_id", type=Reference("return"), metavar="RETURN")
+@click.argument("item", type=Reference("item"), required=False)
 def explain(invocation: Invocation, /, *, return_id: str, item: str | None) -> None:
     """Why an item was in or out of a past return; without ITEM, all of its candidates, duties and what it lacked."""
     from readmit.cli import reports, shapes
@@ -139,7 +141,7 @@ def explain(invocation: Invocation, /, *, return_id: str, item: str | None) -> N
         show(*reports.lacking(lacks), "", reports.dispositions(entries), *reports.drafts(drafts))
 
 
-@click.argument("return_id", metavar="RETURN", required=False)
+@click.argument("return_id", type=Reference("return"), metavar="RETURN", required=False)
 @click.option("--all", "every", is_flag=True, help="Replay every return of the workspace.")
 def replay(invocation: Invocation, /, *, return_id: str | None, every: bool) -> Status:
     """Recompute a past decision from the log and the stored verdicts, and compare bytes."""

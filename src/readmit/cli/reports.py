@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from readmit.cli import shapes
-from readmit.cli.output import counted, shown
+from readmit.cli.output import counted, shown, table
 from readmit.records.reasons import DutyState, State
 from readmit.workspace.history import draft_in_words
 
@@ -41,8 +41,7 @@ def verdict(decision: Decision) -> Text:
         f"  coverage {ratio(report.coverage)} ({report.covered} of {counted(report.obligations, 'obligation')})"
     )
     if report.critical:
-        noun = "dependency" if report.critical == 1 else "dependencies"
-        share = f"{report.critical_covered} of {report.critical} {noun}"
+        share = f"{report.critical_covered} of {counted(report.critical, 'dependency')}"
         line.append(f", critical {ratio(report.critical_coverage)} ({share})")
     return line
 
@@ -81,18 +80,16 @@ def looked(decision: Decision) -> str:
 
 def duties(decision: Decision) -> Iterator[Table | str]:
     """One row per duty that was considered, for the operator; nothing if none was."""
-    from rich.table import Table
     from rich.text import Text
 
     if not decision.duties:
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("duty", "state", "what became of it"):
-        table.add_column(name, overflow="fold")
+    rows = []
     for note in decision.duties:
         style = "green" if note.handed_over else "red" if note.state.owed else "dim"
-        table.add_row(Text(note.obligation), Text(str(note.state), style=style), Text(fate(note)))
-    yield from ("", table)
+        rows.append((note.obligation, Text(str(note.state), style=style), Text(fate(note))))
+    fates = "what became of it"
+    yield from ("", table(("duty", "state", fates), rows, prose=fates))
 
 
 def fate(note: DutyNote) -> str:
@@ -139,16 +136,10 @@ def _former(one: Former) -> str:
 
 def dispositions(entries: Iterable[Disposition]) -> Table:
     """One row per candidate, for the operator."""
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("item", overflow="fold")
-    table.add_column("state", overflow="fold")
-    table.add_column("why", overflow="fold", ratio=1)
-    for one in entries:
-        table.add_row(Text(one.item), Text(str(one.state), style=style_of(one.state)), Text("; ".join(why(one))))
-    return table
+    rows = [(one.item, Text(str(one.state), style=style_of(one.state)), Text("; ".join(why(one)))) for one in entries]
+    return table(("item", "state", "why"), rows, prose="why")
 
 
 def drafts(found: Mapping[str, Drafted]) -> Iterator[Text]:

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from readmit.cli import options, teams
 from readmit.cli.command import command
+from readmit.cli.references import Reference
 from readmit.cli.status import OF_DECISION, Status
 
 if TYPE_CHECKING:
@@ -66,7 +67,9 @@ def depart(
 
 @options.identity
 @click.option("--purpose", metavar="NAME", help="What the agent comes back for.")
-@click.option("--checkpoint", metavar="DEPARTURE", help="A departure other than the last one.")
+@click.option(
+    "--checkpoint", type=Reference("depart"), metavar="DEPARTURE", help="A departure other than the last one."
+)
 @click.option("--id", "name", metavar="ID", help="Name of the return.")
 @click.option("--agent-facing", is_flag=True, help="Show only what the agent may see: nothing about items left out.")
 @click.option("--envelope", type=click.Path(dir_okay=False), metavar="FILE", help="Write the signed view to this file.")
@@ -176,7 +179,7 @@ _SECRET = click.option(
 )
 
 
-@click.argument("return_id", metavar="RETURN")
+@click.argument("return_id", type=Reference("return"), metavar="RETURN")
 @_SECRET
 @options.identity
 @click.option("--envelope", type=click.Path(dir_okay=False), metavar="FILE", help="Write the signed view to this file.")
@@ -209,7 +212,7 @@ def expose(
     return Status.OK
 
 
-@click.argument("return_id", metavar="RETURN")
+@click.argument("return_id", type=Reference("return"), metavar="RETURN")
 @_SECRET
 @options.identity
 def acknowledge(

@@ -188,6 +188,12 @@ class Log(Protocol):
     def returned(self, return_id: str) -> Returned:
         """A past return by its name: what was asked, and what came of it."""
 
+    def beginning_with(self, space: str, beginning: str, *, limit: int) -> list[str]:
+        """Names in a name space (``item``, ``return``…) that begin like this, in order; an exact one first.
+
+        The name space ``evidence`` holds the digests of observations.
+        """
+
     def milestones(self, kind: DeclaredKind, key: str = "", *, until: int | None = None) -> list[Event]:
         """Events of a kind that belong to the workspace as a whole, a task or an agent, in order."""
 

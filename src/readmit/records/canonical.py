@@ -8,6 +8,7 @@ against an independent implementation).
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGEST_INTEGER = 2**53 - 1
+
+_BYTE = re.compile(r" \(byte (\d+)\)")
 
 _encode = msgspec.json.Encoder(order="sorted", decimal_format="string").encode
 
@@ -69,7 +72,7 @@ def decoded(data: bytes | str, decoder: Callable[[bytes | str], T], *, what: str
     try:
         return decoder(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RecordError(f"{what}: {_explain(error)}") from None
+        raise RecordError(f"{what}: {explained(error, data)}") from None
 
 
 def convert(value: Any, kind: type[T], *, what: str) -> T:
@@ -77,7 +80,7 @@ def convert(value: Any, kind: type[T], *, what: str) -> T:
     try:
         return msgspec.convert(value, kind, strict=True)
     except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
-        raise RecordError(f"{what}: {_explain(error)}") from None
+        raise RecordError(f"{what}: {str(error) or type(error).__name__}") from None
 
 
 def checked(record: T, *, what: str) -> T:
@@ -86,5 +89,18 @@ def checked(record: T, *, what: str) -> T:
     return decode(data, type(record), what=what)
 
 
-def _explain(error: Exception) -> str:
-    return str(error) or type(error).__name__
+def explained(error: Exception, data: bytes | str) -> str:
+    """What is wrong with some JSON; where it is malformed, with line and column."""
+    message = str(error) or type(error).__name__
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
+    if isinstance(error, UnicodeDecodeError):
+        message, at = "not UTF-8 text", error.start
+    elif found := _BYTE.search(message):
+        message, at = message.replace(found[0], ""), int(found[1])
+    elif "truncated" in message:
+        message, at = "JSON is malformed: it ends too early", len(raw)
+    else:
+        return message
+    line = raw.count(b"\n", 0, at) + 1
+    column = len(raw[raw.rfind(b"\n", 0, at) + 1 : at].decode("utf-8", "replace")) + 1
+    return f"line {line}, column {column}: {message}"

@@ -295,7 +295,7 @@ class EventKind:
         is_act=True,
         wording=Wording(
             arguments=("obligation",),
-            done="Settled {obligation}",
+            done="Settled {target}",
             examples=('readmit settle o_plan --by A1 --role planner --reason "sent to the family"',),
             meaning="Say that an obligation is done, or no longer owed.",
             names={"target": "obligation"},
@@ -308,7 +308,7 @@ class EventKind:
         invalidates=True,
         wording=Wording(
             arguments=("items",),
-            done="Dispute {id} holds {items} back until it is resolved",
+            done="No one may act on {items} until the dispute is resolved",
             examples=('readmit dispute h0 h1 --by A2 --reason "two hotels for one night"',),
             meaning="Contest items: none of them may be acted on until the dispute is resolved.",
         ),
@@ -333,7 +333,7 @@ class EventKind:
         touches=lambda it: (it.item,),
         wording=Wording(
             arguments=("item", "need"),
-            done="The latest word on {item} as evidence for {need} is on the log",
+            done=lambda it: f"{it.item} is {'no longer ' if it.withdrawn else ''}evidence for {it.need}",
             examples=("readmit link h0 d_h --by A2", "readmit link h0 d_h --by A2 --withdraw"),
             meaning="Say that an item is evidence for a dependency. The latest word on the two decides.",
             options={"withdrawn": "withdraw"},
@@ -346,7 +346,7 @@ class EventKind:
         touches=_target,
         wording=Wording(
             arguments=("item",),
-            done="Confirmed {item}",
+            done="Confirmed {target}",
             examples=("readmit confirm x1 --by A2",),
             meaning="Vouch for an item that a model drafted. It counts for everybody but the one who vouched.",
             names={"target": "item"},

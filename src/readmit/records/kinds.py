@@ -25,8 +25,8 @@ class Wording(NamedTuple):
 
     arguments: tuple[str, ...]
     """Fields that the command takes by position. All others are options."""
-    done: str
-    """What the command prints, with the fields in braces. It adds the epoch."""
+    done: str | Callable[[Any], str]
+    """What the command prints, from the payload, or with its fields in braces. The command adds id and epoch."""
     examples: tuple[str, ...]
     meaning: str
     """One line for ``--help``, the scenario's schema and the docs."""
@@ -43,6 +43,7 @@ class DeclaredKind(str):
 
     __slots__ = (
         "belongs",
+        "check",
         "doc",
         "ends_items",
         "invalidates",
@@ -70,6 +71,7 @@ class DeclaredKind(str):
     is_reserved: bool
     is_work: bool
     wording: Wording | None
+    check: Callable[[Any, Any], None] | None
     write: Callable[[bytes | str], Any]
     read: Callable[[bytes | str], Any]
 
@@ -109,6 +111,7 @@ def declare(
     is_reserved: bool = False,
     is_work: bool = True,
     wording: Wording | None = None,
+    check: Callable[[Any, Any], None] | None = None,
     read: Callable[[bytes | str], Any] | None = None,
 ) -> DeclaredKind:
     """Declare a kind of event and what it means to the rest of the package.
@@ -122,8 +125,9 @@ def declare(
     ``prefix`` is the name space of its ids. ``invalidates``: it takes something out of use, so it needs an allowed
     writer and counts against the writer's rate. ``ends_items``: in the PROV export it ends the life of what it
     touches. ``is_act``: only a named principal does this, never readmit by itself. ``is_reserved``: only readmit
-    itself writes it. ``is_work``: writing it shows that its writer has received its view. ``read`` decodes what was
-    stored under older defaults.
+    itself writes it. ``is_work``: writing it shows that its writer has received its view. ``check``
+    gets the log and the draft of an event within the transaction, after every other check, and refuses it by raising a
+    ``ReadmitError``. ``read`` decodes what was stored under older defaults.
     """
     if name in KINDS:
         raise ValueError(f"the event kind {name!r} is declared already; choose another name")
@@ -132,7 +136,7 @@ def declare(
     kind.touches, kind.reaches, kind.belongs = touches, reaches, belongs
     kind.prefix = prefix or name
     kind.invalidates, kind.ends_items, kind.is_act = invalidates, ends_items, is_act
-    kind.is_reserved, kind.is_work, kind.wording = is_reserved, is_work, wording
+    kind.is_reserved, kind.is_work, kind.wording, kind.check = is_reserved, is_work, wording, check
     kind.write = msgspec.json.Decoder(payload).decode
     kind.read = read or kind.write
     KINDS[name] = kind

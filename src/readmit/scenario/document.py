@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 import msgspec
 
 from readmit.records.base import Name, Record, Text, Time
+from readmit.records.canonical import explained
 from readmit.records.errors import ScenarioError
 from readmit.records.policy import Policy
-from readmit.scenario.steps import Step, every_step, writing_steps
+from readmit.scenario.steps import Step, every_step, step_that_does, writing_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,20 +50,20 @@ def _scenario(steps: tuple[type[Step], ...]) -> type[Scenario]:
     return cast("type[Scenario]", msgspec.defstruct("Scenario", fields, bases=(Scenario,), kw_only=True))
 
 
-def read(data: bytes | str) -> Scenario:
-    """A scenario from its JSON."""
-    return _read(data, msgspec.json.Decoder(_scenario(every_step())))
+def read(data: bytes | str, *, file: str = "") -> Scenario:
+    """A scenario from its JSON. ``file`` is where it was read from, for errors."""
+    return _read(data, file, msgspec.json.Decoder(_scenario(every_step())))
 
 
-def read_steps(data: bytes | str) -> tuple[Step, ...]:
+def read_steps(data: bytes | str, *, file: str = "") -> tuple[Step, ...]:
     """A bare array of steps that only write: what ``readmit record --file`` takes."""
     kinds: Any = tuple[_one_of(writing_steps()), ...]  # type: ignore[misc]  # known when it runs
-    return _read(data, msgspec.json.Decoder(kinds))
+    return _read(data, file, msgspec.json.Decoder(kinds))
 
 
 def step(fields: Mapping[str, object]) -> Step:
     """One step from plain values; an error calls its fields by the name of what it does."""
-    kind: Any = _one_of(every_step())
+    kind: Any = step_that_does(str(fields.get("do"))) or _one_of(every_step())
     try:
         made: Step = msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
@@ -90,11 +91,14 @@ def _lenient(value: Any) -> Any:
     return [_lenient(part) for part in value] if isinstance(value, list) else value
 
 
-def _read(data: bytes | str, decoder: msgspec.json.Decoder[T]) -> T:
+def _read(data: bytes | str, file: str, decoder: msgspec.json.Decoder[T]) -> T:
+    place = f"{file}: " if file else ""
     try:
         return decoder.decode(data)
+    except msgspec.ValidationError as error:
+        raise ScenarioError(f"{place}{_located(str(error))}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ScenarioError(_located(str(error) or type(error).__name__)) from None
+        raise ScenarioError(f"{place}{explained(error, data)}") from None
 
 
 def _located(message: str) -> str:

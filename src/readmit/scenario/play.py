@@ -149,7 +149,7 @@ class Player:
             named = {"": value} if isinstance(value, str) else {f"[{n}]": one for n, one in enumerate(value or ())}
             for place, item in named.items():
                 if self._workspace.log.named(EventKind.RECORD, item) is None:
-                    raise ScenarioError(f"{path}.{field}{place}: no item {item!r}; record it in an earlier step")
+                    raise ScenarioError(f"{path}.{field}{place}: no item {item!r}; record it first")
 
     def _decide(self, step: steps.Step, path: str, number: int) -> str:
         """Steps that a workspace does not write by itself."""

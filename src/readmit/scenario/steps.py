@@ -226,6 +226,17 @@ def writing_steps() -> tuple[type[Step], ...]:
     return (*_WRITING, *(declared_step(kind) for kind in KINDS.values() if kind.wording is not None))
 
 
+def step_that_does(name: str) -> type[Step] | None:
+    """The step with this ``do``. Other packages are looked at only where none of ours has it."""
+    for step in (*_WRITING, *_DECIDING):
+        if step.__struct_config__.tag == name:
+            return step
+    if name not in KINDS:
+        load_declared_elsewhere()
+    kind = KINDS.get(name)
+    return None if kind is None or kind.wording is None else declared_step(kind)
+
+
 def every_step() -> tuple[type[Step], ...]:
     """Every step of a scenario."""
     return (*writing_steps(), *_DECIDING)

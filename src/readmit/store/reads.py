@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from readmit.records.kinds import DeclaredKind
     from readmit.store.sql import Connection, Sql
 
+EVIDENCE = "evidence"
 _COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest"
 _EVENT = _COLUMNS + " FROM event "
 _SIGHTING = "SELECT pos, by, at, learnt, body, digest FROM event "
@@ -222,6 +223,17 @@ class LogReads:
         if event is None or not isinstance(event.payload, Returned):
             raise UnknownError(f"no return {return_id!r} in workspace {self.workspace!r}; see `readmit audit list`")
         return event.payload
+
+    def beginning_with(self, space: str, beginning: str, *, limit: int) -> list[str]:
+        """Names in a name space, or digests of evidence, that begin like this, in order."""
+        table, column, prefix = ("filed", "digest", "") if space == EVIDENCE else ("name", "id", f"{space}:")
+        first = prefix + beginning
+        # Names are printable ASCII, so nothing that begins like this comes after its beginning with a delete.
+        query = (
+            f"SELECT {column} FROM {table} WHERE ws = ? AND {column} >= ? AND {column} < ? ORDER BY {column} LIMIT ?"
+        )
+        rows = self._sql.execute(query, (self._ws, first, f"{first}\x7f", limit))
+        return [name.removeprefix(prefix) for (name,) in rows]
 
     def milestones(self, kind: DeclaredKind, key: str = ANY, *, until: int | None = None) -> list[Event]:
         """Events of a kind that belong to the workspace as a whole, a task or an agent, in order."""

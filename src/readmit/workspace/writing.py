@@ -52,6 +52,8 @@ def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -
     _check_author(draft)
     _check_writer(log, draft, policy, now)
     _Checks(log, draft, policy, now).run()
+    if draft.kind.check is not None:
+        draft.kind.check(log, draft)
 
 
 class _Checks:

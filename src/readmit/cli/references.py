@@ -1,0 +1,106 @@
+"""Ids on the command line: the beginning of one is enough where it is the only one, and shells complete them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from click.shell_completion import CompletionItem
+
+from readmit.records.errors import ReadmitError, UnknownError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from readmit.workspace.workspace import Workspace
+
+KEY = "key"
+_MANY = 6
+_COMPLETIONS = 50
+
+
+class Found(NamedTuple):
+    """A name on the log, and what it names."""
+
+    space: str
+    name: str
+
+
+class Reference(click.ParamType[str]):
+    """The id of something on the log, or its beginning. The command resolves it once it knows the store."""
+
+    name = "id"
+
+    def __init__(self, *spaces: str) -> None:
+        self.spaces = spaces
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's signature
+        from readmit.cli.command import DEFAULT_DB, Invocation
+        from readmit.workspace.workspace import DEFAULT_NAME
+
+        db = ctx.params.get("db") or os.environ.get("READMIT_DB") or DEFAULT_DB
+        name = ctx.params.get("workspace") or os.environ.get("READMIT_WORKSPACE") or DEFAULT_NAME
+        try:
+            with Invocation(json=False, db=db, workspace=name).open() as workspace:
+                found = find(workspace, self.spaces, incomplete, limit=_COMPLETIONS)
+        except (ReadmitError, OSError):
+            # A shell has no place for an error; the command itself reports it.
+            return []
+        return [CompletionItem(one.name, help=one.space) for one in found]
+
+
+def find(workspace: Workspace, spaces: Sequence[str], beginning: str, *, limit: int = _MANY) -> list[Found]:
+    """What begins like this in some name spaces."""
+    found: list[Found] = []
+    for space in spaces:
+        if space == KEY:
+            names = sorted(key for key in _keys(workspace) if key.startswith(beginning))[:limit]
+        else:
+            names = workspace.log.beginning_with(space, beginning, limit=limit)
+        found += (Found(space, name) for name in names)
+    return found
+
+
+def resolve(workspace: Workspace, spaces: Sequence[str], given: str, *, label: str) -> Found | None:
+    """The one thing that begins like this; none if nothing does. An exact name wins."""
+    if not given:
+        # A variable of a script that is not set. In a workspace with one item, it must not mean that one.
+        raise UnknownError(f"{label} is empty; give an id, or its beginning")
+    found = find(workspace, spaces, given)
+    exact = [one for one in found if one.name == given]
+    if exact or len(found) == 1:
+        return (exact or found)[0]
+    if not found:
+        return None
+    names = ", ".join(one.name for one in found[: _MANY - 1])
+    more = " and more" if len(found) >= _MANY else ""
+    raise UnknownError(f"{label}: {given!r} is the beginning of {names}{more}; give more of it")
+
+
+def resolve_all(workspace: Workspace, params: Sequence[click.Parameter], values: dict[str, Any]) -> None:
+    """Put full ids in the place of beginnings. What begins nothing is left for the command to refuse."""
+    for param in params:
+        kind, value = param.type, values.get(str(param.name))
+        if not isinstance(kind, Reference) or value is None:
+            continue
+        label = label_of(param)
+        if isinstance(value, str):
+            found = resolve(workspace, kind.spaces, value, label=label)
+            values[str(param.name)] = value if found is None else found.name
+        else:
+            each = ((one, resolve(workspace, kind.spaces, one, label=label)) for one in value)
+            values[str(param.name)] = tuple(one if found is None else found.name for one, found in each)
+
+
+def label_of(param: click.Parameter) -> str:
+    """What a parameter is called on the command line."""
+    if isinstance(param, click.Option):
+        return max(param.opts, key=len)
+    return (param.metavar or str(param.name).upper()).rstrip(".…")
+
+
+def _keys(workspace: Workspace) -> set[str]:
+    from readmit.records.events import KeyChange
+
+    return {event.payload.key for event in workspace.keys.changes() if isinstance(event.payload, KeyChange)}
