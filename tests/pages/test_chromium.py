@@ -81,8 +81,10 @@ def pages() -> dict[str, str]:
     """The pages that are looked at."""
     with played(shipped("travel"), ":memory:") as done:
         travel = {f"travel-{one.outcome.kind}": return_page(done.workspace, one.outcome.id) for one in done.returns}
-    told = {story.__name__: return_page(story().team) for story in (stories.chained, stories.partial, stories.hostile)}
-    return travel | told | {"slot": slot_page(stories.hotel().team, "hotel")}
+    returns = {
+        story.__name__: return_page(story().team) for story in (stories.chained, stories.partial, stories.hostile)
+    }
+    return travel | returns | {"slot": slot_page(stories.hotel().team, "hotel")}
 
 
 def browse(page: Path, *options: str) -> subprocess.CompletedProcess[str]:

@@ -19,7 +19,7 @@ from readmit.seal.render import escaped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from readmit.pages.values import Fallen, Happening, Lane, Standing, Use
+    from readmit.pages.values import Fallen, Happening, Lane, SlotItem, Use
 
 NARROW = 324
 """Width of a drawing that does not stretch: it fits a phone of 360 pixels."""
@@ -149,7 +149,7 @@ def _box(tree: Fallen, depth: int, top: int, parts: list[Markup]) -> int:
     return end
 
 
-def standings(items: Sequence[Standing], moments: int, first: str, last: str) -> Drawing:
+def slot_bars(items: Sequence[SlotItem], moments: int, first: str, last: str) -> Drawing:
     """A bar for each item of a slot, over the moments at which it stood."""
     parts: list[Markup] = []
     for row, one in enumerate(items):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from readmit.pages.values import Entry, Quote, Why
+from readmit.pages.values import Quote, ShownItem, Why
 from readmit.pages.wording import cut, happening, moment
 from readmit.records.canonical import decode
 from readmit.records.evidence import Evidence
@@ -65,17 +65,17 @@ class Sight:
         """The text of an item, as far as a page shows it."""
         return PRIVATE if self.hides(item) else item.text
 
-    def told(self, event: Event) -> Happening:
+    def worded(self, event: Event) -> Happening:
         """An event in words, as far as a page says them."""
         about = (
             self.held[name].item if name in self.held else self.log.item(name) for name in targets_of(event.payload)
         )
         return replace(happening(event), text=PRIVATE) if any(map(self.hides, about)) else happening(event)
 
-    def entry(self, held: Held, judged: Disposition | None, at: datetime) -> Entry:
+    def entry(self, held: Held, judged: Disposition | None, at: datetime) -> ShownItem:
         """One item, with why it is in or out."""
         item = held.item
-        return Entry(
+        return ShownItem(
             id=item.id,
             kind=item.kind,
             state=None if judged is None else judged.state,
@@ -155,14 +155,14 @@ class Sight:
             yield "Source", f"{label}: “{cut(text, SOURCE_CHARS)}”" if text else short(receipt.evidence)
 
 
-class Case(NamedTuple):
+class AppliedVerdict(NamedTuple):
     """A verdict against an item, and the observation that it rests on."""
 
     verdict: Verdict
     digest: str
 
 
-def confirmed(sight: Sight, judged: Disposition) -> Iterator[Case]:
+def confirmed(sight: Sight, judged: Disposition) -> Iterator[AppliedVerdict]:
     """The verdicts that took an item out, unless it is private to others."""
     if judged.item not in sight.held or sight.hides(sight.held[judged.item].item):
         return
@@ -170,7 +170,7 @@ def confirmed(sight: Sight, judged: Disposition) -> Iterator[Case]:
         if cause.reason is Reason.PREMISE_CHANGED and not cause.chain:
             for mark in sight.held[judged.item].marks:
                 if mark.epoch == cause.epoch and isinstance(mark.payload, Verdict):
-                    yield Case(mark.payload, cause.ref)
+                    yield AppliedVerdict(mark.payload, cause.ref)
 
 
 def _drafted(item: Item) -> Iterator[Why]:

@@ -14,7 +14,7 @@ from readmit.capture.links import linked_needs
 from readmit.pages.entries import Sight
 from readmit.pages.premises import trees
 from readmit.pages.seals import deliveries, digests, seals
-from readmit.pages.values import Duty, Happening, Heading, Need, ReturnPage, Use
+from readmit.pages.values import Happening, Heading, ReturnPage, ShownDuty, ShownNeed, Use
 from readmit.pages.wording import counted, moment
 from readmit.records.errors import UnknownError
 from readmit.records.events import EventKind
@@ -85,7 +85,7 @@ def _gathered(log: Log, return_id: str, now: datetime) -> ReturnPage:
         reasons=(*(f"{reason.doc} ({reason})" for reason in decision.reasons), *note),
         departed=_point(departed.epoch, departed.at, f"{departed.identity.principal} departed"),
         returned=_point(request.epoch, request.now, f"{who.principal} returned"),
-        happenings=tuple(map(sight.told, _events(log, seen, departed, request))),
+        happenings=tuple(map(sight.worded, _events(log, seen, departed, request))),
         entries=tuple(sight.entry(held[name], one, entered[name].at) for name, one in judged.items()),
         fallen=trees(sight, judged),
         duties=tuple(_duties(decision, held, judged, linked_needs(state.held, request.policy, request.moment))),
@@ -154,7 +154,7 @@ def _duties(
     held: Mapping[str, Held],
     judged: Mapping[str, Disposition],
     links: Mapping[str, tuple[str, ...]],
-) -> Iterator[Duty]:
+) -> Iterator[ShownDuty]:
     # What is handed over meets a need; where nothing is, whatever is fit would.
     counting = {State.ADMITTED} if decision.view is not None else FIT
     meeting: dict[str, list[str]] = {}
@@ -166,12 +166,12 @@ def _duties(
         item = held[note.obligation].item
         required = item.required if isinstance(item, Obligation) else ()
         critical = item.critical if isinstance(item, Obligation) else ()
-        yield Duty(
+        yield ShownDuty(
             id=item.id,
             text=item.text,
             state=note.state,
             handed_over=note.handed_over,
-            needs=tuple(Need(name, name in critical, tuple(meeting.get(name, ()))) for name in required),
+            needs=tuple(ShownNeed(name, name in critical, tuple(meeting.get(name, ()))) for name in required),
             questions=note.questions,
         )
 

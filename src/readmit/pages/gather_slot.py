@@ -17,7 +17,7 @@ from readmit.capture.fold import fold
 from readmit.gate.judge import distinct
 from readmit.invalidate.resolve import resolve
 from readmit.pages.entries import Sight
-from readmit.pages.values import Entry, Happening, Heading, Moment, SlotPage, Span, Standing
+from readmit.pages.values import Happening, Heading, Moment, ShownItem, SlotItem, SlotPage, Span
 from readmit.pages.wording import moment
 from readmit.records.decisions import Disposition
 from readmit.records.errors import UnknownError
@@ -156,14 +156,14 @@ class _Life:
         for place, event in enumerate(events):
             until = events[place + 1].learnt if place + 1 < len(events) else self.now
             recorded = event.payload.id if isinstance(event.payload, Item) else ""
-            yield _Point(event.learnt, event.epoch, self.sight.told(event), recorded, event.kind == EventKind.GOVERN)
+            yield _Point(event.learnt, event.epoch, self.sight.worded(event), recorded, event.kind == EventKind.GOVERN)
             for at, words in ahead[last:]:
                 if at > until:
                     break
                 last += 1
                 if at > event.learnt:
-                    told = Happening(epoch=event.epoch, at=at, lane="looked into", words=words)
-                    yield _Point(at, event.epoch, told)
+                    turn = Happening(epoch=event.epoch, at=at, lane="looked into", words=words)
+                    yield _Point(at, event.epoch, turn)
 
     def _out(self, point: _Point) -> dict[str, Disposition]:
         """What did not stand at a point, and why."""
@@ -193,16 +193,16 @@ class _Life:
         ruling = [event.payload for event in self.policies if event.epoch <= epoch]
         return ruling[-1] if ruling and isinstance(ruling[-1], Policy) else Policy()
 
-    def _standing(self, held: Held, moments: Sequence[Moment], out: dict[str, Disposition]) -> Standing:
+    def _standing(self, held: Held, moments: Sequence[Moment], out: dict[str, Disposition]) -> SlotItem:
         name = held.item.id
         entry = self.sight.entry(held, None, self.entered[name].at)
         falls = [tuple(why for fallen, why in one.fell if fallen == name) for one in moments]
         # As it fell, not as it would be explained now: what replaced it may have been replaced since.
         why = next((whys for whys in reversed(falls) if whys), ()) if name in out else ()
         stood = [name in one.standing for one in moments]
-        return Standing(entry=msgspec.structs.replace(entry, whys=why), spans=tuple(_spans(stood)))
+        return SlotItem(entry=msgspec.structs.replace(entry, whys=why), spans=tuple(_spans(stood)))
 
-    def _apart(self, name: str) -> Entry:
+    def _apart(self, name: str) -> ShownItem:
         event = self.entered[name]
         item = event.payload
         assert isinstance(item, Item)  # noqa: S101 - only items were kept

@@ -16,7 +16,7 @@ from readmit.records.reasons import State
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from readmit.pages.values import Entry, Happening, Heading, Quote, Tone, Why
+    from readmit.pages.values import Happening, Heading, Quote, ShownItem, Tone, Why
 
 NOTICE = (
     "For the people who run the workspace. This page shows texts of items that were left out: "
@@ -36,7 +36,7 @@ Anchors = dict[str, str]
 """Item → its place on the page."""
 
 
-class Section(NamedTuple):
+class PageSection(NamedTuple):
     """A part of a page, with a heading to jump to."""
 
     anchor: str
@@ -44,7 +44,7 @@ class Section(NamedTuple):
     body: Markup
 
 
-def document(heading: Heading, opening: Markup, sections: Sequence[Section]) -> str:
+def document(heading: Heading, opening: Markup, sections: Sequence[PageSection]) -> str:
     """A whole page: one file that fetches nothing and runs nothing."""
     head = element(
         "head",
@@ -112,12 +112,12 @@ def named(name: str, anchors: Mapping[str, str]) -> Markup:
     return element("a", code, href=f"#{anchors[name]}") if name in anchors else code
 
 
-def anchored(entries: Iterable[Entry]) -> Anchors:
+def anchored(entries: Iterable[ShownItem]) -> Anchors:
     """A place for each item. Ids are not used as such: they may hold any printable character."""
     return {entry.id: f"item-{place}" for place, entry in enumerate(entries, 1)}
 
 
-def article(entry: Entry, anchors: Mapping[str, str], *more: Markup) -> Markup:
+def article(entry: ShownItem, anchors: Mapping[str, str], *more: Markup) -> Markup:
     """One item: its text, why it is in or out, and what else is known of it."""
     state = () if entry.state is None else (badge(entry.state, tone_of(entry.state)),)
     about = (
@@ -202,7 +202,7 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> M
     )
 
 
-def listing(title: str, entries: Sequence[Entry], anchors: Mapping[str, str]) -> Markup:
+def listing(title: str, entries: Sequence[ShownItem], anchors: Mapping[str, str]) -> Markup:
     """Items under a title that counts them."""
     cards = together(article(entry, anchors) for entry in entries)
     return folded(f"{title} ({counted(len(entries), 'item')})", len(entries), cards)

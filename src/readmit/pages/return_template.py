@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from readmit.pages import drawing, layout
 from readmit.pages.entries import short
-from readmit.pages.layout import Section, badge, folded, named, tone_of
+from readmit.pages.layout import PageSection, badge, folded, named, tone_of
 from readmit.pages.markup import Markup, element, together
 from readmit.pages.wording import counted, cut
 from readmit.records.reasons import PRECEDENCE, State
@@ -14,7 +14,7 @@ from readmit.records.reasons import PRECEDENCE, State
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from readmit.pages.values import Duty, Entry, Need, ReturnPage, Tone
+    from readmit.pages.values import ReturnPage, ShownDuty, ShownItem, ShownNeed, Tone
     from readmit.workspace.missing import Former, Lack
 
 LISTED = 400
@@ -31,19 +31,19 @@ def return_html(page: ReturnPage) -> str:
     return layout.document(page.heading, together((verdict, reasons)), list(_sections(page, anchors)))
 
 
-def _sections(page: ReturnPage, anchors: Mapping[str, str]) -> Iterator[Section]:
+def _sections(page: ReturnPage, anchors: Mapping[str, str]) -> Iterator[PageSection]:
     if page.lacking:
-        yield Section("lacking", "What is missing", together(_lack(one, anchors) for one in page.lacking))
+        yield PageSection("lacking", "What is missing", together(_lack(one, anchors) for one in page.lacking))
     if page.duties:
-        yield Section("duties", "Duties", _duties(page.duties, anchors))
-    yield Section("timeline", "From departure to return", _timeline(page, anchors))
+        yield PageSection("duties", "Duties", _duties(page.duties, anchors))
+    yield PageSection("timeline", "From departure to return", _timeline(page, anchors))
     if page.fallen:
-        yield Section("premises", "What fell, and what fell with it", _premises(page))
-    yield Section("items", "Every item, in or out", _items(page.entries, anchors))
-    yield Section("budget", "Budget", _budget(page))
+        yield PageSection("premises", "What fell, and what fell with it", _premises(page))
+    yield PageSection("items", "Every item, in or out", _items(page.entries, anchors))
+    yield PageSection("budget", "Budget", _budget(page))
     if page.experiences:
-        yield Section("experiences", "Private experiences", _experiences(page, anchors))
-    yield Section("signatures", "Signatures", _signatures(page))
+        yield PageSection("experiences", "Private experiences", _experiences(page, anchors))
+    yield PageSection("signatures", "Signatures", _signatures(page))
 
 
 def _lack(one: Lack, anchors: Mapping[str, str]) -> Markup:
@@ -69,7 +69,7 @@ def _former(one: Former, anchors: Mapping[str, str]) -> Markup:
     return element("li", named(one.item, anchors), said, short(" ".join(one.why)), dir="auto")
 
 
-def _duties(duties: Sequence[Duty], anchors: Mapping[str, str]) -> Markup:
+def _duties(duties: Sequence[ShownDuty], anchors: Mapping[str, str]) -> Markup:
     rows = (
         (
             together((named(duty.id, anchors), " ", duty.text)),
@@ -82,14 +82,14 @@ def _duties(duties: Sequence[Duty], anchors: Mapping[str, str]) -> Markup:
     return folded(counted(len(duties), "duty", "duties"), len(duties), whole)
 
 
-def _fate(duty: Duty) -> Markup:
+def _fate(duty: ShownDuty) -> Markup:
     tone: Tone = "in" if duty.handed_over else "out" if duty.state.owed else "fit"
     said = "handed over" if duty.handed_over else "not handed over" if duty.state.owed else "not owed"
     asked = f" Open questions: {', '.join(duty.questions)}." if duty.questions else ""
     return together((badge(said, tone), " ", duty.state.doc + asked))
 
 
-def _need(need: Need, anchors: Mapping[str, str]) -> Markup:
+def _need(need: ShownNeed, anchors: Mapping[str, str]) -> Markup:
     sign = element("span", "✓" if need.met_by else "✕", class_="sign")
     name = element("code", need.name)
     critical = " (critical)" if need.critical else ""
@@ -126,7 +126,7 @@ def _premises(page: ReturnPage) -> Markup:
     )
 
 
-def _items(entries: Sequence[Entry], anchors: Mapping[str, str]) -> Markup:
+def _items(entries: Sequence[ShownItem], anchors: Mapping[str, str]) -> Markup:
     if not entries:
         return element("p", "No item was judged.")
     # What is handed over first, then what is out, then what is fit and was not handed over.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.pages import drawing, layout
-from readmit.pages.layout import Section, badge, folded, named
+from readmit.pages.layout import PageSection, badge, folded, named
 from readmit.pages.markup import Markup, element, together
 from readmit.pages.wording import counted, cut, moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from readmit.pages.values import Moment, SlotPage, Standing
+    from readmit.pages.values import Moment, SlotItem, SlotPage
 
 BARS = 40
 """Most items drawn, the latest ones."""
@@ -30,23 +30,25 @@ def slot_html(page: SlotPage) -> str:
     return layout.document(page.heading, opening, list(_sections(page, anchors)))
 
 
-def _sections(page: SlotPage, anchors: Mapping[str, str]) -> Iterator[Section]:
-    yield Section("standing", "What stood when", _drawn(page))
-    yield Section("moments", "What happened", _moments(page, anchors))
+def _sections(page: SlotPage, anchors: Mapping[str, str]) -> Iterator[PageSection]:
+    yield PageSection("standing", "What stood when", _drawn(page))
+    yield PageSection("moments", "What happened", _moments(page, anchors))
     past = element("p", f"{counted(page.past, 'item')} had fallen before these moments.") if page.past else ""
     cards = together((past, *(_item(one, page, anchors) for one in page.items)))
-    yield Section("items", "Items of the slot", cards)
+    yield PageSection("items", "Items of the slot", cards)
     if page.apart:
         note = element(
             "p", "These name somebody else, or another role. They stand for those they name, and for nobody else."
         )
-        yield Section("apart", "Items for others", together((note, layout.listing("For others", page.apart, anchors))))
+        yield PageSection(
+            "apart", "Items for others", together((note, layout.listing("For others", page.apart, anchors)))
+        )
 
 
 def _drawn(page: SlotPage) -> Markup:
     items = page.items[-BARS:]
     first, last = (moment(page.moments[place].happening.at) for place in (0, -1))
-    picture = drawing.inline(drawing.standings(items, len(page.moments), first, last))
+    picture = drawing.inline(drawing.slot_bars(items, len(page.moments), first, last))
     left = len(page.items) - len(items)
     note = "One step to the right is one event that touches the slot: the line is in log order, not to scale."
     more = f" {counted(left, 'earlier item')} not drawn." if left else ""
@@ -60,23 +62,23 @@ def _moments(page: SlotPage, anchors: Mapping[str, str]) -> Markup:
 
 
 def _moment(one: Moment, anchors: Mapping[str, str]) -> Markup:
-    told = one.happening
-    said = (element("p", cut(told.text, layout.SAID_CHARS), class_="text", dir="auto"),) if told.text else ()
+    happened = one.happening
+    said = (element("p", cut(happened.text, layout.SAID_CHARS), class_="text", dir="auto"),) if happened.text else ()
     standing = together((named(name, anchors) for name in one.standing), ", ") if one.standing else "nothing"
     fell = (element("p", badge("out", "out"), " ", named(name, anchors), " ", why.sentence) for name, why in one.fell)
     return element(
         "li",
-        element("strong", told.words),
+        element("strong", happened.words),
         " ",
-        element("span", f"epoch {told.epoch} · {moment(told.at)}", class_="when"),
+        element("span", f"epoch {happened.epoch} · {moment(happened.at)}", class_="when"),
         *said,
         *fell,
         element("p", "Stands: ", standing),
-        class_=told.lane.replace(" ", "-"),
+        class_=happened.lane.replace(" ", "-"),
     )
 
 
-def _item(one: Standing, page: SlotPage, anchors: Mapping[str, str]) -> Markup:
+def _item(one: SlotItem, page: SlotPage, anchors: Mapping[str, str]) -> Markup:
     now = one.entry.id in page.moments[-1].standing
     mark = badge("stands now", "in") if now else badge("does not stand", "out")
     spans = (element("li", _span(span.first, span.last, page)) for span in one.spans)

@@ -30,7 +30,7 @@ class Why(msgspec.Struct, frozen=True):
     quotes: tuple[Quote, ...] = ()
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class ShownItem(msgspec.Struct, frozen=True, kw_only=True):
     """An item, and what became of it."""
 
     id: str
@@ -69,7 +69,7 @@ class Fallen(msgspec.Struct, frozen=True):
     """How many more rest on it than are drawn."""
 
 
-class Need(msgspec.Struct, frozen=True):
+class ShownNeed(msgspec.Struct, frozen=True):
     """A dependency that a duty requires, and the fit items that meet it."""
 
     name: str
@@ -77,14 +77,14 @@ class Need(msgspec.Struct, frozen=True):
     met_by: tuple[str, ...]
 
 
-class Duty(msgspec.Struct, frozen=True, kw_only=True):
+class ShownDuty(msgspec.Struct, frozen=True, kw_only=True):
     """A duty that a return considered."""
 
     id: str
     text: str
     state: DutyState
     handed_over: bool
-    needs: tuple[Need, ...] = ()
+    needs: tuple[ShownNeed, ...] = ()
     questions: tuple[str, ...] = ()
 
 
@@ -124,9 +124,9 @@ class ReturnPage(msgspec.Struct, frozen=True, kw_only=True):
     departed: Happening
     returned: Happening
     happenings: tuple[Happening, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[ShownItem, ...]
     fallen: tuple[Fallen, ...]
-    duties: tuple[Duty, ...]
+    duties: tuple[ShownDuty, ...]
     lacking: tuple[Lack, ...]
     uses: tuple[Use, ...]
     seals: tuple[Seal, ...]
@@ -143,10 +143,10 @@ class Span(msgspec.Struct, frozen=True):
     last: int
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class SlotItem(msgspec.Struct, frozen=True, kw_only=True):
     """An item of a slot, and when it stood."""
 
-    entry: Entry
+    entry: ShownItem
     spans: tuple[Span, ...]
 
 
@@ -165,9 +165,9 @@ class SlotPage(msgspec.Struct, frozen=True, kw_only=True):
     moments: tuple[Moment, ...]
     earlier: int
     """Moments before the first one shown."""
-    items: tuple[Standing, ...]
+    items: tuple[SlotItem, ...]
     """Those that stood at a moment that is shown, or were recorded then."""
     past: int
     """Items that had fallen before the first moment shown."""
-    apart: tuple[Entry, ...]
+    apart: tuple[ShownItem, ...]
     """Items of the slot that this reader cannot see."""

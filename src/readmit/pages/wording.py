@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 def happening(event: Event) -> Happening:
     """One event."""
-    lane, words, text = _told(event)
+    lane, words, text = _worded(event)
     about = targets_of(event.payload)
     return Happening(
         epoch=event.epoch, at=event.at, lane=lane, words=words, text=text, item=about[0] if len(about) == 1 else ""
     )
 
 
-def _told(event: Event) -> tuple[Lane, str, str]:
+def _worded(event: Event) -> tuple[Lane, str, str]:
     by, payload = event.by, event.payload
     match payload:
         case Evidence():
