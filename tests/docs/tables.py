@@ -18,6 +18,7 @@ import msgspec
 
 from readmit.records.policy import Policy
 from readmit.records.reasons import PRECEDENCE, DutyState, Reason
+from readmit.workspace.diagnosis.symptoms import Trouble
 from tests.conftest import ROOT
 from tests.docs.surface import PUBLIC, error_tree, table
 from tests.docs.surface import main as write_surface
@@ -50,6 +51,11 @@ def duties() -> str:
     """Every state of a duty, and whether it is owed then."""
     rows = [(f"`{state}`", "yes" if state.owed else "no", state.doc) for state in DutyState]
     return _table(("state", "owed", "meaning"), rows)
+
+
+def troubles() -> str:
+    """Everything that a diagnosis can find."""
+    return _table(("code", "meaning"), [(f"`{trouble}`", trouble.doc) for trouble in Trouble])
 
 
 def statuses() -> str:
@@ -119,6 +125,7 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "reasons": ("reasons.md", reasons),
     "states": ("reasons.md", states),
     "duties": ("reasons.md", duties),
+    "troubles": ("reasons.md", troubles),
     "statuses": ("commands.md", statuses),
     "settings": ("settings.md", settings),
     "commands": ("commands.md", commands),

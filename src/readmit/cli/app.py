@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import click
 
-from readmit.cli import audit, backends, batch, demo, inferring, keys, page, play, plugins, queries, returning, writing
+from readmit.cli import (
+    audit,
+    backends,
+    batch,
+    demo,
+    diagnosis,
+    inferring,
+    keys,
+    page,
+    play,
+    plugins,
+    queries,
+    returning,
+    writing,
+)
 from readmit.cli.command import write_examples
 from readmit.cli.status import MEANINGS
 
@@ -42,5 +56,5 @@ def main() -> None:
     """
 
 
-for commands in (demo, play, writing, returning, inferring, queries, page, audit, keys, backends, batch):
+for commands in (demo, play, writing, returning, inferring, queries, diagnosis, page, audit, keys, backends, batch):
     commands.add_to(main)
