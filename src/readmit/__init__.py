@@ -22,6 +22,8 @@ from readmit.records.policy import Policy
 from readmit.records.reasons import DutyState, Reason, State
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.workspace.agent import Agent
+from readmit.workspace.diagnosis.checkup import Checkup
+from readmit.workspace.diagnosis.symptoms import Diagnosis, Symptom, Trouble
 from readmit.workspace.exposing import Bundle
 from readmit.workspace.history import Explanation, Replay
 from readmit.workspace.missing import Lack
@@ -34,8 +36,10 @@ __all__ = [
     "Bundle",
     "Cause",
     "Checkpoint",
+    "Checkup",
     "CoverageReport",
     "Decision",
+    "Diagnosis",
     "Disposition",
     "DutyNote",
     "DutyState",
@@ -53,6 +57,8 @@ __all__ = [
     "Return",
     "ReturnView",
     "State",
+    "Symptom",
+    "Trouble",
     "Verdict",
     "Workspace",
 ]

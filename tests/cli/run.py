@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,15 @@ def run(*args: object, input: str | bytes | None = None, status: int = 0) -> Res
     shown = f"{done.output}\n{done.exception!r}"
     assert done.exit_code == status, shown
     return done
+
+
+def paste(command: str, db: object, **filled: str) -> Result:
+    """Run a command that readmit printed, with the blanks filled in: ``by`` and other options by their names."""
+    for option, value in {"by": "bob", **filled}.items():
+        command = command.replace(f'--{option} "…"', f"--{option} {shlex.quote(value)}")
+        command = command.replace(f'"{option}": "…"', f'"{option}": "{value}"')
+    before, _, words = command.rpartition("readmit ")
+    return run(*shlex.split(words), "--db", db, input=shlex.split(before)[1] if before else None)
 
 
 def said(*args: object, status: int = 0, input: str | bytes | None = None) -> Any:  # noqa: A002

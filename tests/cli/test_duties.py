@@ -120,7 +120,7 @@ def test_a_duty_that_cannot_be_handed_over_is_named_to_the_operator_alone(team: 
     assert (lack["name"], lack["kind"]) == ("o", "duty")
     text = run("return", *WHO, "--db", team, status=3).stdout
     assert "Not fit to be handed over: duty o" in text
-    assert 'workspace.resolve("q", keep=["o"], by="…")' in text
+    assert 'workspace.resolve("q", keep=["o"], by="A2")' in text
     agent = said("return", *WHO, "--db", team, "--agent-facing", status=3)
     assert "absent" not in agent
     assert "whose" not in json.dumps(agent)

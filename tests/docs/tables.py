@@ -19,6 +19,7 @@ import msgspec
 from readmit.records.kinds import KINDS
 from readmit.records.policy import Policy
 from readmit.records.reasons import PRECEDENCE, DutyState, Reason
+from readmit.workspace.diagnosis.symptoms import Trouble
 from tests.conftest import ROOT
 from tests.docs.surface import PUBLIC, error_tree, table
 from tests.docs.surface import main as write_surface
@@ -53,6 +54,11 @@ def duties() -> str:
     """Every state of a duty, and whether it is owed then."""
     rows = [(f"`{state}`", "yes" if state.owed else "no", state.doc) for state in DutyState]
     return _table(("state", "owed", "meaning"), rows)
+
+
+def troubles() -> str:
+    """Everything that a diagnosis can find."""
+    return _table(("code", "meaning"), [(f"`{trouble}`", trouble.doc) for trouble in Trouble])
 
 
 def statuses() -> str:
@@ -160,6 +166,7 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "reasons": ("reasons.md", reasons),
     "states": ("reasons.md", states),
     "duties": ("reasons.md", duties),
+    "troubles": ("reasons.md", troubles),
     "statuses": ("commands.md", statuses),
     "events": ("events.md", events),
     "settings": ("settings.md", settings),

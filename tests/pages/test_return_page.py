@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.pages import return_page
-from readmit.pages.gather_return import newest_return, return_values
+from readmit.pages.gather_return import return_values
 from readmit.records.errors import UnknownError
 from readmit.records.evidence import Experience
 from readmit.scenario.document import shipped
 from readmit.scenario.play import played
+from readmit.workspace.history import newest_return
 from tests.pages import stories
 from tests.scene import Scene
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from readmit import Policy, Reason, Return, Workspace
+from readmit import Policy, Reason, Return, Trouble, Workspace
 from readmit.capture.fold import fold
 from readmit.cycle import decide
 from readmit.records.decisions import Request
@@ -261,7 +261,14 @@ class Team:
             assert {one.id for one in outcome.view.experiences} == self.sim.views[name].experiences
         self.returns[name] = outcome
         assert self.workspace.replay(name).matches
+        self.ask_why(outcome)
         return name
+
+    def ask_why(self, outcome: Return) -> None:
+        """What did not end well has a finding, and at the same moment nothing can have been mended."""
+        found = [one.trouble for one in outcome.why().symptoms]
+        assert found or (outcome.admitted and not outcome.partial and not outcome.missing)
+        assert Trouble.MENDED not in found
 
     def compare(self, outcome: Return | Outcome, deciding: Deciding) -> None:
         """A whole decision, against what it must be."""

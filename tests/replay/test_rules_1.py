@@ -97,3 +97,12 @@ def _told(workspace: Workspace, returned: Returned) -> dict[str, Any]:
     if replay.differences:
         told["differences"] = replay.differences
     return told
+
+
+def test_every_past_return_can_be_asked_why(store: Path) -> None:
+    for name, returns in EXPECTED.items():
+        with Workspace.open(store, name=name) as workspace:
+            for past, expected in returns.items():
+                found = workspace.why(past)
+                assert found.symptoms or expected["kind"] == "admitted"
+                assert all(one.says for one in found.symptoms)

@@ -13,6 +13,7 @@ from readmit.cli import (
     batch,
     browsing,
     demo,
+    diagnosis,
     inferring,
     keys,
     page,
@@ -98,5 +99,7 @@ def main() -> None:
     """
 
 
-for commands in (demo, play, writing, browsing, returning, inferring, queries, page, audit, keys, backends, batch):
+for commands in (
+    demo, play, writing, browsing, returning, inferring, queries, diagnosis, page, audit, keys, backends, batch,
+):  # fmt: skip
     commands.add_to(main)

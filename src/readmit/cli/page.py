@@ -42,7 +42,7 @@ def page(
     """
     from readmit.cli.output import emit, show, shown
     from readmit.pages import return_page, slot_page
-    from readmit.pages.gather_return import newest_return
+    from readmit.workspace.history import newest_return
 
     if slot is not None and return_id is not None:
         raise click.UsageError("give either RETURN or --slot")

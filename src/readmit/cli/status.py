@@ -16,6 +16,7 @@ class Status(IntEnum):
     UNVERIFIED = 5
     WAITING = 6
     OUTAGE = 7
+    UNWELL = 8
     INTERRUPTED = 130
 
 
@@ -30,5 +31,6 @@ MEANINGS = {
     Status.UNVERIFIED: "a signature, an audit trail or a replay does not verify",
     Status.WAITING: "requests wait in a batch directory; answer them and run the same command again",
     Status.OUTAGE: "a model's provider gave no answer; run the same command again when it does",
+    Status.UNWELL: "`readmit doctor` found something that is the matter",
     Status.INTERRUPTED: "stopped by Ctrl-C; run the same command again to go on",
 }

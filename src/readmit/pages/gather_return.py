@@ -16,13 +16,13 @@ from readmit.pages.premises import trees
 from readmit.pages.seals import deliveries, digests, seals
 from readmit.pages.values import Happening, Heading, ReturnPage, ShownDuty, ShownNeed, Use
 from readmit.pages.wording import counted, moment
-from readmit.records.errors import UnknownError
 from readmit.records.events import EventKind
 from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
 from readmit.records.snapshot import WorkState
 from readmit.workspace.history import dispositions, recorded
 from readmit.workspace.missing import lacking
+from readmit.workspace.trial import FIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,20 +34,6 @@ if TYPE_CHECKING:
     from readmit.records.events import Checkpoint, Event
     from readmit.records.snapshot import Held
     from readmit.workspace.missing import Former, Lack
-
-FIT = frozenset({State.ADMITTED, State.NOT_NEEDED, State.WITHHELD})
-_STEP = 256
-
-
-def newest_return(log: Log) -> str:
-    """The last return that was decided, found from the end of the audit."""
-    last = log.audit.head.seq
-    while last > 0:
-        rows = list(log.audit.rows(first=max(1, last - _STEP + 1), last=last))
-        if found := [row.return_id for row in rows if row.kind == "decision"]:
-            return found[-1]
-        last -= _STEP
-    raise UnknownError(f"workspace {log.workspace!r} has no return yet: an agent departs and comes back first")
 
 
 def return_values(log: Log, return_id: str, *, now: datetime) -> ReturnPage:

@@ -212,6 +212,18 @@ class Log(Protocol):
         Departures, returns, exposures, acknowledgements and examinations do not count: they are no work of its own.
         """
 
+    def audiences(self) -> Iterator[tuple[str, str, str]]:
+        """Every different audience that something on the state was written for, as task, principal and role.
+
+        An empty string stands for any. Each costs one search in an index, whatever was written for it.
+        """
+
+    def newest_for(self, audience: tuple[str, str, str], *, until: int, most: int) -> list[Event]:
+        """The newest events on the state that were written for exactly this audience, in order."""
+
+    def agents(self) -> Iterator[Checkpoint]:
+        """The last departure of every agent that ever departed. Each costs a few searches in an index."""
+
     def is_slot(self, name: str) -> bool:
         """Whether some item that is not private is about this slot."""
 

@@ -18,6 +18,7 @@ from readmit.records.items import Item, decode_item
 from readmit.records.kinds import KINDS, kind_named
 from readmit.records.snapshot import Sighting
 from readmit.records.statements import kin_of
+from readmit.store import overview
 from readmit.store.audience import ANY, OBSERVATION, STATE, keys_of
 from readmit.store.chain import link_of
 from readmit.store.indexes import DEPENDENCY, SLOT, stored_rows
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from readmit.records.identity import Identity
     from readmit.records.kinds import DeclaredKind
+    from readmit.store.audience import Row
     from readmit.store.sql import Connection, Sql
 
 EVIDENCE = "evidence"
@@ -269,6 +271,22 @@ class LogReads:
         idle = [str(kind) for kind in KINDS.values() if not kind.is_work]
         values = (self._base + since, self._base + MASK, by, *idle)
         return self._sql.execute(_WROTE.format(", ".join("?" * len(idle))), values).fetchone() is not None
+
+    def audiences(self) -> Iterator[Row]:
+        """Every different audience that something on the state was written for, as task, principal and role."""
+        return overview.audiences(self._sql, self._ws)
+
+    def newest_for(self, audience: Row, *, until: int, most: int) -> list[Event]:
+        """The newest events on the state that were written for exactly this audience, in order."""
+        rows = self._sql.execute(overview.NEWEST, (self._ws, STATE, *audience, until, most))
+        return self._at(epoch for (epoch,) in rows.fetchall())
+
+    def agents(self) -> Iterator[Checkpoint]:
+        """The last departure of every agent that ever departed."""
+        for key in overview.departed(self._sql, self._ws):
+            last = self.latest(EventKind.DEPART, key)
+            if last is not None and isinstance(last.payload, Checkpoint) and last.payload.identity.agent == key:
+                yield last.payload
 
     def is_slot(self, name: str) -> bool:
         """Whether some item that is not private is about this slot."""

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from readmit.records.snapshot import Snapshot
 
 
+_STEP = 256
+
+
 class Explanation(msgspec.Struct, frozen=True):
     """One item in one past return."""
 
@@ -102,6 +105,20 @@ def recorded(log: Log, return_id: str) -> tuple[Returned, Decision]:
     if stored is None:
         raise UnknownError(f"no decision is filed for return {return_id!r}; see `readmit audit verify`")
     return returned, decode(stored.body, Decision, what="decision")
+
+
+def newest_return(log: Log) -> str:
+    """The last return that was decided, found from the end of the audit."""
+    last = log.audit.head.seq
+    while last > 0:
+        rows = list(log.audit.rows(first=max(1, last - _STEP + 1), last=last))
+        if found := [row.return_id for row in rows if row.kind == "decision"]:
+            return found[-1]
+        last -= _STEP
+    raise UnknownError(
+        f"workspace {log.workspace!r} has no return yet: an agent departs and comes back first. "
+        "`readmit doctor` looks at the workspace as it is"
+    )
 
 
 def dispositions(log: Log, return_id: str) -> Iterator[Disposition]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.records.arguments import explained
+from readmit.workspace.diagnosis.why import why
 from readmit.workspace.history import explain
 from readmit.workspace.missing import lacking
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from readmit.records.decisions import Decision, Disposition, DutyNote, Request, ReturnView
     from readmit.records.reasons import Reason
+    from readmit.workspace.diagnosis.symptoms import Diagnosis
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation
     from readmit.workspace.missing import Lack
@@ -110,3 +112,7 @@ class Return:
     def lacking(self) -> tuple[Lack, ...]:
         """What is missing, which items last met it, why they are out, and the call that would meet it."""
         return lacking(self._workspace.log, self.id)
+
+    def why(self) -> Diagnosis:
+        """Why it came out as it did, near misses, and what would mend it now. For operators, never for the agent."""
+        return why(self._workspace, self.id)

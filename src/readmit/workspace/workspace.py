@@ -21,6 +21,8 @@ from readmit.records.policy import OWNER, Policy
 from readmit.store.location import MEMORY, names, open_store
 from readmit.workspace import history, missing
 from readmit.workspace.agent import Agent
+from readmit.workspace.diagnosis.checkup import checkup
+from readmit.workspace.diagnosis.why import why
 from readmit.workspace.exposing import Asker, acknowledge, expose, instance_of
 from readmit.workspace.naming import normal, who
 from readmit.workspace.observing import Observer, drafts
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from readmit.records.decisions import Decision, Disposition
     from readmit.records.items import Drafted
     from readmit.records.kinds import DeclaredKind
+    from readmit.workspace.diagnosis.checkup import Checkup
+    from readmit.workspace.diagnosis.symptoms import Diagnosis
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation, Replay
     from readmit.workspace.missing import Lack
@@ -274,6 +278,14 @@ class Workspace(Verbs):
     def lacking(self, return_id: str) -> tuple[Lack, ...]:
         """What a past return lacked, which items last met it, why they are out, and the call that would meet it."""
         return missing.lacking(self.log, return_id)
+
+    def why(self, return_id: str) -> Diagnosis:
+        """Why a past return came out as it did, near misses, and what would mend it now."""
+        return why(self, return_id)
+
+    def doctor(self, agent: Agent | None = None) -> Checkup:
+        """What is the matter, for one agent or for all that departed, if they returned now. Nothing is written."""
+        return checkup(self, None if agent is None else agent.identity)
 
     def replay(self, return_id: str) -> Replay:
         """Recompute a past decision from the log and compare bytes."""

@@ -1,0 +1,46 @@
+"""Who is written to and who has departed, read from the indexes by leaps: each answer costs one search, not a walk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.records.events import EventKind
+from readmit.store.audience import STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.store.audience import Row
+    from readmit.store.sql import Sql
+
+_NEXT_READERS = """
+    SELECT task, principal, role FROM audience
+    WHERE ws = ? AND class = ? AND (task, principal, role) > (?, ?, ?)
+    ORDER BY task, principal, role LIMIT 1
+"""
+_FIRST_READERS = """
+    SELECT task, principal, role FROM audience WHERE ws = ? AND class = ? ORDER BY task, principal, role LIMIT 1
+"""
+_NEXT_KEY = "SELECT min(key) FROM milestone WHERE ws = ? AND kind = ? AND key > ?"
+NEWEST = """
+    SELECT epoch FROM audience
+    WHERE ws = ? AND class = ? AND task = ? AND principal = ? AND role = ? AND epoch <= ?
+    ORDER BY epoch DESC LIMIT ?
+"""
+
+
+def audiences(sql: Sql, ws: int) -> Iterator[Row]:
+    """Every different audience that something on the state was written for, in order."""
+    row = sql.execute(_FIRST_READERS, (ws, STATE)).fetchone()
+    while row is not None:
+        yield (row[0], row[1], row[2])
+        row = sql.execute(_NEXT_READERS, (ws, STATE, *row)).fetchone()
+
+
+def departed(sql: Sql, ws: int) -> Iterator[str]:
+    """Every key under which departures are filed: agents, and principals for their banks."""
+    key = ""
+    while key is not None:
+        (key,) = sql.execute(_NEXT_KEY, (ws, EventKind.DEPART, key)).fetchone()
+        if key is not None:
+            yield key

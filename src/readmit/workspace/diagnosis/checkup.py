@@ -1,0 +1,123 @@
+"""What is the matter with a workspace without a return: its keys, its policy, and every agent that departed."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.capture.checkpoint import checkpoint
+from readmit.ports.presence import last_absence
+from readmit.records.identity import Identity
+from readmit.records.items import Kind
+from readmit.records.policy import Policy
+from readmit.workspace.diagnosis.symptoms import Diagnosis, Symptom, Trouble
+from readmit.workspace.diagnosis.why import outcome, symptoms, unsigned, who
+from readmit.workspace.remedies import BLANK, come_back, depart, govern
+from readmit.workspace.trial import rehearse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from readmit.ports.store import Log
+    from readmit.records.events import Checkpoint
+    from readmit.workspace.workspace import Workspace
+
+AGENTS = 20
+"""Most agents that are looked at."""
+LONG = timedelta(days=7)
+"""An absence that is worth a word."""
+EVIDENCE = (Kind.FACT, Kind.ROLE_CONSTRAINT, Kind.INTERFACE_CONSTRAINT)
+# Worth knowing, and nothing is wrong because of it.
+NOTES = frozenset(
+    {Trouble.MENDED, Trouble.BACK, Trouble.UNREQUIRED, Trouble.FOR_EVERYBODY, Trouble.UNRECORDED, Trouble.UNEXAMINED}
+)
+
+
+class Checkup(msgspec.Struct, frozen=True):
+    """What is the matter with a workspace, and with each of its agents if they returned now."""
+
+    workspace: Diagnosis
+    agents: tuple[Diagnosis, ...] = ()
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is the matter. What is only worth knowing does not count."""
+        return all(one.trouble in NOTES for part in (self.workspace, *self.agents) for one in part.symptoms)
+
+    def __str__(self) -> str:
+        return "\n".join(line for part in (self.workspace, *self.agents) for line in part.lines())
+
+
+def checkup(workspace: Workspace, agent: Identity | None = None) -> Checkup:
+    """Look at one agent, or at every agent that departed, as if they returned now. Nothing is written."""
+    log, policy = workspace.log, workspace.policy
+    found = [*unsigned(workspace), *settings(policy)]
+    left_out: tuple[str, ...] = ()
+    if agent is not None:
+        agents = [agent]
+    else:
+        departures = list(islice(log.agents(), AGENTS + 1))
+        agents = [one.identity for one in departures[:AGENTS]]
+        left_out = (f"agents beyond the first {AGENTS}; name one",) if len(departures) > AGENTS else ()
+        if not agents:
+            said = "No agent has departed from this workspace yet, so none can return to it."
+            blank = Identity(workspace=log.workspace, principal=BLANK, role=BLANK, task=BLANK)
+            found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (), (depart(blank),)))
+    says = f"Workspace {workspace.name} at epoch {workspace.epoch}: " + (
+        "its key and its policy are in order." if not found else "something is the matter."
+    )
+    return Checkup(Diagnosis(says, tuple(found), left_out), tuple(_agent(workspace, one) for one in agents))
+
+
+def settings(policy: Policy) -> Iterator[Symptom]:
+    """Settings with which nothing, or nearly nothing, could ever be handed over."""
+    if not set(EVIDENCE).intersection(policy.kinds):
+        said = "The policy admits no kind of item that can be evidence (kinds), so no duty can ever be covered."
+        yield Symptom(Trouble.POLICY, said, (), (), (govern(policy, kinds=(*policy.kinds, Kind.FACT)),))
+    for name, least in (("max_items", 2), ("max_chars", 1), ("max_item_chars", 1)):
+        if getattr(policy, name) < least:
+            said = f"The policy's {name} is {getattr(policy, name)}: no duty with its evidence fits."
+            yield Symptom(Trouble.POLICY, said, (), (), (govern(policy, **{name: getattr(Policy(), name)}),))
+    if policy.writers and not set(policy.writers).intersection(policy.overseers) and len(policy.writers) == 1:
+        said = f"The policy names one writer, {policy.writers[0]}: what that agent needs itself nobody else can record."
+        yield Symptom(Trouble.POLICY, said, (), (), (govern(policy, writers=(*policy.writers, BLANK)),))
+
+
+def _agent(workspace: Workspace, identity: Identity) -> Diagnosis:
+    log, now = workspace.log, workspace.now()
+    absence = last_absence(log, identity)
+    away = absence is not None and absence.end is None
+    found: list[Symptom] = []
+    if absence is not None and away:
+        departed: Checkpoint = absence.departure.payload  # type: ignore[assignment]  # the kind of the event says which
+        found += _long_away(departed, now)
+    else:
+        departed = _leaving(log, identity, now)
+        if absence is None:
+            said = f"{identity.principal} has never departed from {identity.task}, so it cannot return to it."
+            found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (), (depart(identity),)))
+    trial = rehearse(log, departed, identity, purpose=None, now=now, policy=workspace.policy)
+    more, left_out = symptoms(log, trial, departed)
+    says = (
+        f"{who(trial)}, {'away' if away else 'at work'}: if it returned now, it would be "
+        + outcome(trial, verb="").strip()
+    )
+    return Diagnosis(says, (*found, *more), left_out, None, identity)
+
+
+def _leaving(log: Log, identity: Identity, now: datetime) -> Checkpoint:
+    """A departure that is not written: the agent would leave now."""
+    head = log.head
+    return checkpoint(identity, log.seen(identity, until=head), id=secrets.token_hex(8), epoch=head, at=now)
+
+
+def _long_away(departed: Checkpoint, now: datetime) -> Iterator[Symptom]:
+    if now - departed.at > LONG:
+        days = (now - departed.at).days
+        said = f"{departed.identity.principal} has been away from {departed.identity.task} for {days} days."
+        yield Symptom(Trouble.LONG_AWAY, said, (departed.id,), (), (come_back(departed.identity),))

@@ -1,0 +1,106 @@
+"""A return to which nothing is owed: no duty in sight, or none that is the agent's now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.records.items import Frontier, Obligation
+from readmit.records.reasons import DutyState
+from readmit.workspace.diagnosis.names import quoted
+from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
+from readmit.workspace.history import in_words
+from readmit.workspace.mending import reopened
+from readmit.workspace.remedies import BLANK, come_back, confirm, govern, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.workspace.remedies import Remedy
+    from readmit.workspace.trial import Trial
+
+MOST = 3
+_TROUBLES = {
+    DutyState.DRAFTED: Trouble.DRAFTED,
+    DutyState.OTHER_PURPOSE: Trouble.OTHER_PURPOSE,
+    DutyState.NOT_IMPOSED: Trouble.WRITER,
+    DutyState.NOT_BEGUN: Trouble.TIME,
+    DutyState.OTHER_TASK: Trouble.OUT_OF_SIGHT,
+    DutyState.OTHERS: Trouble.OUT_OF_SIGHT,
+}
+
+
+def nothing_owed(trial: Trial) -> Iterator[Symptom]:
+    """Why nothing is owed, and what follows from it."""
+    if any(note.state.owed for note in trial.decision.duties):
+        return
+    who = trial.request.identity
+    if not trial.items:
+        yield Symptom(
+            Trouble.NOTHING_IN_SIGHT,
+            f"{quoted(who.principal)} can see no item as {quoted(who.role)} on {quoted(who.task)}.",
+            (),
+            ("Nothing has been recorded for it yet, or what was recorded is for others.",),
+            (write("record", by=trial.writer(), slot=BLANK, sources=[BLANK], task=who.task),),
+        )
+    near = [symptom for name in _duties(trial) for symptom in _not_owed(trial, name)]
+    over = tuple(f"{note.obligation} is {note.state}." for note in trial.decision.duties if note.state not in _TROUBLES)
+    yield Symptom(
+        Trouble.NOTHING_OWED,
+        "No duty in sight is the agent's, so no item is needed for anything.",
+        tuple(_duties(trial)),
+        over or ("Without a duty, what stands is handed over as room allows, and nothing can be missing.",),
+        () if near else (_duty(trial),),
+    )
+    yield from near
+    if trial.policy.nothing_owed != "fill" and trial.items:
+        handed = "an empty view" if trial.policy.nothing_owed == "empty" else "nothing at all"
+        yield Symptom(
+            Trouble.POLICY,
+            f"Where nothing is owed, the policy hands over {handed} (nothing_owed = {trial.policy.nothing_owed}).",
+            (),
+            ("With fill, it hands over what stands, the newest first.",),
+            (govern(trial.policy, nothing_owed="fill"),),
+        )
+
+
+def _duties(trial: Trial) -> list[str]:
+    return [note.obligation for note in trial.decision.duties]
+
+
+def _not_owed(trial: Trial, name: str) -> Iterator[Symptom]:
+    note = next(one for one in trial.decision.duties if one.obligation == name)
+    duty = trial.items[name]
+    if note.state in _TROUBLES and isinstance(duty, Obligation):
+        yield Symptom(
+            _TROUBLES[note.state],
+            f"The duty {name} {quoted(duty.text)} is not owed: {note.state.doc}",
+            (name,),
+            (*in_words(trial.judged[name]), *_begins(duty, note.state)),
+            tuple(_owing(trial, duty, note.state)),
+        )
+
+
+def _owing(trial: Trial, duty: Obligation, state: DutyState) -> Iterator[Remedy]:
+    who = trial.request.identity
+    match state:
+        case DutyState.DRAFTED if trial.policy.drafts == "confirm":
+            yield confirm(duty.id, trial.other_writer(duty.by))
+        case DutyState.DRAFTED | DutyState.NOT_IMPOSED | DutyState.OTHER_TASK:
+            yield next(reopened(trial, duty))
+        case DutyState.OTHER_PURPOSE:
+            yield come_back(who, purpose=duty.purposes[0])
+
+
+def _begins(duty: Obligation, state: DutyState) -> Iterator[str]:
+    if state is DutyState.NOT_BEGUN and duty.valid.start is not None:
+        yield f"It begins at {duty.valid.start.isoformat()}."
+
+
+def _duty(trial: Trial) -> Remedy:
+    """A duty that requires what stands."""
+    names: dict[str, None] = {}
+    for item in reversed(tuple(trial.items.values())):
+        if not isinstance(item, Obligation | Frontier) and trial.fit(item.id):
+            names |= dict.fromkeys(item.supports or ((item.slot,) if item.slot else ()))
+    required = list(names)[:MOST] or [BLANK]
+    return write("oblige", required=required, by=trial.writer(), task=trial.request.identity.task)

@@ -1,0 +1,42 @@
+"""A return that failed before anything was judged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.records.reasons import Reason
+from readmit.workspace.diagnosis.names import printed
+from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
+from readmit.workspace.remedies import Remedy, come_back, depart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.workspace.trial import Trial
+
+ROTATE = Remedy('workspace.keys.rotate(by="owner", now=workspace.now())', "readmit keys rotate")
+_VERIFY = Remedy("audit(workspace.log)", "readmit audit verify")
+
+
+def faults(trial: Trial) -> Iterator[Symptom]:
+    """What failed, and what to do before the next try."""
+    for reason in trial.decision.faults:
+        note = (printed(trial.decision.note),) if trial.decision.note else ()
+        yield Symptom(Trouble.FAULT, reason.doc, (reason,), note, tuple(_remedies(trial, reason)))
+
+
+def _remedies(trial: Trial, reason: Reason) -> Iterator[Remedy]:
+    who = trial.request.identity
+    match reason:
+        case Reason.CHECKPOINT_ALTERED:
+            # Somebody changed the store: find out first, then seal anew what the agent may build on.
+            yield _VERIFY
+            yield depart(who)
+        case Reason.SIGNER_FAILED:
+            yield ROTATE
+            yield come_back(who, purpose=trial.request.purpose)
+        case Reason.INTERNAL_ERROR:
+            again = come_back(who, purpose=trial.request.purpose)
+            yield Remedy(again.call, f"{again.command} --debug")
+        case _:
+            yield come_back(who, purpose=trial.request.purpose)

@@ -1,0 +1,152 @@
+"""What lacks, who last supplied it, and what is there under another name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.records.items import Frontier, Obligation
+from readmit.workspace.diagnosis.names import alike, joined, nearness, printed, quoted
+from readmit.workspace.diagnosis.rejected import MOST, supplier
+from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
+from readmit.workspace.mending import reopened
+from readmit.workspace.missing import lacks_of
+from readmit.workspace.remedies import BLANK, link
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from readmit.ports.store import Log
+    from readmit.records.items import Item
+    from readmit.workspace.missing import Lack
+    from readmit.workspace.remedies import Remedy
+    from readmit.workspace.trial import Trial
+
+
+def lacks(log: Log, trial: Trial) -> Iterator[Symptom]:
+    """Everything that lacks, critical dependencies first, each followed by the near misses that concern it."""
+    for lack in sorted(lacks_of(trial), key=lambda one: not one.critical):
+        if lack.kind != "dependency":
+            yield unfit(lack, lack.remedies)
+        elif any(trial.fit(one.item) for one in lack.last):
+            yield _uncounted(trial, lack)
+        else:
+            near = [*_suppliers(log, trial, lack), *_spelled_otherwise(trial, lack.name)]
+            proposed = {remedy for one in near for remedy in one.remedies}
+            yield absent(trial, lack, [remedy for remedy in lack.remedies if remedy not in proposed])
+            yield from near
+
+
+def lacked(trial: Trial) -> Iterator[Symptom]:
+    """What a past return lacked, where there is nothing left to do about it."""
+    for lack in lacks_of(trial):
+        yield absent(trial, lack) if lack.kind == "dependency" else unfit(lack)
+
+
+def absent(trial: Trial, lack: Lack, remedies: Sequence[Remedy] = ()) -> Symptom:
+    """A dependency that nothing eligible supplies."""
+    last = [
+        f"{printed(trial.items[one.item].by)} last supplied it by {one.item} {quoted(one.text)}, which is {one.state}."
+        for one in lack.last[:1]
+    ]
+    last += [f"A model drafted {one.item} {quoted(one.text)} in its place." for one in lack.instead]
+    grounds = tuple(last) or ("Nothing that the agent can see has ever supplied it.",)
+    said = f"{_needs(lack)}, and nothing eligible supplies it."
+    return Symptom(Trouble.LACKS, said, (lack.name, *lack.duties), grounds, tuple(remedies))
+
+
+def unfit(lack: Lack, remedies: Sequence[Remedy] = ()) -> Symptom:
+    """A record that had to be handed over."""
+    of = f" of {joined(lack.duties)}" if lack.duties and lack.duties != (lack.name,) else ""
+    last = lack.last[0]
+    said = f"The {lack.kind} {lack.name}{of} has to be handed over and cannot be: {quoted(last.text)}."
+    return Symptom(Trouble.UNFIT, said, (lack.name, *lack.duties), last.why, tuple(remedies))
+
+
+def _uncounted(trial: Trial, lack: Lack) -> Symptom:
+    """A dependency whose evidence is there: it does not fit, a model alone chose its slot, or less is asked for."""
+    view = trial.decision.view
+    if view is not None and not view.partial:
+        trouble, why = Trouble.POLICY, "the policy's gamma and rho do not ask for it"
+    elif all(trial.items[one.item].drafted is not None for one in lack.last) and "link(" in lack.remedies[0].call:
+        trouble, why = Trouble.DRAFTED, "a model alone chose the slot of what supplies it"
+    else:
+        trouble, why = Trouble.NO_ROOM, "what supplies it does not fit the policy's budget"
+    there = tuple(f"{one.item} {quoted(one.text)} supplies it." for one in lack.last)
+    return Symptom(trouble, f"{_needs(lack)}; {why}.", (lack.name, *lack.duties), there, lack.remedies)
+
+
+def _needs(lack: Lack) -> str:
+    verb = "requires" if len(lack.duties) == 1 else "require"
+    return f"{joined(lack.duties)} {verb} {lack.name}{' as critical' if lack.critical else ''}"
+
+
+def _suppliers(log: Log, trial: Trial, lack: Lack) -> Iterator[Symptom]:
+    for former in lack.last:
+        if not trial.fit(former.item):
+            yield supplier(log, trial, trial.items[former.item], lack.name)
+
+
+def _spelled_otherwise(trial: Trial, need: str) -> Iterator[Symptom]:
+    found = 0
+    for item in _standing(trial):
+        other = next((name for name in item.covers if alike(name, need)), None)
+        if other is None or trial.meets(item, need):
+            continue
+        place = "stands in slot" if other == item.slot else "supports"
+        yield Symptom(
+            Trouble.OTHER_SPELLING,
+            f"{item.id} {quoted(item.text)} {place} {other}, which differs from {need} in spelling.",
+            (item.id, need),
+            ("If the two are meant to be the same, link the item to what is required.",),
+            (link(item.id, need, trial.writer(item.by)),),
+        )
+        found += 1
+        if found == MOST:
+            return
+
+
+def unrequired(trial: Trial) -> Iterator[Symptom]:
+    """Items that support what no duty in sight requires, where something that a duty requires lacks."""
+    required = {name for item in trial.items.values() if isinstance(item, Obligation) for name in item.required}
+    missing = trial.decision.missing
+    found = 0
+    for item in _standing(trial):
+        loose = [name for name in item.supports if name not in required]
+        if not loose or len(loose) < len(item.supports) or not missing or (item.slot in required):
+            continue
+        need = max(missing, key=lambda name: max(nearness(name, one) for one in loose))
+        if any(alike(name, need) for name in item.covers) or trial.meets(item, need):
+            continue
+        yield Symptom(
+            Trouble.UNREQUIRED,
+            f"{item.id} {quoted(item.text)} supports {joined(loose)}, which no duty in sight requires.",
+            (item.id, *loose),
+            (f"If it is evidence for {need}, say so.",),
+            (link(item.id, need, trial.writer(item.by)),),
+        )
+        found += 1
+        if found == MOST:
+            return
+
+
+def for_everybody(trial: Trial) -> Iterator[Symptom]:
+    """Duties that keep the agent out and name nobody in particular."""
+    short = {note.obligation for note in trial.decision.duties if note.state.owed and note.lacks}
+    for name in short:
+        duty = trial.items[name]
+        scope = duty.scope
+        if isinstance(duty, Obligation) and not (scope.task or scope.roles or scope.principals or duty.tasks):
+            yield Symptom(
+                Trouble.FOR_EVERYBODY,
+                f"{name} {quoted(duty.text)} names no task, role or principal: everybody owes it, on every task.",
+                (name,),
+                ("If it is not this agent's, open it for those who owe it and settle this one.",),
+                tuple(reopened(trial, duty, roles=[BLANK])),
+            )
+
+
+def _standing(trial: Trial) -> Iterator[Item]:
+    """Statements that passed every gate, the newest first."""
+    for item in reversed(tuple(trial.items.values())):
+        if not isinstance(item, Obligation | Frontier) and trial.fit(item.id):
+            yield item

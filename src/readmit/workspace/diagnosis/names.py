@@ -1,0 +1,61 @@
+"""Names that somebody may have meant to be the same, and other people's words made fit to print."""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from readmit.seal.render import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ALIKE = 0.85
+"""Least share of letters in common."""
+SHORTEST = 4
+"""Letters below which only case and separators may differ: two short names seldom mean the same."""
+LONGEST_QUOTE = 160
+
+
+def plain(name: str) -> str:
+    """A name without case and separators."""
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two different names may be one name, spelled in two ways. Numbers have to agree."""
+    if one == other:
+        return False
+    first, second = plain(one), plain(other)
+    if first == second:
+        return bool(first)
+    if min(len(first), len(second)) < SHORTEST or re.findall(r"\d+", first) != re.findall(r"\d+", second):
+        return False
+    return SequenceMatcher(None, first, second, autojunk=False).ratio() >= ALIKE
+
+
+def nearness(one: str, other: str) -> float:
+    """How much of two names is the same."""
+    return SequenceMatcher(None, plain(one), plain(other), autojunk=False).ratio()
+
+
+def printed(text: str) -> str:
+    """Somebody's words on one line, without characters that a terminal would obey."""
+    return " ".join(escaped(text).split())
+
+
+def quoted(text: str) -> str:
+    """The same in quotation marks, cut where it is long."""
+    line = printed(text)
+    return f"“{line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1] + '…'}”"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Names as a list in a sentence."""
+    return " and ".join((", ".join(names[:-1]), names[-1]) if len(names) > 1 else names) or "Something"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,111 @@
+"""An item that is out although somebody may expect it: why, and what would bring it back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.records.items import Frontier, Obligation
+from readmit.records.reasons import Reason
+from readmit.records.verdicts import Verdict
+from readmit.workspace.diagnosis.names import printed, quoted
+from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
+from readmit.workspace.history import in_words
+from readmit.workspace.mending import mended
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.ports.store import Log
+    from readmit.records.decisions import Disposition
+    from readmit.records.items import Item
+    from readmit.workspace.trial import Trial
+
+MOST = 3
+"""Most items named for one kind of trouble."""
+
+# The first that holds names the trouble: what a single act mends comes before what takes evidence.
+_TROUBLES = {
+    Reason.DRAFT_UNCONFIRMED: Trouble.DRAFTED,
+    Reason.DRAFT_REFUSED: Trouble.DRAFTED,
+    Reason.DRAFT_NOT_CARRIED: Trouble.DRAFTED,
+    Reason.WRITER_NOT_ALLOWED: Trouble.WRITER,
+    Reason.UNPROVEN: Trouble.UNSOURCED,
+    Reason.EVIDENCE_MISSING: Trouble.UNSOURCED,
+    Reason.EVIDENCE_ALTERED: Trouble.UNSOURCED,
+    Reason.REFERENCE_UNBOUND: Trouble.UNSOURCED,
+    Reason.DISPUTED: Trouble.DISPUTED,
+    Reason.SLOT_CONTESTED: Trouble.DISPUTED,
+    Reason.SUSPECTED: Trouble.SUSPECTED,
+    Reason.OTHER_PURPOSE: Trouble.OTHER_PURPOSE,
+    Reason.KIND_NOT_ADMITTED: Trouble.POLICY,
+    Reason.TOO_LARGE: Trouble.POLICY,
+    Reason.OTHER_TASK: Trouble.OUT_OF_SIGHT,
+    Reason.PRINCIPAL_OUT_OF_SCOPE: Trouble.OUT_OF_SIGHT,
+    Reason.ROLE_OUT_OF_SCOPE: Trouble.OUT_OF_SIGHT,
+    Reason.TASK_OUT_OF_SCOPE: Trouble.OUT_OF_SIGHT,
+    Reason.NOT_YET_VALID: Trouble.TIME,
+    Reason.EXPIRED: Trouble.TIME,
+}
+# What becomes of items in the normal course of things; worth a word only where it makes something lack.
+_USUAL = frozenset({Trouble.TAKEN_OUT, Trouble.TIME, Trouble.OUT_OF_SIGHT})
+_ORDER = tuple(Trouble)
+
+
+def trouble_of(one: Disposition) -> Trouble:
+    """What kind of thing keeps an item out."""
+    return next((trouble for reason, trouble in _TROUBLES.items() if reason in one.reasons), Trouble.TAKEN_OUT)
+
+
+def supplier(log: Log, trial: Trial, item: Item, need: str) -> Symptom:
+    """An item that would supply something that lacks, if it were not out."""
+    one = trial.judged[item.id]
+    trouble = trouble_of(one)
+    remedies = mended(trial, item, need=need)
+    if trouble in {Trouble.TAKEN_OUT, Trouble.TIME} and trial.overseer is None:
+        remedies = ()
+    return Symptom(
+        trouble,
+        f"{item.id} {quoted(item.text)} supplies {need}, but it is {one.state}.",
+        (item.id, need),
+        (*in_words(one), *_quotes(log, one), *_waiting(trial, item, one)),
+        remedies,
+    )
+
+
+def unexpected(log: Log, trial: Trial, known: frozenset[str]) -> Iterator[Symptom]:
+    """Items that are out for a reason that somebody can do something about, the newest of each kind first."""
+    found: dict[Trouble, list[Item]] = {}
+    for item in reversed(tuple(trial.items.values())):
+        if isinstance(item, Obligation | Frontier) or item.id in known or trial.fit(item.id):
+            continue
+        trouble = trouble_of(trial.judged[item.id])
+        if trouble not in _USUAL:
+            found.setdefault(trouble, []).append(item)
+    for trouble in sorted(found, key=_ORDER.index):
+        for item in found[trouble][:MOST]:
+            one = trial.judged[item.id]
+            more = len(found[trouble]) - MOST
+            others = (f"{more} more like it.",) if item is found[trouble][:MOST][-1] and more > 0 else ()
+            yield Symptom(
+                trouble,
+                f"{item.id} {quoted(item.text)} is left out: {one.state}.",
+                (item.id,),
+                (*in_words(one), *_quotes(log, one), *others),
+                mended(trial, item),
+            )
+
+
+def _quotes(log: Log, one: Disposition) -> Iterator[str]:
+    """Both quotes of the verdicts that took an item out."""
+    for cause in one.causes:
+        if cause.reason in {Reason.PREMISE_CHANGED, Reason.SUSPECTED} and cause.epoch is not None:
+            said = log.event(cause.epoch).payload
+            if isinstance(said, Verdict) and said.item_quote:
+                yield f"{quoted(said.item_quote)} against {quoted(said.evidence_quote)}."
+
+
+def _waiting(trial: Trial, item: Item, one: Disposition) -> Iterator[str]:
+    if Reason.NOT_YET_VALID in one.reasons and item.valid.start is not None:
+        yield f"It begins at {item.valid.start.isoformat()}; return after that."
+    if trouble_of(one) is Trouble.TAKEN_OUT and trial.overseer is None:
+        yield f"The policy names no overseer besides {printed(trial.reader)} who could restore it."

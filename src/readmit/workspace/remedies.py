@@ -1,0 +1,146 @@
+"""What an operator can do about a finding: each remedy as a Python call and as a command that can be pasted."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from decimal import Decimal
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from readmit.records.policy import OWNER, Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from readmit.records.identity import Identity
+
+BLANK = "…"
+"""Stands in a call for what only the team knows."""
+
+# How the fields of a call are written on the command line, where that differs.
+_OPTIONS = {
+    "sources": "source",
+    "required": "requires",
+    "depends_on": "depends-on",
+    "roles": "role",
+    "principals": "principal",
+    "purposes": "purpose",
+    "tasks": "applies-to",
+}
+
+
+class Remedy(msgspec.Struct, frozen=True):
+    """What to do, as a call and as a command. ``…`` stands for what only the team knows."""
+
+    call: str
+    command: str
+
+
+def write(verb: Literal["record", "oblige", "progress"], text: str = BLANK, **fields: Any) -> Remedy:
+    """An item to be written. Fields without a value are left out."""
+    said = {name: value for name, value in fields.items() if value is not None}
+    kind = {"oblige": "obligation", "progress": "frontier"}.get(verb)
+    options = {"kind": kind, **said} if kind else said
+    return Remedy(_call(verb, text, said), f"readmit record {_shell(text)} {_options(options)}")
+
+
+def step(verb: str, field: str, target: str, **fields: Any) -> Remedy:
+    """A lifecycle event, which the command line takes as a step of a file."""
+    one = json.dumps([{"do": verb, field: target, **fields}], ensure_ascii=False)
+    return Remedy(_call(verb, target, fields), f"echo {shlex.quote(one)} | readmit record --file -")
+
+
+def link(item: str, need: str, by: str) -> Remedy:
+    """Say that an item is evidence for a dependency."""
+    call = f"workspace.link({_quoted(item)}, {_quoted(need)}, by={_quoted(by)})"
+    return Remedy(call, f"readmit link {shlex.quote(item)} {shlex.quote(need)} --by {_shell(by)}")
+
+
+def confirm(item: str, by: str) -> Remedy:
+    """Vouch for what a model drafted."""
+    return Remedy(_call("confirm", item, {"by": by}), f"readmit confirm {shlex.quote(item)} --by {_shell(by)}")
+
+
+def overrule(item: str, grant: str, by: str) -> Remedy:
+    """Set a rejection aside for an hour."""
+    said = {"grant": grant, "by": by, "reason": BLANK}
+    call = _call("overrule", item, said).removesuffix(")") + ", expires=timedelta(hours=1))"
+    return Remedy(call, f"readmit overrule {shlex.quote(item)} {_options(said)} --for 1h")
+
+
+def govern(policy: Policy, **changes: Any) -> Remedy:
+    """A change of policy. The command line takes a whole policy, so the command repeats what is set already."""
+    said = ", ".join(f"{name}={_value(value)}" for name, value in changes.items())
+    call = f"workspace.govern(msgspec.structs.replace(workspace.policy, {said}), by={_quoted(OWNER)})"
+    usual = msgspec.to_builtins(Policy())
+    changed = msgspec.to_builtins(msgspec.structs.replace(policy, **changes))
+    set_here = {name: value for name, value in changed.items() if value != usual[name]}
+    whole = json.dumps(set_here, ensure_ascii=False)
+    return Remedy(call, f"echo {shlex.quote(whole)} | readmit init --policy -")
+
+
+def depart(who: Identity) -> Remedy:
+    """The agent leaves."""
+    return Remedy(f"{_agent(who)}.depart()", f"readmit depart {_who(who)}")
+
+
+def come_back(who: Identity, *, purpose: str | None = None) -> Remedy:
+    """The agent returns."""
+    asked = "" if purpose is None else f"purpose={_quoted(purpose)}"
+    option = "" if purpose is None else f" --purpose {shlex.quote(purpose)}"
+    return Remedy(f"{_agent(who)}.come_back({asked})", f"readmit return {_who(who)}{option}")
+
+
+def prepare(who: Identity, *, purpose: str | None = None) -> Remedy:
+    """The agent returns after a model has looked for implicit changes."""
+    asked = "" if purpose is None else f", purpose={_quoted(purpose)}"
+    plain = come_back(who, purpose=purpose)
+    call = f"Inference(workspace, verifier={_quoted(BLANK)}).come_back({_agent(who)}{asked})"
+    return Remedy(call, f"{plain.command} --prepare --verifier {_shell(BLANK)}")
+
+
+def _agent(who: Identity) -> str:
+    return f"workspace.agent({_quoted(who.principal)}, role={_quoted(who.role)}, task={_quoted(who.task)})"
+
+
+def _who(who: Identity) -> str:
+    return _options({"principal": who.principal, "role": who.role, "task": who.task})
+
+
+def _call(verb: str, first: str, fields: Mapping[str, Any]) -> str:
+    said = [_quoted(first), *(f"{name}={_value(value)}" for name, value in fields.items())]
+    return f"workspace.{verb}({', '.join(said)})"
+
+
+def _value(value: str | float | Decimal | Sequence[str]) -> str:
+    """A Python literal. In a list, the blank stands for a value rather than for a text."""
+    match value:
+        case Decimal():
+            return f'Decimal("{value}")'
+        case str():
+            return _quoted(str(value))
+        case int() | float():
+            return str(value)
+        case _:
+            inside = ", ".join(one if one == BLANK else _quoted(str(one)) for one in value)
+            return f"({inside},)" if isinstance(value, tuple) else f"[{inside}]"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(str(text) if isinstance(text, StrEnum) else text, ensure_ascii=False)
+
+
+def _options(fields: Mapping[str, Any]) -> str:
+    return " ".join(word for item in fields.items() for word in _option(*item))
+
+
+def _option(name: str, value: str | list[str]) -> Iterator[str]:
+    for one in [value] if isinstance(value, str) else value:
+        yield f"--{_OPTIONS.get(name, name)} {_shell(one)}"
+
+
+def _shell(text: str) -> str:
+    return f'"{BLANK}"' if text == BLANK else shlex.quote(text)

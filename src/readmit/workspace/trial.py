@@ -1,0 +1,123 @@
+"""One return as it was decided, or as it would be decided now: what was asked, judged and seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.capture.fold import fold
+from readmit.capture.links import linked_needs
+from readmit.cycle import RULES, decide
+from readmit.records.decisions import Decision, Disposition, Request
+from readmit.records.items import Item
+from readmit.records.reasons import State
+from readmit.records.snapshot import WorkState
+from readmit.workspace.examining import examination
+from readmit.workspace.history import dispositions, recorded
+from readmit.workspace.loading import requested
+from readmit.workspace.remedies import BLANK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from readmit.ports.store import Log
+    from readmit.records.events import Checkpoint
+    from readmit.records.identity import Identity
+    from readmit.records.policy import Policy
+
+FIT = frozenset({State.ADMITTED, State.NOT_NEEDED, State.WITHHELD})
+"""States of an item that passed every gate, whatever became of the return."""
+REHEARSAL = "rehearsal"
+"""The id of a return that is decided and not committed."""
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """A decided return with its candidates in log order."""
+
+    request: Request
+    decision: Decision
+    judged: Mapping[str, Disposition]
+    items: Mapping[str, Item]
+    links: Mapping[str, tuple[str, ...]] = {}
+    """What links made the candidates evidence for."""
+    slots: frozenset[str] = frozenset()
+    """Those of the missing dependencies that are slots, of whichever items."""
+
+    @property
+    def reader(self) -> str:
+        return self.request.identity.principal
+
+    @property
+    def policy(self) -> Policy:
+        return self.request.policy
+
+    @property
+    def overseer(self) -> str | None:
+        """Somebody who may overrule a rejection in this return."""
+        return next((name for name in self.policy.overseers if name != self.reader), None)
+
+    def writer(self, last: str | None = None) -> str:
+        """Who may write: ``last`` if the policy lets them, or else the first whom it does."""
+        allowed = self.policy.writers
+        if last is not None and (not allowed or last in allowed):
+            return last
+        return next((name for name in allowed if name != self.reader), BLANK)
+
+    def other_writer(self, last: str) -> str:
+        """The same, for an act that does not count in the return of whoever does it."""
+        return self.writer(None if last == self.reader else last)
+
+    def fit(self, name: str) -> bool:
+        """Whether a candidate passed every gate."""
+        return self.judged[name].state in FIT
+
+    def meets(self, item: Item, need: str) -> bool:
+        """Whether an item is evidence for a dependency, by its own words or by a link."""
+        return need in item.covers or need in self.links.get(item.id, ())
+
+
+def past(log: Log, return_id: str) -> Trial:
+    """A past return."""
+    returned, decision = recorded(log, return_id)
+    judged = {one.item: one for one in dispositions(log, return_id)}
+    return _trial(log, returned.request, decision, judged)
+
+
+def rehearse(
+    log: Log, departed: Checkpoint, identity: Identity, *, purpose: str | None, now: datetime, policy: Policy
+) -> Trial:
+    """The return as it would be decided at the end of the log. Nothing is written."""
+    with log.reading():
+        epoch = log.head
+        request = Request(
+            return_id=REHEARSAL,
+            identity=identity,
+            instance=REHEARSAL,
+            nonce=REHEARSAL,
+            purpose=purpose,
+            now=now,
+            policy=policy,
+            checkpoint=departed.id,
+            epoch=epoch,
+            rules=RULES,
+            learnt=log.learnt,
+            examination=examination(log, departed, identity, purpose=purpose, epoch=epoch, policy=policy),
+        )
+        outcome = decide(request, requested(log, departed, request))
+        return _trial(log, request, outcome.decision, {one.item: one for one in outcome.dispositions})
+
+
+def _trial(log: Log, request: Request, decision: Decision, judged: Mapping[str, Disposition]) -> Trial:
+    items, links = _items(log, request, judged)
+    slots = frozenset(name for name in decision.missing if log.is_slot(name))
+    return Trial(request, decision, judged, items, links, slots)
+
+
+def _items(log: Log, request: Request, judged: Iterable[str]) -> tuple[dict[str, Item], dict[str, tuple[str, ...]]]:
+    """The candidates, read at once where that is possible, and what links made them evidence for."""
+    state = fold(WorkState(), log.seen(request.identity, until=request.epoch))
+    items = {name: state.held[name].item if name in state.held else log.item(name) for name in judged}
+    return items, linked_needs(state.held, request.policy, request.moment)

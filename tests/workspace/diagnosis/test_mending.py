@@ -1,0 +1,347 @@
+"""Every near miss that ``why`` names: the commands that it prints, run as printed, lead to an admitted return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from readmit import Policy
+from readmit.records.items import Drafted
+from readmit.workspace.diagnosis.symptoms import Trouble
+from tests.cli.run import paste
+from tests.scene import Scene
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+QUOTE = "The hotel and the train confirm."
+DRAFTED = Drafted(model="m", quote=QUOTE)
+
+
+def slot_in_capitals(scene: Scene) -> None:
+    scene.duty(required=("hotel",))
+    scene.fact("h", slot="Hotel")
+    scene.depart()
+
+
+def dependency_with_a_hyphen(scene: Scene) -> None:
+    scene.duty(required=("d_hotel",))
+    scene.fact("h", supports=["d-hotel"])
+    scene.depart()
+
+
+def slot_of_another_task(scene: Scene) -> None:
+    scene.duty(required=("hotel",))
+    scene.fact("h", slot="hotel", task="excursion")
+    scene.depart()
+
+
+def dependency_of_another_role(scene: Scene) -> None:
+    scene.duty()
+    scene.fact("h", supports=["d"], roles=["driver"])
+    scene.depart()
+
+
+def supported_and_not_required(scene: Scene) -> None:
+    scene.duty()
+    scene.fact("h", supports=["lodging"])
+    scene.depart()
+
+
+def without_a_source(scene: Scene) -> None:
+    scene.duty(required=("hotel",))
+    scene.fact("h", slot="hotel", sources=[])
+    scene.depart()
+
+
+def one_reference_without_a_source(scene: Scene) -> None:
+    scene.duty()
+    scene.fact("h", supports=["d"], sources=[], receipts=[{"evidence": scene.source, "binds": ("item",)}])
+    scene.depart()
+
+
+def owed_by_everybody(scene: Scene) -> None:
+    scene.duty()
+    scene.fact("h", slot="hotel")
+    scene.depart()
+
+
+def observed_only(scene: Scene) -> None:
+    scene.duty()
+    scene.depart()
+    scene.news("Riverside is confirmed.")
+
+
+def task_in_capitals(scene: Scene) -> None:
+    scene.duty(task="Trip")
+    scene.fact("h", supports=["d"], task="Trip")
+    scene.depart()
+
+
+def role_misspelled(scene: Scene) -> None:
+    scene.duty(roles=["Planner"])
+    scene.fact("h", supports=["d"])
+    scene.depart()
+
+
+def principal_in_capitals(scene: Scene) -> None:
+    scene.duty(principals=["Ann"])
+    scene.fact("h", supports=["d"])
+    scene.depart()
+
+
+def another_role_owes(scene: Scene) -> None:
+    scene.duty(roles=["guide"])
+    scene.fact("h", supports=["d"])
+    scene.depart()
+
+
+def by_an_outsider(scene: Scene) -> None:
+    scene.duty()
+    scene.fact("h", supports=["d"], by="eve")
+    scene.depart()
+
+
+def seen_by_an_outsider(scene: Scene) -> None:
+    scene.duty()
+    scene.fact("h", supports=["d"], sources=[scene.team.observe("They say so.", by="eve")])
+    scene.depart()
+
+
+def waiting_for_a_word(scene: Scene) -> None:
+    scene.duty(required=("hotel",))
+    scene.fact("h", text=QUOTE, slot="hotel", drafted=DRAFTED)
+    scene.depart()
+
+
+def drafts_refused(scene: Scene) -> None:
+    waiting_for_a_word(scene)
+
+
+def in_dispute(scene: Scene) -> None:
+    scene.covered()
+    scene.depart()
+    scene.team.dispute(["h"], by="bob", reason="they called", id="q")
+
+
+def under_suspicion(scene: Scene) -> None:
+    scene.covered()
+    scene.depart()
+    scene.team.suspect("h", scene.news(), by="bob")
+
+
+def withdrawn(scene: Scene) -> None:
+    scene.covered()
+    scene.depart()
+    scene.team.revoke("h", by="bob", reason="they called")
+
+
+def invalidated(scene: Scene) -> None:
+    scene.covered()
+    scene.depart()
+    scene.verdict("h", scene.news())
+
+
+def premise_gone(scene: Scene) -> None:
+    scene.fact("p")
+    scene.covered(depends_on=["p"])
+    scene.depart()
+    scene.team.revoke("p", by="bob")
+
+
+def ended(scene: Scene) -> None:
+    scene.covered()
+    scene.depart()
+    scene.team.close_validity("h", end=scene.now, by="bob")
+
+
+def ran_out(scene: Scene) -> None:
+    scene.covered(valid_until=scene.now - timedelta(hours=1))
+    scene.depart()
+
+
+def another_purpose(scene: Scene) -> None:
+    scene.covered(purposes=["billing"])
+    scene.depart()
+
+
+def another_applicability(scene: Scene) -> None:
+    scene.covered(tasks=["excursion"])
+    scene.depart()
+
+
+def nothing_evidential_admitted(scene: Scene) -> None:
+    scene.covered()
+    scene.depart()
+
+
+def too_long(scene: Scene) -> None:
+    scene.covered(text="x" * 300)
+    scene.depart()
+
+
+def too_much(scene: Scene) -> None:
+    too_long(scene)
+
+
+def duty_in_dispute(scene: Scene) -> None:
+    scene.covered()
+    scene.depart()
+    scene.team.dispute(["o"], by="bob", id="q")
+
+
+def no_duty(scene: Scene) -> None:
+    scene.fact("h", slot="hotel")
+    scene.depart()
+
+
+def nothing_at_all(scene: Scene) -> None:
+    scene.depart()
+
+
+def nothing_owed_blocks(scene: Scene) -> None:
+    no_duty(scene)
+
+
+def duty_of_a_model(scene: Scene) -> None:
+    scene.duty(drafted=Drafted(model="m"))
+    scene.fact("h", supports=["d"])
+    scene.depart()
+
+
+def duty_of_an_outsider(scene: Scene) -> None:
+    scene.team.oblige("from eve", id="theirs", required=["d"], by="eve", task="trip")
+    scene.fact("h", supports=["d"])
+    scene.depart()
+
+
+def duty_for_another_purpose(scene: Scene) -> None:
+    scene.duty(purposes=["billing"])
+    scene.fact("h", supports=["d"])
+    scene.depart()
+
+
+def duty_for_another_task(scene: Scene) -> None:
+    scene.duty(tasks=["excursion"])
+    scene.fact("h", supports=["d"])
+    scene.depart()
+
+
+def not_examined(scene: Scene) -> None:
+    scene.covered()
+    scene.depart()
+    scene.news("The weather is fine.")
+
+
+def no_key(scene: Scene) -> None:
+    scene.covered()
+    scene.depart()
+    for file in Path(f"{scene.path}.keys").glob("*.pem"):
+        file.unlink()
+
+
+@dataclass(frozen=True)
+class Story:
+    """What happened, the trouble that is named, and what its commands are filled in with."""
+
+    told: Callable[[Scene], None]
+    trouble: Trouble
+    says: str
+    policy: tuple[tuple[str, Any], ...] = ()
+    filled: tuple[tuple[str, str], ...] = ()
+    purpose: str | None = None
+
+
+STORIES = (
+    Story(slot_in_capitals, Trouble.OTHER_SPELLING, "stands in slot Hotel, which differs from hotel in spelling"),
+    Story(dependency_with_a_hyphen, Trouble.OTHER_SPELLING, "supports d-hotel, which differs from d_hotel"),
+    Story(slot_of_another_task, Trouble.OUT_OF_SIGHT, "h, written by bob, supplies hotel for task 'excursion' only"),
+    Story(dependency_of_another_role, Trouble.OUT_OF_SIGHT, "supplies d for role 'driver' only"),
+    Story(supported_and_not_required, Trouble.UNREQUIRED, "supports lodging, which no duty in sight requires"),
+    Story(without_a_source, Trouble.UNSOURCED, "supplies hotel, but it is unproven"),
+    Story(one_reference_without_a_source, Trouble.UNSOURCED, "supplies d, but it is unproven"),
+    Story(owed_by_everybody, Trouble.FOR_EVERYBODY, "everybody owes it, on every task", filled=(("role", "driver"),)),
+    Story(observed_only, Trouble.UNRECORDED, "what bob observed at epoch 6: “Riverside is confirmed.”"),
+    Story(task_in_capitals, Trouble.AGENT_SPELLING, "2 items are for task 'Trip'; the agent is 'trip'"),
+    Story(role_misspelled, Trouble.AGENT_SPELLING, "1 item is for role 'Planner'; the agent is 'planner'"),
+    Story(principal_in_capitals, Trouble.AGENT_SPELLING, "1 item is for principal 'Ann'; the agent is 'ann'"),
+    Story(another_role_owes, Trouble.OUT_OF_SIGHT, "Duty o is for role 'guide'; the agent returned as 'planner'"),
+    Story(by_an_outsider, Trouble.WRITER, "supplies d, but it is unproven", (("writers", ("bob",)),)),
+    Story(seen_by_an_outsider, Trouble.WRITER, "supplies d, but it is unproven", (("writers", ("bob",)),)),
+    Story(waiting_for_a_word, Trouble.DRAFTED, "supplies hotel, but it is unproven", (("drafts", "confirm"),)),
+    Story(drafts_refused, Trouble.DRAFTED, "supplies hotel, but it is unproven", (("drafts", "refuse"),)),
+    Story(in_dispute, Trouble.DISPUTED, "supplies d, but it is disputed"),
+    Story(under_suspicion, Trouble.SUSPECTED, "supplies d, but it is suspected"),
+    Story(withdrawn, Trouble.TAKEN_OUT, "supplies d, but it is revoked"),
+    Story(invalidated, Trouble.TAKEN_OUT, "supplies d, but it is premise_changed"),
+    Story(premise_gone, Trouble.TAKEN_OUT, "supplies d, but it is premise_changed"),
+    Story(ended, Trouble.TIME, "supplies d, but it is expired"),
+    Story(ran_out, Trouble.LACKS, "o requires d, and nothing eligible supplies it"),
+    Story(another_purpose, Trouble.OTHER_PURPOSE, "supplies d, but it is not_applicable", purpose="billing"),
+    Story(another_applicability, Trouble.OUT_OF_SIGHT, "supplies d, but it is not_applicable"),
+    Story(nothing_evidential_admitted, Trouble.POLICY, "supplies d, but", (("kinds", ("obligation",)),)),
+    Story(too_long, Trouble.POLICY, "supplies d, but it is too_large", (("max_item_chars", 200),)),
+    Story(too_much, Trouble.NO_ROOM, "does not fit the policy's budget", (("max_chars", 200),)),
+    Story(duty_in_dispute, Trouble.UNFIT, "The duty o has to be handed over and cannot be"),
+    Story(no_duty, Trouble.NOTHING_OWED, "No duty in sight is the agent's"),
+    Story(
+        nothing_at_all,
+        Trouble.NOTHING_IN_SIGHT,
+        "can see no item",
+        (("nothing_owed", "fill"),),
+        (("slot", "hotel"),),
+    ),
+    Story(nothing_owed_blocks, Trouble.POLICY, "the policy hands over nothing at all", (("nothing_owed", "block"),)),
+    Story(duty_of_a_model, Trouble.DRAFTED, "The duty o “the text of o” is not owed", (("drafts", "confirm"),)),
+    Story(duty_of_an_outsider, Trouble.WRITER, "The duty theirs “from eve” is not owed", (("writers", ("bob",)),)),
+    Story(duty_for_another_purpose, Trouble.OTHER_PURPOSE, "The duty o", purpose="travel"),
+    Story(duty_for_another_task, Trouble.OUT_OF_SIGHT, "It applies to other tasks only."),
+    Story(
+        not_examined,
+        Trouble.NOT_EXAMINED,
+        "in 1 observation since the agent left, and the policy requires it (examination)",
+        (("examination", "required"),),
+        (("verifier", "recorded:answers.jsonl?model=m"),),
+    ),
+    Story(no_key, Trouble.NO_KEY, "The workspace cannot sign"),
+)
+
+
+@pytest.mark.parametrize("story", STORIES, ids=[story.told.__name__ for story in STORIES])
+def test_the_commands_mend_it(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("answers.jsonl").touch()
+    scene = Scene(tmp_path / "team.db", **dict(story.policy))
+    scene.now = datetime.now(UTC)
+    story.told(scene)
+    before = scene.come_back(purpose=story.purpose if story.purpose == "travel" else None)
+    owed = before.decision.report.obligations
+    [symptom] = [one for one in before.why().symptoms if one.trouble is story.trouble and story.says in one.says]
+    assert symptom.remedies
+    for remedy in symptom.remedies:
+        done = paste(remedy.command, scene.path, **dict(story.filled))
+    if remedy.command.startswith("readmit return"):
+        assert "ADMITTED" in done.output
+        assert "View: " in done.output
+        return
+    scene.now = datetime.now(UTC)
+    after = scene.come_back()
+    assert after.admitted
+    assert after.view is not None
+    assert after.view.items or story.trouble is Trouble.FOR_EVERYBODY
+    assert after.decision.report.obligations >= owed or story.trouble is Trouble.FOR_EVERYBODY
+
+
+def test_a_change_of_policy_keeps_the_other_settings(tmp_path: Path) -> None:
+    scene = Scene(tmp_path / "team.db", max_chars=200, writers=("bob", "boss"), gamma=Policy().gamma)
+    scene.now = datetime.now(UTC)
+    too_much(scene)
+    [symptom] = [one for one in scene.come_back().why().symptoms if one.trouble is Trouble.NO_ROOM]
+    before = scene.team.policy
+    paste(symptom.remedies[0].command, scene.path)
+    assert scene.team.policy == msgspec.structs.replace(before, max_chars=scene.team.policy.max_chars)
