@@ -97,7 +97,7 @@ def _write(invocation: Invocation, kind: DeclaredKind, wording: Wording, given: 
         return
     payload = event_of(step)[1]
     parts = {name: _words(value) for name, value in msgspec.structs.asdict(payload).items()}
-    done = wording.done.format_map(parts) if isinstance(wording.done, str) else wording.done(payload)
+    done = wording.happened(payload, parts)
     show(shown(f"{done} at epoch {epoch} ({kind} {name})"))
 
 

@@ -64,7 +64,7 @@ def _declared(event: Event) -> str:
         case _ if kind.wording is None:
             return kind.doc.removesuffix(".")
     said = {field.name: _said(getattr(payload, field.field)) for field in said_fields(kind)}
-    return kind.wording.done.format(id=event.name, **said)
+    return kind.wording.happened(payload, {"id": event.name, **said})
 
 
 def _said(value: object) -> str:

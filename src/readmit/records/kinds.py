@@ -37,6 +37,10 @@ class Wording(NamedTuple):
     unsaid: tuple[str, ...] = ()
     """Fields that only code fills in."""
 
+    def happened(self, payload: object, parts: Mapping[str, str]) -> str:
+        """What an event of this kind did, with its fields as people read them."""
+        return self.done.format_map(parts) if isinstance(self.done, str) else self.done(payload)
+
 
 class DeclaredKind(str):
     """A kind of event. It is its own name, and carries what the rest of the package asks of it."""
