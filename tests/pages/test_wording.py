@@ -27,13 +27,13 @@ CASES: dict[str, tuple[Callable[[Workspace], object], str, str]] = {
     "dispute": (
         lambda team: team.dispute(["a", "b"], by="bob", id="q"),
         "taken out",
-        "Dispute q holds a, b back until it is resolved, by bob",
+        "No one may act on a, b until the dispute is resolved, by bob",
     ),
-    "link": (lambda team: team.link("a", "d", by="bob"), "looked into", "a is linked to d, by bob"),
+    "link": (lambda team: team.link("a", "d", by="bob"), "looked into", "a is evidence for d, by bob"),
     "unlink": (
         lambda team: team.link("a", "d", by="bob", withdrawn=True),
         "looked into",
-        "a is no longer linked to d, by bob",
+        "a is no longer evidence for d, by bob",
     ),
     "overrule": (
         lambda team: team.overrule("a", grant="restore", by="boss", reason="r", expires=HOUR),
