@@ -81,7 +81,7 @@ def fresh_url(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 # Not those whose subject is a stage, to which the store makes no difference.
-ROOMS_ON_BOTH = {"attacks", "diagnosis", "records", "workspace"}
+ROOMS_ON_BOTH = {"attacks", "diagnosis", "pages", "records", "workspace"}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -174,6 +174,7 @@ def test_without_a_return_there_is_no_page() -> None:
         return_page(Scene().team)
 
 
+@pytest.mark.many_events
 def test_the_newest_return_is_found_behind_later_exposures() -> None:
     scene = Scene()
     scene.covered()

@@ -148,6 +148,7 @@ def test_an_unknown_slot_is_named() -> None:
         values(Scene(), "hostel")
 
 
+@pytest.mark.many_events
 def test_a_busy_slot_shows_its_latest_moments_and_says_so() -> None:
     scene = Scene()
     with scene.team.batch():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from readmit.cli.command import command
+from readmit.cli.references import Reference
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -23,7 +24,7 @@ def add_to(group: click.Group) -> None:
     command(group, "page", examples=examples)(page)
 
 
-@click.argument("return_id", metavar="RETURN", required=False)
+@click.argument("return_id", type=Reference("return"), metavar="RETURN", required=False)
 @click.option(
     "--to", required=True, type=click.Path(dir_okay=False), metavar="FILE", help="Write the page to this file."
 )

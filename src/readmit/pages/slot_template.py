@@ -25,7 +25,8 @@ def slot_html(page: SlotPage) -> str:
     if not now:
         opening = element("p", "Nothing stands in this slot now.", class_="verdict out")
     else:
-        said = (element("span", f"{one.entry.id}: {one.entry.text}") for one in page.items if one.entry.id in now)
+        entries = (one.entry for one in page.items if one.entry.id in now)
+        said = (element("span", f"{entry.id}: {cut(entry.text, layout.SAID_CHARS)}") for entry in entries)
         opening = element("p", "Stands now: ", together(said, "; "), class_="verdict in", dir="auto")
     return layout.document(page.heading, opening, list(_sections(page, anchors)))
 

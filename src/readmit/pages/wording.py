@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from readmit.pages.values import Happening
-from readmit.records.events import Link, Overrule, Suspect
+from readmit.records.events import Overrule, Suspect
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Item, Obligation
-from readmit.records.kinds import said_fields, targets_of
+from readmit.records.kinds import targets_of
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Verdict
 
@@ -53,9 +53,6 @@ def _declared(event: Event) -> str:
     """An event as the declaration of its kind words it."""
     payload, kind = event.payload, event.kind
     match payload:
-        case Link():
-            verb = "is no longer linked" if payload.withdrawn else "is linked"
-            return f"{payload.item} {verb} to {payload.need}" + (" (drafted)" if payload.drafted else "")
         case Experience():
             # Its text is the owner's alone.
             return f"{payload.id} is remembered in private, from {payload.bound_to}"
@@ -63,8 +60,8 @@ def _declared(event: Event) -> str:
             return "The policy changed"
         case _ if kind.wording is None:
             return kind.doc.removesuffix(".")
-    said = {field.name: _said(getattr(payload, field.field)) for field in said_fields(kind)}
-    return kind.wording.happened(payload, {"id": event.name, **said})
+    parts = {name: _said(getattr(payload, name)) for name in payload.__struct_fields__}
+    return kind.wording.happened(payload, parts)
 
 
 def _said(value: object) -> str:

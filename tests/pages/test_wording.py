@@ -1,0 +1,82 @@
+"""Every kind of event is worded, and stands on the line of its sort."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from readmit import Policy
+from readmit.pages.gather_return import return_values
+from readmit.workspace.history import newest_return
+from tests.scene import HOUR, Scene
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from readmit import Workspace
+
+CASES: dict[str, tuple[Callable[[Workspace], object], str, str]] = {
+    "supersede": (lambda team: team.supersede("a", "b", by="bob", reason="r"), "taken out", "b replaces a, by bob"),
+    "revoke": (lambda team: team.revoke("a", by="bob"), "taken out", "Revoked a, by bob"),
+    "settle": (lambda team: team.settle("o", by="bob", role="planner"), "taken out", "Settled o, by bob"),
+    "rebase": (
+        lambda team: team.rebase("s", task="trip", by="bob"),
+        "taken out",
+        "s and every slot below it start anew, by bob",
+    ),
+    "dispute": (
+        lambda team: team.dispute(["a", "b"], by="bob", id="q"),
+        "taken out",
+        "No one may act on a, b until the dispute is resolved, by bob",
+    ),
+    "link": (lambda team: team.link("a", "d", by="bob"), "looked into", "a is evidence for d, by bob"),
+    "unlink": (
+        lambda team: team.link("a", "d", by="bob", withdrawn=True),
+        "looked into",
+        "a is no longer evidence for d, by bob",
+    ),
+    "overrule": (
+        lambda team: team.overrule("a", grant="restore", by="boss", reason="r", expires=HOUR),
+        "looked into",
+        "boss overruled what is against a (restore)",
+    ),
+    "govern": (lambda team: team.govern(Policy(), by="owner"), "looked into", "The policy changed, by owner"),
+    "observe": (
+        lambda team: team.observe("x", by="bob", source="tool_result"),
+        "observed",
+        "bob observed (tool result)",
+    ),
+    "open": (lambda team: team.oblige("x", id="o2", required=["d"], by="bob"), "recorded", "bob opened the duty o2"),
+    "move": (
+        lambda team: team.progress("x", id="f2", obligation="o", by="bob"),
+        "recorded",
+        "bob moved the frontier of o: f2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_event_is_worded(name: str) -> None:
+    write, lane, words = CASES[name]
+    scene = Scene()
+    scene.duty()
+    scene.fact("a", task="trip")
+    scene.fact("b", task="trip")
+    scene.depart()
+    write(scene.team)
+    scene.come_back()
+    log = scene.team.log
+    happened = return_values(log, newest_return(log), now=scene.now).happenings
+    assert [(one.lane, one.words) for one in happened] == [(lane, words)]
+
+
+def test_the_moment_that_an_event_names_is_written_out() -> None:
+    scene = Scene()
+    scene.fact("a")
+    scene.depart()
+    scene.team.close_validity("a", end=scene.now + HOUR, by="bob")
+    scene.come_back()
+    log = scene.team.log
+    (one,) = return_values(log, newest_return(log), now=scene.now).happenings
+    assert one.words == "a is true until 2026-03-01 10:00:00 UTC, by bob"
