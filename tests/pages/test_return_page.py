@@ -88,6 +88,7 @@ def test_what_is_missing_names_who_met_it_last_and_what_to_do() -> None:
     text = text_of(return_page(stories.chained().team))
     assert "Blocked: nothing is handed over" in text
     assert "Lacking plan, critical Needed by o_plan." in text
+    assert "also looks for near misses" in text
     assert 'workspace.record("…", by="bob", supports=["plan"], sources=[…])' in text
     assert "✕ plan (critical): nothing fit meets it" in text
 

@@ -66,6 +66,7 @@ def _gathered(log: Log, return_id: str, now: datetime) -> ReturnPage:
             facts=tuple(_facts(request, decision, departed)),
             made=now,
         ),
+        return_id=return_id,
         verdict=verdict,
         tone=tone,
         reasons=(*(f"{reason.doc} ({reason})" for reason in decision.reasons), *note),

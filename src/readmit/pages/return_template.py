@@ -33,7 +33,7 @@ def return_html(page: ReturnPage) -> str:
 
 def _sections(page: ReturnPage, anchors: Mapping[str, str]) -> Iterator[PageSection]:
     if page.lacking:
-        yield PageSection("lacking", "What is missing", together(_lack(one, anchors) for one in page.lacking))
+        yield PageSection("lacking", "What is missing", _lacking(page, anchors))
     if page.duties:
         yield PageSection("duties", "Duties", _duties(page.duties, anchors))
     yield PageSection("timeline", "From departure to return", _timeline(page, anchors))
@@ -44,6 +44,12 @@ def _sections(page: ReturnPage, anchors: Mapping[str, str]) -> Iterator[PageSect
     if page.experiences:
         yield PageSection("experiences", "Private experiences", _experiences(page, anchors))
     yield PageSection("signatures", "Signatures", _signatures(page))
+
+
+def _lacking(page: ReturnPage, anchors: Mapping[str, str]) -> Markup:
+    command = element("code", f"readmit why {page.return_id}")
+    near = element("p", command, " also looks for near misses, and for what has happened since.")
+    return together((*(_lack(one, anchors) for one in page.lacking), near))
 
 
 def _lack(one: Lack, anchors: Mapping[str, str]) -> Markup:

@@ -118,6 +118,7 @@ class ReturnPage(msgspec.Struct, frozen=True, kw_only=True):
     """One past return."""
 
     heading: Heading
+    return_id: str
     verdict: str
     tone: Tone
     reasons: tuple[str, ...]
