@@ -199,6 +199,26 @@ def test_a_long_text_is_whole_once_and_cut_elsewhere() -> None:
     assert html.count("long words ") < 5_200
 
 
+def test_a_busy_absence_is_drawn_whole_and_its_latest_events_are_listed() -> None:
+    scene = Scene()
+    scene.covered()
+    scene.depart()
+    scene.team.observe_many([f"Message {number}." for number in range(410)], by="bob")
+    scene.come_back()
+    html = return_page(scene.team)
+    assert "observed (410)" in html
+    assert "The 10 events before these are drawn and not listed." in html
+    assert "Message 9." not in html
+    assert "Message 10." in html
+
+
+def test_a_reset_says_that_nothing_is_handed_over() -> None:
+    scene = Scene(on_incomplete="reset")
+    scene.duty()
+    scene.away()
+    assert "Reset: nothing is handed over" in return_page(scene.team)
+
+
 def test_the_same_return_at_the_same_moment_gives_the_same_page() -> None:
     scene = stories.chained()
     assert return_page(scene.team) == return_page(scene.team)
