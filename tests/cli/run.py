@@ -32,7 +32,6 @@ def paste(command: str, db: object, **filled: str) -> Result:
     """Run a command that readmit printed, with the blanks filled in: ``by`` and other options by their names."""
     for option, value in {"by": "bob", **filled}.items():
         command = command.replace(f'--{option} "…"', f"--{option} {shlex.quote(value)}")
-        command = command.replace(f'"{option}": "…"', f'"{option}": "{value}"')
     before, _, words = command.rpartition("readmit ")
     return run(*shlex.split(words), "--db", db, input=shlex.split(before)[1] if before else None)
 

@@ -37,6 +37,11 @@ def test_why_speaks_of_the_newest_return(team: str) -> None:
     assert said("why", "--db", team)["return_id"] == name
 
 
+def test_the_beginning_of_an_id_is_enough(team: str) -> None:
+    name = blocked(team)
+    assert said("why", name[:6], "--db", team)["return_id"] == name
+
+
 def test_why_as_json(team: str) -> None:
     blocked(team)
     found = said("why", "--db", team)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from readmit.cli.command import DEFAULT_DB, command
+from readmit.cli.references import Reference
 from readmit.cli.status import Status
 from readmit.workspace.workspace import DEFAULT_NAME
 
@@ -27,7 +28,7 @@ def add_to(group: click.Group) -> None:
     command(group, "doctor", examples=examples)(doctor)
 
 
-@click.argument("return_id", metavar="RETURN", required=False)
+@click.argument("return_id", type=Reference("return"), metavar="RETURN", required=False)
 def why(invocation: Invocation, /, *, return_id: str | None) -> None:
     """Why a return was blocked, partial or empty, and the commands that would mend it. Default: the newest return.
 

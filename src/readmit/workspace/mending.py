@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from readmit.records.items import Kind
 from readmit.records.reasons import Reason
-from readmit.workspace.remedies import BLANK, come_back, confirm, govern, overrule, prepare, step, write
+from readmit.workspace.remedies import BLANK, act, come_back, confirm, govern, overrule, prepare, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,7 +60,7 @@ def against(trial: Trial, item: Item, cause: Cause) -> Iterator[Remedy]:
     """What takes one cause away from an item."""
     match cause.reason:
         case Reason.DISPUTED:
-            yield step("resolve", "dispute", cause.ref, keep=[item.id], by=trial.other_writer(item.by))
+            yield act("resolve", cause.ref, keep=[item.id], by=trial.other_writer(item.by))
         case Reason.TOO_LARGE:
             yield govern(trial.policy, max_item_chars=item.length)
         case Reason.KIND_NOT_ADMITTED:
@@ -105,4 +105,4 @@ def reopened(trial: Trial, duty: Obligation, *, roles: Sequence[str] = ()) -> It
         task=duty.scope.task,
     )
     ends = duty.by if trial.writer(duty.by) == duty.by != trial.reader else trial.overseer or BLANK
-    yield step("settle", "obligation", duty.id, by=ends)
+    yield act("settle", duty.id, by=ends)

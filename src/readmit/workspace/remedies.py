@@ -41,34 +41,28 @@ class Remedy(msgspec.Struct, frozen=True):
 
 def write(verb: Literal["record", "oblige", "progress"], text: str = BLANK, **fields: Any) -> Remedy:
     """An item to be written. Fields without a value are left out."""
-    said = {name: value for name, value in fields.items() if value is not None}
-    kind = {"oblige": "obligation", "progress": "frontier"}.get(verb)
-    options = {"kind": kind, **said} if kind else said
-    return Remedy(_call(verb, text, said), f"readmit record {_shell(text)} {_options(options)}")
+    return _both(verb, (text,), {name: value for name, value in fields.items() if value is not None})
 
 
-def step(verb: str, field: str, target: str, **fields: Any) -> Remedy:
-    """A lifecycle event, which the command line takes as a step of a file."""
-    one = json.dumps([{"do": verb, field: target, **fields}], ensure_ascii=False)
-    return Remedy(_call(verb, target, fields), f"echo {shlex.quote(one)} | readmit record --file -")
+def act(verb: Literal["resolve", "settle", "supersede"], *targets: str, **fields: Any) -> Remedy:
+    """A lifecycle event."""
+    return _both(verb, targets, fields)
 
 
 def link(item: str, need: str, by: str) -> Remedy:
     """Say that an item is evidence for a dependency."""
-    call = f"workspace.link({_quoted(item)}, {_quoted(need)}, by={_quoted(by)})"
-    return Remedy(call, f"readmit link {shlex.quote(item)} {shlex.quote(need)} --by {_shell(by)}")
+    return _both("link", (item, need), {"by": by})
 
 
 def confirm(item: str, by: str) -> Remedy:
     """Vouch for what a model drafted."""
-    return Remedy(_call("confirm", item, {"by": by}), f"readmit confirm {shlex.quote(item)} --by {_shell(by)}")
+    return _both("confirm", (item,), {"by": by})
 
 
 def overrule(item: str, grant: str, by: str) -> Remedy:
     """Set a rejection aside for an hour."""
-    said = {"grant": grant, "by": by, "reason": BLANK}
-    call = _call("overrule", item, said).removesuffix(")") + ", expires=timedelta(hours=1))"
-    return Remedy(call, f"readmit overrule {shlex.quote(item)} {_options(said)} --for 1h")
+    one = _both("overrule", (item,), {"grant": grant, "by": by, "reason": BLANK})
+    return Remedy(f"{one.call.removesuffix(')')}, expires=timedelta(hours=1))", f"{one.command} --for 1h")
 
 
 def govern(policy: Policy, **changes: Any) -> Remedy:
@@ -110,9 +104,10 @@ def _who(who: Identity) -> str:
     return _options({"principal": who.principal, "role": who.role, "task": who.task})
 
 
-def _call(verb: str, first: str, fields: Mapping[str, Any]) -> str:
-    said = [_quoted(first), *(f"{name}={_value(value)}" for name, value in fields.items())]
-    return f"workspace.{verb}({', '.join(said)})"
+def _both(verb: str, given: tuple[str, ...], fields: Mapping[str, Any]) -> Remedy:
+    said = [*map(_quoted, given), *(f"{name}={_value(value)}" for name, value in fields.items())]
+    words = ("readmit", verb, *map(_shell, given), _options(fields))
+    return Remedy(f"workspace.{verb}({', '.join(said)})", " ".join(words))
 
 
 def _value(value: str | float | Decimal | Sequence[str]) -> str:

@@ -177,7 +177,7 @@ def test_two_slots_that_differ_in_case_stand_side_by_side() -> None:
     scene.fact("h2", slot="Hotel")
     pair = of(scene.away().why(), Trouble.SAME_SLOT)
     assert pair.about == ("h", "h2")
-    assert 'successor="h2"' in pair.remedies[0].call
+    assert pair.remedies[0].command == "readmit supersede h h2 --by bob"
 
 
 def test_what_a_private_item_says_is_never_looked_at() -> None:

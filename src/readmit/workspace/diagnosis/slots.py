@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from readmit.records.items import Frontier, Obligation
 from readmit.workspace.diagnosis.names import plain, quoted
 from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
-from readmit.workspace.remedies import step
+from readmit.workspace.remedies import act
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,5 +36,5 @@ def same_slots(trial: Trial) -> Iterator[Symptom]:
                 f"{older.id} is in slot {older.slot} and {newer.id} in {newer.slot}, which differ only in spelling.",
                 (older.id, newer.id),
                 (f"Both are in force: {quoted(older.text)} and {quoted(newer.text)}.",),
-                (step("supersede", "target", older.id, successor=newer.id, by=trial.other_writer(newer.by)),),
+                (act("supersede", older.id, newer.id, by=trial.other_writer(newer.by)),),
             )
