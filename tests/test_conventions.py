@@ -182,3 +182,10 @@ def _idle(source: str) -> list[int]:
             )
         )
     ]
+
+
+def test_every_folder_of_tests_has_the_name_of_a_package_or_is_explained() -> None:
+    explained = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    folders = {path.name for path in (ROOT / "tests").iterdir() if (path / "__init__.py").exists()}
+    packages = {path.name for path in SRC.iterdir()}
+    assert {name for name in folders - packages if f"| `tests/{name}` |" not in explained} == set()
