@@ -10,12 +10,12 @@ import pytest
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Failure, Fault, Reply, Usage
 from readmit.records.errors import BackendError, PendingAnswers
+from readmit_bench.checkpoints import checkpoint as checkpoint_of
 from readmit_bench.datasets.memora import read_memora
 from readmit_bench.methods import admitted
 from readmit_bench.methods.backed import Backed
 from readmit_bench.methods.formed import Stores, turns_of
 from readmit_bench.results import read_results
-from readmit_bench.retrieval import checkpoint as checkpoint_of
 from readmit_bench.running import Order, run
 from tests.bench.data import SMOKE
 

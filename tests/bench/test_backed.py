@@ -18,6 +18,7 @@ from readmit.models.embedders import Lexical
 from readmit.ports.backend import Hit
 from readmit.records.errors import BackendError, ModelError, PendingAnswers
 from readmit_bench import studies
+from readmit_bench.checkpoints import checkpoint as checkpoint_of
 from readmit_bench.datasets.memora import read_memora
 from readmit_bench.methods import admitted
 from readmit_bench.methods.backed import Backed, union
@@ -25,7 +26,6 @@ from readmit_bench.methods.formed import Stores, turns_of
 from readmit_bench.methods.stores import KEY, STORES, URL, check_stores, lacking, opened
 from readmit_bench.outages import Outage
 from readmit_bench.results import read_plan, read_results
-from readmit_bench.retrieval import checkpoint as checkpoint_of
 from readmit_bench.running import Order, run
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import pytest
 from tests.bench.answers_by_file import sections
 
 from readmit.ports.models import Ask, Failure, Reply, Usage
+from readmit_bench.checkpoints import checkpoint
 from readmit_bench.episodes import Episode, Session, Turn
 from readmit_bench.methods import admitted
 from readmit_bench.methods.cupmem import CUPMem
-from readmit_bench.retrieval import checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,12 +93,12 @@ class Told:
 def test_something_new_in_another_bucket_makes_the_old_stale_and_takes_its_place() -> None:
     made = checkpoint(history(OLD, NEW, OTHER))
     model = Told()
-    method = CUPMem(model)
+    method = CUPMem(model, answer_tokens=64)
     view = admitted(method, made)
     assert set(view.rows) == {"s1.t1", "s2.t1"}
     assert view.left_out == {"s0.t1": ("stale",)}
     assert "[assistant]" in model.asked[0][1]["session"], "conversations are read whole"
-    (answer,) = method.respond(model, made, view, max_tokens=64)
+    (answer,) = method.respond(model, made, view)
     assert answer == "By boat."
     stages = [stage for stage, _ in model.asked]
     assert stages[-4:] == ["cup-parse", "cup-premise", "cup-ground", "answer"]
@@ -120,14 +120,14 @@ def test_something_new_in_another_bucket_makes_the_old_stale_and_takes_its_place
     ids=["too weak", "strong", "only a challenge", "no effect"],
 )
 def test_what_is_not_clearly_invalidated_stays(told: Told, left_out: dict[str, tuple[str, ...]]) -> None:
-    assert admitted(CUPMem(told), checkpoint(history(OLD, NEW))).left_out == left_out
+    assert admitted(CUPMem(told, answer_tokens=64), checkpoint(history(OLD, NEW))).left_out == left_out
 
 
 @pytest.mark.parametrize(
     ("told", "extracted"), [(Told(salience=0.29), False), (Told(confidence=0.44), True)], ids=["dull", "vague"]
 )
 def test_dull_passages_and_vague_propositions_are_not_filed(told: Told, extracted: bool) -> None:
-    assert admitted(CUPMem(told), checkpoint(history(OLD))).rows == ()
+    assert admitted(CUPMem(told, answer_tokens=64), checkpoint(history(OLD))).rows == ()
     assert ("cup-extract" in {stage for stage, _ in told.asked}) is extracted
 
 
@@ -144,5 +144,5 @@ def test_the_update_judge_decides_within_a_track(
     update: str, rows: set[str], left_out: dict[str, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(FILED, "I like pears.", FILED[OTHER])
-    view = admitted(CUPMem(Told(update=update)), checkpoint(history(OTHER, "I like pears.")))
+    view = admitted(CUPMem(Told(update=update), answer_tokens=64), checkpoint(history(OTHER, "I like pears.")))
     assert (set(view.rows), view.left_out) == (rows, left_out)

@@ -18,12 +18,13 @@ from tests.bench.data import SMOKE
 from readmit.records.canonical import canonical, convert
 from readmit.records.errors import RecordError
 from readmit_bench.apart import Apart, Asked
+from readmit_bench.checkpoints import checkpoints
 from readmit_bench.datasets.manbench import read_manbench
 from readmit_bench.datasets.memora import read_memora
 from readmit_bench.datasets.stale import read_stale
 from readmit_bench.episodes import Case, Checkpoint, Dataset, Episode, Labels, View
-from readmit_bench.methods import MODEL_FREE, Reset, admitted
-from readmit_bench.retrieval import checkpoints
+from readmit_bench.methods import MODEL_FREE, admitted
+from readmit_bench.methods.reset import Reset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -138,7 +139,8 @@ def test_that_process_reads_no_data_set() -> None:
     """It is handed bytes, and has not even loaded what reads labels."""
     look = (
         "import gc, sys; import readmit_bench.apart; from readmit_bench.episodes import Labels\n"
-        "print([name for name in sys.modules if name.startswith('readmit_bench.datasets')])\n"
+        "reading = ('readmit_bench.datasets', 'readmit_bench.benchmarks')\n"
+        "print([name for name in sys.modules if name.startswith(reading)])\n"
         "print([thing for thing in gc.get_objects() if isinstance(thing, Labels)])"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -240,11 +242,12 @@ def test_a_type_checker_refuses_labels_for_a_method(tmp_path: Path) -> None:
     attempt.write_text(
         "from pathlib import Path\n"
         "from readmit_bench.datasets.stale import read_stale\n"
-        "from readmit_bench.methods import Static, admitted\n"
+        "from readmit_bench.methods import admitted\n"
+        "from readmit_bench.methods.static import Static\n"
         "case = read_stale(Path('x')).cases[0]\n"
         "admitted(Static(), case.labels)\n"
         "Static().view(case)\n"
     )
     output, _, status = api.run(["--strict", "--no-error-summary", str(attempt)])
     assert status == 1
-    assert {line.split(":")[1] for line in output.splitlines() if "[arg-type]" in line} == {"5", "6"}, output
+    assert {line.split(":")[1] for line in output.splitlines() if "[arg-type]" in line} == {"6", "7"}, output

@@ -111,10 +111,11 @@ def test_accounts_are_whole_per_method_and_paid_once_per_run(tmp_path: Path) -> 
 
 
 def test_every_study_and_method_is_listed() -> None:
-    from readmit_bench.studies import METHODS, STUDIES
+    from readmit_bench.methods import entries
+    from readmit_bench.studies import studies
 
     shown = CliRunner().invoke(main, ["bench", "list"]).output
-    assert all(f"{name}: " in shown for name in (*STUDIES, *METHODS))
+    assert all(f"{name}: " in shown for name in (*studies(), *entries()))
     listed = json.loads(CliRunner().invoke(main, ["bench", "list", "--set", "--json"]).output)
     assert listed["settings"]["stale.retrieved_union"] == 30
     assert listed["settings"]["memora.departures"] == "0.25,0.5,0.75"

@@ -18,7 +18,7 @@ from tests.bench.data import SMOKE
 
 from readmit_bench.results import read_results
 from readmit_bench.running import Driving, Order, run
-from readmit_bench.studies import STUDIES
+from readmit_bench.studies import study_named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +66,7 @@ class Case:
 CASES = (
     Case(
         "stale",
-        (*COMPARED, *STUDIES["ablations"].methods(models=True)[1:], "CUPMem"),
+        (*COMPARED, *study_named("ablations").methods(models=True)[1:], "CUPMem"),
         frozenset({"plan", "extract", "scan", "verify", "premises", "answer", "judge"})
         | {"cup-chunks", "cup-parse", "cup-premise", "cup-ground"},
         seed=1,

@@ -14,14 +14,16 @@ from readmit.models.embedders import Lexical
 from readmit.models.stages.answer import Opinion, choice_named, settled
 from readmit.ports.models import Ask, Reply, Usage
 from readmit_bench.acting import chosen
+from readmit_bench.checkpoints import checkpoint
 from readmit_bench.datasets.manbench import CHALLENGER, DEPARTURE, read_manbench
 from readmit_bench.episodes import Case, Dataset
 from readmit_bench.judge_free import score_candidates
-from readmit_bench.methods import SHORTCUTS, ReadmitLexical, admitted
+from readmit_bench.methods import admitted
 from readmit_bench.methods.governance import READMIT, TRACE_PAPER, Governance, Tuning
 from readmit_bench.methods.governed import Governed
+from readmit_bench.methods.readmit_lexical import ReadmitLexical
+from readmit_bench.methods.same_version import SameVersion
 from readmit_bench.metrics import OLD_STALE, OLD_VALID, average, score_manbench
-from readmit_bench.retrieval import checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,7 +122,7 @@ def test_a_choice_may_be_written_with_quotes_or_a_stop_and_is_never_guessed() ->
 @pytest.mark.parametrize("part", ["smoke", "development"])
 def test_comparing_the_version_ids_alone_scores_everything(part: str) -> None:
     data = read_manbench(SMOKE / "manbench" if part == "smoke" else shared("manbench"))
-    method = SHORTCUTS["same-version"]
+    method = SameVersion()
     reached = scores(method, data.cases)
     assert (reached.via, reached.iir) == (1, 1)
     kept = {case.labels.condition: admitted(method, checkpoint(case.episode)).rows for case in data.cases[:4]}

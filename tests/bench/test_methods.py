@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from readmit.records.errors import RecordError
 from readmit_bench.episodes import Budget, Checkpoint, Row, Session, Turn, View
-from readmit_bench.methods import MODEL_FREE, SHORTCUTS, admitted, retrieved
+from readmit_bench.methods import MODEL_FREE, admitted, retrieved
+from readmit_bench.methods.drop_last_session import DropLastSession
 from readmit_bench.methods.memstrata import fingerprint, key, open_rows
 from readmit_bench.methods.memtx import Beliefs, State
 
@@ -53,9 +54,9 @@ def test_restore_hands_over_the_departure_state_whole() -> None:
 
 def test_dropping_the_last_session_before_the_departure_looks_at_places_alone() -> None:
     rows = tuple(row(f"s{at}", at, departure=at < 3000) for at in (1001, 2001, 2002, 3001, 9001))
-    view = admitted(SHORTCUTS["drop-last-session"], checkpoint(*rows))
+    view = admitted(DropLastSession(), checkpoint(*rows))
     assert view.rows == ("s1001", "s3001", "s9001")
-    assert admitted(SHORTCUTS["drop-last-session"], checkpoint(rows[-1])).rows == ("s9001",)
+    assert admitted(DropLastSession(), checkpoint(rows[-1])).rows == ("s9001",)
 
 
 def test_reset_shows_nothing() -> None:

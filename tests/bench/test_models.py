@@ -15,11 +15,11 @@ from tests.bench.data import SMOKE
 from readmit.cli.app import main
 from readmit.cli.status import Status
 from readmit.ports.models import Ask, Failure, Reply, Usage
+from readmit_bench.checkpoints import checkpoint as checkpoint_of
 from readmit_bench.datasets.stale import read_stale
 from readmit_bench.methods import admitted
 from readmit_bench.methods.cupmem import CUPMem
 from readmit_bench.results import read_plan, read_results
-from readmit_bench.retrieval import checkpoint as checkpoint_of
 from readmit_bench.running import Order, run, status
 
 pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
@@ -162,14 +162,14 @@ class Answering:
 def test_cupmem_writes_session_by_session_and_answers_from_its_memory() -> None:
     model = Answering()
     checkpoint = checkpoint_of(read_stale(SMOKE / "stale").cases[0].episode)
-    method = CUPMem(model)
+    method = CUPMem(model, answer_tokens=64)
     view = admitted(method, checkpoint)
     assert model.stages["cup-chunks"] == 50
     assert min(model.stages[name] for name in ("cup-extract", "cup-update", "cup-affected")) > 10
     assert view.rows
     assert view.left_out, "what was invalidated is not in the view"
     assert not set(view.left_out) & set(view.rows)
-    answers = method.respond(model, checkpoint, view, max_tokens=64)
+    answers = method.respond(model, checkpoint, view)
     assert len(answers) == 3
     assert [model.stages[name] for name in ("cup-parse", "cup-premise", "cup-ground", "answer")] == [3, 3, 3, 3]
 
@@ -193,7 +193,7 @@ def test_the_scale_study_runs_at_every_scale(tmp_path: Path) -> None:
 
     batch, out = tmp_path / "batch", tmp_path / "out"
     in_rounds(order(batch, "scale", "Static", limit=2), out, batch, most=40)
-    assert {result.agents for result in read_results(out)} == set(studies.STUDIES["scale"].agents)
+    assert {result.agents for result in read_results(out)} == set(studies.study_named("scale").agents)
 
 
 def nonsense(shown: dict[str, str], schema: dict[str, Any] | None) -> str:

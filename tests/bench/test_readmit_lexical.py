@@ -10,7 +10,8 @@ from readmit.records.errors import RecordError
 from readmit.records.reasons import Reason
 from readmit_bench.datasets.manbench import CHALLENGER, DEPARTURE, read_manbench
 from readmit_bench.episodes import Budget, Checkpoint, Row, View
-from readmit_bench.methods import MODEL_FREE, ReadmitLexical, admitted
+from readmit_bench.methods import MODEL_FREE, admitted
+from readmit_bench.methods.readmit_lexical import ReadmitLexical
 
 
 def checkpoint(*rows: Row, version: str | None = None) -> Checkpoint:

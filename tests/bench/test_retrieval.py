@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.bench.data import SMOKE
 
-from readmit_bench import retrieval
+from readmit_bench.checkpoints import checkpoint, checkpoints
 from readmit_bench.datasets.memora import read_memora
 from readmit_bench.datasets.stale import read_stale
 from readmit_bench.episodes import Episode, Session, Turn
-from readmit_bench.retrieval import CLOCK, History, checkpoint, checkpoints
+from readmit_bench.retrieval import CLOCK, History
 from readmit_bench.settings import GEMINI, ManBenchSettings, MemoraSettings, Settings, StaleSettings
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def test_episodes_of_one_history_share_its_index(monkeypatch: pytest.MonkeyPatch
             made.append(self)
             super().__init__(sessions, embedder)
 
-    monkeypatch.setattr(retrieval, "History", Counted)
+    monkeypatch.setattr("readmit_bench.checkpoints.History", Counted)
     assert len(list(checkpoints(read_memora(SMOKE / "memora").episodes))) == 6
     assert len(made) == 1
 

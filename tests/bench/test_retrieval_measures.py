@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from tests.bench.data import SMOKE
 
 from readmit.cli.app import main
-from readmit_bench.embedding import FUSED_NOTE, embedder_named
+from readmit_bench.benchmarks.memora import Memora
+from readmit_bench.embedding import embedder_named
 from readmit_bench.results import read_plan
 from readmit_bench.retrieval_measures import ALL, CHECKPOINT, HANDED, Measured, measure, notes, table
 from readmit_bench.running import Order, run
@@ -55,7 +56,7 @@ def test_a_run_says_how_its_checkpoint_was_retrieved(tmp_path: Path) -> None:
         )
         run(order, tmp_path / name)
         made = read_plan(tmp_path / name)
-        return made.embedder, FUSED_NOTE in made.notes
+        return made.embedder, Memora.retrieval_note in made.notes
 
     assert plan("fused") == ("lexical", True)
     assert plan("words", "memora.retrieval=lexical") == ("", False)

@@ -19,7 +19,7 @@ from readmit_bench.attempts import Roles, attempt, method_named, scored
 from readmit_bench.episodes import Case
 from readmit_bench.settings import Settings, overridden
 from readmit_bench.society import play
-from readmit_bench.studies import block_of, planned_cases, study_named
+from readmit_bench.studies import planned_cases, study_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,7 +144,7 @@ def trace(benchmark: str, changes: tuple[str, ...]) -> bytes:
     study = study_named(benchmark)
     data = SMOKE / benchmark
     found = planned_cases(study, data, limit=None, stratified=False, seed=0, settings=settings)
-    seen: list[object] = [[(case.labels.case, block_of(case)) for case in found.cases]]
+    seen: list[object] = [[(case.labels.case, case.labels.block) for case in found.cases]]
     for case in (_longer(case) for case in found.cases[: 1 if benchmark == "stale" else 3]):
         for name in METHODS:
             model = Recorded()

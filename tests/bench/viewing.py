@@ -6,10 +6,10 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from readmit_bench.checkpoints import checkpoints
 from readmit_bench.judge_free import score_candidates, score_view
 from readmit_bench.methods import MODEL_FREE, admitted
 from readmit_bench.metrics import average, score_manbench, score_memora
-from readmit_bench.retrieval import checkpoints
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -22,14 +22,12 @@ import msgspec
 
 from readmit.records.errors import ReadmitError, RecordError
 from readmit_bench.episodes import Checkpoint, View
-from readmit_bench.methods import MODEL_FREE, SHORTCUTS
+from readmit_bench.methods import Resources, made
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from readmit_bench.methods import Method
-
-METHODS: Mapping[str, Method] = {**MODEL_FREE, **SHORTCUTS}
 
 _SIZE = 8
 
@@ -80,13 +78,12 @@ class Apart:
             data = None
         if data is None:
             raise RecordError(f"methods: {', '.join(methods)}: their process ended before it answered")
-        made = msgspec.msgpack.decode(data, type=tuple[Made, ...])
-        return dict(zip(methods, made, strict=True))
+        return dict(zip(methods, msgspec.msgpack.decode(data, type=tuple[Made, ...]), strict=True))
 
 
 def answered(asked: Asked) -> tuple[Made, ...]:
     """What the other process does."""
-    return tuple(_made(METHODS[name], asked.checkpoint) for name in asked.methods)
+    return tuple(_made(made(name, Resources()), asked.checkpoint) for name in asked.methods)
 
 
 def _made(method: Method, checkpoint: Checkpoint) -> Made:

@@ -9,27 +9,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import replace
 
-from readmit.inference.settings import Budgets
-from readmit.records.errors import BackendError, ModelError, PendingAnswers, ReadmitError, UnknownError
-from readmit_bench.acting import choose, respond
-from readmit_bench.judge_free import reach, score_candidates, score_view
-from readmit_bench.judging import judge_memora, judge_stale
-from readmit_bench.methods import MODEL_FREE, SHORTCUTS, admitted, checked
-from readmit_bench.methods.backed import Backed
-from readmit_bench.methods.cupmem import CUPMem
-from readmit_bench.methods.governance import Tuning
-from readmit_bench.methods.governed import Governed
-from readmit_bench.methods.stores import stores_of
-from readmit_bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
+from readmit.records.errors import PendingAnswers, ReadmitError, UnknownError
+from readmit_bench.benchmarks import benchmark_named
+from readmit_bench.checkpoints import work_state
+from readmit_bench.methods import Resources, admitted, checked, entry_named
+from readmit_bench.methods import made as method_made
+from readmit_bench.methods.protocol import Answering
 from readmit_bench.notes import notes
 from readmit_bench.results import Result
-from readmit_bench.studies import BACKED, GOVERNANCE, block_of, unit_of
-from readmit_bench.work_state import work_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,10 +28,10 @@ if TYPE_CHECKING:
     from readmit.models.usage import StageUsage
     from readmit.ports.models import Embedder, Model
     from readmit_bench.apart import Made
-    from readmit_bench.datasets.stale import StaleLabels
-    from readmit_bench.episodes import Benchmark, Case, Checkpoint, Episode, View
+    from readmit_bench.episodes import Case, Checkpoint, Episode, View
     from readmit_bench.methods import Method
     from readmit_bench.methods.formed import Stores
+    from readmit_bench.metrics import MemoraOutcome
     from readmit_bench.settings import Settings
 
 
@@ -70,59 +61,18 @@ class Attempt:
     """The checkpoint's own, where whoever scores several methods on it has it already."""
 
 
-def history_of(case: Case[Any]) -> str:
-    """The history that a case is about: all questions of a Memora persona and period are asked of one."""
-    return str(case.labels.cluster) if case.episode.benchmark == "memora" else ""
-
-
-def forms_its_own(method: str) -> bool:
-    """Whether the method forms a memory of its own, and so is not bound by the shared checkpoint."""
-    return method == "CUPMem" or method in BACKED
-
-
-def method_named(name: str, benchmark: Benchmark, roles: Roles, settings: Settings) -> Method:
+def method_named(name: str, benchmark: str, roles: Roles, settings: Settings) -> Method:
     """A method, holding the models that it asks."""
-    if name in MODEL_FREE or name in SHORTCUTS:
-        return {**MODEL_FREE, **SHORTCUTS}[name]
-    if name in BACKED:
-        if roles.stores is None:
-            raise BackendError(f"{name}: needs a place for the histories that it forms; give stores")
-        (store,) = stores_of([name])
-        return Backed(store, roles.stores, admits=name.endswith("/readmit"), model=roles.extractor)
-    if roles.extractor is None or roles.verifier is None or roles.embedder is None:
-        raise ModelError(f"{name}: asks an extractor and a verifier; name them with --extractor and --verifier")
-    if name == "CUPMem":
-        return CUPMem(roles.extractor)
-    return Governed(
-        GOVERNANCE[name],
+    of = benchmark_named(benchmark)
+    given = Resources(
         extractor=roles.extractor,
         verifier=roles.verifier,
         embedder=roles.embedder,
-        tuning=_tuning(benchmark, settings),
+        stores=roles.stores,
+        tuning=of.tuning(settings),
+        answer_tokens=of.answer_tokens(settings),
     )
-
-
-def _tuning(benchmark: Benchmark, settings: Settings) -> Tuning:
-    if benchmark == "memora":
-        return Tuning()
-    if benchmark == "stale":
-        stale = settings.stale
-        return Tuning(
-            plan_tokens=stale.governance_tokens,
-            plan_chars=stale.governance_characters,
-            budgets=Budgets(
-                lines_tokens=stale.governance_tokens,
-                lines_chars=stale.governance_characters,
-                scan_tokens=stale.scan_tokens,
-                scan_chars=stale.scan_characters,
-                verify_tokens=stale.verification_tokens,
-                verify_chars=stale.governance_characters,
-            ),
-            scan_targets=stale.scan_targets,
-            scan_observations=stale.scan_observations,
-        )
-    confidence = Decimal(str(settings.manbench.verifier_confidence))
-    return Tuning(contest_tokens=settings.manbench.verifier_tokens, contest_confidence=confidence)
+    return method_made(name, given)
 
 
 def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) -> Attempt:
@@ -130,13 +80,18 @@ def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) 
     started = time.monotonic()
     checkpoint: Checkpoint | None = None
     view: View | None = None
+    entry = entry_named(method.name)
     # Who forms a memory of its own from the conversations is neither given nor charged with what the others share.
-    extractor = None if isinstance(method, CUPMem | Backed) else roles.extractor
+    extractor = None if entry.own_memory else roles.extractor
     try:
         checkpoint = work_state(episode, settings, extractor, roles.embedder)
         # A store that a model forms memories for words them itself.
-        view = admitted(method, checkpoint, rewords=isinstance(method, Backed) and roles.extractor is not None)
-        answers = _answers(episode, method, checkpoint, view, roles=roles, settings=settings)
+        view = admitted(method, checkpoint, rewords=entry.store is not None and roles.extractor is not None)
+        answers = (
+            ()
+            if roles.actor is None
+            else _answers(episode, method, checkpoint, view, actor=roles.actor, settings=settings)
+        )
     except (PendingAnswers, UnknownError):
         raise
     except (ReadmitError, ValueError) as error:
@@ -161,126 +116,54 @@ def attempted(name: str, elsewhere: Made | None, by_name: Mapping[str, Method], 
 
 
 def _answers(
-    episode: Episode, method: Method, checkpoint: Checkpoint, view: View, *, roles: Roles, settings: Settings
+    episode: Episode, method: Method, checkpoint: Checkpoint, view: View, *, actor: Model, settings: Settings
 ) -> tuple[str, ...]:
-    if roles.actor is None:
-        return ()
-    if episode.benchmark == "manbench":
-        given = notes(view, checkpoint)
-        return (choose(roles.actor, episode.tasks[0], given, max_tokens=settings.manbench.final_tokens),)
-    if isinstance(method, CUPMem):
-        return method.respond(roles.actor, checkpoint, view, max_tokens=settings.stale.answer_tokens)
-    tokens = settings.memora.answer_tokens if episode.benchmark == "memora" else settings.stale.answer_tokens
-    return respond(roles.actor, checkpoint, view, max_tokens=tokens)
+    if isinstance(method, Answering):
+        return method.respond(actor, checkpoint, view)
+    return benchmark_named(episode.benchmark).answers(actor, checkpoint, view, settings)
 
 
-def scored(case: Case[Any], method: str, made: Attempt, roles: Roles, settings: Settings) -> Result:
-    """The line of one attempt."""
-    result = Result(
+def line_of(case: Case[Any], method: str, *, eligible: bool = True) -> Result:
+    """The line of a case before anything was attempted."""
+    return Result(
         benchmark=case.episode.benchmark,
         method=method,
         episode=case.episode.id,
         case=case.labels.case,
-        block=block_of(case),
-        unit=unit_of(case),
-        history=history_of(case),
+        block=case.labels.block,
+        unit=case.labels.unit,
+        history=case.labels.history,
+        eligible=eligible,
+    )
+
+
+def scored(case: Case[Any], method: str, made: Attempt, roles: Roles, settings: Settings) -> Result:
+    """The line of one attempt."""
+    benchmark, answered = benchmark_named(case.episode.benchmark), roles.actor is not None
+    line = replace(
+        line_of(case, method),
         view=made.view,
         answers=made.answers,
         milliseconds=made.milliseconds,
         failure=made.failure,
     )
     if made.failure or made.view is None or made.checkpoint is None:
-        return failed(case, result, answered=roles.actor is not None)
-    result = msgspec.structs.replace(result, characters=len(notes(made.view, made.checkpoint)))
-    if case.episode.benchmark == "manbench":
-        outcome = score_candidates(case, made.view)
-        correct = None if roles.actor is None else made.answers[0] == case.labels.current.right
-        candidates = {row.id: row.text for row in case.episode.rows}
-        outcome = msgspec.structs.replace(outcome, correct=correct)
-        return msgspec.structs.replace(result, manbench=outcome, candidates=candidates)
-    result = msgspec.structs.replace(
-        result,
-        seen=score_view(case, made.view, made.checkpoint),
-        reach=None if forms_its_own(method) else made.reach or reach(case, made.checkpoint),
-        candidates=_extracted(made.view, made.checkpoint),
-    )
-    if case.episode.benchmark == "stale" and method in GOVERNANCE and GOVERNANCE[method].implicit:
-        result = msgspec.structs.replace(result, true_pair=_true_pair(case.labels, made.view))
-    if roles.actor is None or roles.judge is None:
-        return result
+        return benchmark.failed(case, line, answered=answered)
+    line = replace(line, characters=len(notes(made.view, made.checkpoint)))
+    line = benchmark.score(case, made, line)
+    if not answered or roles.judge is None:
+        return line
     try:
-        return _judged(case, result, made, roles.judge, settings)
+        return benchmark.judge(case, line, roles.judge, settings)
     except (PendingAnswers, UnknownError):
         raise
     except (ReadmitError, ValueError) as error:
-        wrong = msgspec.structs.replace(result, failure=f"{type(error).__name__}: {error}")
-        return failed(case, wrong, answered=True)
-
-
-def _extracted(view: View, checkpoint: Checkpoint) -> dict[str, str]:
-    """The words of the extracted rows that a view speaks of: the data themselves do not hold them by these names."""
-    named = {*view.rows, *view.left_out, *(finding.row for finding in view.findings)}
-    return {row.id: row.text for row in checkpoint.rows if row.turn is not None and row.id in named}
-
-
-def _true_pair(labels: StaleLabels, view: View) -> Literal["missed", "proposed", "confirmed"]:
-    """Whether the pair of the two labelled sessions was proposed, and confirmed."""
-    found = [
-        finding
-        for finding in view.findings
-        if finding.row.startswith(f"s{labels.old_session}.")
-        and finding.observation.startswith(f"{labels.new_session}/")
-    ]
-    if any(finding.confirmed for finding in found):
-        return "confirmed"
-    return "proposed" if found else "missed"
-
-
-def _judged(case: Case[Any], result: Result, made: Attempt, judge: Model, settings: Settings) -> Result:
-    if case.episode.benchmark == "memora":
-        memora, why = judge_memora(judge, case.episode, case.labels, made.answers[0])
-        return msgspec.structs.replace(result, memora=memora, judgment=why)
-    tokens = settings.stale.judge_tokens
-    stale, why = judge_stale(judge, case.episode, case.labels, made.answers, max_tokens=tokens)
-    return msgspec.structs.replace(result, stale=stale, judgment=why)
-
-
-def failed(case: Case[Any], result: Result, *, answered: bool) -> Result:
-    """The same line with every judgment false: a failure never leaves the denominator."""
-    episode, labels = case.episode.id, case.labels
-    if case.episode.benchmark == "manbench":
-        lost = ManBenchOutcome(
-            episode=episode,
-            condition=labels.condition,
-            valid_admitted=False,
-            invalid_admitted=True,
-            correct=False if answered else None,
-        )
-        return msgspec.structs.replace(result, manbench=lost)
-    if result.seen is None:
-        valid, stale = (
-            (labels.valid, labels.stale) if case.episode.benchmark == "memora" else ((labels.new,), (labels.old,))
-        )
-        seen = MemoraOutcome(episode=episode, presence=(False,) * len(valid), forgetting=(False,) * len(stale))
-        result = msgspec.structs.replace(result, seen=seen)
-    if not answered:
-        return result
-    if case.episode.benchmark == "stale":
-        return msgspec.structs.replace(result, stale=StaleOutcome(episode=episode, sr=False, pr=False, ipa=False))
-    memora = MemoraOutcome(
-        episode=episode, presence=(False,) * len(labels.presence), forgetting=(False,) * len(labels.forgetting)
-    )
-    return msgspec.structs.replace(result, memora=memora)
-
-
-def at_scale(settings: Settings, agents: int) -> Settings:
-    """The same settings with another number of active agents."""
-    return msgspec.structs.replace(settings, manbench=msgspec.structs.replace(settings.manbench, active_agents=agents))
+        return benchmark.failed(case, replace(line, failure=f"{type(error).__name__}: {error}"), answered=True)
 
 
 def with_usage(result: Result, usage: tuple[StageUsage, ...], *, peak: int, repairs: int) -> Result:
     """The line with what it took."""
-    return msgspec.structs.replace(result, usage=usage, peak_context=peak, repairs=repairs)
+    return replace(result, usage=usage, peak_context=peak, repairs=repairs)
 
 
 def _since(started: float) -> int:

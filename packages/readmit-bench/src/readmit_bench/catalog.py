@@ -6,31 +6,10 @@ from typing import Any
 
 import msgspec
 
+from readmit_bench.benchmarks import benchmark_named
+from readmit_bench.methods import entries
 from readmit_bench.settings import Settings
-from readmit_bench.studies import BACKED, METHODS, MODEL_BASED, STUDIES
-
-DATA = {
-    "memora": "{weekly,monthly,quarterly}/…, or an archive of it",
-    "stale": "a folder of full records; or pairs.jsonl with --fillers, a Memora folder",
-    "manbench": "data/bbh_all_small/<task>/val_data.json",
-}
-RULES = {
-    "Static": "Ordinary retrieval over everything.",
-    "Restore": "The departure state, whole.",
-    "Reset": "Nothing.",
-    "MemStrata": "A bi-temporal ledger of slots.",
-    "MemTX": "Belief transactions on slots.",
-    "readmit-lexical": "Explicit lifecycle read off rows and plain words, decided by the library.",
-    "same-version": "Compares the two task-version ids, and nothing else. ManBench only.",
-    "drop-last-session": "Static without the last session before the departure. STALE only.",
-    "trace-paper": "The paper's pipeline: its scan, greedy selection, its budgets and thresholds.",
-    "readmit": "Premises against implied facts, exact cover.",
-    "trace-without-ii": "trace-paper without implicit invalidation.",
-    "trace-without-oas": "trace-paper without obligation-aware selection.",
-    "trace-without-cvg": "trace-paper without the complete-view gate.",
-    "trace-without-sbpr": "trace-paper without source-bound private readmission.",
-    "CUPMem": "A current-state memory kept at write time. STALE only.",
-}
+from readmit_bench.studies import studies
 
 
 def catalog(*, settings: bool = False) -> dict[str, Any]:
@@ -40,13 +19,15 @@ def catalog(*, settings: bool = False) -> dict[str, Any]:
             {
                 "study": study.name,
                 "says": study.says,
-                "data": "comes with the package" if study.name == "smoke" else DATA[study.benchmarks[0]],
+                "data": "comes with the package" if study.shipped else benchmark_named(study.benchmarks[0]).data,
                 "methods": list(study.model_free),
                 "with models": list(study.model_based),
             }
-            for study in STUDIES.values()
+            for study in studies().values()
         ],
-        "methods": [{"method": name, "rule": _rule(name), "asks models": name in MODEL_BASED} for name in METHODS],
+        "methods": [
+            {"method": entry.name, "rule": entry.rule, "asks models": entry.asks_models} for entry in entries().values()
+        ],
     }
     if settings:
         found["settings"] = {
@@ -59,10 +40,3 @@ def catalog(*, settings: bool = False) -> dict[str, Any]:
 
 def _whole(settings: Settings) -> dict[str, dict[str, Any]]:
     return {group: msgspec.structs.asdict(getattr(settings, group)) for group in Settings.__struct_fields__}
-
-
-def _rule(name: str) -> str:
-    if name not in BACKED:
-        return RULES[name]
-    store, _, half = name.partition("/")
-    return f"{store} {'with' if half == 'readmit' else 'without'} admission in front of it."

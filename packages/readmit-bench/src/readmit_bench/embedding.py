@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit_bench.studies import BACKED, MODEL_BASED
+from readmit_bench.benchmarks import benchmark_named
+from readmit_bench.methods import entry_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit.ports.models import Embedder
+    from readmit_bench.benchmarks import Study
     from readmit_bench.settings import Settings
-    from readmit_bench.studies import Study
-
-FUSED_NOTE = (
-    "Memora: sessions and rows are ranked by the facts in them, words and vectors fused, within the paper's numbers of "
-    "both and the same for every method. The paper's retrieval is by words: --set memora.retrieval=lexical."
-)
 
 
 def embeds(study: Study, methods: Sequence[str], settings: Settings) -> bool:
@@ -24,8 +20,9 @@ def embeds(study: Study, methods: Sequence[str], settings: Settings) -> bool:
 
     Smoke measures nothing and has to run without any extra: there words rank, unless a method embeds anyway.
     """
-    ranks = study.name != "smoke" and "memora" in study.benchmarks and settings.memora.retrieval == "fused"
-    return ranks or bool({*MODEL_BASED, *BACKED}.intersection(methods))
+    if any(not entry_named(name).runs_apart for name in methods):
+        return True
+    return not study.shipped and any(benchmark_named(name).embeds(settings) for name in study.benchmarks)
 
 
 def embedder_named(name: str) -> Embedder:
@@ -36,6 +33,6 @@ def embedder_named(name: str) -> Embedder:
 
 
 def retrieval_notes(study: Study, methods: Sequence[str], settings: Settings) -> tuple[str, ...]:
-    """How Memora's checkpoint is retrieved, where that is not the paper's way."""
-    fused = "memora" in study.benchmarks and settings.memora.retrieval == "fused"
-    return (FUSED_NOTE,) if fused and embeds(study, methods, settings) else ()
+    """How checkpoints are retrieved, where that is not the paper's way."""
+    ranked = [one for one in map(benchmark_named, study.benchmarks) if one.embeds(settings)]
+    return tuple(one.retrieval_note for one in ranked) if embeds(study, methods, settings) else ()

@@ -20,7 +20,8 @@ from readmit.records.canonical import canonical, digest_of, digest_of_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Benchmark = Literal["memora", "stale", "manbench"]
+    from readmit_bench.polarity import Polarity
+
 Haystack = Literal["official", "substitute"]
 Operation = Literal["add", "update", "delete"]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -180,7 +181,7 @@ class Episode(Record, frozen=True, kw_only=True):
     """
 
     id: str
-    benchmark: Benchmark
+    benchmark: str
     tasks: tuple[str, ...]
     departure: int
     sessions: tuple[Session, ...] = ()
@@ -189,10 +190,37 @@ class Episode(Record, frozen=True, kw_only=True):
     haystack: Haystack | None = None
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """A statement to look for; ``polarity`` says how it has to be spoken of, or that it stands for itself."""
+
+    text: str
+    polarity: Polarity | None = None
+
+
 class Labels(msgspec.Struct, frozen=True, kw_only=True):
     """What the benchmark knows about an episode. Not a ``Record``, so that no field of one can hold it."""
 
     case: str
+
+    @property
+    def block(self) -> str:
+        """The block that the case is reported in."""
+        return "all"
+
+    @property
+    def unit(self) -> str:
+        """What was sampled: departures of one question belong together."""
+        return self.case
+
+    @property
+    def history(self) -> str:
+        """What is resampled for intervals, where several units are about one history. Empty: the unit."""
+        return ""
+
+    def statements(self) -> tuple[tuple[Wanted, ...], tuple[Wanted, ...]]:
+        """What the user said that holds at return, and what has ended: looked for in a view by their words."""
+        return (), ()
 
     def __repr__(self) -> str:
         """Only the name: a log line or a prompt that prints labels by accident tells nothing."""
@@ -214,7 +242,7 @@ class Case(Generic[L]):
 class Dataset(Generic[L]):
     """The cases of one benchmark. ``notes`` are facts every report about it must state."""
 
-    benchmark: Benchmark
+    benchmark: str
     cases: tuple[Case[L], ...]
     notes: tuple[str, ...] = ()
 
@@ -228,6 +256,6 @@ def digest_of_cases(cases: Iterable[Case[Any]]) -> str:
     return digest_of_lines(canonical(case.episode) for case in cases)
 
 
-def opaque_id(benchmark: Benchmark, case: str) -> str:
+def opaque_id(benchmark: str, case: str) -> str:
     """An id that names the case to the scorer and tells a method nothing."""
     return digest_of(f"{benchmark}\n{case}".encode())[:16]

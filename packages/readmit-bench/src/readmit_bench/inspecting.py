@@ -23,14 +23,12 @@ from inspect_ai.util import apply_limits, time_limit
 
 from readmit.models.usage import Metered, TokenLedger
 from readmit.records.errors import PendingAnswers, ReadmitError, UnknownError
-from readmit_bench.attempts import Attempt, Roles, attempt, failed, history_of, method_named, scored, with_usage
+from readmit_bench.attempts import Attempt, Roles, attempt, line_of, method_named, scored, with_usage
+from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.metrics import manbench_values, memora_values, stale_values
 from readmit_bench.outages import Outage
-from readmit_bench.results import Result
 from readmit_bench.roles import Account, RoleModel
 from readmit_bench.showing import as_messages, as_metadata
-from readmit_bench.society import play
-from readmit_bench.studies import block_of, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from inspect_ai.scorer import Scorer
 
     from readmit_bench.episodes import Case
-    from readmit_bench.results import Results
+    from readmit_bench.results import Result, Results
     from readmit_bench.roles import Exchange
     from readmit_bench.settings import Settings
 
@@ -125,23 +123,23 @@ async def _worked(sampled: Sampled, limit: int | None, work: Callable[[], None])
 
 @solver
 def construct(cases: Mapping[str, Case[Any]], under_way: dict[str, Sampled], setting: Setting) -> Solver:
-    """Prepare a sample. For ManBench with an actor, the departure answer and the active agents come first."""
+    """Prepare a sample. Where agents are played, the departure answer and the active agents come first."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001  # inspect's own signature
         case = cases[str(state.sample_id)]
         sampled = under_way[case.episode.id] = sampled_of(case, setting)
-        actor = sampled.roles.actor
+        actor, benchmark = sampled.roles.actor, benchmark_named(case.episode.benchmark)
 
         def work() -> None:
             try:
-                played = play(case, actor, setting.settings.manbench)  # type: ignore[arg-type]  # only with an actor
-                sampled.case, sampled.eligible = played.case, played.eligible
+                made = benchmark.construct(case, actor, setting.settings)  # type: ignore[arg-type]  # only with an actor
+                sampled.case, sampled.eligible = made.case, made.eligible
             except (PendingAnswers, UnknownError):
                 raise
             except (ReadmitError, ValueError) as error:
                 sampled.made = Attempt(failure=f"{type(error).__name__}: {error}")
 
-        if case.episode.benchmark == "manbench" and actor is not None:
+        if benchmark.plays_agents and actor is not None:
             await _worked(sampled, setting.time_limit, work)
         return state
 
@@ -198,23 +196,14 @@ def admission(method: str, under_way: dict[str, Sampled], setting: Setting) -> S
 
 
 def _line(sampled: Sampled, method: str, setting: Setting) -> Result:
-    case, account = sampled.case, sampled.account
+    case, account, benchmark = sampled.case, sampled.account, benchmark_named(sampled.case.episode.benchmark)
     if not sampled.eligible:
-        result = Result(
-            benchmark=case.episode.benchmark,
-            method=method,
-            episode=case.episode.id,
-            case=case.labels.case,
-            block=block_of(case),
-            unit=unit_of(case),
-            history=history_of(case),
-            eligible=False,
-        )
+        result = line_of(case, method, eligible=False)
     else:
         result = scored(case, method, sampled.made or Attempt(), sampled.roles, setting.settings)
         if result.failure:
-            result = failed(case, result, answered=sampled.roles.actor is not None)
-    agents = setting.agents if case.episode.benchmark == "manbench" else None
+            result = benchmark.failed(case, result, answered=sampled.roles.actor is not None)
+    agents = setting.agents if benchmark.plays_agents else None
     result = msgspec.structs.replace(result, agents=agents, retries=account.retries)
     return with_usage(result, sampled.ledger.stages(), peak=account.peak_context, repairs=account.repairs)
 

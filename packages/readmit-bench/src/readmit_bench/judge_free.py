@@ -12,59 +12,30 @@ checkpoint could, so that a figure can be read against what was possible. ManBen
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit_bench.datasets.stale import StaleLabels
 from readmit_bench.episodes import View
 from readmit_bench.metrics import ManBenchOutcome, MemoraOutcome, percent, score_memora
 from readmit_bench.notes import handed, text
-from readmit_bench.polarity import Spoken, polarities
+from readmit_bench.polarity import Spoken
 from readmit_bench.wording import fold_typeset
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit_bench.datasets.manbench import ManBenchLabels
-    from readmit_bench.datasets.memora import MemoraLabels
-    from readmit_bench.episodes import Case, Checkpoint, Episode
-    from readmit_bench.polarity import Polarity
+    from readmit_bench.episodes import Case, Checkpoint, Episode, Wanted
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """A statement to look for; ``polarity`` says how it has to be spoken of, or that it stands for itself."""
-
-    text: str
-    polarity: Polarity | None = None
-
-
-def statements(labels: MemoraLabels | StaleLabels) -> tuple[tuple[Wanted, ...], tuple[Wanted, ...]]:
-    """What holds at return and what does not: (valid, stale)."""
-    if isinstance(labels, StaleLabels):
-        return (Wanted(labels.new),), (Wanted(labels.old),)
-    # An ended value is one that was liked or planned: it is handed over where it is spoken for.
-    return (
-        tuple(Wanted(value, _asked(value, labels.presence)) for value in labels.valid),
-        tuple(Wanted(value, "for") for value in labels.stale),
-    )
-
-
-def _asked(value: str, criteria: Sequence[str]) -> Polarity:
-    """How the rubric asks for a value: "Does the response avoid recommending X?" wants it spoken against."""
-    said = (polarities(value, criterion) for criterion in criteria)
-    return "against" if "against" in next((one for one in said if one), ()) else "for"
-
-
-def score_view(case: Case[MemoraLabels] | Case[StaleLabels], view: View, checkpoint: Checkpoint) -> MemoraOutcome:
+def score_view(case: Case[Any], view: View, checkpoint: Checkpoint) -> MemoraOutcome:
     """Presence of each valid statement and absence of each stale one."""
     return _score(case, Spoken(text(view, checkpoint)), _parts(view, checkpoint))
 
 
-def reach(case: Case[MemoraLabels] | Case[StaleLabels], checkpoint: Checkpoint) -> MemoraOutcome:
+def reach(case: Case[Any], checkpoint: Checkpoint) -> MemoraOutcome:
     """The most that a view drawn from the checkpoint could score: every valid statement that some row says.
 
     An upper bound: one row for each statement need not fit the budget, and a row may say something stale as well. What
@@ -75,7 +46,7 @@ def reach(case: Case[MemoraLabels] | Case[StaleLabels], checkpoint: Checkpoint) 
     return msgspec.structs.replace(everything, forgetting=(True,) * len(everything.forgetting))
 
 
-def ceiling(case: Case[MemoraLabels] | Case[StaleLabels]) -> MemoraOutcome:
+def ceiling(case: Case[Any]) -> MemoraOutcome:
     """The score of everything that the user said: what literal matching can see at all."""
     return _score(case, _whole(case.episode))
 
@@ -83,7 +54,7 @@ def ceiling(case: Case[MemoraLabels] | Case[StaleLabels]) -> MemoraOutcome:
 def ceilings(cases: Sequence[Case[Any]]) -> tuple[str, ...]:
     """For each benchmark with histories, that score over all its cases, as a note."""
     found: dict[str, list[MemoraOutcome]] = {}
-    histories = [case for case in cases if case.episode.benchmark != "manbench"]
+    histories = [case for case in cases if case.episode.sessions]
     for _, shared in groupby(histories, key=lambda case: id(case.episode.sessions)):
         same = list(shared)
         whole = _whole(same[0].episode)
@@ -123,16 +94,14 @@ def _parts(view: View, checkpoint: Checkpoint) -> list[tuple[str, str]]:
     ]
 
 
-def _score(
-    case: Case[MemoraLabels] | Case[StaleLabels], spoken: Spoken, parts: Sequence[tuple[str, str]] = ()
-) -> MemoraOutcome:
+def _score(case: Case[Any], spoken: Spoken, parts: Sequence[tuple[str, str]] = ()) -> MemoraOutcome:
     def shown(statement: Wanted) -> bool:
         if statement.polarity is not None:
             return statement.polarity in spoken.polarities(statement.text)
         wanted = fold_typeset(statement.text)
         return wanted in spoken.folded or any(wanted in turn and words in wanted for words, turn in parts)
 
-    valid, stale = statements(case.labels)
+    valid, stale = case.labels.statements()
     return MemoraOutcome(
         episode=case.episode.id,
         presence=tuple(shown(statement) for statement in valid),

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from readmit_bench import apart
 from readmit_bench.attempts import Roles, attempted, method_named, scored
+from readmit_bench.checkpoints import checkpoints
+from readmit_bench.methods import entry_named
 from readmit_bench.results import Results
-from readmit_bench.retrieval import checkpoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +36,7 @@ def model_free(
     finished = sum((name, case.episode.id, None) in done for name in methods for case in cases)
     open_cases = [case for case in cases if any((name, case.episode.id, None) not in done for name in methods)]
     made = checkpoints((case.episode for case in open_cases), settings, roles.embedder)
-    here = [name for name in methods if name not in apart.METHODS]
+    here = [name for name in methods if not entry_named(name).runs_apart]
     by_name = {name: method_named(name, cases[0].episode.benchmark, roles, settings) for name in here}
     with apart.Apart() as elsewhere:
         for case, (_, checkpoint) in zip(open_cases, made, strict=True):

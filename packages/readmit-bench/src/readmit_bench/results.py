@@ -21,7 +21,7 @@ from readmit.ports.models import Reply
 from readmit.records.base import Record
 from readmit.records.canonical import decode
 from readmit.records.errors import RecordError
-from readmit_bench.episodes import Benchmark, View
+from readmit_bench.episodes import View
 from readmit_bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Plan(Record, frozen=True, kw_only=True):
 class Result(Record, frozen=True, kw_only=True):
     """One method on one episode. A failure keeps its line, with every judgment false."""
 
-    benchmark: Benchmark
+    benchmark: str
     method: str
     episode: str
     case: str

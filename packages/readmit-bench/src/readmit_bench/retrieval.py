@@ -10,20 +10,17 @@ from __future__ import annotations
 import re
 import sqlite3
 import weakref
-from contextlib import closing
 from typing import TYPE_CHECKING, TypeVar
 
 from readmit_bench.episodes import Budget, Checkpoint, Row
 from readmit_bench.facts import Facts
 from readmit_bench.reading import facts
-from readmit_bench.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from readmit.ports.models import Embedder
     from readmit_bench.episodes import Episode, Session
-    from readmit_bench.settings import MemoraSettings, StaleSettings
 
 # Positions on an episode's clock: session index × this + turn number.
 CLOCK = 1000
@@ -168,82 +165,8 @@ def _row_id(at: int) -> str:
     return f"s{at // CLOCK}.t{at % CLOCK}"
 
 
-def checkpoints(
-    episodes: Iterable[Episode], settings: Settings | None = None, embedder: Embedder | None = None
-) -> Generator[tuple[Episode, Checkpoint], None, None]:
-    """Each episode with its checkpoint; episodes over one history share its index when they come together."""
-    settings = settings or Settings()
-    history: History | None = None
-    try:
-        for episode in episodes:
-            if episode.benchmark == "manbench":
-                yield episode, candidates(episode, settings.manbench.budget)
-                continue
-            if history is None or history.sessions is not episode.sessions:
-                if history is not None:
-                    history.close()
-                history = History(episode.sessions, ranking(episode, settings, embedder))
-            if episode.benchmark == "memora":
-                yield episode, memora_checkpoint(episode, history, settings.memora)
-            else:
-                yield episode, stale_checkpoint(episode, history, settings.stale)
-    finally:
-        if history is not None:
-            history.close()
-
-
-def ranking(episode: Episode, settings: Settings, embedder: Embedder | None) -> Embedder | None:
-    """What facts are ranked with; nothing where words alone are to rank."""
-    return embedder if episode.benchmark == "memora" and settings.memora.retrieval == "fused" else None
-
-
-def checkpoint(episode: Episode, settings: Settings | None = None, embedder: Embedder | None = None) -> Checkpoint:
-    """One episode's checkpoint; with the usual settings, unless others are given."""
-    with closing(checkpoints([episode], settings, embedder)) as made:
-        return next(made)[1]
-
-
-def memora_checkpoint(
-    episode: Episode, history: History, settings: MemoraSettings, queries: Sequence[str] = ()
-) -> Checkpoint:
-    """Sessions retrieved for the question, and for queries written for it, on each side of the departure, as rows."""
-    asked = (*episode.tasks, *queries)
-    before = history.sessions_for(
-        asked,
-        after=history.sessions[0].index - 1,
-        until=episode.departure,
-        ranked=settings.retrieved_before,
-        recent=settings.recent_before,
-    )
-    after = history.sessions_for(
-        asked,
-        after=episode.departure,
-        until=history.last,
-        ranked=settings.retrieved_after,
-        recent=settings.recent_after,
-    )
-    return _over(episode, history, (*before, *after), settings.budget)
-
-
-def stale_checkpoint(episode: Episode, history: History, settings: StaleSettings) -> Checkpoint:
-    """Every session as rows; each probe ranks them."""
-    return _over(episode, history, [s.index for s in history.sessions], settings.budget)
-
-
-def candidates(episode: Episode, budget: Budget) -> Checkpoint:
-    """ManBench: the two candidates, newest first."""
-    order = tuple(row.id for row in sorted(episode.rows, key=lambda row: -row.at))
-    return Checkpoint(
-        tasks=episode.tasks,
-        rows=episode.rows,
-        relevance=(order,) * len(episode.tasks),
-        budget=budget,
-        now=max((row.at for row in episode.rows), default=0) + 1,
-        task_version=episode.task_version,
-    )
-
-
-def _over(episode: Episode, history: History, sessions: Iterable[int], budget: Budget) -> Checkpoint:
+def over(episode: Episode, history: History, sessions: Iterable[int], budget: Budget) -> Checkpoint:
+    """The user's turns of these sessions as rows, ranked by each task."""
     rows = history.rows(sessions, departure=episode.departure)
     return Checkpoint(
         tasks=episode.tasks,

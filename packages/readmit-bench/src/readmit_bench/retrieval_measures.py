@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from readmit_bench.checkpoints import checkpoints
 from readmit_bench.evaluation.tables import plain_table
 from readmit_bench.intervals import Sample, interval_of, resampled
 from readmit_bench.judge_free import reach, score_view
 from readmit_bench.methods.static import Static
 from readmit_bench.metrics import memora_values
-from readmit_bench.retrieval import CLOCK, checkpoints
+from readmit_bench.retrieval import CLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

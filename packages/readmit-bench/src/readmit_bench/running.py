@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.records.errors import ModelError, RecordError
-from readmit_bench.attempts import Roles, at_scale
+from readmit_bench.attempts import Roles
+from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.embedding import embedder_named, embeds, retrieval_notes
 from readmit_bench.episodes import digest_of_cases
 from readmit_bench.judge_free import ceilings
+from readmit_bench.methods import entry_named
 from readmit_bench.methods.formed import Stores
 from readmit_bench.methods.stores import check_stores
 from readmit_bench.model_free import model_free
 from readmit_bench.results import ANSWERS, AnswerStore, Plan, Results, alone, read_plan, read_results, start
 from readmit_bench.settings import Settings, overridden
 from readmit_bench.studies import (
-    MODEL_BASED,
     absent_stores,
-    block_of,
     chosen_methods,
     planned_cases,
     staffed,
@@ -38,10 +38,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from readmit_bench.benchmarks import Study
     from readmit_bench.episodes import Case
     from readmit_bench.planning.estimate import Estimate
     from readmit_bench.roles import Exchange
-    from readmit_bench.studies import Cases, Study
+    from readmit_bench.studies import Cases
 
 LOGS = "logs"
 
@@ -227,9 +228,9 @@ def check_roles(study: Study, models: Mapping[str, str], methods: Sequence[str])
     """Refuse a run that would fail halfway for want of a model."""
     if "judge" in models and "actor" not in models:
         raise ModelError("judge: there is nothing to judge without answers; name an --actor")
-    if "actor" in models and "judge" not in models and study.benchmarks != ("manbench",):
+    if "actor" in models and "judge" not in models and any(benchmark_named(name).judged for name in study.benchmarks):
         raise ModelError(f"judge: answers of {study.name} are judged by a model; name a --judge")
-    asking = [name for name in methods if name in MODEL_BASED]
+    asking = [name for name in methods if entry_named(name).asks_models]
     if asking and not {"extractor", "verifier"} <= set(models):
         raise ModelError(f"{', '.join(asking)}: name --extractor and --verifier, or an --actor for all of it")
 
@@ -248,8 +249,10 @@ def _plan(
     cases = found.cases
 
     scales = study.agents if models.get("actor") else study.agents[:1]
-    blocks = Counter(f"{case.episode.benchmark}/{block_of(case)}" for case in cases)
-    many = {name: count * (len(scales) if name.startswith("manbench/") else 1) for name, count in blocks.items()}
+    many: Counter[str] = Counter()
+    for case in cases:
+        of = benchmark_named(case.episode.benchmark)
+        many[f"{of.name}/{case.labels.block}"] += len(scales) if of.plays_agents else 1
     return Plan(
         study=study.name,
         data={
@@ -265,7 +268,7 @@ def _plan(
             *(() if "actor" in models else ceilings(cases)),
             *absent_stores(study, methods, models=bool(models)),
         ),
-        cases=many,
+        cases=dict(many),
         digest=digest_of_cases(cases),
         limit=order.limit,
         stratified=order.stratified,
@@ -292,7 +295,8 @@ class _Cases:
         return [
             case
             for case in self.cases
-            if (method, case.episode.id, agents if case.episode.benchmark == "manbench" else None) not in self.done
+            if (method, case.episode.id, agents if benchmark_named(case.episode.benchmark).plays_agents else None)
+            not in self.done
         ]
 
     def title(self, method: str, agents: int | None) -> str:
@@ -315,13 +319,14 @@ def _with_models(
     from readmit_bench.inspecting import Setting, task_of
     from readmit_bench.roles import Exchange
 
-    scales = cases.study.agents if models.get("actor") and "manbench" in cases.study.benchmarks else (None,)
+    played = any(benchmark_named(name).plays_agents for name in cases.study.benchmarks)
+    scales = cases.study.agents if models.get("actor") and played else (None,)
     store = AnswerStore(order.store(out))
     exchange = Exchange(store, cap=order.max_tokens, token_limit=order.token_limit)
     results = Results(out)
     try:
         for agents in scales:
-            at = settings if agents is None else at_scale(settings, agents)
+            at = settings if agents is None else settings.with_agents(agents)
             setting = Setting(models, roles, at, agents, exchange, results, order.time_limit)
             tasks = [
                 task_of(cases.title(name, agents), name, left, setting)

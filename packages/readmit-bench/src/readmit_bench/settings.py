@@ -155,6 +155,10 @@ class Settings(Record, frozen=True, kw_only=True):
     verifier: RoleSettings = RoleSettings()
     judge: RoleSettings = RoleSettings()
 
+    def with_agents(self, count: int) -> Settings:
+        """The same with another number of active agents."""
+        return msgspec.structs.replace(self, manbench=msgspec.structs.replace(self.manbench, active_agents=count))
+
     def role(self, name: str) -> RoleSettings:
         """How a role's model is to answer."""
         found: RoleSettings = getattr(self, name)

@@ -28,37 +28,26 @@ from __future__ import annotations
 import re
 from contextlib import closing
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from readmit.models.fence import MAX_CHARS
 from readmit.models.stages import extract as reading
-from readmit.models.stages.plan import Duty, Plan, Task, plan
 from readmit.ports.models import Failure
 from readmit_bench.evaluation.verifying import moment_of
 from readmit_bench.retrieval import (
     CLOCK,
-    History,
     Ranker,
-    checkpoint,
-    memora_checkpoint,
-    ranking,
-    stale_checkpoint,
 )
-from readmit_bench.stale_reading import with_questions_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from decimal import Decimal
 
     from readmit.models.stages.extract import Extracted
     from readmit.ports.models import Embedder, Model
-    from readmit_bench.episodes import Checkpoint, Episode, Row, Session
-    from readmit_bench.settings import MemoraSettings, Settings, StaleSettings
-
-# The paper bounds a batch of Memora's sessions by their number; this only keeps a request within a context window.
-BATCH_CHARS = 96_000
+    from readmit_bench.episodes import Checkpoint, Row, Session
 
 
 @dataclass(frozen=True)
@@ -72,55 +61,6 @@ class Extracting:
     max_chars: int = MAX_CHARS
     turns: bool = True
     """Whether a turn that gave nothing stays a row. One whose session could not be read always does."""
-
-    @classmethod
-    def for_memora(cls, settings: MemoraSettings) -> Extracting:
-        return cls(
-            per_call=settings.batch_sessions,
-            min_confidence=Decimal(str(settings.selector_confidence)),
-            max_tokens=settings.state_prediction_tokens,
-            max_chars=BATCH_CHARS,
-            turns=False,
-        )
-
-    @classmethod
-    def for_stale(cls, settings: StaleSettings) -> Extracting:
-        return cls(
-            per_call=settings.extraction_sessions,
-            max_items=settings.extraction_items,
-            max_tokens=settings.extraction_tokens,
-            max_chars=settings.extraction_characters,
-        )
-
-
-def work_state(
-    episode: Episode, settings: Settings, extractor: Model | None, embedder: Embedder | None = None
-) -> Checkpoint:
-    """The checkpoint that every method of a comparison starts from. Without an extractor, its rows are the turns."""
-    if extractor is None or episode.benchmark == "manbench":
-        return checkpoint(episode, settings, embedder)
-    if episode.benchmark == "stale" and settings.stale.assistant_turns == "questions":
-        episode = with_questions_only(episode)
-    vectors = ranking(episode, settings, embedder)
-    with closing(History(episode.sessions, vectors)) as history:
-        if episode.benchmark == "stale":
-            turns = stale_checkpoint(episode, history, settings.stale)
-            return drawn(extractor, turns, Extracting.for_stale(settings.stale))
-        (planned,) = plan(extractor, [Task(text=task) for task in episode.tasks])
-        made = planned if isinstance(planned, Plan) else None
-        queries = () if made is None else made.queries
-        turns = memora_checkpoint(episode, history, settings.memora, queries)
-        found = drawn(extractor, turns, Extracting.for_memora(settings.memora), queries, vectors)
-        return msgspec.structs.replace(found, plans=(None if made is None else in_one(made),))
-
-
-def in_one(planned: Plan) -> Plan:
-    """The same needs under one obligation: a Memora question is one."""
-    needs = {one.id: one for duty in planned.duties for one in duty.dependencies}
-    first = planned.duties[0]
-    return msgspec.structs.replace(
-        planned, duties=(Duty(id=first.id, text=first.text, dependencies=tuple(needs.values())),)
-    )
 
 
 def drawn(

@@ -76,6 +76,10 @@ class ManBenchLabels(Labels, frozen=True, kw_only=True):
 
     __repr__ = Labels.__repr__
 
+    @property
+    def block(self) -> str:
+        return self.condition
+
 
 def read_manbench(root: Path) -> Dataset[ManBenchLabels]:
     """All examples of all tasks found, with fixed candidates."""

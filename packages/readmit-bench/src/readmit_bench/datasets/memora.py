@@ -18,7 +18,8 @@ import msgspec
 
 from readmit.records.errors import RecordError
 from readmit_bench.datasets.memora_files import PERIODS, read_clusters, visible_session
-from readmit_bench.episodes import Case, Dataset, Episode, Labels, Session, opaque_id
+from readmit_bench.episodes import Case, Dataset, Episode, Labels, Session, Wanted, opaque_id
+from readmit_bench.polarity import polarities
 from readmit_bench.settings import MemoraSettings
 from readmit_bench.wording import fold
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit_bench.datasets.memora_files import Cluster, RawQuestion, RawSession
+    from readmit_bench.polarity import Polarity
 
 
 # Which answer satisfies a criterion. A release that expects others would be scored the wrong way round.
@@ -51,6 +53,28 @@ class MemoraLabels(Labels, frozen=True, kw_only=True):
     def block(self) -> str:
         """The departure point, as the tables name it."""
         return f"{self.fraction:.0%}"
+
+    @property
+    def unit(self) -> str:
+        return self.case.rpartition("@")[0]
+
+    @property
+    def history(self) -> str:
+        """All questions of a persona and period are asked of one."""
+        return self.cluster
+
+    def statements(self) -> tuple[tuple[Wanted, ...], tuple[Wanted, ...]]:
+        # An ended value is one that was liked or planned: it is handed over where it is spoken for.
+        return (
+            tuple(Wanted(value, _asked(value, self.presence)) for value in self.valid),
+            tuple(Wanted(value, "for") for value in self.stale),
+        )
+
+
+def _asked(value: str, criteria: Iterable[str]) -> Polarity:
+    """How the rubric asks for a value: "Does the response avoid recommending X?" wants it spoken against."""
+    said = (polarities(value, criterion) for criterion in criteria)
+    return "against" if "against" in next((one for one in said if one), ()) else "for"
 
 
 @dataclass(frozen=True)

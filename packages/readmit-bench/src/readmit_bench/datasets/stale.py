@@ -17,7 +17,7 @@ import msgspec
 
 from readmit.records.errors import RecordError
 from readmit_bench.datasets.files import Raw, existing, parse, read_lines
-from readmit_bench.episodes import Case, Dataset, Episode, Labels, Session, Turn, opaque_id
+from readmit_bench.episodes import Case, Dataset, Episode, Labels, Session, Turn, Wanted, opaque_id
 from readmit_bench.settings import StaleSettings
 
 if TYPE_CHECKING:
@@ -93,6 +93,9 @@ class StaleLabels(Labels, frozen=True, kw_only=True):
     def block(self) -> str:
         """The stratum; Type I also has cases outside all three."""
         return self.stratum or "outside"
+
+    def statements(self) -> tuple[tuple[Wanted, ...], tuple[Wanted, ...]]:
+        return (Wanted(self.new),), (Wanted(self.old),)
 
 
 def read_stale(

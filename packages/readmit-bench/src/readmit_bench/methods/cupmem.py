@@ -143,8 +143,8 @@ class CUPMem:
 
     name = "CUPMem"
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    def __init__(self, model: Model, *, answer_tokens: int) -> None:
+        self._model, self._answer_tokens = model, answer_tokens
         self._memory = Memory()
 
     def view(self, checkpoint: Checkpoint) -> View:
@@ -167,9 +167,9 @@ class CUPMem:
         excerpts = {row: text for row, text in cut.items() if text != by_id[row].text}
         return View(method=self.name, rows=handed, excerpts=excerpts, left_out=gone)
 
-    def respond(self, actor: Model, checkpoint: Checkpoint, view: View, *, max_tokens: int) -> tuple[str, ...]:  # noqa: ARG002
+    def respond(self, actor: Model, checkpoint: Checkpoint, view: View) -> tuple[str, ...]:  # noqa: ARG002
         """Each question through the query side; the view plays no part in it."""
-        return tuple(self._answered(actor, task, max_tokens) for task in checkpoint.tasks)
+        return tuple(self._answered(actor, task) for task in checkpoint.tasks)
 
     # Write side.
 
@@ -239,7 +239,7 @@ class CUPMem:
 
     # Query side.
 
-    def _answered(self, actor: Model, task: str, max_tokens: int) -> str:
+    def _answered(self, actor: Model, task: str) -> str:
         memory = self._memory
         parsed = self._asked("cup-parse@1", [("schema", SCHEMA), ("question", task)], Parsed)
         # Stale items are consulted too: they are what an outdated premise is recognized by.
@@ -266,7 +266,8 @@ class CUPMem:
                 *(f"Avoid: {one}" for one in ground.avoid),
             )
         )
-        ask = request("respond@1", "answer", [("notes", notes), ("message", task)], max_tokens=max_tokens)
+        sections = [("notes", notes), ("message", task)]
+        ask = request("respond@1", "answer", sections, max_tokens=self._answer_tokens)
         return texts(actor, [ask])[0]
 
     def _asked(self, prompt: str, sections: Sequence[tuple[str, str]], kind: type[A]) -> A:

@@ -91,6 +91,7 @@ ABLATIONS = (
     replace(TRACE_PAPER, name="trace-without-cvg", complete_view=False),
     replace(TRACE_PAPER, name="trace-without-sbpr", source_bound=False),
 )
+GOVERNANCE = {one.name: one for one in (TRACE_PAPER, READMIT, *ABLATIONS)}
 
 
 @dataclass(frozen=True)

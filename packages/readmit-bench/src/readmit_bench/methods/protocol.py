@@ -9,13 +9,15 @@ budget is written here, and no method says it of itself.
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from readmit.records.errors import RecordError
 from readmit_bench.episodes import GAP, Checkpoint, View
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+
+    from readmit.ports.models import Model
 
 PRIVATE = 8
 """So many private memories come back beside a view, where nothing binds them to what stands."""
@@ -38,6 +40,15 @@ class Method(Protocol):
 
     def view(self, checkpoint: Checkpoint) -> View:
         """What the returning agent gets."""
+        ...
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """A method that answers by itself, as one that is consulted by question does."""
+
+    def respond(self, actor: Model, checkpoint: Checkpoint, view: View) -> tuple[str, ...]:
+        """What the returning agent says to each task."""
         ...
 
 

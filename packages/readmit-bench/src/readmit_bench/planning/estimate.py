@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Reply, Usage
 from readmit.records.errors import ReadmitError
-from readmit_bench.attempts import Roles, at_scale, attempt, method_named, scored
+from readmit_bench.attempts import Roles, attempt, method_named, scored
+from readmit_bench.benchmarks import benchmark_named
+from readmit_bench.benchmarks.protocol import OUTPUT
+from readmit_bench.methods import entry_named
 from readmit_bench.planning.standin import answer_to, parts_in
-from readmit_bench.society import play
-from readmit_bench.studies import BACKED, block_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,11 +30,6 @@ if TYPE_CHECKING:
     from readmit_bench.settings import Settings
 
 CHARS_PER_TOKEN = 4.0
-OUTPUT = {"answer": 172, "judge": 159, "extract": 38, "plan": 298, "premises": 25, "implied": 10, "verify": 77}
-"""Mean answer tokens of a strong model that does not think aloud, over six development episodes of STALE: for an
-extraction by session, for verification by statement, else by request."""
-OUTPUT_MEMORA = {**OUTPUT, "answer": 183, "judge": 64, "extract": 198, "plan": 512}
-"""The same over three development questions of Memora."""
 OTHER_OUTPUT = 150
 """Answer tokens where nothing is recorded."""
 
@@ -153,19 +149,21 @@ def estimate(
     """Play a few episodes of every block with every method, and count them up to all."""
     blocks: defaultdict[str, list[Case[Any]]] = defaultdict(list)
     for case in cases:
-        blocks[f"{case.episode.benchmark}/{block_of(case)}"].append(case)
-    usual = OUTPUT_MEMORA if all(case.episode.benchmark == "memora" for case in cases) else OUTPUT
+        blocks[f"{case.episode.benchmark}/{case.labels.block}"].append(case)
+    asked = {case.episode.benchmark for case in cases}
+    usual = benchmark_named(asked.pop()).output_tokens if len(asked) == 1 else OUTPUT
     log, failed = _Log(recorded, {**usual, **recorded.lengths}), Counter[str]()
-    planned = [name for name in asking.methods if name not in BACKED]
+    planned = [name for name in asking.methods if entry_named(name).store is None]
     played = {}
     requests: list[Request] = []
     for name, held in blocks.items():
         taken = random.Random(asking.seed).sample(held, min(asking.per_block, len(held)))  # noqa: S311  # repeatable
         played[name] = len(taken)
         for case in taken:
-            scales = asking.scales if case.episode.benchmark == "manbench" and "actor" in asking.models else (None,)
+            played_agents = benchmark_named(case.episode.benchmark).plays_agents
+            scales = asking.scales if played_agents and "actor" in asking.models else (None,)
             for method, agents in ((method, agents) for method in planned for agents in scales):
-                settings = asking.settings if agents is None else at_scale(asking.settings, agents)
+                settings = asking.settings if agents is None else asking.settings.with_agents(agents)
                 begun = len(log.requests)
                 why = _play(case, method, asking, settings, log)
                 failed.update([f"{method}: {why}"] if why else [])
@@ -179,7 +177,7 @@ def estimate(
         episodes={name: len(held) for name, held in blocks.items()},
         played=played,
         failed=dict(failed),
-        left_out=tuple(name for name in asking.methods if name in BACKED),
+        left_out=tuple(name for name in asking.methods if name not in planned),
         chars_per_token=chars,
         calibrated=calibrated,
         lengths=lengths,
@@ -197,9 +195,10 @@ def _play(case: Case[Any], method: str, asking: Asking, settings: Settings, log:
         embedder=Lexical(),
     )
     try:
-        if case.episode.benchmark == "manbench" and roles.actor is not None:
-            case = play(case, roles.actor, settings.manbench).case
-        made = attempt(case.episode, method_named(method, case.episode.benchmark, roles, settings), roles, settings)
+        benchmark = benchmark_named(case.episode.benchmark)
+        if benchmark.plays_agents and roles.actor is not None:
+            case = benchmark.construct(case, roles.actor, settings).case
+        made = attempt(case.episode, method_named(method, benchmark.name, roles, settings), roles, settings)
         result = scored(case, method, made, roles, settings)
     except (ReadmitError, ValueError) as error:
         return f"{type(error).__name__}: {error}"

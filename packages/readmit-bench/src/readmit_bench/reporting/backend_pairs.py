@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from readmit_bench.results import Plan, Result
 
 LABEL = "tab:backend-portability"
-BLOCK = "50%"
+BENCHMARK, BLOCK = "memora", "50%"
 METRICS = ("via", "iir", "hm", "fama")
 NO_PAIR = "This run holds no pair: no store ran both Static and readmit to the end at 50 % departure."
 _MARKS: dict[str, tuple[str, str]] = dict(
@@ -136,10 +136,10 @@ def _asked(plan: Plan) -> bool:
 
 def _ours(plan: Plan, scores: Sequence[Scored]) -> tuple[list[Half], Kind]:
     """The pairs that are whole: both halves have every planned episode of the block. Judged, if they were."""
-    by_kind = {scored.kind: scored for scored in scores if scored.benchmark == "memora"}
+    by_kind = {scored.kind: scored for scored in scores if scored.benchmark == BENCHMARK}
     kind = MEMORA if MEMORA in by_kind else SEEN
     results = [r for r in by_kind[kind].results if r.block == BLOCK] if kind in by_kind else []
-    planned = plan.cases.get(f"memora/{BLOCK}", 0)
+    planned = plan.cases.get(f"{BENCHMARK}/{BLOCK}", 0)
     found: list[Half] = []
     for store in STORES:
         own = {half: [r for r in results if r.method == f"{store}/{half}"] for half in HALVES}

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.published import published
 from readmit_bench.reporting.scoring import AVERAGE, BOTH, POOLED
+from readmit_bench.studies import study_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from decimal import Decimal
 
     from readmit_bench.published import PublishedTable
@@ -25,20 +27,8 @@ OURS = {
     "TRACE without CVG": ("trace-without-cvg",),
     "TRACE without SBPR": ("trace-without-sbpr",),
 }
-# No experiments of the paper: nothing published stands beside them.
-NOT_THE_PAPERS = ("smoke", "stale-type1")
 FAMILIES = ("qwen", "gemini", "deepseek")
 FIRST = "qwen"
-_BY_STUDY = {
-    "stale-cost": ("tab:stale-subset-buckets",),
-    "ablations": ("tab:stale-core-ablation",),
-    "backends": ("tab:backend-portability",),
-}
-_BY_BENCHMARK = {
-    "memora": ("tab:qwen-memora", "tab:gemini-memora", "tab:deepseek-memora"),
-    "stale": ("tab:qwen-stale", "tab:gemini-stale", "tab:deepseek-stale"),
-    "manbench": ("tab:manbench-formal", "tab:gemini-manbench", "tab:deepseek-manbench"),
-}
 _BLOCKS = {"average": (AVERAGE, BOTH), "aggregate": (AVERAGE, BOTH), "pooled": (POOLED, BOTH)}
 
 
@@ -67,7 +57,7 @@ def family(plan: Plan) -> str | None:
 
 def printed_rows(plan: Plan, scored: Scored) -> list[Printed]:
     """The published rows of the methods and blocks in ``scored``, of the run's actor family where that is one."""
-    if not scored.kind.judged or plan.study in NOT_THE_PAPERS:
+    if not scored.kind.judged or not study_named(plan.study).in_paper:
         return []
     ours = {line.method for line in scored.lines}
     if plan.study == "backends":
@@ -78,10 +68,10 @@ def printed_rows(plan: Plan, scored: Scored) -> list[Printed]:
 
 
 def _tables(plan: Plan, scored: Scored) -> list[PublishedTable]:
-    if scored.benchmark == "manbench" and plan.study == "scale":
-        labels: Sequence[str] = ("tab:agent-scale", "tab:agent-scale-average") if scored.scales else ()
-    else:
-        labels = _BY_STUDY.get(plan.study, _BY_BENCHMARK[scored.benchmark])
+    study = study_named(plan.study)
+    labels = benchmark_named(scored.benchmark).published if study.published is None else study.published
+    if len(study.agents) > 1 and not scored.scales:
+        labels = ()  # the paper's tables of scales are by scale
     tables = [published().table(label) for label in labels]
     wanted = family(plan)
     own = [table for table in tables if wanted and table.actor and wanted in table.actor.casefold()]

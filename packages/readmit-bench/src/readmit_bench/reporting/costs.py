@@ -178,7 +178,8 @@ def _refusals(own: Sequence[Result]) -> tuple[str, ...]:
 
 def _pairs(own: Sequence[Result]) -> tuple[str, ...]:
     findings = [finding for result in own if result.view is not None for finding in result.view.findings]
-    labelled = [result for result in own if result.benchmark == "stale"] if any(r.true_pair for r in own) else []
+    with_pairs = {result.benchmark for result in own if result.true_pair}
+    labelled = [result for result in own if result.benchmark in with_pairs]
     confirmed = sum(finding.confirmed for finding in findings)
     # Labels name two sessions: several statements of the one against the other are one pair.
     on_stale = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import log10
 from typing import TYPE_CHECKING, Any
 
+from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.published import published
 from readmit_bench.reporting.backend_pairs import draw_pairs
-from readmit_bench.reporting.beside import FIRST, NOT_THE_PAPERS, OURS, Printed, family, printed_rows
+from readmit_bench.reporting.beside import FIRST, OURS, Printed, family, printed_rows
 from readmit_bench.reporting.canvas import (
     BLACK,
     BLUE,
@@ -26,8 +27,9 @@ from readmit_bench.reporting.canvas import (
     save,
     sizes,
 )
-from readmit_bench.reporting.scoring import AVERAGE, BOTH, MANBENCH, MEMORA, POOLED, SEEN, STALE, Line
+from readmit_bench.reporting.scoring import AVERAGE, BOTH, MANBENCH, POOLED, SEEN, STALE, Line
 from readmit_bench.reporting.tables import in_order
+from readmit_bench.studies import study_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from readmit_bench.reporting.scoring import Scored
     from readmit_bench.results import Plan
 
-ACCURACY = {"stale": ("ls", "LS"), "memora": ("fama", "FAMA"), "manbench": ("overall", "Overall")}
 # Dark, middle and light, so that they differ in gray as well; published ones by their hatches.
 ABLATION_METRICS = (("overall", "Overall", BLUE, "////"), ("via", "VIA", ORANGE, "...."), ("iir", "IIR", PALE, "xxxx"))
 LINES = ("-", (0, (5, 1)), "-.", (0, (1, 1)), (0, (3, 1, 1, 1, 1, 1)))
@@ -59,7 +60,7 @@ def _printed(plan: Plan, scored: Scored) -> list[Printed]:
 
 
 def _planes(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
-    answered = {scored.benchmark for scored in scores if scored.kind in (MEMORA, STALE)}
+    answered = {scored.benchmark for scored in scores if scored.kind is not SEEN}
     for scored in scores:
         if scored.agents is not None or (scored.kind is SEEN and scored.benchmark in answered):
             continue
@@ -111,14 +112,15 @@ def _plane_said(scored: Scored, printed: Sequence[Printed]) -> Drawn:
 
 def _costs(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
     for scored in scores:
-        metric, name = ACCURACY[scored.benchmark]
+        benchmark = benchmark_named(scored.benchmark)
+        metric, name = benchmark.accuracy
         lines = [
             line for method in plan.methods if (line := scored.last(method)) and line.tokens and metric in line.scores
         ]
         if scored.agents is not None or scored.kind is SEEN or not lines:
             continue
-        rows = [row for row in published().table("tab:stale-subset-buckets").rows if row.block == "Aggregate"]
-        rows = rows if scored.benchmark == "stale" and plan.study not in NOT_THE_PAPERS else []
+        label = benchmark.published_costs if study_named(plan.study).in_paper else ""
+        rows = [row for row in published().table(label).rows if row.block == "Aggregate"] if label else []
         figure, (axes,) = canvas(6.6, 4.6)
         points = [(line.tokens, line.get(metric) or 0.0) for line in lines]
         points += [(float(row.values["tokens"]), float(row.values["ls"])) for row in rows]
@@ -135,7 +137,7 @@ def _costs(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn
         caption = (
             f"Accuracy against tokens, {scored.benchmark}: {name} by tokens per episode, log scale. Filled: this run."
         )
-        caption += " Hollow: published, 20 cases per stratum (tab:stale-subset-buckets)." if rows else ""
+        caption += f" Hollow: published, 20 cases per stratum ({label})." if rows else ""
         caption += f" {WHERE}"
         told = "; ".join(f"{line.method} {line.get(metric):.1f} % at {line.tokens:,.0f} tokens" for line in lines)
         yield save(figure, folder, Drawn(f"cost-{scored.benchmark}", caption, f"Scatter plot. {told}."))

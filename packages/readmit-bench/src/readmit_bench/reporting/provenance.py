@@ -6,23 +6,17 @@ from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from readmit_bench.datasets.stale import SUBSTITUTE_NOTE
-from readmit_bench.reporting.beside import NOT_THE_PAPERS
+from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.settings import RoleSettings, Settings, overridden
+from readmit_bench.studies import study_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
+    from readmit_bench.benchmarks import Benchmark
     from readmit_bench.results import Plan, Result
 
 JUDGE = "gpt-5.6-terra"
-# Cases of one block, or of all of them, in the paper.
-PAPER_CASES = {
-    "memora/25%": 137, "memora/50%": 137, "memora/75%": 137,
-    "stale/early": 64, "stale/middle": 64, "stale/late": 72,
-}  # fmt: skip
-SUBSET_CASES = 20
-MANBENCH_CASES = 4838
 
 
 def what_was_run(plan: Plan, results: Sequence[Result]) -> list[tuple[str, str]]:
@@ -33,9 +27,8 @@ def what_was_run(plan: Plan, results: Sequence[Result]) -> list[tuple[str, str]]
         ("Data", f"{_data(plan)}; digest {plan.digest[:16]}"),
         ("Cases planned", ", ".join(f"{name} {count:,}" for name, count in plan.cases.items())),
     ]
-    if any(name.startswith("stale/") for name in plan.cases):
-        facts.append(("Haystack", _haystack(plan)))
     facts += [
+        *(fact for one in _benchmarks(plan) for fact in one.facts(plan)),
         ("Models", _models(plan)),
         *([("Roles", _roles(plan))] if plan.models else []),
         ("Embedder", plan.embedder or "none"),
@@ -51,10 +44,10 @@ def what_was_run(plan: Plan, results: Sequence[Result]) -> list[tuple[str, str]]
 def in_short(plan: Plan, results: Sequence[Result]) -> str:
     """The same in a line, for under a table that may be read without its report."""
     failed, ineligible = _count(results)
-    haystack = f" {_haystack(plan)} haystack;" if any(name.startswith("stale/") for name in plan.cases) else ""
+    own = "".join(f" {value} {name.lower()};" for one in _benchmarks(plan) for name, value in one.facts(plan))
     limit = "" if plan.limit is None else f" --limit {plan.limit}{' --stratified' if plan.stratified else ''};"
     return (
-        f"Run: {plan.study} on {_data(plan)}, digest {plan.digest[:16]};{haystack} models: {_models(plan)};{limit} "
+        f"Run: {plan.study} on {_data(plan)}, digest {plan.digest[:16]};{own} models: {_models(plan)};{limit} "
         f"settings: {_settings(plan)}; {len(results):,} of {plan.planned:,} lines, {failed:,} failed, "
         f"{ineligible:,} not eligible; seed {plan.seed}; readmit {plan.version}."
     )
@@ -69,7 +62,8 @@ def remarks(plan: Plan, results: Sequence[Result]) -> list[str]:
         said.append(f"The run is not complete: {len(results):,} of {plan.planned:,} planned lines; to go: {which}.")
     if plan.limit is not None:
         said.append(f"Not all cases: --limit {plan.limit}{' per block' if plan.stratified else ''}, seed {plan.seed}.")
-    said += _fewer(plan)
+    study = study_named(plan.study)
+    said += [text for one in _benchmarks(plan) for text in one.differing(plan, study)] if study.in_paper else []
     if plan.max_tokens is not None:
         said.append(f"Every answer was cut at {plan.max_tokens} tokens (--max-tokens), below the paper's budgets.")
     if plan.settings:
@@ -79,24 +73,14 @@ def remarks(plan: Plan, results: Sequence[Result]) -> list[str]:
         said.append(f"{ineligible:,} lines are not eligible (wrong departure answer, or no quorum) and count nowhere.")
     if "actor" not in plan.models:
         said.append("No answers were asked for: the views themselves are scored, and no judged metric can be.")
-        if any(name.startswith("manbench/") for name in plan.cases):
-            said.append("ManBench candidates are fixed ones, and all examples count; the paper counts eligible ones.")
+        said += [one.without_actor for one in _benchmarks(plan) if one.without_actor]
     elif JUDGE not in (judge := plan.models.get("judge", JUDGE)):
         said.append(f"The judge is {shown_model(judge)}; the paper's is {JUDGE}.")
     return said
 
 
-def _fewer(plan: Plan) -> Iterator[str]:
-    if plan.study in NOT_THE_PAPERS:
-        return
-    per_block = dict.fromkeys(PAPER_CASES, SUBSET_CASES) if plan.study == "stale-cost" else PAPER_CASES
-    other = {name: count for name, count in plan.cases.items() if name in per_block and count != per_block[name]}
-    if other:
-        told = ", ".join(f"{name} {count} (paper: {per_block[name]})" for name, count in other.items())
-        yield f"Other case counts than the paper's: {told}."
-    scheduled = sum(n for name, n in plan.cases.items() if name.startswith("manbench/")) // max(1, len(plan.agents))
-    if scheduled and scheduled != MANBENCH_CASES:
-        yield f"ManBench-Return schedules {scheduled:,} examples here; the paper's {MANBENCH_CASES:,}."
+def _benchmarks(plan: Plan) -> list[Benchmark]:
+    return [benchmark_named(name) for name in dict.fromkeys(block.partition("/")[0] for block in plan.cases)]
 
 
 def _settings(plan: Plan) -> str:
@@ -134,10 +118,6 @@ def _data(plan: Plan) -> str:
     """The folder's own name: where it lies on somebody's machine is nobody else's business."""
     name = PurePath(plan.data["data"]).name
     return f"{name} with fillers from {PurePath(plan.data['fillers']).name}" if "fillers" in plan.data else name
-
-
-def _haystack(plan: Plan) -> str:
-    return "substitute" if SUBSTITUTE_NOTE in plan.notes else "smoke" if plan.study == "smoke" else "official"
 
 
 def _count(results: Sequence[Result]) -> tuple[int, int]:

@@ -5,27 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.methods.protocol import PRIVATE
 from readmit_bench.results import JUDGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit_bench.episodes import Budget
+    from readmit_bench.benchmarks import Study
     from readmit_bench.reporting.scoring import Scored
     from readmit_bench.settings import Settings
 
-CONSTRUCTION = {
-    "manbench": "The construction gives VIA and IIR away: comparing the two task-version ids (same-version) scores 100 "
-    "on both without a model.",
-    "stale": "The departure is set at the end of the session that holds the old statement: drop-last-session rejects "
-    "it by that alone, without reading it.",
-}
 SCALES = (
     "Within a scale both conditions are pooled by their episodes, as the paper's table does; the average weighs scales "
     "equally."
 )
-RESTORE = "Restore hands over the departure state whole: it alone is not held to the budget of rows."
 WITHOUT_SBPR = (
     "trace-without-sbpr leaves the view as it is, as the paper's ablation does, and hands over up to "
     f"{PRIVATE} private memories beside it: so many rows more than the budget of the others."
@@ -41,22 +35,19 @@ PUBLISHED_CUPMEM = 1_927_417
 FIRST_STEP, WRITE_SIDE = "cup-chunks", ("cup-extract", "cup-update", "cup-affected", "cup-invalidate")
 
 
-def remarks(study: str, scored: Scored, settings: Settings) -> Iterator[str]:
+def remarks(study: Study, scored: Scored, settings: Settings) -> Iterator[str]:
     """Each as a sentence or two."""
-    methods = {line.method for line in scored.lines}
-    if scored.benchmark in CONSTRUCTION:
-        yield CONSTRUCTION[scored.benchmark]
+    methods, benchmark = {line.method for line in scored.lines}, benchmark_named(scored.benchmark)
+    if benchmark.construction:
+        yield benchmark.construction
     if scored.scales:
         yield SCALES
-    if "Restore" in methods and scored.benchmark != "manbench":
-        yield RESTORE
+    yield from benchmark.remarks(scored, settings)
     if "trace-without-sbpr" in methods:
         yield WITHOUT_SBPR
-    if study == "stale-cost" and "CUPMem" in methods:
+    if study.costs and "CUPMem" in methods:
         yield CUPMEM
         yield from _cost_of_cupmem(scored)
-    if scored.benchmark == "memora":
-        yield from _beyond(scored, settings.memora.budget)
 
 
 def _cost_of_cupmem(scored: Scored) -> Iterator[str]:
@@ -78,18 +69,3 @@ def _cost_of_cupmem(scored: Scored) -> Iterator[str]:
         f"In this run it took {each:,.0f} tokens an episode, {100 * each / PUBLISHED_CUPMEM:.0f} % of the published: "
         f"{told}."
     )
-
-
-def _beyond(scored: Scored, budget: Budget) -> Iterator[str]:
-    """Which views hold more than retrieval fills: what obligations need may take a view to 16 rows."""
-    counts = {}
-    for line in scored.lines:
-        views = [r.view for r in scored.results if r.method == line.method and r.view is not None]
-        beyond = sum(budget.union < len(view.rows) <= (budget.at_most or 0) for view in views)
-        if beyond:
-            counts[line.method] = f"{line.method} in {beyond} of {len(views)} views"
-    if counts:
-        yield (
-            f"Retrieval fills {budget.union} rows for every method; what obligations need may go beyond, to "
-            f"{budget.at_most}: {', '.join(counts.values())}."
-        )

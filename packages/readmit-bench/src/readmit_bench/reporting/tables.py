@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from readmit_bench.datasets.stale import STRATA
+from readmit_bench.benchmarks import benchmark_named, benchmarks
 from readmit_bench.intervals import interval_of
-from readmit_bench.metrics import OLD_STALE, OLD_VALID, percent
+from readmit_bench.metrics import percent
 from readmit_bench.published import published
 from readmit_bench.reporting.beside import printed_rows
 from readmit_bench.reporting.remarks import remarks
 from readmit_bench.reporting.scoring import AGGREGATES
 from readmit_bench.settings import Settings, overridden
+from readmit_bench.studies import study_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,8 +26,6 @@ NAMES = {
     "overall": "Overall ↑", "sr": "SR ↑", "pr": "PR ↑", "via": "VIA ↑", "iir": "IIR ↑", "wsar": "WSAR ↓", "ls": "LS ↑",
     "fama": "FAMA ↑", "w": "w", "rsr": "RSR ↓", "hm": "HM ↑", "tokens": "Tokens / episode ↓",
 }  # fmt: skip
-OWN_NAMES = {("memora", "via"): "VIA (P) ↑", ("memora", "iir"): "IIR (F) ↑", ("stale", "via"): "VIA (IPA) ↑"}
-ORDER = ("25%", "50%", "75%", *STRATA, OLD_VALID, OLD_STALE)
 FALLING = {"wsar", "rsr", "tokens"}
 UNRANKED = {"w"}
 ABSENT = "n/a"
@@ -94,10 +93,10 @@ def score_tables(plan: Plan, scores: Sequence[Scored]) -> list[Table]:
 
 
 def _score_table(plan: Plan, scored: Scored) -> Table:
-    printed = printed_rows(plan, scored)
+    study, printed = study_named(plan.study), printed_rows(plan, scored)
     settings = overridden(Settings(), plan.settings)
     metrics = [name for name in scored.kind.columns if any(name in line.scores for line in scored.lines)]
-    metrics += ["tokens"] if plan.study == "stale-cost" else []
+    metrics += ["tokens"] if study.costs else []
     rows: list[TableRow] = []
     for block in in_order(scored.blocks):
         lines = [line for line in scored.lines if line.block == block]
@@ -115,7 +114,11 @@ def _score_table(plan: Plan, scored: Scored) -> Table:
         rows=tuple(rows),
         note=" ".join(
             said
-            for said in (scored.kind.note, *remarks(plan.study, scored, settings), _beside_note(scored, printed))
+            for said in (
+                scored.kind.note,
+                *remarks(study, scored, settings),
+                _beside_note(scored, printed),
+            )
             if said
         ),
     )
@@ -123,13 +126,14 @@ def _score_table(plan: Plan, scored: Scored) -> Table:
 
 def metric_name(scored: Scored, metric: str) -> str:
     """A column's heading, with the benchmark's own name for the metric where it judges by it."""
-    own = OWN_NAMES.get((scored.benchmark, metric)) if scored.kind.judged else None
-    return own or NAMES[metric]
+    own = benchmark_named(scored.benchmark).metric_names if scored.kind.judged else {}
+    return own.get(metric, NAMES[metric])
 
 
 def in_order(blocks: Sequence[str]) -> list[str]:
     """Blocks in the paper's order, or as the data has them; aggregates last."""
-    known = [block for block in (*ORDER, *AGGREGATES) if block in blocks]
+    ordered = (*(block for one in benchmarks().values() for block in one.blocks), *AGGREGATES)
+    known = [block for block in ordered if block in blocks]
     return [*(block for block in blocks if block not in known), *known]
 
 
@@ -186,10 +190,10 @@ def _beside_note(scored: Scored, printed: Sequence[Printed]) -> str:
     return said
 
 
-def published_tables(benchmarks: Sequence[str]) -> list[Table]:
+def published_tables(names: Sequence[str]) -> list[Table]:
     """The paper's own tables for these benchmarks, whole, as printed."""
     return [_as_printed(table.label, benchmark=table.benchmark, actor=table.actor) for table in published().tables
-            if table.benchmark in benchmarks]  # fmt: skip
+            if table.benchmark in names]  # fmt: skip
 
 
 def _as_printed(label: str, *, benchmark: str, actor: str | None) -> Table:
@@ -204,6 +208,7 @@ def _as_printed(label: str, *, benchmark: str, actor: str | None) -> Table:
         cells = tuple(map(Cell, (row.block, row.method, *texts)))
         rows.append(TableRow(cells, published=label, starts=row.block != block))
         block = row.block
-    names = [OWN_NAMES.get((benchmark, name), NAMES[name]) for name in metrics]
+    own = benchmark_named(benchmark).metric_names
+    names = [own.get(name, NAMES[name]) for name in metrics]
     title = f"{benchmark}, {actor}" if actor else benchmark
     return Table(title, columns_of(("Block", "Method"), names), tuple(rows), published=label)

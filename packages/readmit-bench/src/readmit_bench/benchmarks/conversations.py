@@ -1,0 +1,70 @@
+"""Questions about a history of sessions: what Memora and STALE share, and where another such benchmark begins.
+
+It needs ``load`` only, with labels whose ``statements`` say what holds at return and what has ended. Without more, the
+whole history is the checkpoint and the view itself is scored.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from readmit_bench.benchmarks.protocol import Benchmark
+from readmit_bench.episodes import Budget
+from readmit_bench.judge_free import reach, score_view
+from readmit_bench.methods import entry_named
+from readmit_bench.metrics import MemoraOutcome
+from readmit_bench.retrieval import over
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit_bench.attempts import Attempt
+    from readmit_bench.episodes import Case, Checkpoint, Episode, View
+    from readmit_bench.reporting.scoring import Scored
+    from readmit_bench.results import Result
+    from readmit_bench.retrieval import History
+    from readmit_bench.settings import Settings
+
+RESTORE = "Restore hands over the departure state whole: it alone is not held to the budget of rows."
+
+
+class Conversations(Benchmark):
+    """The benchmark, but for its data."""
+
+    def budget(self, settings: Settings) -> Budget:
+        """How much every method may hand over."""
+        return Budget(per_query=12, union=12)
+
+    def checkpoint(self, episode: Episode, history: History | None, settings: Settings) -> Checkpoint:
+        assert history is not None  # noqa: S101  # its episodes have sessions
+        return over(episode, history, [session.index for session in history.sessions], self.budget(settings))
+
+    def score(self, case: Case[Any], made: Attempt, line: Result) -> Result:
+        assert made.view is not None and made.checkpoint is not None  # noqa: PT018, S101  # it has not failed
+        own = entry_named(line.method).own_memory
+        return replace(
+            line,
+            seen=score_view(case, made.view, made.checkpoint),
+            reach=None if own else made.reach or reach(case, made.checkpoint),
+            candidates=_extracted(made.view, made.checkpoint),
+        )
+
+    def failed(self, case: Case[Any], line: Result, *, answered: bool) -> Result:
+        return line if line.seen is not None else replace(line, seen=lost(case, *case.labels.statements()))
+
+    def remarks(self, scored: Scored, settings: Settings) -> Iterator[str]:
+        if any(line.method == "Restore" for line in scored.lines):
+            yield RESTORE
+
+
+def lost(case: Case[Any], valid: tuple[Any, ...], stale: tuple[Any, ...]) -> MemoraOutcome:
+    """Nothing present that should be, nothing absent that should be."""
+    return MemoraOutcome(episode=case.episode.id, presence=(False,) * len(valid), forgetting=(False,) * len(stale))
+
+
+def _extracted(view: View, checkpoint: Checkpoint) -> dict[str, str]:
+    """The words of the extracted rows that a view speaks of: the data themselves do not hold them by these names."""
+    named = {*view.rows, *view.left_out, *(finding.row for finding in view.findings)}
+    return {row.id: row.text for row in checkpoint.rows if row.turn is not None and row.id in named}
