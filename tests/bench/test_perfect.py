@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit_bench.attempts import Attempt
-    from readmit_bench.episodes import Benchmark
 
 OLD = "I take the night ferry to Bergen every Friday."
 NEW = "The harbor was closed for good last week, so nothing sails from here any more."
@@ -115,7 +114,7 @@ def _history(*said: str) -> tuple[Session, ...]:
     )
 
 
-def _episode(benchmark: Benchmark) -> Episode:
+def _episode(benchmark: str) -> Episode:
     return Episode(
         id="e",
         benchmark=benchmark,
@@ -132,7 +131,7 @@ def _attempt(method: str, episode: Episode, model: Perfect) -> Attempt:
 
 
 @pytest.mark.parametrize("benchmark", ["stale", "memora"])
-def test_a_history_ends_in_a_view_of_what_is_true_now(benchmark: Benchmark) -> None:
+def test_a_history_ends_in_a_view_of_what_is_true_now(benchmark: str) -> None:
     model = Perfect()
     made = _attempt("readmit", _episode(benchmark), model)
     assert made.failure == ""
