@@ -43,8 +43,8 @@ from readmit.ports.models import Reply, Usage
 from readmit.records.canonical import decode, digest
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Pair
-from readmit_bench.attempts import Roles, attempt, method_named
 from readmit_bench.datasets.stale import read_stale
+from readmit_bench.episode_runs import Roles, attempt, method_named
 from readmit_bench.evaluation.development import FillerFacts, read_lines, stale_pairs
 from readmit_bench.evaluation.histories import SESSIONS
 from readmit_bench.planning.standin import answer_to

@@ -13,10 +13,10 @@ from readmit.records.errors import BackendError, PendingAnswers
 from readmit_bench.checkpoints import checkpoint as checkpoint_of
 from readmit_bench.datasets.memora import read_memora
 from readmit_bench.methods import admitted
-from readmit_bench.methods.backed import Backed
-from readmit_bench.methods.formed import Stores, turns_of
+from readmit_bench.methods.memory_stores import MemoryStoreMethod
+from readmit_bench.methods.store_histories import Stores, turns_of
 from readmit_bench.results import read_results
-from readmit_bench.running import Order, run
+from readmit_bench.running import RunOrder, run
 from tests.bench.data import SMOKE
 
 if TYPE_CHECKING:
@@ -70,15 +70,15 @@ class StudyOfAStore:
 
     store: ClassVar[Store]
 
-    def pair(self, stores: Stores, model: Any = None) -> tuple[Backed, Backed]:
+    def pair(self, stores: Stores, model: Any = None) -> tuple[MemoryStoreMethod, MemoryStoreMethod]:
         return (
-            Backed(self.store, stores, admits=False, model=model),
-            Backed(self.store, stores, admits=True, model=model),
+            MemoryStoreMethod(self.store, stores, admits=False, model=model),
+            MemoryStoreMethod(self.store, stores, admits=True, model=model),
         )
 
     def test_a_run_compares_the_two_halves(self, tmp_path: Path) -> None:
         methods = (f"{self.store}/Static", f"{self.store}/readmit")
-        told = run(Order(study="backends", data=SMOKE / "memora", methods=methods, embedder="lexical"), tmp_path)
+        told = run(RunOrder(study="backends", data=SMOKE / "memora", methods=methods, embedder="lexical"), tmp_path)
         assert (told.planned, told.done, told.failed) == (4, 4, 0)
         views = {(r.method, r.case): r.view for r in read_results(tmp_path) if r.view is not None}
         baking = "weekly/lighthouse_keeper/keeper_baking@0.5"

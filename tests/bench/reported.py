@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit_bench.metrics import ManBenchOutcome, MemoraOutcome, StaleOutcome
-from readmit_bench.results import RESULTS, RUN, Plan, Result
+from readmit_bench.results import RESULTS, RUN, Result, RunPlan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 DIGEST = "d" * 64
 
 
-def plan(study: str, *methods: str, **fields: Any) -> Plan:
-    return Plan(
+def plan(study: str, *methods: str, **fields: Any) -> RunPlan:
+    return RunPlan(
         study=study, data={"data": "somewhere/stale"}, methods=methods, models=fields.pop("models", {}), embedder="",
         notes=fields.pop("notes", ()), cases=fields.pop("cases", {}), digest=DIGEST, version="0.0.0", **fields,
     )  # fmt: skip
@@ -54,7 +54,7 @@ def memora(method: str, block: str, number: int, held: tuple[bool, ...], gone: t
     )  # fmt: skip
 
 
-def written(folder: Path, planned: Plan, results: Sequence[Result]) -> Path:
+def written(folder: Path, planned: RunPlan, results: Sequence[Result]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RUN).write_bytes(msgspec.json.encode(planned))
     (folder / RESULTS).write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in results))

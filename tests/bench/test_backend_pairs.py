@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit_bench.reporting.tables import Table
-    from readmit_bench.results import Plan, Result
+    from readmit_bench.results import Result, RunPlan
 
 pytest.importorskip("matplotlib", reason="figures need readmit-bench's dependencies")
 
@@ -31,7 +31,7 @@ JUDGED = [
 SEEN = [msgspec.structs.replace(result, memora=None, seen=result.memora) for result in JUDGED]
 
 
-def table(planned: Plan, results: list[Result]) -> Table:
+def table(planned: RunPlan, results: list[Result]) -> Table:
     (made,) = pair_tables(planned, score_run(planned, results))
     return made
 

@@ -11,7 +11,7 @@ from readmit.models.embedders import FunctionEmbedder, Lexical
 from readmit_bench.episodes import Row
 from readmit_bench.facts import Facts
 from readmit_bench.reading import facts
-from readmit_bench.retrieval import CLOCK, History, Ranker
+from readmit_bench.retrieval import CLOCK, IndexedHistory, Ranker
 
 SEA, BREAD = ("boat", "harbor", "sailing", "yacht"), ("bread", "rye", "baking")
 
@@ -90,7 +90,7 @@ TEXTS = ("Kettles sing", "I bought a yacht", "kettle", "How are you?", "I bake r
 
 
 def test_sessions_and_rows_go_by_their_facts_and_then_by_words() -> None:
-    over = History(history(*TEXTS), TOPICS)
+    over = IndexedHistory(history(*TEXTS), TOPICS)
     query = "sailing with a kettle"
     assert over.sessions_for([query], after=0, until=4, ranked=1, recent=0) == (2,), "no word of it is in the query"
     assert over.sessions_for([query], after=0, until=4, ranked=2, recent=0) != (2,), "words bring the rest"
@@ -103,7 +103,7 @@ def test_sessions_and_rows_go_by_their_facts_and_then_by_words() -> None:
 
 
 def test_a_repetition_before_the_departure_is_retrieved_there() -> None:
-    over = History(history(*TEXTS), TOPICS)
+    over = IndexedHistory(history(*TEXTS), TOPICS)
     assert over.sessions_for(["sailing"], after=0, until=4, ranked=1, recent=0) == (2,)
     assert over.sessions_for(["sailing"], after=4, until=7, ranked=1, recent=0) == (6,)
     over.close()
@@ -122,7 +122,7 @@ def test_extracted_rows_are_ranked_by_their_statements() -> None:
 
 def test_the_same_history_gives_the_same_ranking() -> None:
     def ranked() -> tuple[str, ...]:
-        over = History(history(*TEXTS), Lexical())
+        over = IndexedHistory(history(*TEXTS), Lexical())
         return over.relevance("a yacht or rye", over.rows(range(1, 8), departure=4))
 
     assert ranked() == ranked()

@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 from tests.models.stand_in import fails
 
 from readmit_bench.results import read_results
-from readmit_bench.running import Order, run
+from readmit_bench.running import RunOrder, run
 
 pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("filelock", reason="batch files need readmit[models]")
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def order(model: str, *methods: str, **fields: Any) -> Order:
+def order(model: str, *methods: str, **fields: Any) -> RunOrder:
     models = {"actor": model, "judge": model}
-    return Order(study="stale", data=SMOKE / "stale", methods=methods, models=models, embedder="lexical", **fields)
+    return RunOrder(study="stale", data=SMOKE / "stale", methods=methods, models=models, embedder="lexical", **fields)
 
 
 def logs(out: Path) -> list[Any]:

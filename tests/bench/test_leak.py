@@ -17,12 +17,12 @@ from tests.bench.data import SMOKE
 
 from readmit.records.canonical import canonical, convert
 from readmit.records.errors import RecordError
-from readmit_bench.apart import Apart, Asked
 from readmit_bench.checkpoints import checkpoints
 from readmit_bench.datasets.manbench import read_manbench
 from readmit_bench.datasets.memora import read_memora
 from readmit_bench.datasets.stale import read_stale
 from readmit_bench.episodes import Case, Checkpoint, Dataset, Episode, Labels, View
+from readmit_bench.method_process import Asked, MethodProcess
 from readmit_bench.methods import MODEL_FREE, admitted
 from readmit_bench.methods.reset import Reset
 
@@ -128,9 +128,9 @@ def test_no_field_a_method_sees_can_hold_labels(visible: type) -> None:
 @pytest.mark.parametrize("benchmark", READERS)
 def test_views_made_in_a_process_without_labels_are_the_same(benchmark: str) -> None:
     data = READERS[benchmark](SMOKE / benchmark)
-    with Apart() as apart:
+    with MethodProcess() as process:
         for _, checkpoint in checkpoints(data.episodes):
-            made = apart.views(list(MODEL_FREE), checkpoint)
+            made = process.views(list(MODEL_FREE), checkpoint)
             here = {name: admitted(method, checkpoint) for name, method in MODEL_FREE.items()}
             assert {name: one.view for name, one in made.items()} == here
 
@@ -138,7 +138,7 @@ def test_views_made_in_a_process_without_labels_are_the_same(benchmark: str) -> 
 def test_that_process_reads_no_data_set() -> None:
     """It is handed bytes, and has not even loaded what reads labels."""
     look = (
-        "import gc, sys; import readmit_bench.apart; from readmit_bench.episodes import Labels\n"
+        "import gc, sys; import readmit_bench.method_process; from readmit_bench.episodes import Labels\n"
         "reading = ('readmit_bench.datasets', 'readmit_bench.benchmarks')\n"
         "print([name for name in sys.modules if name.startswith(reading)])\n"
         "print([thing for thing in gc.get_objects() if isinstance(thing, Labels)])"
@@ -150,13 +150,13 @@ def test_that_process_reads_no_data_set() -> None:
 
 def test_a_process_that_is_gone_is_told_by_the_methods_it_was_for() -> None:
     _, checkpoint = next(checkpoints(read_manbench(SMOKE / "manbench").episodes))
-    with Apart() as apart:
-        apart.views(["Static"], checkpoint)
-        assert apart._process is not None
-        apart._process.kill()
-        apart._process.wait()
+    with MethodProcess() as process:
+        process.views(["Static"], checkpoint)
+        assert process._process is not None
+        process._process.kill()
+        process._process.wait()
         with pytest.raises(RecordError, match="Static: their process ended"):
-            apart.views(["Static"], checkpoint)
+            process.views(["Static"], checkpoint)
 
 
 @pytest.mark.parametrize("benchmark", READERS)

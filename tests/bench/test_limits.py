@@ -14,7 +14,7 @@ from tests.models.stand_in import hangs
 from readmit.cli.app import main
 from readmit.records.errors import RecordError
 from readmit_bench.results import read_plan, read_results
-from readmit_bench.running import Order, run, status
+from readmit_bench.running import RunOrder, run, status
 
 pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("openai", reason="endpoints need readmit[models]")
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def order(server: AnsweringEndpoint, *methods: str, **fields: Any) -> Order:
+def order(server: AnsweringEndpoint, *methods: str, **fields: Any) -> RunOrder:
     model = f"openai:m?base_url={server.url}"
     models = {"actor": model, "judge": model}
     methods = methods or ("Static",)
-    return Order(
+    return RunOrder(
         study="stale", data=SMOKE / "stale", methods=methods, models=models, embedder="lexical", limit=1, **fields
     )
 

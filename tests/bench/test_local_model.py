@@ -17,7 +17,7 @@ import pytest
 from tests.bench.data import SMOKE
 
 from readmit_bench.results import read_results
-from readmit_bench.running import Driving, Order, run
+from readmit_bench.running import ProviderCalls, RunOrder, run
 from readmit_bench.studies import study_named
 
 if TYPE_CHECKING:
@@ -109,10 +109,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.benchmark)
 def test_one_episode_per_method(case: Case, local: str, data: Path, tmp_path: Path) -> None:
-    order = Order(
+    order = RunOrder(
         study=case.benchmark, data=data / case.benchmark, methods=case.methods,
         models={"actor": local, "judge": local}, embedder="lexical", limit=1, seed=case.seed, settings=LOWERED,
-        max_tokens=192, driving=Driving(max_connections=SLOTS, timeout=PATIENCE),
+        max_tokens=192, calls=ProviderCalls(max_connections=SLOTS, timeout=PATIENCE),
     )  # fmt: skip
     told = run(order, tmp_path)
     assert told.complete

@@ -13,7 +13,7 @@ from tests.bench.data import SMOKE, shared
 from readmit.models.embedders import Lexical
 from readmit.models.stages.answer import Opinion, choice_named, settled
 from readmit.ports.models import Ask, Reply, Usage
-from readmit_bench.acting import chosen
+from readmit_bench.actor_answers import chosen
 from readmit_bench.checkpoints import checkpoint
 from readmit_bench.datasets.manbench import CHALLENGER, DEPARTURE, read_manbench
 from readmit_bench.episodes import Case, Dataset

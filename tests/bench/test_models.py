@@ -20,7 +20,7 @@ from readmit_bench.datasets.stale import read_stale
 from readmit_bench.methods import admitted
 from readmit_bench.methods.cupmem import CUPMem
 from readmit_bench.results import read_plan, read_results
-from readmit_bench.running import Order, run, status
+from readmit_bench.running import RunOrder, run, status
 
 pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("filelock", reason="batch files need readmit[models]")
@@ -35,7 +35,7 @@ ROUNDS = 8
 
 
 def in_rounds(
-    order: Order, out: Path, batch: Path, say: Callable[..., str] = plain, most: int = ROUNDS
+    order: RunOrder, out: Path, batch: Path, say: Callable[..., str] = plain, most: int = ROUNDS
 ) -> tuple[int, list[int]]:
     """Run, answer, run again until nothing is left; how many rounds of answers that took, and how many each."""
     asked: list[int] = []
@@ -48,11 +48,13 @@ def in_rounds(
         asked.append(answer_all(batch, len(asked) + 1, say))
 
 
-def order(batch: Path, study: str, *methods: str, **fields: Any) -> Order:
+def order(batch: Path, study: str, *methods: str, **fields: Any) -> RunOrder:
     model = f"batch:{batch}?model=by-file"
     data = None if study == "smoke" else SMOKE / {"ablations": "stale", "scale": "manbench"}.get(study, study)
     models = {"actor": model} if study in ("manbench", "scale") else {"actor": model, "judge": model}
-    return Order(study=study, data=data, methods=methods, models=models, embedder="lexical", **{"limit": 1, **fields})
+    return RunOrder(
+        study=study, data=data, methods=methods, models=models, embedder="lexical", **{"limit": 1, **fields}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -261,7 +263,7 @@ def test_recorded_answers_repeat_a_run(tmp_path: Path) -> None:
     batch, out = tmp_path / "batch", tmp_path / "out"
     in_rounds(order(batch, "memora", "readmit"), out, batch)
     recorded = f"recorded:{batch}?model=by-file"
-    again = Order(
+    again = RunOrder(
         study="memora", data=SMOKE / "memora", methods=("readmit",), models={"actor": recorded, "judge": recorded},
         embedder="lexical", limit=1,
     )  # fmt: skip

@@ -12,7 +12,7 @@ import pytest
 from tests.plugins.packages import install, install_worked_example
 
 from readmit.records.errors import RecordError
-from readmit_bench.methods.registry import OWN, Entry
+from readmit_bench.methods.registry import OWN, MethodEntry
 from readmit_bench.registry import METHODS, with_installed
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def test_without_its_package_a_run_says_what_is_missing(site: Path, tmp_path: Pa
 
 BROKEN = {
     "a name that is taken": ("from readmit_bench.methods.registry import OWN\nTHING = OWN[0]\n", "its name is taken"),
-    "something else": ("THING = 'Static'\n", "it is no Entry"),
+    "something else": ("THING = 'Static'\n", "it is no MethodEntry"),
     "a module that fails": ("raise OSError('no disk')\n", "does not load: OSError: no disk"),
 }
 
@@ -98,5 +98,5 @@ def test_a_package_that_cannot_be_used_is_refused(case: str, tmp_path: Path, mon
     install(tmp_path, "broken", {"broken_method": source}, {METHODS: {"thing": "broken_method:THING"}})
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(RecordError, match=message):
-        with_installed(METHODS, OWN, Entry)
+        with_installed(METHODS, OWN, MethodEntry)
     sys.modules.pop("broken_method", None)

@@ -12,14 +12,14 @@ from tests.bench.answers_by_file import sections
 
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Ask, Reply, Usage
-from readmit_bench.attempts import Roles, attempt, method_named
+from readmit_bench.episode_runs import Roles, attempt, method_named
 from readmit_bench.episodes import Episode, Row, Session, Turn
 from readmit_bench.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit_bench.attempts import Attempt
+    from readmit_bench.episode_runs import Attempt
 
 OLD = "I take the night ferry to Bergen every Friday."
 NEW = "The harbor was closed for good last week, so nothing sails from here any more."

@@ -16,9 +16,9 @@ from readmit.models.usage import StageUsage
 from readmit.ports.models import Ask, Reply, Usage
 from readmit.records.errors import RecordError
 from readmit_bench.planning.prices import Price, read_prices
-from readmit_bench.planning.recorded import Recorded
+from readmit_bench.planning.recorded_answers import Recorded
 from readmit_bench.planning.standin import answer_to
-from readmit_bench.running import Order, plan_of, run
+from readmit_bench.running import RunOrder, plan_of, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,8 +58,8 @@ def test_what_another_method_asks_as_well_is_paid_for_once() -> None:
 
 
 def test_blocks_are_counted_up_to_all_their_episodes() -> None:
-    _, few = plan_of(Order(study="smoke", methods=("Static",), models=BOTH), per_block=1)
-    _, all_ = plan_of(Order(study="smoke", methods=("Static",), models=BOTH), per_block=1_000)
+    _, few = plan_of(RunOrder(study="smoke", methods=("Static",), models=BOTH), per_block=1)
+    _, all_ = plan_of(RunOrder(study="smoke", methods=("Static",), models=BOTH), per_block=1_000)
     assert few.episodes == all_.episodes == all_.played
     assert set(few.played.values()) == {1}
     judged = [sum(one.calls for one in made.sums if one.stage == "judge") for made in (few, all_)]
@@ -167,8 +167,8 @@ def test_the_table_says_how_it_came_about() -> None:
 
 
 def test_a_plan_refuses_what_a_run_would() -> None:
-    for order in (Order(study="smoke", models={"judge": "x"}), Order(study="memora", models=BOTH)):
+    for order in (RunOrder(study="smoke", models={"judge": "x"}), RunOrder(study="memora", models=BOTH)):
         with pytest.raises(Exception, match=r"judge|--data"):
             plan_of(order)
     with pytest.raises(Exception, match="judge"):
-        run(Order(study="smoke", models={"judge": "x"}), None)  # type: ignore[arg-type]  # refused before it is used
+        run(RunOrder(study="smoke", models={"judge": "x"}), None)  # type: ignore[arg-type]  # refused before it is used

@@ -15,7 +15,7 @@ from tests.models.stand_in import cuts, fails, hangs, resets, says, sends
 from readmit.cli.app import main
 from readmit.cli.status import Status
 from readmit_bench.results import read_results
-from readmit_bench.running import Driving, Order, run
+from readmit_bench.running import ProviderCalls, RunOrder, run
 
 pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("openai", reason="endpoints need readmit[models]")
@@ -41,11 +41,11 @@ def model(kind: str, server: AnsweringEndpoint, monkeypatch: pytest.MonkeyPatch)
     return "openai-api/stand/m" if kind == "inspect" else f"openai:m?base_url={server.url}"
 
 
-def order(named: str, *, retries: int = 1, timeout: int = 30, **fields: Any) -> Order:
+def order(named: str, *, retries: int = 1, timeout: int = 30, **fields: Any) -> RunOrder:
     models = {"actor": named, "judge": named}
-    driving = Driving(max_connections=4, max_retries=retries, timeout=timeout)
+    calls = ProviderCalls(max_connections=4, max_retries=retries, timeout=timeout)
     data = SMOKE / "stale"
-    return Order(study="stale", data=data, methods=("Static",), models=models, driving=driving, **fields)
+    return RunOrder(study="stale", data=data, methods=("Static",), models=models, calls=calls, **fields)
 
 
 def refuse(stage: str, fault: Play) -> Any:
@@ -185,9 +185,9 @@ def test_more_episodes_at_once_than_there_are_threads_do_not_wait_for_each_other
     """Every episode holds a thread while its requests need one, too."""
     with AnsweringEndpoint(delay=0.2) as server:
         models = {"actor": f"openai:m?base_url={server.url}"}
-        driving = Driving(max_connections=64)
-        many = Order(
-            study="manbench", data=shared("manbench"), methods=("Reset",), models=models, limit=60, driving=driving
+        calls = ProviderCalls(max_connections=64)
+        many = RunOrder(
+            study="manbench", data=shared("manbench"), methods=("Reset",), models=models, limit=60, calls=calls
         )
         told = run(many, tmp_path)
     assert told.complete

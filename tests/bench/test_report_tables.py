@@ -17,8 +17,8 @@ from readmit_bench.reporting.costs import cost_tables
 from readmit_bench.reporting.differences import difference_tables
 from readmit_bench.reporting.scoring import CEILING, score_run
 from readmit_bench.reporting.tables import published_tables, score_tables
-from readmit_bench.results import Plan, Result, read_plan, read_results
-from readmit_bench.running import Order, run
+from readmit_bench.results import Result, RunPlan, read_plan, read_results
+from readmit_bench.running import RunOrder, run
 
 pytest.importorskip("numpy", reason="intervals need readmit-bench's dependencies")
 
@@ -45,11 +45,11 @@ def shown(table: Table, *, published: bool = False) -> list[dict[str, str]]:
     ]
 
 
-def tables(planned: Plan, results: Sequence[Result]) -> list[Table]:
+def tables(planned: RunPlan, results: Sequence[Result]) -> list[Table]:
     return score_tables(planned, score_run(planned, results))
 
 
-def costs(planned: Plan, results: Sequence[Result], title: str) -> list[dict[str, str]]:
+def costs(planned: RunPlan, results: Sequence[Result], title: str) -> list[dict[str, str]]:
     return shown(next(table for table in cost_tables(planned, results) if table.title == title))
 
 
@@ -214,7 +214,7 @@ def test_the_best_of_a_block_is_marked_and_none_where_all_are_alike() -> None:
 
 
 def test_by_construction_the_simple_methods_score_fifty_fifty_on_manbench(tmp_path: Path) -> None:
-    run(Order(study="manbench", data=SMOKE / "manbench"), tmp_path)
+    run(RunOrder(study="manbench", data=SMOKE / "manbench"), tmp_path)
     (table,) = tables(read_plan(tmp_path), read_results(tmp_path))
     rows = {row["Method"]: row for row in shown(table) if row["Block"] == "average"}
     for name in ("Static", "Restore"):

@@ -24,7 +24,7 @@ from readmit_bench.reporting.pages import CHANGED, GONE, write_report
 from readmit_bench.reporting.provenance import shown_model
 from readmit_bench.reporting.scoring import score_run
 from readmit_bench.results import RESULTS, read_results
-from readmit_bench.running import Order, run
+from readmit_bench.running import RunOrder, run
 
 pytest.importorskip("jinja2", reason="reports need readmit-bench's dependencies")
 pytest.importorskip("matplotlib", reason="figures need readmit-bench's dependencies")
@@ -39,7 +39,7 @@ SPENT = (StageUsage(stage="answer", calls=1, input=90, output=10),)
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "smoke"
-    run(Order(study="smoke"), folder)
+    run(RunOrder(study="smoke"), folder)
     return folder
 
 
@@ -235,7 +235,7 @@ def test_markdown_is_tidy(report: Path) -> None:
 
 
 def test_an_episode_page_tells_the_whole_story(tmp_path: Path) -> None:
-    run(Order(study="stale", data=SMOKE / "stale", methods=("Static", "Reset")), tmp_path / "out")
+    run(RunOrder(study="stale", data=SMOKE / "stale", methods=("Static", "Reset")), tmp_path / "out")
     first, *rest = read_results(tmp_path / "out")
     finding = Finding(
         row="s1.t1", observation="9/user/after", signals=("embedding", "same_slot"), answer="invalidates",
@@ -274,7 +274,7 @@ def test_a_report_of_an_incomplete_run_says_what_is_missing(smoke: Path, tmp_pat
 def test_a_report_without_its_data(tmp_path: Path, what: str, said: str) -> None:
     data = tmp_path / "data"
     shutil.copytree(SMOKE / "stale", data)
-    run(Order(study="stale", data=data, methods=("Static",)), tmp_path / "out")
+    run(RunOrder(study="stale", data=data, methods=("Static",)), tmp_path / "out")
     if what == "gone":
         shutil.rmtree(data)
     else:

@@ -11,7 +11,7 @@ from readmit_bench.checkpoints import checkpoint, checkpoints
 from readmit_bench.datasets.memora import read_memora
 from readmit_bench.datasets.stale import read_stale
 from readmit_bench.episodes import Episode, Session, Turn
-from readmit_bench.retrieval import CLOCK, History
+from readmit_bench.retrieval import CLOCK, IndexedHistory
 from readmit_bench.settings import GEMINI, ManBenchSettings, MemoraSettings, Settings, StaleSettings
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ TEXTS = ("The kettles sing", "A red boat", "kettle kettle kettle", "Nothing here
 
 
 def test_ranked_and_recent_sessions_stay_in_their_window() -> None:
-    over = History(history(*TEXTS))
+    over = IndexedHistory(history(*TEXTS))
     assert over.sessions_for(["boat"], after=0, until=3, ranked=5, recent=0) == (2,)
     assert over.sessions_for(["boat"], after=0, until=3, ranked=5, recent=1) == (2, 3)
     assert over.sessions_for(["boat"], after=3, until=6, ranked=1, recent=2) == (5, 6)
@@ -42,7 +42,7 @@ def test_ranked_and_recent_sessions_stay_in_their_window() -> None:
 
 
 def test_rows_are_the_users_turns_in_time_order() -> None:
-    over = History(history(*TEXTS))
+    over = IndexedHistory(history(*TEXTS))
     rows = over.rows([5, 1], departure=3)
     assert [(r.id, r.text, r.departure) for r in rows] == [
         ("s1.t1", "The kettles sing", True),
@@ -53,7 +53,7 @@ def test_rows_are_the_users_turns_in_time_order() -> None:
 
 
 def test_relevance_ranks_by_stem_and_then_by_recency() -> None:
-    over = History(history(*TEXTS))
+    over = IndexedHistory(history(*TEXTS))
     rows = over.rows(range(1, 7), departure=3)
     ranking = over.relevance("Which kettle?", rows)
     assert ranking[0] == "s3.t1"
@@ -64,7 +64,7 @@ def test_relevance_ranks_by_stem_and_then_by_recency() -> None:
 
 @pytest.mark.parametrize("query", ["", "?!", '"', 'a" OR "b', "NEAR(x)", "boat AND NOT", "text:boat*", "-boat ^"])
 def test_no_query_is_read_as_an_operator(query: str) -> None:
-    over = History(history(*TEXTS))
+    over = IndexedHistory(history(*TEXTS))
     rows = over.rows(range(1, 7), departure=3)
     assert len(over.relevance(query, rows)) == 6
     over.close()
@@ -93,14 +93,14 @@ def test_stale_ranks_every_turn_for_each_probe() -> None:
 
 
 def test_episodes_of_one_history_share_its_index(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[History] = []
+    made: list[IndexedHistory] = []
 
-    class Counted(History):
+    class Counted(IndexedHistory):
         def __init__(self, sessions: tuple[Session, ...], embedder: Embedder | None = None) -> None:
             made.append(self)
             super().__init__(sessions, embedder)
 
-    monkeypatch.setattr("readmit_bench.checkpoints.History", Counted)
+    monkeypatch.setattr("readmit_bench.checkpoints.IndexedHistory", Counted)
     assert len(list(checkpoints(read_memora(SMOKE / "memora").episodes))) == 6
     assert len(made) == 1
 

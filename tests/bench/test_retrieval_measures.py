@@ -14,7 +14,7 @@ from readmit_bench.benchmarks.memora import Memora
 from readmit_bench.embedding import embedder_named
 from readmit_bench.results import read_plan
 from readmit_bench.retrieval_measures import ALL, CHECKPOINT, HANDED, Measured, measure, notes, table
-from readmit_bench.running import Order, run
+from readmit_bench.running import RunOrder, run
 from readmit_bench.settings import Settings, overridden
 from readmit_bench.studies import planned_cases, study_named
 
@@ -51,7 +51,7 @@ def test_the_command_says_it() -> None:
 
 def test_a_run_says_how_its_checkpoint_was_retrieved(tmp_path: Path) -> None:
     def plan(name: str, *settings: str) -> tuple[str, bool]:
-        order = Order(
+        order = RunOrder(
             "memora", SMOKE / "memora", methods=("Static",), embedder="lexical", limit=1, settings=tuple(settings)
         )
         run(order, tmp_path / name)
@@ -63,7 +63,7 @@ def test_a_run_says_how_its_checkpoint_was_retrieved(tmp_path: Path) -> None:
 
 
 def test_smoke_needs_no_embedder(tmp_path: Path) -> None:
-    run(Order("smoke", methods=("Static",), embedder="no such embedder"), tmp_path)
+    run(RunOrder("smoke", methods=("Static",), embedder="no such embedder"), tmp_path)
     assert read_plan(tmp_path).embedder == ""
 
 

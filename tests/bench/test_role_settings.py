@@ -15,7 +15,7 @@ from readmit.ports.models import Ask, Reply, Usage
 from readmit.records.errors import RecordError
 from readmit_bench.reporting.provenance import what_was_run
 from readmit_bench.results import ANSWERS, AnswerStore
-from readmit_bench.running import Order, plan_of, run, status
+from readmit_bench.running import RunOrder, plan_of, run, status
 from readmit_bench.settings import RoleSettings, Settings, overridden
 
 pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
@@ -80,7 +80,7 @@ def test_a_report_says_how_each_role_answered() -> None:
 
 def test_a_plan_counts_with_the_limit_of_the_role() -> None:
     made = [
-        plan_of(Order(study="smoke", methods=("Static",), models={"actor": "a", "judge": "j"}, settings=settings))[1]
+        plan_of(RunOrder(study="smoke", methods=("Static",), models={"actor": "a", "judge": "j"}, settings=settings))[1]
         for settings in ((), ("judge.answer_tokens=50000",))
     ]
     usual, more = (next(one for one in each.sums if one.role == "judge") for each in made)
@@ -101,8 +101,8 @@ def test_several_runs_share_their_answers(tmp_path: Path) -> None:
     batch, answers = tmp_path / "batch", tmp_path / "answers"
     model = f"batch:{batch}?model=by-file"
 
-    def order(*methods: str, **fields: Any) -> Order:
-        return Order(
+    def order(*methods: str, **fields: Any) -> RunOrder:
+        return RunOrder(
             study="manbench", data=SMOKE / "manbench", methods=methods, models={"actor": model}, limit=1,
             answers=answers, **fields,
         )  # fmt: skip

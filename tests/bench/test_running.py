@@ -20,7 +20,7 @@ from readmit.records.errors import ModelError, RecordError
 from readmit_bench import running
 from readmit_bench.episodes import Case
 from readmit_bench.results import RESULTS, read_plan, read_results
-from readmit_bench.running import Order, failure_manifest, run, status
+from readmit_bench.running import RunOrder, failure_manifest, run, status
 from readmit_bench.studies import Cases, planned_cases, study_named
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def test_smoke_needs_neither_download_nor_model(tmp_path: Path) -> None:
-    told = run(Order(study="smoke"), tmp_path)
+    told = run(RunOrder(study="smoke"), tmp_path)
     assert told.complete
     assert (told.planned, told.failed) == (18 * 6, 0)
     assert told.episodes == 18
@@ -39,27 +39,27 @@ def test_smoke_needs_neither_download_nor_model(tmp_path: Path) -> None:
 
 
 def test_a_second_run_adds_nothing(tmp_path: Path) -> None:
-    run(Order(study="smoke"), tmp_path)
+    run(RunOrder(study="smoke"), tmp_path)
     before = (tmp_path / RESULTS).read_bytes()
-    run(Order(study="smoke"), tmp_path)
+    run(RunOrder(study="smoke"), tmp_path)
     assert (tmp_path / RESULTS).read_bytes() == before
 
 
 @pytest.mark.parametrize("cut", [2, 700, 20_000])
 def test_a_torn_line_is_written_again_and_nothing_else(tmp_path: Path, cut: int) -> None:
-    run(Order(study="smoke"), tmp_path)
+    run(RunOrder(study="smoke"), tmp_path)
     whole = {result.key: (result.view, result.seen, result.manbench) for result in read_results(tmp_path)}
     data = (tmp_path / RESULTS).read_bytes()
     (tmp_path / RESULTS).write_bytes(data[:-cut])
     assert not status(tmp_path).complete
-    run(Order(study="smoke"), tmp_path)
+    run(RunOrder(study="smoke"), tmp_path)
     assert {result.key: (result.view, result.seen, result.manbench) for result in read_results(tmp_path)} == whole
     assert len((tmp_path / RESULTS).read_bytes().splitlines()) == len(whole)
 
 
 def test_killed_and_resumed_it_ends_the_same(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
-    run(Order(study="smoke"), one)
+    run(RunOrder(study="smoke"), one)
     command = [sys.executable, "-m", "readmit", "bench", "run", "smoke", "--out", str(two)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for _ in range(2000):
@@ -68,20 +68,20 @@ def test_killed_and_resumed_it_ends_the_same(tmp_path: Path) -> None:
         time.sleep(0.005)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    run(Order(study="smoke"), two)
+    run(RunOrder(study="smoke"), two)
     assert {r.key: r.view for r in read_results(two)} == {r.key: r.view for r in read_results(one)}
     assert len((two / RESULTS).read_bytes().splitlines()) == len((one / RESULTS).read_bytes().splitlines())
 
 
 def test_a_directory_holds_one_run(tmp_path: Path) -> None:
-    run(Order(study="smoke", methods=("Reset",)), tmp_path)
+    run(RunOrder(study="smoke", methods=("Reset",)), tmp_path)
     with pytest.raises(RecordError, match=r"holds another run \(methods differ\)"):
-        run(Order(study="smoke", methods=("Static",)), tmp_path)
+        run(RunOrder(study="smoke", methods=("Static",)), tmp_path)
 
 
 def test_shuffled_labels_give_the_same_views_byte_for_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A whole run, with every episode scored against another episode's labels of the same benchmark."""
-    run(Order(study="smoke"), tmp_path / "true")
+    run(RunOrder(study="smoke"), tmp_path / "true")
 
     def shuffled(*args: Any, **kwargs: Any) -> Cases:
         found = planned_cases(*args, **kwargs)
@@ -92,7 +92,7 @@ def test_shuffled_labels_give_the_same_views_byte_for_byte(tmp_path: Path, monke
         return Cases(tuple(mixed), found.notes)
 
     monkeypatch.setattr(running, "planned_cases", shuffled)
-    run(Order(study="smoke"), tmp_path / "shuffled")
+    run(RunOrder(study="smoke"), tmp_path / "shuffled")
     views = [
         {result.key: msgspec.json.encode(result.view) for result in read_results(tmp_path / name)}
         for name in ("true", "shuffled")
@@ -103,7 +103,7 @@ def test_shuffled_labels_give_the_same_views_byte_for_byte(tmp_path: Path, monke
 
 
 def test_a_limit_takes_whole_questions(tmp_path: Path) -> None:
-    run(Order(study="smoke", methods=("Static",), limit=1), tmp_path)
+    run(RunOrder(study="smoke", methods=("Static",), limit=1), tmp_path)
     memora = [result for result in read_results(tmp_path) if result.benchmark == "memora"]
     assert len(memora) == 3
     assert len({result.unit for result in memora}) == 1
@@ -121,17 +121,20 @@ def test_the_seed_decides_which(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "unknown study": (Order(study="nonsense"), "is none of smoke"),
-    "no data": (Order(study="memora"), "needs --data"),
-    "unknown method": (Order(study="smoke", methods=("Magic",)), "Magic unknown"),
-    "a method without its models": (Order(study="smoke", methods=("readmit",)), "ask models"),
-    "CUPMem elsewhere": (Order(study="smoke", methods=("CUPMem",), models={"actor": "x"}), "STALE only"),
-    "a judge without answers": (Order(study="smoke", models={"judge": "x"}), "nothing to judge"),
-    "answers without a judge": (Order(study="smoke", models={"actor": "x"}), "name a --judge"),
-    "a verifier alone": (Order(study="smoke", methods=("readmit",), models={"verifier": "x"}), "name --extractor"),
-    "an empty stratum": (Order(study="stale", data=SMOKE / "stale", limit=2, stratified=True), "only early 1, late 1"),
+    "unknown study": (RunOrder(study="nonsense"), "is none of smoke"),
+    "no data": (RunOrder(study="memora"), "needs --data"),
+    "unknown method": (RunOrder(study="smoke", methods=("Magic",)), "Magic unknown"),
+    "a method without its models": (RunOrder(study="smoke", methods=("readmit",)), "ask models"),
+    "CUPMem elsewhere": (RunOrder(study="smoke", methods=("CUPMem",), models={"actor": "x"}), "STALE only"),
+    "a judge without answers": (RunOrder(study="smoke", models={"judge": "x"}), "nothing to judge"),
+    "answers without a judge": (RunOrder(study="smoke", models={"actor": "x"}), "name a --judge"),
+    "a verifier alone": (RunOrder(study="smoke", methods=("readmit",), models={"verifier": "x"}), "name --extractor"),
+    "an empty stratum": (
+        RunOrder(study="stale", data=SMOKE / "stale", limit=2, stratified=True),
+        "only early 1, late 1",
+    ),
     "the cost subset of too few": (
-        Order(study="stale-cost", data=SMOKE / "stale", methods=("Static",)),
+        RunOrder(study="stale-cost", data=SMOKE / "stale", methods=("Static",)),
         "lower --limit",
     ),
 }
@@ -148,18 +151,18 @@ def test_refused_before_anything_runs(name: str, tmp_path: Path) -> None:
 def test_a_missing_task_and_malformed_data_are_told(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(RecordError, match="holds no data/bbh_all_small"):
-        run(Order(study="manbench", data=tmp_path / "empty"), tmp_path / "out")
+        run(RunOrder(study="manbench", data=tmp_path / "empty"), tmp_path / "out")
     shutil.copytree(SMOKE / "stale", tmp_path / "stale")
     records = json.loads((tmp_path / "stale" / "smoke.json").read_text())
     del records[1]["probing_queries"]["dim2_query"]
     (tmp_path / "stale" / "smoke.json").write_text(json.dumps(records))
     with pytest.raises(RecordError, match="dim2_query"):
-        run(Order(study="stale", data=tmp_path / "stale"), tmp_path / "out")
+        run(RunOrder(study="stale", data=tmp_path / "stale"), tmp_path / "out")
 
 
 def test_pairs_without_session_text_need_fillers(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="give --fillers"):
-        run(Order(study="stale", data=shared("stale")), tmp_path)
+        run(RunOrder(study="stale", data=shared("stale")), tmp_path)
 
 
 def test_type_one_is_a_study_of_its_own(tmp_path: Path) -> None:
@@ -169,18 +172,22 @@ def test_type_one_is_a_study_of_its_own(tmp_path: Path) -> None:
     records[0]["type"] = "T1"
     file.write_text(json.dumps(records))
     for study, count in (("stale-type1", 1), ("stale", len(records) - 1)):
-        assert run(Order(study=study, data=tmp_path / "stale", methods=("Reset",)), tmp_path / study).planned == count
+        assert (
+            run(RunOrder(study=study, data=tmp_path / "stale", methods=("Reset",)), tmp_path / study).planned == count
+        )
 
 
 def test_a_substitute_haystack_is_told(tmp_path: Path) -> None:
-    order = Order(study="stale", data=shared("stale"), fillers=shared("memora"), methods=("Reset",), limit=2)
+    order = RunOrder(study="stale", data=shared("stale"), fillers=shared("memora"), methods=("Reset",), limit=2)
     run(order, tmp_path)
     assert any("substitute haystack, not the official one" in note for note in read_plan(tmp_path).notes)
 
 
 def test_a_store_hands_over_less_of_what_ended_when_its_records_are_admitted(tmp_path: Path) -> None:
     methods = ("ScopedMem/Static", "ScopedMem/readmit")
-    told = run(Order(study="backends", data=shared("memora"), methods=methods, embedder="lexical", limit=6), tmp_path)
+    told = run(
+        RunOrder(study="backends", data=shared("memora"), methods=methods, embedder="lexical", limit=6), tmp_path
+    )
     assert (told.planned, told.failed) == (12, 0)
     results = read_results(tmp_path)
     assert {result.block for result in results} == {"50%"}
@@ -194,7 +201,7 @@ def test_a_store_hands_over_less_of_what_ended_when_its_records_are_admitted(tmp
 
 
 def test_failures_are_listed_and_counted(tmp_path: Path) -> None:
-    run(Order(study="smoke", methods=("Reset",)), tmp_path)
+    run(RunOrder(study="smoke", methods=("Reset",)), tmp_path)
     (first, *rest) = read_results(tmp_path)
     lines = [msgspec.structs.replace(first, failure="lost"), *rest]
     (tmp_path / RESULTS).write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))

@@ -15,10 +15,10 @@ from tests.bench.data import SMOKE
 
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Ask, Failure, Reply, Usage
-from readmit_bench.attempts import Roles, attempt, method_named, scored
+from readmit_bench.active_agents import play
+from readmit_bench.episode_runs import Roles, attempt, method_named, scored
 from readmit_bench.episodes import Case
 from readmit_bench.settings import Settings, overridden
-from readmit_bench.society import play
 from readmit_bench.studies import planned_cases, study_named
 
 if TYPE_CHECKING:

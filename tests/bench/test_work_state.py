@@ -14,10 +14,10 @@ from tests.bench.data import SMOKE
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Ask, Failure, Fault, Reply, Usage
 from readmit.records.canonical import canonical
-from readmit_bench.attempts import Roles, attempt, method_named
 from readmit_bench.checkpoints import work_state
 from readmit_bench.datasets.memora import read_memora
 from readmit_bench.datasets.stale import read_stale
+from readmit_bench.episode_runs import Roles, attempt, method_named
 from readmit_bench.episodes import Case, Checkpoint, Dataset, Episode, Session, Turn
 from readmit_bench.methods import MODEL_FREE, admitted
 from readmit_bench.settings import MemoraSettings, Settings, StaleSettings

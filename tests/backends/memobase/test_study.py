@@ -9,7 +9,7 @@ import pytest
 from readmit.models.embedders import Lexical
 from readmit.records.errors import BackendError
 from readmit_bench.methods import admitted
-from readmit_bench.methods.formed import Stores
+from readmit_bench.methods.store_histories import Stores
 from readmit_bench.methods.stores import KEY, URL, check_stores
 from tests.backends.study import StudyOfAStore, half_way
 

@@ -15,9 +15,9 @@ from readmit.records.policy import Policy
 from readmit.records.verdicts import Answer, Pair, Ruling, Verdict
 from readmit_bench.evaluation import scores
 from readmit_bench.evaluation.development import StalePair
-from readmit_bench.evaluation.pairs import Case, Judgment, evaluate, load_cases, stale_cases, three_answers
+from readmit_bench.evaluation.pairs import LabelledPair, PairJudgment, evaluate, load_cases, stale_cases, three_answers
 from readmit_bench.evaluation.plots import plot_pairs
-from readmit_bench.evaluation.stored import stored_judgments
+from readmit_bench.evaluation.stored_judgments import stored_judgments
 from readmit_bench.evaluation.tables import pairs_table
 
 if TYPE_CHECKING:
@@ -28,20 +28,20 @@ YES, NO, UNSURE = Answer.INVALIDATES, Answer.COMPATIBLE, Answer.UNSURE
 EVERY = Policy(min_confidence=Decimal(0))
 
 
-def case(name: str, *, invalidates: bool) -> Case:
-    return Case(id=name, old=f"old {name}", new=f"new {name}", invalidates=invalidates)
+def case(name: str, *, invalidates: bool) -> LabelledPair:
+    return LabelledPair(id=name, old=f"old {name}", new=f"new {name}", invalidates=invalidates)
 
 
 CASES = [case(name, invalidates=name in "abcd") for name in "abcdefgh"]
 
 
-def says(table: Mapping[str, Judgment | None]) -> Callable[[Sequence[Case]], list[Judgment | None]]:
+def says(table: Mapping[str, PairJudgment | None]) -> Callable[[Sequence[LabelledPair]], list[PairJudgment | None]]:
     return lambda cases: [table.get(case.id) for case in cases]
 
 
 def judgment(
     answer: Answer, confidence: float, tokens: int = 0, stale: str | None = None, quote: str = "x"
-) -> Judgment:
+) -> PairJudgment:
     """Both quotes found, unless told otherwise."""
     verdict = Verdict(
         pair=Pair(item="h", evidence="0" * 64),
@@ -51,10 +51,10 @@ def judgment(
         evidence_quote=quote,
         stale=None if stale is None else Decimal(stale),
     )
-    return Judgment(verdict=verdict, tokens=tokens)
+    return PairJudgment(verdict=verdict, tokens=tokens)
 
 
-def scored(stale: str, quote: str = "x") -> Judgment:
+def scored(stale: str, quote: str = "x") -> PairJudgment:
     return judgment(UNSURE, 0, stale=stale, quote=quote)
 
 
@@ -149,7 +149,7 @@ def test_intervals_are_seeded_and_hold_the_value() -> None:
     [(CASES[:4], 4, "both kinds"), ([], 0, "both kinds"), (CASES, 7, "7 judgments for 8 cases")],
     ids=["only true pairs", "no pairs", "a judgment too few"],
 )
-def test_what_cannot_be_measured_is_refused(cases: Sequence[Case], answers: int, message: str) -> None:
+def test_what_cannot_be_measured_is_refused(cases: Sequence[LabelledPair], answers: int, message: str) -> None:
     with pytest.raises(RecordError, match=message):
         evaluate(cases, lambda _: [None] * answers)
 
@@ -179,7 +179,7 @@ def written(path: Path, *rows: object) -> Path:
 def test_the_three_formats_are_told_apart(tmp_path: Path) -> None:
     own = {"id": "1", "old": "Rome", "new": "Oslo", "invalidates": True, "use": "booking"}
     assert load_cases(written(tmp_path / "own.jsonl", own)).cases == [
-        Case(id="1", old="Rome", new="Oslo", invalidates=True, use="booking")
+        LabelledPair(id="1", old="Rome", new="Oslo", invalidates=True, use="booking")
     ]
     record = {"uid": "u", "type": "T1", "M_old": "o", "M_new": "n", "relevant_session_index": [0, 3], "explanation": ""}
     two = load_cases(written(tmp_path / "stale.jsonl", record, record | {"uid": "v", "M_new": "m"}), seed=4)

@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from readmit_bench.benchmarks import benchmark_named
-from readmit_bench.retrieval import History
+from readmit_bench.retrieval import IndexedHistory
 from readmit_bench.settings import Settings
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ def checkpoints(
 ) -> Generator[tuple[Episode, Checkpoint], None, None]:
     """Each episode with its checkpoint of plain turns. Episodes in a row over one history share its index."""
     settings = settings or Settings()
-    history: History | None = None
+    history: IndexedHistory | None = None
     try:
         for episode in episodes:
             if history is not None and history.sessions is not episode.sessions:
                 history.close()
                 history = None
             if history is None and episode.sessions:
-                history = History(episode.sessions, _vectors(episode, settings, embedder))
+                history = IndexedHistory(episode.sessions, _vectors(episode, settings, embedder))
             yield episode, benchmark_named(episode.benchmark).checkpoint(episode, history, settings)
     finally:
         if history is not None:

@@ -1,13 +1,13 @@
-"""A run without models: views are made elsewhere (``apart``), checked and scored here, and nothing is asked."""
+"""A run without models: views are made in ``method_process``, checked and scored here, and nothing is asked."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from readmit_bench import apart
-from readmit_bench.attempts import Roles, attempted, method_named, scored
+from readmit_bench import method_process
 from readmit_bench.checkpoints import checkpoints
+from readmit_bench.episode_runs import Roles, attempted, method_named, scored
 from readmit_bench.methods import entry_named
 from readmit_bench.results import Results
 
@@ -38,7 +38,7 @@ def model_free(
     made = checkpoints((case.episode for case in open_cases), settings, roles.embedder)
     here = [name for name in methods if not entry_named(name).runs_apart]
     by_name = {name: method_named(name, cases[0].episode.benchmark, roles, settings) for name in here}
-    with apart.Apart() as elsewhere:
+    with method_process.MethodProcess() as elsewhere:
         for case, (_, checkpoint) in zip(open_cases, made, strict=True):
             names = [name for name in methods if (name, case.episode.id, None) not in done]
             views = elsewhere.views([name for name in names if name not in by_name], checkpoint)

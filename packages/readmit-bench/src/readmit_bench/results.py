@@ -33,7 +33,7 @@ JUDGE = "judge"
 """The stage of the benchmark's own scoring, which the paper's token totals leave out."""
 
 
-class Plan(Record, frozen=True, kw_only=True):
+class RunPlan(Record, frozen=True, kw_only=True):
     """What a run was asked to do. A directory holds one run: another plan is refused."""
 
     study: str
@@ -124,13 +124,13 @@ class Result(Record, frozen=True, kw_only=True):
         return sum(stage.tokens for stage in self.usage if stage.stage == JUDGE)
 
 
-def start(out: Path, plan: Plan) -> None:
+def start(out: Path, plan: RunPlan) -> None:
     """Begin a run in a directory, or go on with the same one."""
     out.mkdir(parents=True, exist_ok=True)
     file = out / RUN
     if file.exists():
         held = read_plan(out)
-        differing = [name for name in Plan.__struct_fields__ if getattr(held, name) != getattr(plan, name)]
+        differing = [name for name in RunPlan.__struct_fields__ if getattr(held, name) != getattr(plan, name)]
         if differing:
             raise RecordError(
                 f"{file}: holds another run ({', '.join(differing)} differ); name another --out, or repeat its options"
@@ -141,12 +141,12 @@ def start(out: Path, plan: Plan) -> None:
     partial.replace(file)
 
 
-def read_plan(out: Path) -> Plan:
+def read_plan(out: Path) -> RunPlan:
     """The plan of a run."""
     file = out / RUN
     if not file.exists():
         raise RecordError(f"{out}: holds no {RUN}; name a directory that `readmit bench run --out` wrote")
-    return decode(file.read_bytes(), Plan, what=str(file))
+    return decode(file.read_bytes(), RunPlan, what=str(file))
 
 
 def read_results(out: Path) -> list[Result]:
@@ -196,7 +196,7 @@ class Results:
                     file.truncate(data.rfind(b"\n") + 1)
 
 
-class Kept(NamedTuple):
+class KeptAnswer(NamedTuple):
     """An answer, and how often it had to be asked for until the provider gave it."""
 
     reply: Reply
@@ -218,15 +218,15 @@ class AnswerStore:
         )
         self._lock = threading.Lock()
 
-    def get(self, request: str) -> Kept | None:
+    def get(self, request: str) -> KeptAnswer | None:
         """The answer, if it was given before."""
         with self._lock:
             row = self._db.execute("SELECT reply, retries FROM answer WHERE request = ?", (request,)).fetchone()
         if row is None:
             return None
-        return Kept(msgspec.structs.replace(decode(row[0], Reply, what="answer"), replayed=True), row[1])
+        return KeptAnswer(msgspec.structs.replace(decode(row[0], Reply, what="answer"), replayed=True), row[1])
 
-    def put(self, request: str, reply: Reply, *, retries: int) -> Kept:
+    def put(self, request: str, reply: Reply, *, retries: int) -> KeptAnswer:
         """Keep an answer; the one that is kept. The first one stays: several runs may share a store."""
         tokens = reply.usage.input + reply.usage.output
         with self._lock:
@@ -235,7 +235,7 @@ class AnswerStore:
                 (request, msgspec.json.encode(reply), tokens, retries),
             )
         earlier = None if done.rowcount else self.get(request)
-        return earlier or Kept(reply, retries)
+        return earlier or KeptAnswer(reply, retries)
 
     def __len__(self) -> int:
         with self._lock:

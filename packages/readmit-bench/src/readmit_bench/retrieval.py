@@ -30,7 +30,7 @@ T = TypeVar("T", bound="Hashable")
 _WORD = re.compile(r"\w+")
 
 
-class History:
+class IndexedHistory:
     """One history, indexed once and asked by every question and departure over it."""
 
     def __init__(self, sessions: Sequence[Session], embedder: Embedder | None = None) -> None:
@@ -165,7 +165,7 @@ def _row_id(at: int) -> str:
     return f"s{at // CLOCK}.t{at % CLOCK}"
 
 
-def over(episode: Episode, history: History, sessions: Iterable[int], budget: Budget) -> Checkpoint:
+def over(episode: Episode, history: IndexedHistory, sessions: Iterable[int], budget: Budget) -> Checkpoint:
     """The user's turns of these sessions as rows, ranked by each task."""
     rows = history.rows(sessions, departure=episode.departure)
     return Checkpoint(

@@ -36,7 +36,7 @@ HEAD = ("histories", "cases", "what", "lexical", "fused", "difference")
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldByCheckpoint:
     """What one case's checkpoint, and the first rows of its ranking, hold."""
 
     history: str
@@ -76,7 +76,7 @@ def measure(
     watch: Callable[[], None] = lambda: None,
 ) -> Measured:
     """Retrieve everything in both ways and look what it holds."""
-    held: dict[str, list[Held]] = {}
+    held: dict[str, list[HeldByCheckpoint]] = {}
     for way in WAYS:
         memora = msgspec.structs.replace(settings.memora, retrieval=way)
         chosen = msgspec.structs.replace(settings, memora=memora)
@@ -95,19 +95,21 @@ def measure(
     return Measured(lines, _means(held, "sessions"), _means(held, "rows"))
 
 
-def _means(held: dict[str, list[Held]], name: str) -> dict[str, float]:
+def _means(held: dict[str, list[HeldByCheckpoint]], name: str) -> dict[str, float]:
     return {way: sum(getattr(one, name) for one in own) / len(own) for way, own in held.items()}
 
 
-def _held(case: Case[MemoraLabels], made: Checkpoint) -> Held:
+def _held(case: Case[MemoraLabels], made: Checkpoint) -> HeldByCheckpoint:
     shares = {
         CHECKPOINT: float(memora_values(reach(case, made))["via"]),
         HANDED: float(memora_values(score_view(case, Static().view(made), made))["via"]),
     }
-    return Held(case.labels.cluster, shares, len({row.at // CLOCK for row in made.rows}), len(made.rows))
+    return HeldByCheckpoint(case.labels.cluster, shares, len({row.at // CLOCK for row in made.rows}), len(made.rows))
 
 
-def _compared(part: str, what: str, held: dict[str, list[Held]], histories: set[str], seed: int) -> Compared:
+def _compared(
+    part: str, what: str, held: dict[str, list[HeldByCheckpoint]], histories: set[str], seed: int
+) -> Compared:
     own = {way: [one for one in found if one.history in histories] for way, found in held.items()}
     means = {way: sum(one.shares[what] for one in found) / len(found) for way, found in own.items()}
     low = high = None

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from inspect_ai.model import ModelOutput
 
-    from readmit_bench.results import AnswerStore, Kept
+    from readmit_bench.results import AnswerStore, KeptAnswer
 
 
 class Form(JSONSchema):
@@ -184,7 +184,7 @@ class RoleModel:
         self._exchange.fuse.answered()
         return _result(ask, output, round((time.monotonic() - started) * 1000))
 
-    def _entered(self, kept: Kept, ask: Ask) -> Reply:
+    def _entered(self, kept: KeptAnswer, ask: Ask) -> Reply:
         """Enter an answer into the account, under the stage that asks now."""
         self._account.retries += kept.retries
         reply = kept.reply

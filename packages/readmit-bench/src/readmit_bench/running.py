@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.records.errors import ModelError, RecordError
-from readmit_bench.attempts import Roles
 from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.embedding import embedder_named, embeds, retrieval_notes
+from readmit_bench.episode_runs import Roles
 from readmit_bench.episodes import digest_of_cases
 from readmit_bench.judge_free import ceilings
 from readmit_bench.methods import entry_named
-from readmit_bench.methods.formed import Stores
+from readmit_bench.methods.store_histories import Stores
 from readmit_bench.methods.stores import check_stores
 from readmit_bench.model_free import model_free
-from readmit_bench.results import ANSWERS, AnswerStore, Plan, Results, alone, read_plan, read_results, start
+from readmit_bench.results import ANSWERS, AnswerStore, Results, RunPlan, alone, read_plan, read_results, start
 from readmit_bench.settings import Settings, overridden
 from readmit_bench.studies import (
     absent_stores,
@@ -48,7 +48,7 @@ LOGS = "logs"
 
 
 @dataclass(frozen=True)
-class Driving:
+class ProviderCalls:
     """How providers are called. Nothing of it changes a result, so a run may go on with other values."""
 
     max_connections: int | None = None
@@ -60,7 +60,7 @@ class Driving:
 
 
 @dataclass(frozen=True)
-class Order:
+class RunOrder:
     """What the user asks for."""
 
     study: str
@@ -79,7 +79,7 @@ class Order:
     time_limit: int | None = None
     answers: Path | None = None
     """Where answers are kept, if not with the run: several runs may share the place. It changes no result."""
-    driving: Driving = field(default_factory=Driving)
+    calls: ProviderCalls = field(default_factory=ProviderCalls)
 
     def store(self, out: Path) -> Path:
         """The file of the answers."""
@@ -87,7 +87,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Status:
+class RunStatus:
     """How far a run is."""
 
     study: str
@@ -134,7 +134,7 @@ class _Tally:
     seconds: float = 0.0
 
 
-def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None) -> Status:
+def run(order: RunOrder, out: Path, watch: Callable[[int, int], None] | None = None) -> RunStatus:
     """Run what is left of a study. ``watch`` is told how many lines there are, of how many."""
     study, models, methods, settings = _checked(order)
     found = _cases(order, study, settings)
@@ -159,7 +159,7 @@ def run(order: Order, out: Path, watch: Callable[[int, int], None] | None = None
 
 
 def plan_of(
-    order: Order,
+    order: RunOrder,
     *,
     recorded: Sequence[Path] = (),
     per_block: int = 2,
@@ -168,7 +168,7 @@ def plan_of(
 ) -> tuple[dict[str, str], Estimate]:
     """What a run of the same order would ask and take, and the model of each role. Nothing is asked."""
     from readmit_bench.planning.estimate import Asking, estimate
-    from readmit_bench.planning.recorded import Recorded
+    from readmit_bench.planning.recorded_answers import Recorded
 
     study, models, methods, settings = _checked(order)
     found = _cases(order, study, settings)
@@ -185,12 +185,12 @@ def plan_of(
     return models, estimate(found.cases, asking, Recorded(recorded), watch)
 
 
-def status(out: Path, answers: Path | None = None) -> Status:
+def status(out: Path, answers: Path | None = None) -> RunStatus:
     """How far a run is. ``answers`` is where its answers are kept, if not with the run."""
     return _told(out, _Tally(), answers)
 
 
-def _checked(order: Order) -> tuple[Study, dict[str, str], tuple[str, ...], Settings]:
+def _checked(order: RunOrder) -> tuple[Study, dict[str, str], tuple[str, ...], Settings]:
     """What is asked for, refused if it could not be carried out."""
     study = study_named(order.study)
     models = roles_named(order.models or {})
@@ -200,7 +200,7 @@ def _checked(order: Order) -> tuple[Study, dict[str, str], tuple[str, ...], Sett
     return staffed(study, settings), models, methods, settings
 
 
-def _cases(order: Order, study: Study, settings: Settings) -> Cases:
+def _cases(order: RunOrder, study: Study, settings: Settings) -> Cases:
     found = planned_cases(
         study,
         order.data,
@@ -236,14 +236,14 @@ def check_roles(study: Study, models: Mapping[str, str], methods: Sequence[str])
 
 
 def _plan(
-    order: Order,
+    order: RunOrder,
     study: Study,
     found: Cases,
     *,
     models: Mapping[str, str],
     methods: tuple[str, ...],
     settings: Settings,
-) -> Plan:
+) -> RunPlan:
     from importlib.metadata import version
 
     cases = found.cases
@@ -253,7 +253,7 @@ def _plan(
     for case in cases:
         of = benchmark_named(case.episode.benchmark)
         many[f"{of.name}/{case.labels.block}"] += len(scales) if of.plays_agents else 1
-    return Plan(
+    return RunPlan(
         study=study.name,
         data={
             "data": "smoke" if order.data is None else str(order.data.resolve()),
@@ -305,7 +305,7 @@ class _Cases:
 
 
 def _with_models(
-    order: Order,
+    order: RunOrder,
     cases: _Cases,
     out: Path,
     *,
@@ -315,8 +315,8 @@ def _with_models(
     tally: _Tally,
 ) -> None:
     """Everything that is left, as inspect tasks."""
-    from readmit_bench.driving import drive
-    from readmit_bench.inspecting import Setting, task_of
+    from readmit_bench.inspect_eval import drive
+    from readmit_bench.inspect_tasks import Setting, task_of
     from readmit_bench.roles import Exchange
 
     played = any(benchmark_named(name).plays_agents for name in cases.study.benchmarks)
@@ -334,7 +334,7 @@ def _with_models(
                 if (left := cases.left(name, agents))
             ]
             if tasks:
-                drive(tasks, models, out / LOGS, order.driving, exchange.fuse)
+                drive(tasks, models, out / LOGS, order.calls, exchange.fuse)
             tally.waiting += len(setting.waiting)
             tally.interrupted += len(setting.interrupted)
     finally:
@@ -346,7 +346,7 @@ def _note(tally: _Tally, exchange: Exchange) -> None:
     tally.asked, tally.outages, tally.stopped = exchange.asked, exchange.fuse.outages, exchange.fuse.blown
 
 
-def _told(out: Path, tally: _Tally, kept_in: Path | None = None) -> Status:
+def _told(out: Path, tally: _Tally, kept_in: Path | None = None) -> RunStatus:
     plan, results = read_plan(out), read_results(out)
     answers = tokens = 0
     if ((kept_in or out) / ANSWERS).exists():
@@ -355,7 +355,7 @@ def _told(out: Path, tally: _Tally, kept_in: Path | None = None) -> Status:
         store.close()
     each = sum(plan.cases.values())
     counts = Counter(result.method for result in results)
-    return Status(
+    return RunStatus(
         study=plan.study,
         planned=plan.planned,
         done=len(results),
@@ -384,6 +384,6 @@ def failure_manifest(out: Path) -> list[dict[str, str]]:
     ]
 
 
-def as_json(told: Status) -> dict[str, object]:
+def as_json(told: RunStatus) -> dict[str, object]:
     """A status for scripts."""
     return {**msgspec.to_builtins(told), "complete": told.complete}

@@ -20,11 +20,11 @@ from readmit_bench.retrieval import over
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from readmit_bench.attempts import Attempt
+    from readmit_bench.episode_runs import Attempt
     from readmit_bench.episodes import Case, Checkpoint, Episode, View
     from readmit_bench.reporting.scoring import Scored
     from readmit_bench.results import Result
-    from readmit_bench.retrieval import History
+    from readmit_bench.retrieval import IndexedHistory
     from readmit_bench.settings import Settings
 
 RESTORE = "Restore hands over the departure state whole: it alone is not held to the budget of rows."
@@ -37,7 +37,7 @@ class Conversations(Benchmark):
         """How much every method may hand over."""
         return Budget(per_query=12, union=12)
 
-    def checkpoint(self, episode: Episode, history: History | None, settings: Settings) -> Checkpoint:
+    def checkpoint(self, episode: Episode, history: IndexedHistory | None, settings: Settings) -> Checkpoint:
         assert history is not None  # noqa: S101  # its episodes have sessions
         return over(episode, history, [session.index for session in history.sessions], self.budget(settings))
 

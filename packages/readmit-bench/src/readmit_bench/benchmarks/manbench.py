@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from readmit_bench.acting import choose
+from readmit_bench.active_agents import play
+from readmit_bench.actor_answers import choose
 from readmit_bench.benchmarks.protocol import Benchmark, Constructed, Study
 from readmit_bench.datasets.manbench import read_manbench
 from readmit_bench.episodes import Checkpoint
@@ -16,17 +17,16 @@ from readmit_bench.methods import MODEL_FREE
 from readmit_bench.methods.governance import Tuning
 from readmit_bench.metrics import OLD_STALE, OLD_VALID, ManBenchOutcome
 from readmit_bench.notes import notes
-from readmit_bench.society import play
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from readmit.ports.models import Model
-    from readmit_bench.attempts import Attempt
+    from readmit_bench.episode_runs import Attempt
     from readmit_bench.episodes import Case, Dataset, Episode, View
-    from readmit_bench.results import Plan, Result
-    from readmit_bench.retrieval import History
+    from readmit_bench.results import Result, RunPlan
+    from readmit_bench.retrieval import IndexedHistory
     from readmit_bench.settings import Settings
 
 PAPER_CASES = 4838
@@ -75,7 +75,7 @@ class ManBench(Benchmark):
         played = play(case, actor, settings.manbench)
         return Constructed(played.case, played.eligible)
 
-    def checkpoint(self, episode: Episode, history: History | None, settings: Settings) -> Checkpoint:
+    def checkpoint(self, episode: Episode, history: IndexedHistory | None, settings: Settings) -> Checkpoint:
         """The two candidates, newest first."""
         order = tuple(row.id for row in sorted(episode.rows, key=lambda row: -row.at))
         return Checkpoint(
@@ -111,7 +111,7 @@ class ManBench(Benchmark):
         )
         return replace(line, manbench=lost)
 
-    def differing(self, plan: Plan, study: Study) -> Iterator[str]:
+    def differing(self, plan: RunPlan, study: Study) -> Iterator[str]:
         own = sum(count for name, count in plan.cases.items() if name.startswith(f"{self.name}/"))
         scheduled = own // max(1, len(plan.agents))
         if scheduled != PAPER_CASES:

@@ -14,9 +14,9 @@ from readmit_bench.benchmarks.conversations import Conversations, lost
 from readmit_bench.benchmarks.protocol import OUTPUT, Study, other_counts
 from readmit_bench.datasets.memora import read_memora
 from readmit_bench.episodes import Dataset
-from readmit_bench.judging import judge_memora
+from readmit_bench.judges import judge_memora
 from readmit_bench.methods.stores import HALVES, STORES
-from readmit_bench.retrieval import History, over
+from readmit_bench.retrieval import IndexedHistory, over
 from readmit_bench.work_state import Extracting, drawn
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from readmit.ports.models import Embedder, Model
     from readmit_bench.episodes import Budget, Case, Checkpoint, Episode
     from readmit_bench.reporting.scoring import Scored
-    from readmit_bench.results import Plan as RunPlan
-    from readmit_bench.results import Result
+    from readmit_bench.results import Result, RunPlan
     from readmit_bench.settings import MemoraSettings, Settings
 
 # The paper bounds a batch of sessions by their number; this only keeps a request within a context window.
@@ -87,7 +86,7 @@ class Memora(Conversations):
     def embeds(self, settings: Settings) -> bool:
         return settings.memora.retrieval == "fused"
 
-    def checkpoint(self, episode: Episode, history: History | None, settings: Settings) -> Checkpoint:
+    def checkpoint(self, episode: Episode, history: IndexedHistory | None, settings: Settings) -> Checkpoint:
         assert history is not None  # noqa: S101  # its episodes have sessions
         return retrieved(episode, history, settings.memora)
 
@@ -106,7 +105,7 @@ class Memora(Conversations):
             max_chars=BATCH_CHARS,
             turns=False,
         )
-        with closing(History(episode.sessions, embedder)) as history:
+        with closing(IndexedHistory(episode.sessions, embedder)) as history:
             (planned,) = plan(extractor, [Task(text=task) for task in episode.tasks])
             made = planned if isinstance(planned, Plan) else None
             queries = () if made is None else made.queries
@@ -132,7 +131,9 @@ class Memora(Conversations):
         yield from _beyond(scored, settings.memora.budget)
 
 
-def retrieved(episode: Episode, history: History, settings: MemoraSettings, queries: Sequence[str] = ()) -> Checkpoint:
+def retrieved(
+    episode: Episode, history: IndexedHistory, settings: MemoraSettings, queries: Sequence[str] = ()
+) -> Checkpoint:
     """Sessions retrieved for the question, and for queries written for it, on each side of the departure, as rows."""
     asked = (*episode.tasks, *queries)
     before = history.sessions_for(

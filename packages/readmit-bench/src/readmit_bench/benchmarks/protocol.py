@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from readmit_bench.acting import respond
+from readmit_bench.actor_answers import respond
 from readmit_bench.methods import MODEL_FREE
 from readmit_bench.methods.governance import Tuning
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit.ports.models import Embedder, Model
-    from readmit_bench.attempts import Attempt
+    from readmit_bench.episode_runs import Attempt
     from readmit_bench.episodes import Case, Checkpoint, Dataset, Episode, View
     from readmit_bench.reporting.scoring import Scored
-    from readmit_bench.results import Plan, Result
-    from readmit_bench.retrieval import History
+    from readmit_bench.results import Result, RunPlan
+    from readmit_bench.retrieval import IndexedHistory
     from readmit_bench.settings import Settings
 
 OUTPUT = {"answer": 172, "judge": 159, "extract": 38, "plan": 298, "premises": 25, "implied": 10, "verify": 77}
@@ -101,7 +101,7 @@ class Benchmark(Protocol):
     retrieval_note: str = ""
     """What a report must say where they are."""
 
-    def checkpoint(self, episode: Episode, history: History | None, settings: Settings) -> Checkpoint:
+    def checkpoint(self, episode: Episode, history: IndexedHistory | None, settings: Settings) -> Checkpoint:
         """The checkpoint of plain turns that every method starts from; ``history`` is None without sessions."""
         ...
 
@@ -151,11 +151,11 @@ class Benchmark(Protocol):
     without_actor: str = ""
     """What differs where no actor answers."""
 
-    def facts(self, plan: Plan) -> tuple[tuple[str, str], ...]:
+    def facts(self, plan: RunPlan) -> tuple[tuple[str, str], ...]:
         """What was run of it, named."""
         return ()
 
-    def differing(self, plan: Plan, study: Study) -> Iterator[str]:
+    def differing(self, plan: RunPlan, study: Study) -> Iterator[str]:
         """In which numbers of cases a run differs from the paper."""
         return iter(())
 
@@ -164,7 +164,7 @@ class Benchmark(Protocol):
         return iter(())
 
 
-def other_counts(benchmark: str, plan: Plan, study: Study, paper: Mapping[str, int]) -> Iterator[str]:
+def other_counts(benchmark: str, plan: RunPlan, study: Study, paper: Mapping[str, int]) -> Iterator[str]:
     """Blocks that hold another number of cases than the paper's."""
     expected = {f"{benchmark}/{block}": study.per_block or count for block, count in paper.items()}
     other = {name: count for name, count in plan.cases.items() if count != expected.get(name, count)}

@@ -13,12 +13,12 @@ from readmit_bench.benchmarks.conversations import Conversations
 from readmit_bench.benchmarks.protocol import Study, other_counts
 from readmit_bench.datasets.memora_files import read_fillers
 from readmit_bench.datasets.stale import PAIRS_FILE, STRATA, SUBSTITUTE_NOTE, read_stale
-from readmit_bench.judging import judge_stale
+from readmit_bench.judges import judge_stale
 from readmit_bench.methods import MODEL_FREE, entry_named
 from readmit_bench.methods.governance import Tuning
 from readmit_bench.methods.protocol import ABLATIONS
 from readmit_bench.metrics import StaleOutcome
-from readmit_bench.retrieval import History
+from readmit_bench.retrieval import IndexedHistory
 from readmit_bench.stale_reading import with_questions_only
 from readmit_bench.work_state import Extracting, drawn
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit.ports.models import Embedder, Model
-    from readmit_bench.attempts import Attempt
     from readmit_bench.datasets.stale import StaleLabels
+    from readmit_bench.episode_runs import Attempt
     from readmit_bench.episodes import Budget, Case, Checkpoint, Dataset, Episode, View
-    from readmit_bench.results import Plan, Result
+    from readmit_bench.results import Result, RunPlan
     from readmit_bench.settings import Settings
 
 SUBSET = 20
@@ -113,7 +113,7 @@ class Stale(Conversations):
             max_tokens=stale.extraction_tokens,
             max_chars=stale.extraction_characters,
         )
-        with closing(History(episode.sessions, embedder)) as history:
+        with closing(IndexedHistory(episode.sessions, embedder)) as history:
             return drawn(extractor, self.checkpoint(episode, history, settings), how)
 
     def tuning(self, settings: Settings) -> Tuning:
@@ -152,11 +152,11 @@ class Stale(Conversations):
         none = StaleOutcome(episode=case.episode.id, sr=False, pr=False, ipa=False)
         return replace(line, stale=none) if answered else line
 
-    def facts(self, plan: Plan) -> tuple[tuple[str, str], ...]:
+    def facts(self, plan: RunPlan) -> tuple[tuple[str, str], ...]:
         shipped = "smoke" if plan.data["data"] == "smoke" else "official"
         return (("Haystack", "substitute" if SUBSTITUTE_NOTE in plan.notes else shipped),)
 
-    def differing(self, plan: Plan, study: Study) -> Iterator[str]:
+    def differing(self, plan: RunPlan, study: Study) -> Iterator[str]:
         return other_counts(self.name, plan, study, PAPER_CASES)
 
 

@@ -15,7 +15,7 @@ from readmit_bench.commands import planning
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
-    from readmit_bench.running import Status as RunStatus
+    from readmit_bench.running import RunStatus
 
 OUTAGES, FAILURES = 5, 20
 """How many of each are shown."""
@@ -90,14 +90,14 @@ def run(
     readmit's own: openai:NAME?base_url=…, gguf:PATH, batch:DIR?model=NAME, recorded:PATH.
     """
     from readmit.cli.output import progress, show
-    from readmit_bench.running import Driving, Order
+    from readmit_bench.running import ProviderCalls, RunOrder
     from readmit_bench.running import run as carry_out
     from readmit_bench.running import status as look
 
     models = {role: asked.pop(role) for role in ("actor", "extractor", "verifier", "judge")}
     calls = {name: asked.pop(name) for name in ("max_connections", "max_retries", "timeout")}
     shown_by = display or ("rich" if sys.stdout.isatty() and not invocation.json else "none")
-    order = Order(study=study, models=models, driving=Driving(**calls, display=shown_by), **asked)
+    order = RunOrder(study=study, models=models, calls=ProviderCalls(**calls, display=shown_by), **asked)
     try:
         with progress(f"Running {study}") as advance:
             told = carry_out(order, out, lambda done, planned: advance())  # noqa: ARG005  # a bar counts by itself

@@ -77,7 +77,7 @@ def pairs(
     from readmit.records.policy import Policy
     from readmit_bench.evaluation.pairs import evaluate as measured
     from readmit_bench.evaluation.pairs import load_cases
-    from readmit_bench.evaluation.stored import holds_judgments, load_stored
+    from readmit_bench.evaluation.stored_judgments import holds_judgments, load_stored
     from readmit_bench.evaluation.tables import pairs_table
     from readmit_bench.evaluation.verifying import model_verifier
 
@@ -142,8 +142,8 @@ def proposals(
     """
     from readmit.cli.output import emit, show
     from readmit.models.embedders import open_embedder
-    from readmit_bench.evaluation.given import measure_given, read_filler, read_pairs
     from readmit_bench.evaluation.proposals import measure_all
+    from readmit_bench.evaluation.supplied_data import measure_given, read_filler, read_pairs
     from readmit_bench.evaluation.tables import proposals_table
 
     if data is not None and pairs is None and fillers is None:

@@ -65,12 +65,12 @@ def plan(
     be sent; what follows from answers is estimated, and the plan says how. No model is opened.
     """
     from readmit.cli.output import emit, progress, show, shown
+    from readmit_bench.planning.plan_tables import PricedPlan, as_json, notes, table
     from readmit_bench.planning.prices import read_prices
-    from readmit_bench.planning.telling import Plan, as_json, notes, table
-    from readmit_bench.running import Order, plan_of
+    from readmit_bench.running import RunOrder, plan_of
 
     named = {"actor": actor, "extractor": extractor, "verifier": verifier, "judge": judge}
-    order = Order(
+    order = RunOrder(
         study=study,
         data=data,
         fillers=fillers,
@@ -87,7 +87,7 @@ def plan(
         models, made = plan_of(
             order, recorded=recorded, per_block=per_block, chars_per_token=chars_per_token, watch=advance
         )
-    whole = Plan(study=study, models=models, made=made, prices=priced)
+    whole = PricedPlan(study=study, models=models, made=made, prices=priced)
     if invocation.json:
         emit(as_json(whole))
         return

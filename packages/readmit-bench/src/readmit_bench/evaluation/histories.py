@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SESSIONS = 50
 
 
-class Session(msgspec.Struct, frozen=True):
+class HistorySession(msgspec.Struct, frozen=True):
     """What one session says, what its statement rests on, and what it implies."""
 
     name: str
@@ -32,11 +32,11 @@ class Session(msgspec.Struct, frozen=True):
     facts: tuple[str, ...] = ()
 
 
-class History(msgspec.Struct, frozen=True):
+class PairHistory(msgspec.Struct, frozen=True):
     """Sessions in order of time; the agent departs after ``old`` and returns after the last."""
 
     uid: str
-    sessions: tuple[Session, ...]
+    sessions: tuple[HistorySession, ...]
     old: int
     new: int
 
@@ -59,7 +59,7 @@ def build_history(
     seed: int,
     rivals: Sequence[tuple[StalePair, Implied | None]] = (),
     buried: bool = False,
-) -> History:
+) -> PairHistory:
     """One history. ``rivals`` put other pairs' new statements into the absence, in place of filler.
 
     ``buried`` puts the new statement into the middle of an unrelated session, as people talk.
@@ -74,13 +74,13 @@ def build_history(
     sessions = dict(zip(places, (_filled(number, filler[number]) for number in drawn), strict=True))
     absence = [at for at in places if at > old]
     for at, (rival, facts) in zip(generator.sample(absence, len(rivals)), rivals, strict=True):
-        sessions[at] = Session(f"{rival.uid}/new", rival.new, facts=facts.new_implied if facts else ())
-    sessions[old] = Session(f"{pair.uid}/old", pair.old, premises=implied.old_premises if implied else ())
-    sessions[new] = Session(f"{pair.uid}/new", pair.new, facts=implied.new_implied if implied else ())
+        sessions[at] = HistorySession(f"{rival.uid}/new", rival.new, facts=facts.new_implied if facts else ())
+    sessions[old] = HistorySession(f"{pair.uid}/old", pair.old, premises=implied.old_premises if implied else ())
+    sessions[new] = HistorySession(f"{pair.uid}/new", pair.new, facts=implied.new_implied if implied else ())
     if buried:
         around = filler[generator.choice([number for number in range(len(filler)) if number not in drawn] or drawn)]
         sessions[new] = msgspec.structs.replace(sessions[new], text=_inside(around.text, pair.new, generator))
-    return History(pair.uid, tuple(sessions[at] for at in range(SESSIONS)), old, new)
+    return PairHistory(pair.uid, tuple(sessions[at] for at in range(SESSIONS)), old, new)
 
 
 def _inside(text: str, statement: str, generator: random.Random) -> str:
@@ -89,9 +89,9 @@ def _inside(text: str, statement: str, generator: random.Random) -> str:
     return " ".join([*sentences[:at], statement, *sentences[at:]])
 
 
-def _filled(number: int, filler: Filler) -> Session:
+def _filled(number: int, filler: Filler) -> HistorySession:
     # What a filler session states is also what an item drawn from it would rest on.
-    return Session(f"filler/{number}", filler.text, premises=filler.implied, facts=filler.implied)
+    return HistorySession(f"filler/{number}", filler.text, premises=filler.implied, facts=filler.implied)
 
 
 def histories(
@@ -102,7 +102,7 @@ def histories(
     seed: int,
     rivals: int = 0,
     buried: bool = False,
-) -> list[History]:
+) -> list[PairHistory]:
     """One history per pair; with ``rivals``, that many unrelated changes are also reported in each absence."""
     result = []
     for number, pair in enumerate(pairs):
@@ -122,13 +122,13 @@ def histories(
     return result
 
 
-def statements_only(pairs: Sequence[StalePair], implied: Mapping[str, Implied]) -> list[History]:
+def statements_only(pairs: Sequence[StalePair], implied: Mapping[str, Implied]) -> list[PairHistory]:
     """The hard case: every later observation reports some change. One history per pair, all new statements in it."""
-    later = tuple(Session(f"{pair.uid}/new", pair.new, facts=implied[pair.uid].new_implied) for pair in pairs)
+    later = tuple(HistorySession(f"{pair.uid}/new", pair.new, facts=implied[pair.uid].new_implied) for pair in pairs)
     return [
-        History(
+        PairHistory(
             pair.uid,
-            (Session(f"{pair.uid}/old", pair.old, premises=implied[pair.uid].old_premises), *later),
+            (HistorySession(f"{pair.uid}/old", pair.old, premises=implied[pair.uid].old_premises), *later),
             old=0,
             new=number + 1,
         )

@@ -2,7 +2,7 @@
 
 The documented format is one JSON object per line: ``id``, ``old`` and ``new`` (the two texts), ``invalidates`` (true
 or false), and optionally ``use`` (what the item is needed for), ``old_at`` and ``new_at`` (times as text).
-STALE records, defeasible NLI rows and stored judgments (``stored``) are recognized by their own fields.
+STALE records, defeasible NLI rows and stored judgments (``stored_judgments``) are recognized by their own fields.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LabelledPair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Two statements, and whether the later one invalidates the older one."""
 
     id: str
@@ -35,7 +35,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     new_at: str = ""
 
 
-class Judgment(msgspec.Struct, frozen=True, kw_only=True):
+class PairJudgment(msgspec.Struct, frozen=True, kw_only=True):
     """What a verifier says of one case, and what asking took."""
 
     verdict: Verdict
@@ -62,15 +62,15 @@ class Judgment(msgspec.Struct, frozen=True, kw_only=True):
         return ruling(self.verdict, policy, grounded=lambda: found)
 
 
-Verifier = Callable[[Sequence[Case]], Sequence[Judgment | None]]
+Verifier = Callable[[Sequence[LabelledPair]], Sequence[PairJudgment | None]]
 """One judgment per case, in order; None where there is no usable answer."""
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class JudgedPair(msgspec.Struct, frozen=True, kw_only=True):
     """One case and what became of it. A case without a usable answer is as open as in a return."""
 
-    case: Case
-    judgment: Judgment | None
+    case: LabelledPair
+    judgment: PairJudgment | None
     ruling: Ruling
 
     @property
@@ -82,8 +82,8 @@ class Rates(msgspec.Struct, frozen=True, kw_only=True):
     """How many of the pairs that invalidate, and of those that do not, are caught from a threshold on."""
 
     at: str
-    tpr: scores.Estimate
-    fpr: scores.Estimate
+    tpr: scores.IntervalEstimate
+    fpr: scores.IntervalEstimate
 
 
 class PairReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,12 +98,12 @@ class PairReport(msgspec.Struct, frozen=True, kw_only=True):
     """Of pairs that keep a critical item out: these, and those that are doubtful or open."""
     open: int
     unanswered: int
-    auc: scores.Estimate
+    auc: scores.IntervalEstimate
     ece: float
     reliability: tuple[scores.Bin, ...]
     tokens_per_pair: float
     seed: int
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedPair, ...]
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -126,7 +126,7 @@ def three_answers(policy: Policy) -> Rule:
 
 
 def evaluate(
-    cases: Sequence[Case],
+    cases: Sequence[LabelledPair],
     verifier: Verifier,
     *,
     policy: Policy | None = None,
@@ -147,7 +147,7 @@ def evaluate(
     if len(answers) != len(cases):
         raise RecordError(f"verifier: gave {len(answers)} judgments for {len(cases)} cases; one for each is needed")
     judged = tuple(
-        Judged(case=case, judgment=judgment, ruling=Ruling.OPEN if judgment is None else judgment.ruling(policy))
+        JudgedPair(case=case, judgment=judgment, ruling=Ruling.OPEN if judgment is None else judgment.ruling(policy))
         for case, judgment in zip(cases, answers, strict=True)
     )
     chances = [0.5 if judgment is None else judgment.chance for judgment in answers]
@@ -178,7 +178,7 @@ def evaluate(
 class Loaded(NamedTuple):
     """Cases of one file, and how many of its rows hold no case."""
 
-    cases: list[Case]
+    cases: list[LabelledPair]
     skipped: int
 
 
@@ -197,22 +197,24 @@ def load_cases(path: Path, *, seed: int = 0) -> Loaded:
         return Loaded(stale_cases(read_lines(path, StalePair), seed=seed), 0)
     if "UpdateType" in first:
         return _defeasible(path)
-    return Loaded(read_lines(path, Case), 0)
+    return Loaded(read_lines(path, LabelledPair), 0)
 
 
-def stale_cases(pairs: Sequence[StalePair], *, seed: int = 0) -> list[Case]:
+def stale_cases(pairs: Sequence[StalePair], *, seed: int = 0) -> list[LabelledPair]:
     """Every pair, and as many crossed ones: each old statement beside the new statement of another pair.
 
     Crossing stays within a type. STALE has no negatives of its own; a crossed pair can by chance be a true one.
     """
-    found: list[Case] = []
+    found: list[LabelledPair] = []
     for kind in ("T1", "T2"):
         own = [pair for pair in pairs if pair.type == kind]
         partners = _partners(own, random.Random(f"{seed}:{kind}"))  # noqa: S311 - a seeded experiment
         for pair, partner in zip(own, partners, strict=True):
-            found.append(Case(id=f"{pair.uid}", old=pair.old, new=pair.new, invalidates=True))
+            found.append(LabelledPair(id=f"{pair.uid}", old=pair.old, new=pair.new, invalidates=True))
             if partner is not None:
-                found.append(Case(id=f"{pair.uid}×{partner.uid}", old=pair.old, new=partner.new, invalidates=False))
+                found.append(
+                    LabelledPair(id=f"{pair.uid}×{partner.uid}", old=pair.old, new=partner.new, invalidates=False)
+                )
     return found
 
 
@@ -226,11 +228,11 @@ def _partners(pairs: Sequence[StalePair], generator: random.Random) -> list[Stal
 
 def _defeasible(path: Path) -> Loaded:
     """A weakener invalidates the hypothesis that was drawn from the premise; a strengthener does not."""
-    cases: list[Case] = []
+    cases: list[LabelledPair] = []
     rows = read_lines(path, _DefeasibleRow)
     for number, row in enumerate(rows, start=1):
         if row.premise and row.hypothesis and row.update and row.update_type in ("weakener", "strengthener"):
             old = f"{row.premise} So: {row.hypothesis}"
             weakens = row.update_type == "weakener"
-            cases.append(Case(id=f"{path.stem}:{number}", old=old, new=row.update, invalidates=weakens))
+            cases.append(LabelledPair(id=f"{path.stem}:{number}", old=old, new=row.update, invalidates=weakens))
     return Loaded(cases, len(rows) - len(cases))

@@ -20,7 +20,7 @@ from readmit.invalidate.propose import (
 from readmit.models.embedders import CachedEmbedder, VectorsInMemory
 from readmit.records.verdicts import Pair
 from readmit_bench.evaluation.development import implied_facts, memora_filler, official_filler, stale_pairs
-from readmit_bench.evaluation.histories import History, histories, statements_only
+from readmit_bench.evaluation.histories import PairHistory, histories, statements_only
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +103,7 @@ class Vectorizer:
         return {name: self._matrices[own] for name, own in texts.items()}
 
 
-def scorers_for(history: History, openings: Openings, vectors: Vectorizer, chosen: SignalSet) -> list[Scorer]:
+def scorers_for(history: PairHistory, openings: Openings, vectors: Vectorizer, chosen: SignalSet) -> list[Scorer]:
     """The signals of one set, as a preparation builds them. Slots and declared premises have nothing to read here."""
     by_name = {session.name: session for session in history.sessions}
     items = {target.item: by_name[target.item] for target in openings.targets}
@@ -124,7 +124,7 @@ def scorers_for(history: History, openings: Openings, vectors: Vectorizer, chose
 
 
 def measure(
-    haystack: str, cases: Sequence[History], vectors: Vectorizer, signals: SignalSet, *, returns: bool = True
+    haystack: str, cases: Sequence[PairHistory], vectors: Vectorizer, signals: SignalSet, *, returns: bool = True
 ) -> Recall:
     """Rank the true pair in every history. ``returns`` also ranks it against the pairs of all other targets."""
     ranks = [_rank(history, vectors, signals, alone=True)[0] for history in cases]
@@ -141,7 +141,7 @@ def measure(
     )
 
 
-def _rank(history: History, vectors: Vectorizer, chosen: SignalSet, *, alone: bool) -> tuple[int, int]:
+def _rank(history: PairHistory, vectors: Vectorizer, chosen: SignalSet, *, alone: bool) -> tuple[int, int]:
     openings = open_pairs(history.targets(alone=alone), history.observations())
     limits = Limits(per_target=EVERYTHING, per_return=None, depth=EVERYTHING)
     found = propose(openings, scorers_for(history, openings, vectors, chosen), limits)
@@ -150,7 +150,7 @@ def _rank(history: History, vectors: Vectorizer, chosen: SignalSet, *, alone: bo
     return place, found.open
 
 
-def _halves(cases: Sequence[History], places: Sequence[int]) -> tuple[float, float]:
+def _halves(cases: Sequence[PairHistory], places: Sequence[int]) -> tuple[float, float]:
     order = {uid: number for number, uid in enumerate(dict.fromkeys(case.uid for case in cases))}
     even, odd = (
         [place for case, place in zip(cases, places, strict=True) if order[case.uid] % 2 == half] for half in (0, 1)
@@ -166,7 +166,7 @@ class Haystack(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of history that proposals are measured in."""
 
     name: str
-    cases: Callable[[], list[History]]
+    cases: Callable[[], list[PairHistory]]
     facts: bool = True
     """Whether implied facts were written for all of it."""
     returns: bool = True
@@ -181,7 +181,7 @@ def haystacks(data: Path, seeds: Sequence[int]) -> list[Haystack]:
 
     def filled(
         subject: Sequence[StalePair], filler: Sequence[Filler], *, rivals: int = 0, buried: bool = False
-    ) -> list[History]:
+    ) -> list[PairHistory]:
         return [
             case
             for seed in seeds

@@ -18,7 +18,7 @@ LEVEL = 0.95
 BINS = 10
 
 
-class Estimate(msgspec.Struct, frozen=True):
+class IntervalEstimate(msgspec.Struct, frozen=True):
     """A figure and its 95 % percentile interval."""
 
     value: float
@@ -48,7 +48,7 @@ def auc(positive: Floats, negative: Floats) -> float:
     return float((below + upto).sum() / (2 * len(positive) * len(negative)))
 
 
-def estimate_auc(chances: Sequence[float], labels: Sequence[bool], *, seed: int, resamples: int) -> Estimate:
+def estimate_auc(chances: Sequence[float], labels: Sequence[bool], *, seed: int, resamples: int) -> IntervalEstimate:
     """Area under the ROC curve."""
     positive, negative = _split(chances, labels)
     return _bootstrap(positive, negative, auc, seed=seed, resamples=resamples)
@@ -56,7 +56,7 @@ def estimate_auc(chances: Sequence[float], labels: Sequence[bool], *, seed: int,
 
 def estimate_rates(
     confirmed: Sequence[bool], labels: Sequence[bool], *, seed: int, resamples: int
-) -> tuple[Estimate, Estimate]:
+) -> tuple[IntervalEstimate, IntervalEstimate]:
     """True and false positive rate."""
     positive, negative = _split(confirmed, labels)
     return (
@@ -74,7 +74,7 @@ def _split(values: Sequence[float], labels: Sequence[bool]) -> tuple[Floats, Flo
 
 def _bootstrap(
     positive: Floats, negative: Floats, statistic: Callable[[Floats, Floats], float], *, seed: int, resamples: int
-) -> Estimate:
+) -> IntervalEstimate:
     """Draw anew within each label, so that no draw lacks one."""
     import numpy as np
 
@@ -85,7 +85,7 @@ def _bootstrap(
     ]
     tail = (1 - LEVEL) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Estimate(statistic(positive, negative), float(low), float(high))
+    return IntervalEstimate(statistic(positive, negative), float(low), float(high))
 
 
 def reliability(chances: Sequence[float], labels: Sequence[bool]) -> tuple[Bin, ...]:

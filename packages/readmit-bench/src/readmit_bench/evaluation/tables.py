@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from readmit_bench.evaluation.pairs import PairReport
     from readmit_bench.evaluation.proposals import Recall
-    from readmit_bench.evaluation.scores import Estimate
+    from readmit_bench.evaluation.scores import IntervalEstimate
 
 
 def proposals_table(measured: Sequence[Recall]) -> str:
@@ -60,7 +60,7 @@ def pairs_table(*reports: PairReport) -> str:
     return text
 
 
-def _shown(estimate: Estimate) -> str:
+def _shown(estimate: IntervalEstimate) -> str:
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 

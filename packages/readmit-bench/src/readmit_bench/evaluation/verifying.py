@@ -10,14 +10,14 @@ from readmit.models.usage import Metered, TokenLedger
 from readmit.ports.models import Failure
 from readmit.records.canonical import digest
 from readmit.records.verdicts import Pair
-from readmit_bench.evaluation.pairs import Judgment
+from readmit_bench.evaluation.pairs import PairJudgment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit.ports.models import Model
     from readmit.records.policy import Policy
-    from readmit_bench.evaluation.pairs import Case, Verifier
+    from readmit_bench.evaluation.pairs import LabelledPair, Verifier
 
 
 def model_verifier(model: Model, *, policy: Policy, pairs_per_call: int = 1, swap: bool = False) -> Verifier:
@@ -26,19 +26,19 @@ def model_verifier(model: Model, *, policy: Policy, pairs_per_call: int = 1, swa
     With ``swap`` every pair is asked about in both orders, and disagreement is *unsure*.
     """
 
-    def judge(cases: Sequence[Case]) -> list[Judgment | None]:
+    def judge(cases: Sequence[LabelledPair]) -> list[PairJudgment | None]:
         ledger = TokenLedger()
         verifier = verify.Verifier(
             model=Metered(model, ledger), batch_size=pairs_per_call, swap=swap, suspect_at=policy.suspect_at
         )
         said = verifier.verify([_case(one, critical=swap) for one in cases])
         tokens = round(ledger.total().tokens / max(1, len(cases)))
-        return [None if isinstance(one, Failure) else Judgment(verdict=one, tokens=tokens) for one in said]
+        return [None if isinstance(one, Failure) else PairJudgment(verdict=one, tokens=tokens) for one in said]
 
     return judge
 
 
-def _case(case: Case, *, critical: bool) -> verify.PairCase:
+def _case(case: LabelledPair, *, critical: bool) -> verify.PairCase:
     return verify.PairCase(
         pair=Pair(item=digest(case.id), evidence=digest(case.new)),
         item_text=case.old,

@@ -6,15 +6,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from readmit_bench.methods.protocol import Method, admitted, checked, retrieved
-from readmit_bench.methods.registry import COMPARED, Entry, Resources, entries, entry_named, made
+from readmit_bench.methods.registry import COMPARED, MethodEntry, Resources, entries, entry_named, made
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
     "MODEL_FREE",
-    "Entry",
     "Method",
+    "MethodEntry",
     "Resources",
     "admitted",
     "checked",

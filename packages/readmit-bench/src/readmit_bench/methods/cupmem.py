@@ -27,7 +27,7 @@ from readmit.models.stages.checks import grounded, line
 from readmit.models.structured import answer
 from readmit.ports.models import Failure
 from readmit.records.errors import ModelError
-from readmit_bench.acting import texts
+from readmit_bench.actor_answers import texts
 from readmit_bench.episodes import View
 from readmit_bench.methods.cupmem_memory import BUCKETS, SCHEMA, Memory
 from readmit_bench.methods.protocol import retrieved

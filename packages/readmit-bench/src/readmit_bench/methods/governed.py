@@ -43,7 +43,7 @@ from readmit.cover.coverage import report, sufficient
 from readmit.inference.resolving import Asked
 from readmit.models.stages.answer import Question
 from readmit.models.stages.plan import Plan, Task, plan
-from readmit_bench.acting import Staged, choices_in
+from readmit_bench.actor_answers import Staged, choices_in
 from readmit_bench.episodes import View
 from readmit_bench.methods.composing import composed, statements_in, states
 from readmit_bench.methods.governance import LINKER

@@ -1,8 +1,8 @@
 """What a method is: a name, and a function from the post-absence checkpoint to a view.
 
-A method that asks a model holds it; the checkpoint is all it learns about the episode. ``admitted`` is
-the only way the benchmark calls one in its own process: it refuses to pass anything but a checkpoint, and checks what
-comes back. ``checked`` is that check, for views that were made elsewhere (``apart``). Who may hand over more than the
+A method that asks a model holds it; the checkpoint is all it learns about the episode. ``admitted`` is the only way
+the benchmark calls one in its own process: it refuses to pass anything but a checkpoint, and checks what comes back.
+``checked`` is that check, for views that were made elsewhere (``method_process``). Who may hand over more than the
 budget is written here, and no method says it of itself.
 """
 

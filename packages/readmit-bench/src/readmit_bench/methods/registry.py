@@ -1,7 +1,7 @@
 """Every method of the comparison: its name, its rule, and how it is made. A method is one file and one entry here.
 
-Other packages add an ``Entry`` through the entry point group ``readmit_bench.methods``. Nothing that asks a model is
-imported before it is made, so that the process of the methods without models stays small, and knows no data.
+Other packages add a ``MethodEntry`` through the entry point group ``readmit_bench.methods``. Nothing that asks a model
+is imported before it is made, so that the process of the methods without models stays small, and knows no data.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from readmit.ports.models import Embedder, Model
-    from readmit_bench.methods.formed import Stores
     from readmit_bench.methods.governance import Tuning
     from readmit_bench.methods.protocol import Method
+    from readmit_bench.methods.store_histories import Stores
     from readmit_bench.methods.stores import Store
 
 
@@ -45,7 +45,7 @@ class Resources:
 
 
 @dataclass(frozen=True)
-class Entry:
+class MethodEntry:
     """One method."""
 
     name: str
@@ -92,28 +92,28 @@ def _cupmem(given: Resources) -> Method:
     return CUPMem(given.extractor, answer_tokens=given.answer_tokens)
 
 
-def _backed(store: Store, *, admits: bool) -> Entry:
+def _backed(store: Store, *, admits: bool) -> MethodEntry:
     def make(given: Resources) -> Method:
-        from readmit_bench.methods.backed import Backed
+        from readmit_bench.methods.memory_stores import MemoryStoreMethod
 
         assert given.stores is not None  # noqa: S101  # method_named has checked
-        return Backed(store, given.stores, admits=admits, model=given.extractor)
+        return MemoryStoreMethod(store, given.stores, admits=admits, model=given.extractor)
 
     rule = f"{store} {'with' if admits else 'without'} admission in front of it."
-    return Entry(f"{store}/{HALVES[admits]}", rule, make, store=store, own_memory=True)
+    return MethodEntry(f"{store}/{HALVES[admits]}", rule, make, store=store, own_memory=True)
 
 
-def _implicit(name: str, rule: str, *, proposes: bool = True) -> Entry:
-    return Entry(name, rule, _governed(name), asks_models=True, proposes_pairs=proposes)
+def _implicit(name: str, rule: str, *, proposes: bool = True) -> MethodEntry:
+    return MethodEntry(name, rule, _governed(name), asks_models=True, proposes_pairs=proposes)
 
 
 COMPARED = (
-    Entry("Static", "Ordinary retrieval over everything.", lambda _: Static()),
-    Entry("Restore", "The departure state, whole.", lambda _: Restore()),
-    Entry("Reset", "Nothing.", lambda _: Reset()),
-    Entry("MemStrata", "A bi-temporal ledger of slots.", lambda _: MemStrata()),
-    Entry("MemTX", "Belief transactions on slots.", lambda _: MemTX()),
-    Entry(
+    MethodEntry("Static", "Ordinary retrieval over everything.", lambda _: Static()),
+    MethodEntry("Restore", "The departure state, whole.", lambda _: Restore()),
+    MethodEntry("Reset", "Nothing.", lambda _: Reset()),
+    MethodEntry("MemStrata", "A bi-temporal ledger of slots.", lambda _: MemStrata()),
+    MethodEntry("MemTX", "Belief transactions on slots.", lambda _: MemTX()),
+    MethodEntry(
         "readmit-lexical",
         "Explicit lifecycle read off rows and plain words, decided by the library.",
         lambda _: ReadmitLexical(),
@@ -123,13 +123,13 @@ COMPARED = (
 OWN = (
     *COMPARED,
     # What a benchmark's construction gives away: right for no other reason, and defined on that benchmark alone.
-    Entry(
+    MethodEntry(
         "same-version",
         "Compares the two task-version ids, and nothing else. ManBench only.",
         lambda _: SameVersion(),
         only="manbench",
     ),
-    Entry(
+    MethodEntry(
         "drop-last-session",
         "Static without the last session before the departure. STALE only.",
         lambda _: DropLastSession(),
@@ -141,7 +141,7 @@ OWN = (
     _implicit("trace-without-oas", "trace-paper without obligation-aware selection."),
     _implicit("trace-without-cvg", "trace-paper without the complete-view gate."),
     _implicit("trace-without-sbpr", "trace-paper without source-bound private readmission."),
-    Entry(
+    MethodEntry(
         "CUPMem",
         "A current-state memory kept at write time. STALE only.",
         _cupmem,
@@ -155,12 +155,12 @@ _OWN = {entry.name: entry for entry in OWN}
 
 
 @cache
-def entries() -> Mapping[str, Entry]:
+def entries() -> Mapping[str, MethodEntry]:
     """Every method that can be run here, by name."""
-    return with_installed(METHODS, OWN, Entry)
+    return with_installed(METHODS, OWN, MethodEntry)
 
 
-def entry_named(name: str) -> Entry:
+def entry_named(name: str) -> MethodEntry:
     """A method's entry, or an error that lists them. Ours are found without a look at what else is installed."""
     entry = _OWN.get(name) or entries().get(name)
     if entry is None:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from readmit.models.embedders import Lexical
 from readmit.ports.models import Reply, Usage
 from readmit.records.errors import ReadmitError
-from readmit_bench.attempts import Roles, attempt, method_named, scored
 from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.benchmarks.protocol import OUTPUT
+from readmit_bench.episode_runs import Roles, attempt, method_named, scored
 from readmit_bench.methods import entry_named
 from readmit_bench.planning.standin import answer_to, parts_in
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from readmit.ports.models import Ask
     from readmit_bench.episodes import Case
-    from readmit_bench.planning.recorded import Recorded
+    from readmit_bench.planning.recorded_answers import Recorded
     from readmit_bench.settings import Settings
 
 CHARS_PER_TOKEN = 4.0

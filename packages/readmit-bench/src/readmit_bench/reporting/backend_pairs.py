@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from readmit_bench.intervals import Floats, Interval
     from readmit_bench.reporting.scoring import Kind, Scored
-    from readmit_bench.results import Plan, Result
+    from readmit_bench.results import Result, RunPlan
 
 LABEL = "tab:backend-portability"
 BENCHMARK, BLOCK = "memora", "50%"
@@ -47,7 +47,7 @@ class Half:
     """Each metric in every bootstrap draw, in percent; the halves of a pair are drawn alike."""
 
 
-def pair_tables(plan: Plan, scores: Sequence[Scored]) -> list[Table]:
+def pair_tables(plan: RunPlan, scores: Sequence[Scored]) -> list[Table]:
     """One table where the study asks for it: each store's pair of ours, then the paper's."""
     if not _asked(plan):
         return []
@@ -84,7 +84,7 @@ def _note(kind: Kind) -> str:
     )
 
 
-def draw_pairs(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
+def draw_pairs(plan: RunPlan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
     """Our pairs filled, the paper's hollow, each from Static to admission."""
     if not _asked(plan):
         return
@@ -130,11 +130,11 @@ def _told(half: Half) -> str:
     return f"{half.store}, {half.method}: {half.values['via']:.1f} / {half.values['iir']:.1f}"
 
 
-def _asked(plan: Plan) -> bool:
+def _asked(plan: RunPlan) -> bool:
     return plan.study == "backends" or any("/" in name for name in plan.methods)
 
 
-def _ours(plan: Plan, scores: Sequence[Scored]) -> tuple[list[Half], Kind]:
+def _ours(plan: RunPlan, scores: Sequence[Scored]) -> tuple[list[Half], Kind]:
     """The pairs that are whole: both halves have every planned episode of the block. Judged, if they were."""
     by_kind = {scored.kind: scored for scored in scores if scored.benchmark == BENCHMARK}
     kind = MEMORA if MEMORA in by_kind else SEEN

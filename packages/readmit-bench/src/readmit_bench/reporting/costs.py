@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from readmit_bench.reporting.tables import TableRow
-    from readmit_bench.results import Plan, Result
+    from readmit_bench.results import Result, RunPlan
 
 NONE = "–"
 MOST_MISSING = 3
@@ -46,7 +46,7 @@ PAIR_NOTE = (
 )
 
 
-def cost_tables(plan: Plan, results: Sequence[Result]) -> list[Table]:
+def cost_tables(plan: RunPlan, results: Sequence[Result]) -> list[Table]:
     """Time, tokens, refusals and verdicts of every method; of eligible lines, like the scores."""
     counted = [result for result in results if result.eligible]
     by_method = {name: [r for r in counted if r.method == name] for name in plan.methods}

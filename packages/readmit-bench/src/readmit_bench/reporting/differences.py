@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from readmit_bench.intervals import Floats
     from readmit_bench.reporting.scoring import Scored
     from readmit_bench.reporting.tables import TableRow
-    from readmit_bench.results import Plan, Result
+    from readmit_bench.results import Result, RunPlan
 
 REFERENCE, PAPER, OURS = "Static", "trace-paper", "readmit"
 NOTE = (
@@ -26,7 +26,7 @@ NOTE = (
 )
 
 
-def difference_tables(plan: Plan, scores: Sequence[Scored]) -> list[Table]:
+def difference_tables(plan: RunPlan, scores: Sequence[Scored]) -> list[Table]:
     """Each method against its reference, for every sort of outcome with more than one method."""
     tables = []
     for scored in scores:
@@ -41,7 +41,7 @@ def difference_tables(plan: Plan, scores: Sequence[Scored]) -> list[Table]:
     return tables
 
 
-def _pairs(plan: Plan) -> Iterator[tuple[str, str]]:
+def _pairs(plan: RunPlan) -> Iterator[tuple[str, str]]:
     """(method, reference): Static, on the same store where there are stores; the full pipeline for its ablations."""
     for method in plan.methods:
         store, slash, _ = method.partition("/")
@@ -59,7 +59,7 @@ def _metrics(scored: Scored) -> list[str]:
     return [name for name in shown if name not in {*UNRANKED, "wsar", "rsr"}]
 
 
-def _row(plan: Plan, scored: Scored, method: str, reference: str) -> Iterator[TableRow]:
+def _row(plan: RunPlan, scored: Scored, method: str, reference: str) -> Iterator[TableRow]:
     ours, theirs = _common(scored, method, reference)
     if not ours:
         return

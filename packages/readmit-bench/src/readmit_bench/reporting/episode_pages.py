@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit_bench.episodes import Episode, Finding, Session, View
-    from readmit_bench.results import Plan, Result
+    from readmit_bench.results import Result, RunPlan
 
 FOLDER = "episodes"
 NEAR = 2
@@ -39,7 +39,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Told:
+class ShownStatement:
     """A statement with its words, and what is said of it."""
 
     id: str
@@ -54,8 +54,8 @@ class Attempted:
 
     result: Result
     status: str
-    view: tuple[Told, ...]
-    left_out: tuple[Told, ...]
+    view: tuple[ShownStatement, ...]
+    left_out: tuple[ShownStatement, ...]
     confirmed: tuple[tuple[Finding, str, str], ...]
     other: tuple[tuple[Finding, str, str], ...]
     scores: tuple[tuple[str, str], ...]
@@ -63,7 +63,7 @@ class Attempted:
 
 
 def write_pages(
-    plan: Plan, results: Sequence[Result], episodes: Mapping[str, Episode], folder: Path, *, template: Any, most: int
+    plan: RunPlan, results: Sequence[Result], episodes: Mapping[str, Episode], folder: Path, *, template: Any, most: int
 ) -> list[Page]:
     """Write pages of some episodes: those that failed first, then by turns from every block, eligible ones before."""
     by_episode: dict[str, list[Result]] = {}
@@ -128,12 +128,13 @@ def _words(texts: Mapping[str, str], name: str) -> str:
 def _attempted(result: Result, texts: Mapping[str, str]) -> Attempted:
     view = result.view
     known = {**texts, **result.candidates}
-    shown: list[Told] = []
+    shown: list[ShownStatement] = []
     if view is not None:
         shown = [
-            Told(row, view.excerpts.get(row) or _words(known, row), part=row in view.excerpts) for row in view.rows
+            ShownStatement(row, view.excerpts.get(row) or _words(known, row), part=row in view.excerpts)
+            for row in view.rows
         ]
-        shown += [Told("record of the store", text) for text in view.memories]
+        shown += [ShownStatement("record of the store", text) for text in view.memories]
     findings = () if view is None else view.findings
     told = [(f, _words(known, f.row), _observed(f.observation, known)) for f in findings]
     return Attempted(
@@ -141,7 +142,7 @@ def _attempted(result: Result, texts: Mapping[str, str]) -> Attempted:
         status=_status(result, view),
         view=tuple(shown),
         left_out=tuple(
-            Told(name, _words(known, name), tuple((code, _KNOWN_REASONS.get(code, "")) for code in reasons))
+            ShownStatement(name, _words(known, name), tuple((code, _KNOWN_REASONS.get(code, "")) for code in reasons))
             for name, reasons in (view.left_out.items() if view is not None else ())
         ),
         confirmed=tuple(one for one in told if one[0].confirmed),
@@ -205,7 +206,7 @@ def _took(result: Result) -> str:
 
 
 @dataclass(frozen=True)
-class History:
+class ShownHistory:
     """The sessions worth showing, on each side of the departure."""
 
     before: tuple[Session, ...]
@@ -215,7 +216,7 @@ class History:
     near: frozenset[int]
 
 
-def _history(episode: Episode, results: Sequence[Result]) -> History | None:
+def _history(episode: Episode, results: Sequence[Result]) -> ShownHistory | None:
     """Sessions around the departure, and those that some method admitted, left out or looked at."""
     if not episode.sessions:
         return None
@@ -227,7 +228,7 @@ def _history(episode: Episode, results: Sequence[Result]) -> History | None:
     before = [session for session in episode.sessions if session.index <= episode.departure]
     after = [session for session in episode.sessions if session.index > episode.departure]
     near = frozenset(session.index for session in (*before[-NEAR:], *after[:NEAR]))
-    return History(
+    return ShownHistory(
         tuple(session for session in before if session.index in touched | near),
         tuple(session for session in after if session.index in touched | near),
         len(before),

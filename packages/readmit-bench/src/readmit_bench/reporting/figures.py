@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from readmit_bench.benchmarks import benchmark_named
 from readmit_bench.published import published
 from readmit_bench.reporting.backend_pairs import draw_pairs
-from readmit_bench.reporting.beside import FIRST, OURS, Printed, family, printed_rows
 from readmit_bench.reporting.canvas import (
     BLACK,
     BLUE,
@@ -27,6 +26,7 @@ from readmit_bench.reporting.canvas import (
     save,
     sizes,
 )
+from readmit_bench.reporting.published_rows import FIRST, OURS, Printed, family, printed_rows
 from readmit_bench.reporting.scoring import AVERAGE, BOTH, MANBENCH, POOLED, SEEN, STALE, Line
 from readmit_bench.reporting.tables import in_order
 from readmit_bench.studies import study_named
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from readmit_bench.published import PublishedRow
     from readmit_bench.reporting.scoring import Scored
-    from readmit_bench.results import Plan
+    from readmit_bench.results import RunPlan
 
 # Dark, middle and light, so that they differ in gray as well; published ones by their hatches.
 ABLATION_METRICS = (("overall", "Overall", BLUE, "////"), ("via", "VIA", ORANGE, "...."), ("iir", "IIR", PALE, "xxxx"))
@@ -46,20 +46,20 @@ SCALE_METRICS = (("overall", "Overall"), ("via", "VIA"), ("iir", "IIR"))
 WIDE = 3
 
 
-def draw(plan: Plan, scores: Sequence[Scored], folder: Path) -> list[Drawn]:
+def draw(plan: RunPlan, scores: Sequence[Scored], folder: Path) -> list[Drawn]:
     """All figures that the scores allow."""
     return [*_planes(plan, scores, folder), *_costs(plan, scores, folder), *_ablations(plan, scores, folder),
             *_scales(plan, scores, folder), *draw_pairs(plan, scores, folder)]  # fmt: skip
 
 
-def _printed(plan: Plan, scored: Scored) -> list[Printed]:
+def _printed(plan: RunPlan, scored: Scored) -> list[Printed]:
     """Published rows of one actor, so that a figure stays readable: the run's family, or the paper's first."""
     wanted = family(plan) or FIRST
     rows = printed_rows(plan, scored)
     return [row for row in rows if wanted in row.actor.casefold()] or rows
 
 
-def _planes(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
+def _planes(plan: RunPlan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
     answered = {scored.benchmark for scored in scores if scored.kind is not SEEN}
     for scored in scores:
         if scored.agents is not None or (scored.kind is SEEN and scored.benchmark in answered):
@@ -110,7 +110,7 @@ def _plane_said(scored: Scored, printed: Sequence[Printed]) -> Drawn:
     return Drawn(f"plane-{scored.benchmark}", f"{caption} {WHERE}", alt)
 
 
-def _costs(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
+def _costs(plan: RunPlan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
     for scored in scores:
         benchmark = benchmark_named(scored.benchmark)
         metric, name = benchmark.accuracy
@@ -143,7 +143,7 @@ def _costs(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn
         yield save(figure, folder, Drawn(f"cost-{scored.benchmark}", caption, f"Scatter plot. {told}."))
 
 
-def _ablations(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
+def _ablations(plan: RunPlan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
     """Pooled, as the paper's are; with intervals."""
     theirs = {ours[0]: name for name, ours in OURS.items()}
     methods = [name for name in plan.methods if name in theirs]
@@ -188,7 +188,7 @@ def _bar_legend(figure: Any) -> None:
     figure.legend(handles=[*ours, *theirs], loc="outside lower center", ncols=3, fontsize=8, frameon=False)
 
 
-def _scales(plan: Plan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
+def _scales(plan: RunPlan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
     scored = next((one for one in scores if one.scales and one.kind is MANBENCH), None)
     if scored is None:
         return

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from readmit_bench.episodes import Episode
     from readmit_bench.reporting.canvas import Drawn
     from readmit_bench.reporting.episode_pages import Page
-    from readmit_bench.results import Plan, Result
+    from readmit_bench.results import Result, RunPlan
 
 EPISODES = 50
 MOST_FAILURES = 30
@@ -49,7 +49,7 @@ class Section:
 
     name: str
     folder: str
-    plan: Plan
+    plan: RunPlan
     facts: tuple[tuple[str, str], ...]
     remarks: tuple[str, ...]
     short: str
@@ -108,7 +108,7 @@ def _names(runs: Sequence[Path], to: Path) -> dict[Path, tuple[str, str]]:
     return names
 
 
-def _section(names: tuple[str, str], plan: Plan, results: Sequence[Result], to: Path, most: int) -> Section:
+def _section(names: tuple[str, str], plan: RunPlan, results: Sequence[Result], to: Path, most: int) -> Section:
     name, folder = names
     scores = score_run(plan, results)
     histories, said = _episodes(plan) if most > 0 else ({}, ())
@@ -155,7 +155,7 @@ def _failures(results: Sequence[Result]) -> Table | None:
     return Table("Failures", columns, tuple(rows), note)
 
 
-def _episodes(plan: Plan) -> tuple[dict[str, Episode], tuple[str, ...]]:
+def _episodes(plan: RunPlan) -> tuple[dict[str, Episode], tuple[str, ...]]:
     """The episodes again, for their history. Where the data is gone or another, pages go without."""
     data = None if plan.data["data"] == "smoke" else Path(plan.data["data"])
     fillers = Path(plan.data["fillers"]) if "fillers" in plan.data else None

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit_bench.benchmarks import Benchmark
-    from readmit_bench.results import Plan, Result
+    from readmit_bench.results import Result, RunPlan
 
 JUDGE = "gpt-5.6-terra"
 
 
-def what_was_run(plan: Plan, results: Sequence[Result]) -> list[tuple[str, str]]:
+def what_was_run(plan: RunPlan, results: Sequence[Result]) -> list[tuple[str, str]]:
     """The facts of a run, named."""
     failed, ineligible = _count(results)
     facts = [
@@ -41,7 +41,7 @@ def what_was_run(plan: Plan, results: Sequence[Result]) -> list[tuple[str, str]]
     return facts
 
 
-def in_short(plan: Plan, results: Sequence[Result]) -> str:
+def in_short(plan: RunPlan, results: Sequence[Result]) -> str:
     """The same in a line, for under a table that may be read without its report."""
     failed, ineligible = _count(results)
     own = "".join(f" {value} {name.lower()};" for one in _benchmarks(plan) for name, value in one.facts(plan))
@@ -53,7 +53,7 @@ def in_short(plan: Plan, results: Sequence[Result]) -> str:
     )
 
 
-def remarks(plan: Plan, results: Sequence[Result]) -> list[str]:
+def remarks(plan: RunPlan, results: Sequence[Result]) -> list[str]:
     """What a reader must know before comparing. Everything not named is the paper's setting."""
     said = list(plan.notes)
     if len(results) < plan.planned:
@@ -79,11 +79,11 @@ def remarks(plan: Plan, results: Sequence[Result]) -> list[str]:
     return said
 
 
-def _benchmarks(plan: Plan) -> list[Benchmark]:
+def _benchmarks(plan: RunPlan) -> list[Benchmark]:
     return [benchmark_named(name) for name in dict.fromkeys(block.partition("/")[0] for block in plan.cases)]
 
 
-def _settings(plan: Plan) -> str:
+def _settings(plan: RunPlan) -> str:
     """Everything that departs from the paper's table of settings."""
     limits = (("max-tokens", plan.max_tokens), ("token-limit", plan.token_limit), ("time-limit", plan.time_limit))
     changed = [*plan.settings, *(f"{name} {most:,}" for name, most in limits if most is not None)]
@@ -100,11 +100,11 @@ def shown_model(spec: str) -> str:
     return f"{kind}:{name}"
 
 
-def _models(plan: Plan) -> str:
+def _models(plan: RunPlan) -> str:
     return ", ".join(f"{role} {shown_model(spec)}" for role, spec in plan.models.items()) or "none"
 
 
-def _roles(plan: Plan) -> str:
+def _roles(plan: RunPlan) -> str:
     """How each role's model was to answer: effort, temperature and limits."""
     settings = overridden(Settings(), plan.settings)
     usual = RoleSettings()
@@ -114,7 +114,7 @@ def _roles(plan: Plan) -> str:
     return f"{changed}; otherwise {rest}" if changed else rest
 
 
-def _data(plan: Plan) -> str:
+def _data(plan: RunPlan) -> str:
     """The folder's own name: where it lies on somebody's machine is nobody else's business."""
     name = PurePath(plan.data["data"]).name
     return f"{name} with fillers from {PurePath(plan.data['fillers']).name}" if "fillers" in plan.data else name

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from readmit_bench.intervals import Floats
-    from readmit_bench.results import Plan, Result
+    from readmit_bench.results import Result, RunPlan
 
 AVERAGE, POOLED, BOTH = "average", "pooled", "average = pooled"
 AGGREGATES = (AVERAGE, POOLED, BOTH)
@@ -152,7 +152,7 @@ class Scored:
         return self.line(method, AVERAGE, BOTH) or (own[0] if len(own) == 1 else None)
 
 
-def score_run(plan: Plan, results: Sequence[Result]) -> list[Scored]:
+def score_run(plan: RunPlan, results: Sequence[Result]) -> list[Scored]:
     """Everything that can be scored, by benchmark and sort of outcome. Lines that are not eligible count nowhere."""
     found: list[Scored] = []
     for benchmark in dict.fromkeys(result.benchmark for result in results):
@@ -164,7 +164,7 @@ def score_run(plan: Plan, results: Sequence[Result]) -> list[Scored]:
     return found
 
 
-def _by_scale(plan: Plan, benchmark: str, kind: Kind, results: Sequence[Result]) -> Iterator[Scored]:
+def _by_scale(plan: RunPlan, benchmark: str, kind: Kind, results: Sequence[Result]) -> Iterator[Scored]:
     scales = sorted({result.agents for result in results if result.agents is not None})
     if len(scales) < 2:  # noqa: PLR2004  # one scale is no comparison of scales
         lines = tuple(_lines(plan.methods, kind, results, seed=plan.seed))
@@ -208,7 +208,7 @@ def scale_weights(results: Sequence[Result]) -> dict[str, float]:
     return {name: count / at[of[name]] / len(at) for name, count in counts.items()}
 
 
-def _ceiling(plan: Plan, kind: Kind, results: Sequence[Result]) -> Iterator[Line]:
+def _ceiling(plan: RunPlan, kind: Kind, results: Sequence[Result]) -> Iterator[Line]:
     """All methods share an episode's checkpoint, so that each episode counts once."""
     found = {result.episode: most for result in results if (most := kind.most(result)) is not None}
     own = [msgspec.structs.replace(most, method=CEILING, usage=()) for most in found.values()]

@@ -9,7 +9,7 @@ from readmit_bench.benchmarks import benchmark_named, benchmarks
 from readmit_bench.intervals import interval_of
 from readmit_bench.metrics import percent
 from readmit_bench.published import published
-from readmit_bench.reporting.beside import printed_rows
+from readmit_bench.reporting.published_rows import printed_rows
 from readmit_bench.reporting.remarks import remarks
 from readmit_bench.reporting.scoring import AGGREGATES
 from readmit_bench.settings import Settings, overridden
@@ -18,9 +18,9 @@ from readmit_bench.studies import study_named
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from readmit_bench.reporting.beside import Printed
+    from readmit_bench.reporting.published_rows import Printed
     from readmit_bench.reporting.scoring import Line, Scored
-    from readmit_bench.results import Plan
+    from readmit_bench.results import RunPlan
 
 NAMES = {
     "overall": "Overall ↑", "sr": "SR ↑", "pr": "PR ↑", "via": "VIA ↑", "iir": "IIR ↑", "wsar": "WSAR ↓", "ls": "LS ↑",
@@ -87,12 +87,12 @@ def columns_of(words: Iterable[str], numbers: Iterable[str]) -> tuple[Column, ..
     return (*(Column(name, number=False) for name in words), *(Column(name) for name in numbers))
 
 
-def score_tables(plan: Plan, scores: Sequence[Scored]) -> list[Table]:
+def score_tables(plan: RunPlan, scores: Sequence[Scored]) -> list[Table]:
     """Every sort of outcome by block: our methods, then the paper's rows for the same block."""
     return [_score_table(plan, scored) for scored in scores]
 
 
-def _score_table(plan: Plan, scored: Scored) -> Table:
+def _score_table(plan: RunPlan, scored: Scored) -> Table:
     study, printed = study_named(plan.study), printed_rows(plan, scored)
     settings = overridden(Settings(), plan.settings)
     metrics = [name for name in scored.kind.columns if any(name in line.scores for line in scored.lines)]

@@ -45,7 +45,7 @@ UNVOUCHED = "states-nothing"
 TURNS = uuid.UUID("7b0e1c1e-8f5b-5d0a-9a56-3f4f0a9f6d11")
 
 
-class Kept:
+class FormedStore:
     """One store that holds a history: its records, and which turns each of them was formed from."""
 
     def __init__(self, memory: Memory) -> None:
@@ -59,10 +59,10 @@ class Kept:
 class Absence:
     """One history with one departure: the team's log up to the return, and the stores that were formed from it."""
 
-    def __init__(self, checkpoint: Checkpoint, told: Told) -> None:
+    def __init__(self, checkpoint: Checkpoint, told: StoredHistory) -> None:
         self._told = told
         self._exits = ExitStack()
-        self._kept: dict[Store, Kept] = {}
+        self._kept: dict[Store, FormedStore] = {}
         self._returned: Return | None = None
         self._bundle: Bundle | None = None
         self._turns = turns_of(checkpoint)
@@ -80,7 +80,7 @@ class Absence:
     def close(self) -> None:
         self._exits.close()
 
-    def kept(self, store: Store, model: Model | None) -> Kept:
+    def kept(self, store: Store, model: Model | None) -> FormedStore:
         """The store with this history in it, formed by now. If that failed once, it fails for everybody."""
         if store in self._told.failures:
             raise BackendError(self._told.failures[store])
@@ -94,14 +94,14 @@ class Absence:
                 raise BackendError(self._told.failures[store]) from error
         return self._kept[store]
 
-    def _formed(self, store: Store, model: Model | None) -> Kept:
+    def _formed(self, store: Store, model: Model | None) -> FormedStore:
         with ExitStack() as opening:
             folder = Path(opening.enter_context(tempfile.TemporaryDirectory(prefix="readmit-bench-")))
             watched = None if model is None else _Watched(model)
             backend = opening.enter_context(
                 opened(store, self._workspace, folder, embedder=self._told.embedder, model=watched)
             )
-            kept = Kept(Memory(self._workspace, backend))
+            kept = FormedStore(Memory(self._workspace, backend))
             elsewhere = self._told.formed(store)
             if elsewhere is not None:
                 self._import(kept, elsewhere)
@@ -112,11 +112,11 @@ class Absence:
             self._exits.push(opening.pop_all())
             return kept
 
-    def holds(self, store: Store) -> Kept | None:
+    def holds(self, store: Store) -> FormedStore | None:
         """The store, if it was formed here."""
         return self._kept.get(store)
 
-    def _form(self, kept: Kept, model: _Watched) -> None:
+    def _form(self, kept: FormedStore, model: _Watched) -> None:
         """By the store's own inference, turn by turn."""
         for row in self._turns:
             sources = self._sources.get(row.id, ())
@@ -129,7 +129,7 @@ class Absence:
             for record in made:
                 kept.turns[record] = (*kept.turns.get(record, ()), row.id)
 
-    def _verbatim(self, kept: Kept) -> None:
+    def _verbatim(self, kept: FormedStore) -> None:
         """Without inference there is nothing to form: the turns go in as they are, by the store's own bulk insert."""
         archive = []
         for row in self._turns:
@@ -141,7 +141,7 @@ class Absence:
         for row, name in zip(self._turns, kept.memory.load(archive), strict=True):
             kept.turns[name] = (row.id,)
 
-    def _import(self, kept: Kept, formed: Kept) -> None:
+    def _import(self, kept: FormedStore, formed: FormedStore) -> None:
         archive = list(formed.memory.export())
         for old, new in zip(archive, kept.memory.load(archive), strict=True):
             kept.turns[new] = formed.turns[old.record.id]
@@ -152,7 +152,7 @@ class Absence:
             self._returned = self._agent.come_back(purpose=self._purpose)
         return self._returned
 
-    def opened(self, store: Store, model: Model | None) -> tuple[Kept, ReturnedMemory]:
+    def opened(self, store: Store, model: Model | None) -> tuple[FormedStore, ReturnedMemory]:
         """The store and the returned agent's handle on it, for a return that was admitted."""
         kept = self.kept(store, model)
         if kept.handle is None:
@@ -167,7 +167,7 @@ class Absence:
         return kept, kept.handle
 
 
-class Told:
+class StoredHistory:
     """One history, whatever the departure."""
 
     def __init__(self, history: object, embedder: Embedder | None) -> None:
@@ -180,7 +180,7 @@ class Told:
         # One vector per text, whichever stores ask for it.
         self.embedder = None if embedder is None else CachedEmbedder(embedder, "bench", VectorsInMemory())
 
-    def formed(self, store: Store) -> Kept | None:
+    def formed(self, store: Store) -> FormedStore | None:
         """The same store under another departure: its records can be taken over."""
         return next((kept for one in self.absences.values() if (kept := one.holds(store)) is not None), None)
 
@@ -199,7 +199,7 @@ class Stores:
         self._embedder = embedder
         self._keep = keep
         self._lock = threading.Lock()
-        self._told: dict[int, Told] = {}
+        self._told: dict[int, StoredHistory] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -226,11 +226,11 @@ class Stores:
             with self._lock:
                 told.users -= 1
 
-    def _entered(self, history: tuple[Session, ...] | tuple[Row, ...]) -> Told:
+    def _entered(self, history: tuple[Session, ...] | tuple[Row, ...]) -> StoredHistory:
         with self._lock:
             if id(history) not in self._told:
                 self._make_room()
-                self._told[id(history)] = Told(history, self._embedder)
+                self._told[id(history)] = StoredHistory(history, self._embedder)
             told = self._told[id(history)]
             told.users += 1
             return told

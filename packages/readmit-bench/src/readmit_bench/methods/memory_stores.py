@@ -1,7 +1,8 @@
 """A memory store under the same history: what its own retrieval hands over, and what comes through the view.
 
-Paper, "Backend integration and paired evaluation". Both halves of a pair read the same stored records (``formed``) and
-ask the store's own ranking, over the whole history, for as many records as every other method may hand over.
+Paper, "Backend integration and paired evaluation". Both halves of a pair read the same stored records
+(``store_histories``) and ask the store's own ranking, over the whole history, for as many records as every other method
+may hand over.
 ``…/Static`` takes what the store finds. ``…/readmit`` reads through the returned agent's handle: a record is in only
 if every statement it was formed from is admitted. Explicit lifecycle decides that here, as in ``readmit-lexical``.
 
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from readmit.ports.backend import Hit
     from readmit.ports.models import Model
     from readmit_bench.episodes import Budget, Checkpoint
-    from readmit_bench.methods.formed import Absence, Stores
+    from readmit_bench.methods.store_histories import Absence, Stores
     from readmit_bench.methods.stores import Store
 
 
-class Backed:
+class MemoryStoreMethod:
     """One half of a pair."""
 
     def __init__(self, store: Store, stores: Stores, *, admits: bool, model: Model | None = None) -> None:

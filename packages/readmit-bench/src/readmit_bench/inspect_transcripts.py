@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 
-from readmit_bench.acting import NOTHING
+from readmit_bench.actor_answers import NOTHING
 from readmit_bench.notes import handed, notes
 
 if TYPE_CHECKING:
-    from readmit_bench.attempts import Attempt
+    from readmit_bench.episode_runs import Attempt
     from readmit_bench.episodes import Episode
     from readmit_bench.results import Result
 

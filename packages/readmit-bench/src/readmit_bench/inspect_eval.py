@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
 
     from readmit_bench.outages import Fuse
-    from readmit_bench.running import Driving
+    from readmit_bench.running import ProviderCalls
 
 
-def drive(tasks: Sequence[Task], models: Mapping[str, str], logs: Path, how: Driving, fuse: Fuse) -> None:
+def drive(tasks: Sequence[Task], models: Mapping[str, str], logs: Path, how: ProviderCalls, fuse: Fuse) -> None:
     """Run the tasks one after the other, until all are through or providers are gone.
 
     A sample that ends in an error is a defect, and is raised. ``KeyboardInterrupt`` if the user stopped it.
@@ -42,7 +42,7 @@ def drive(tasks: Sequence[Task], models: Mapping[str, str], logs: Path, how: Dri
                 model.api.close()
 
 
-def _model(spec: str, how: Driving) -> Model:
+def _model(spec: str, how: ProviderCalls) -> Model:
     config = GenerateConfig(
         max_connections=connections(spec, how.max_connections),
         max_retries=how.max_retries,

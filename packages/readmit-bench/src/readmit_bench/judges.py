@@ -39,7 +39,7 @@ class Checked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answer: Literal["yes", "no"]
 
 
-class Criteria(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CriteriaAnswers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The judge's word on one Memora response."""
 
     answers: list[Checked]
@@ -72,7 +72,7 @@ def judge_memora(judge: Model, episode: Episode, labels: MemoraLabels, response:
     numbered = "\n".join(f"{number}. {question}" for number, question in enumerate(asked, start=1))
     sections = [("request", episode.tasks[0]), ("response", response or "(no answer)"), ("questions", numbered)]
     ask = request("judge-criteria@1", "judge", sections, max_tokens=CRITERIA_TOKENS)
-    (said,) = answer(judge, [ask], Criteria)
+    (said,) = answer(judge, [ask], CriteriaAnswers)
     if isinstance(said, Failure):
         raise RecordError(f"judge: {said.fault}: {said.message}")
     found = {one.number: one.answer for one in said.answers}

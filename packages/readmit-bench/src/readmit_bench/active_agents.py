@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from readmit_bench.acting import choices_in, choose, chosen, texts
+from readmit_bench.actor_answers import choices_in, choose, chosen, texts
 from readmit_bench.datasets.manbench import is_eligible, with_answers
 from readmit_bench.metrics import OLD_VALID
 from readmit_bench.prompting import request

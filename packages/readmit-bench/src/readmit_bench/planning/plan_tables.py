@@ -24,7 +24,7 @@ UNKNOWN = "–"
 
 
 @dataclass(frozen=True)
-class Plan:
+class PricedPlan:
     """Everything that a plan says."""
 
     study: str
@@ -59,7 +59,7 @@ def _together(sums: Sequence[Sum], *, stage: str) -> Sum:
     return Sum(method=sums[0].method, role=sums[0].role, stage=stage, recorded=recorded, **added)
 
 
-def table(plan: Plan) -> str:
+def table(plan: PricedPlan) -> str:
     """Methods by role, and all together with every request once."""
     rows = [_row(plan, one) for one in by_role(plan.made.sums)]
     if plan.made.sums:
@@ -69,13 +69,13 @@ def table(plan: Plan) -> str:
     return plain_table(HEAD, rows)
 
 
-def _row(plan: Plan, one: Sum) -> tuple[str, ...]:
+def _row(plan: PricedPlan, one: Sum) -> tuple[str, ...]:
     paid = one.paid_input + one.paid_output
     counts = (one.calls, one.input, one.output, one.most_output, paid)
     return (one.method, one.role, *map(_count, counts), _money(plan.cost(one), plan))
 
 
-def notes(plan: Plan) -> Iterator[str]:
+def notes(plan: PricedPlan) -> Iterator[str]:
     """How the figures came about."""
     made = plan.made
     played = ", ".join(f"{made.played[name]} of {count:,} {name}" for name, count in made.episodes.items())
@@ -102,7 +102,7 @@ def notes(plan: Plan) -> Iterator[str]:
         yield f"Not played to its end {count} times: {why}"
 
 
-def as_json(plan: Plan) -> dict[str, Any]:
+def as_json(plan: PricedPlan) -> dict[str, Any]:
     """The whole plan for scripts, stage by stage."""
     made = plan.made
     return {
@@ -130,7 +130,7 @@ def _count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _money(cost: float | None, plan: Plan) -> str:
+def _money(cost: float | None, plan: PricedPlan) -> str:
     if cost is None:
         return UNKNOWN
     currency = plan.prices.currency if plan.prices is not None else ""

@@ -23,12 +23,12 @@ from inspect_ai.util import apply_limits, time_limit
 
 from readmit.models.usage import Metered, TokenLedger
 from readmit.records.errors import PendingAnswers, ReadmitError, UnknownError
-from readmit_bench.attempts import Attempt, Roles, attempt, line_of, method_named, scored, with_usage
 from readmit_bench.benchmarks import benchmark_named
+from readmit_bench.episode_runs import Attempt, Roles, attempt, line_of, method_named, scored, with_usage
+from readmit_bench.inspect_transcripts import as_messages, as_metadata
 from readmit_bench.metrics import manbench_values, memora_values, stale_values
 from readmit_bench.outages import Outage
 from readmit_bench.roles import Account, RoleModel
-from readmit_bench.showing import as_messages, as_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

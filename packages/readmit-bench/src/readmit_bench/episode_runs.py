@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from readmit.models.usage import StageUsage
     from readmit.ports.models import Embedder, Model
-    from readmit_bench.apart import Made
     from readmit_bench.episodes import Case, Checkpoint, Episode, View
+    from readmit_bench.method_process import Made
     from readmit_bench.methods import Method
-    from readmit_bench.methods.formed import Stores
+    from readmit_bench.methods.store_histories import Stores
     from readmit_bench.metrics import MemoraOutcome
     from readmit_bench.settings import Settings
 

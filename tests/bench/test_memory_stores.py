@@ -21,12 +21,12 @@ from readmit_bench import studies
 from readmit_bench.checkpoints import checkpoint as checkpoint_of
 from readmit_bench.datasets.memora import read_memora
 from readmit_bench.methods import admitted
-from readmit_bench.methods.backed import Backed, union
-from readmit_bench.methods.formed import Stores, turns_of
+from readmit_bench.methods.memory_stores import MemoryStoreMethod, union
+from readmit_bench.methods.store_histories import Stores, turns_of
 from readmit_bench.methods.stores import KEY, STORES, URL, check_stores, lacking, opened
 from readmit_bench.outages import Outage
 from readmit_bench.results import read_plan, read_results
-from readmit_bench.running import Order, run
+from readmit_bench.running import RunOrder, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,8 +79,10 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counts
 
 
-def pair(stores: Stores, model: Any = None) -> tuple[Backed, Backed]:
-    return Backed("ScopedMem", stores, admits=False, model=model), Backed("ScopedMem", stores, admits=True, model=model)
+def pair(stores: Stores, model: Any = None) -> tuple[MemoryStoreMethod, MemoryStoreMethod]:
+    return MemoryStoreMethod("ScopedMem", stores, admits=False, model=model), MemoryStoreMethod(
+        "ScopedMem", stores, admits=True, model=model
+    )
 
 
 def test_every_question_and_both_halves_read_what_was_formed_once(
@@ -150,7 +152,7 @@ def test_a_history_that_cannot_be_formed_is_a_failure_of_both_halves(
         raise BackendError("the disk is full")
 
     monkeypatch.setattr(ScopedMem, "load", load)
-    told = run(Order(study="backends", data=SMOKE / "memora", methods=PAIR, embedder="lexical"), tmp_path / "out")
+    told = run(RunOrder(study="backends", data=SMOKE / "memora", methods=PAIR, embedder="lexical"), tmp_path / "out")
     results = read_results(tmp_path / "out")
     assert (told.planned, told.done, told.failed) == (4, 4, 4)
     assert {(r.method, r.failure) for r in results} == {
@@ -189,7 +191,7 @@ def test_an_answer_that_may_still_come_is_no_failure_whatever_the_store_makes_of
         return opened(*args, **options)
 
     monkeypatch.setattr("readmit.backends.scopedmem.ScopedMem", Asking)
-    monkeypatch.setattr("readmit_bench.methods.formed.opened", open_asking)
+    monkeypatch.setattr("readmit_bench.methods.store_histories.opened", open_asking)
     model = Late()
     with Stores() as stores:
         for method in pair(stores, model):
@@ -265,7 +267,7 @@ def test_the_pair_runs_side_by_side_through_inspect(tmp_path: Path, written: Cou
     pytest.importorskip("filelock", reason="batch files need readmit[models]")
     model = f"batch:{tmp_path / 'batch'}?model=by-file"
     models = {"actor": model, "judge": model}
-    order = Order(study="backends", data=SMOKE / "memora", methods=PAIR, models=models, embedder="lexical")
+    order = RunOrder(study="backends", data=SMOKE / "memora", methods=PAIR, models=models, embedder="lexical")
     for number in range(1, 5):
         told = run(order, tmp_path / "out")
         if told.complete:
@@ -284,7 +286,7 @@ def test_stores_that_are_not_at_hand_are_told_and_not_silently_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(studies, "lacking", lambda store: "" if store == "ScopedMem" else f"no {store} here")
-    run(Order(study="backends", data=SMOKE / "memora", embedder="lexical"), tmp_path)
+    run(RunOrder(study="backends", data=SMOKE / "memora", embedder="lexical"), tmp_path)
     plan = read_plan(tmp_path)
     assert plan.methods == PAIR
     assert [note for note in plan.notes if "left out" in note] == [
@@ -303,7 +305,7 @@ def test_a_store_that_is_asked_for_and_not_at_hand_is_refused_before_anything_ru
     for store in STORES:
         if why := lacking(store):
             with pytest.raises(BackendError, match=rf"methods: {store}: .*(pip install|{URL} and {KEY})"):
-                run(Order(study="backends", data=SMOKE / "memora", methods=(f"{store}/readmit",)), tmp_path / "out")
+                run(RunOrder(study="backends", data=SMOKE / "memora", methods=(f"{store}/readmit",)), tmp_path / "out")
             assert why
     assert lacking("Memobase")
     assert not (tmp_path / "out").exists()

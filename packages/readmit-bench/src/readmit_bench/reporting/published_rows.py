@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from readmit_bench.published import PublishedTable
     from readmit_bench.reporting.scoring import Scored
-    from readmit_bench.results import Plan
+    from readmit_bench.results import RunPlan
 
 ADMITTING = ("trace-paper", "readmit", "readmit-lexical")
 # The published method on the left is the one to read ours on the right beside.
@@ -50,12 +50,12 @@ class Printed:
         return float(self.values[metric]) if metric in self.values else None
 
 
-def family(plan: Plan) -> str | None:
+def family(plan: RunPlan) -> str | None:
     """The paper's actor that this run's actor is of, if it is of one."""
     return next((name for name in FAMILIES if name in plan.models.get("actor", "").casefold()), None)
 
 
-def printed_rows(plan: Plan, scored: Scored) -> list[Printed]:
+def printed_rows(plan: RunPlan, scored: Scored) -> list[Printed]:
     """The published rows of the methods and blocks in ``scored``, of the run's actor family where that is one."""
     if not scored.kind.judged or not study_named(plan.study).in_paper:
         return []
@@ -67,7 +67,7 @@ def printed_rows(plan: Plan, scored: Scored) -> list[Printed]:
     return [row for row in rows if ours.intersection(OURS.get(row.method, (row.method,)))]
 
 
-def _tables(plan: Plan, scored: Scored) -> list[PublishedTable]:
+def _tables(plan: RunPlan, scored: Scored) -> list[PublishedTable]:
     study = study_named(plan.study)
     labels = benchmark_named(scored.benchmark).published if study.published is None else study.published
     if len(study.agents) > 1 and not scored.scales:

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from readmit.cli.app import main
 from readmit.models.embedders import Lexical
 from readmit.records.errors import RecordError
-from readmit_bench.evaluation.given import GivenPair, measure_given, read_filler, read_pairs
 from readmit_bench.evaluation.proposals import MODEL_FREE, SIGNALS
+from readmit_bench.evaluation.supplied_data import GivenPair, measure_given, read_filler, read_pairs
 
 if TYPE_CHECKING:
     from pathlib import Path

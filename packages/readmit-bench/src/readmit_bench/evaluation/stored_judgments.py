@@ -16,7 +16,7 @@ from readmit.models.stages.checks import grounded, share
 from readmit.records.canonical import digest
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit_bench.evaluation.development import StalePair, read_lines
-from readmit_bench.evaluation.pairs import Case, Judgment, Rule, one_score, three_answers
+from readmit_bench.evaluation.pairs import LabelledPair, PairJudgment, Rule, one_score, three_answers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,10 +50,10 @@ class StoredJudgment(msgspec.Struct, frozen=True, kw_only=True):
         return self.mistaken if self.stale is None else self.stale
 
 
-class Stored(NamedTuple):
+class StoredJudgments(NamedTuple):
     """The cases of some files, and what was said of them, by the rule that decides on it."""
 
-    cases: list[Case]
+    cases: list[LabelledPair]
     said: list[tuple[Rule, Verifier]]
 
 
@@ -63,7 +63,7 @@ def holds_judgments(path: Path) -> bool:
     return bool(rows) and "old" in rows[0] and not {"stale", "mistaken", "answer"}.isdisjoint(rows[0])
 
 
-def load_stored(paths: Sequence[Path], policy: Policy) -> Stored:
+def load_stored(paths: Sequence[Path], policy: Policy) -> StoredJudgments:
     """Every line as a case, and verifiers that repeat the scores and the answers, as far as there are any."""
     rows = {
         _case(row, f"{path.stem}:{number}"): row
@@ -75,27 +75,27 @@ def load_stored(paths: Sequence[Path], policy: Policy) -> Stored:
         said.append((one_score(policy), lambda asked: [_scored(case, rows[case], policy) for case in asked]))
     if any(row.answer is not None for row in rows.values()):
         said.append((three_answers(policy), lambda asked: [_answered(case, rows[case]) for case in asked]))
-    return Stored(list(rows), said)
+    return StoredJudgments(list(rows), said)
 
 
-def _case(row: StoredJudgment, name: str) -> Case:
-    return Case(id=row.id or name, old=row.old, new=row.new, invalidates=row.invalidates, use=row.use)
+def _case(row: StoredJudgment, name: str) -> LabelledPair:
+    return LabelledPair(id=row.id or name, old=row.old, new=row.new, invalidates=row.invalidates, use=row.use)
 
 
-def _scored(case: Case, row: StoredJudgment, policy: Policy) -> Judgment | None:
+def _scored(case: LabelledPair, row: StoredJudgment, policy: Policy) -> PairJudgment | None:
     if row.score is None:
         return None
     told = verify.Judgment(
         statement=1, item_quote=row.item_quote, evidence_quote=row.evidence_quote, premise=row.premise, stale=row.score
     )
     shown = verify.PairCase(pair=_pair(case), item_text=case.old, evidence_text=case.new, use=case.use)
-    return Judgment(verdict=verify.checked(shown, told, suspect_at=policy.suspect_at))
+    return PairJudgment(verdict=verify.checked(shown, told, suspect_at=policy.suspect_at))
 
 
-def _answered(case: Case, row: StoredJudgment) -> Judgment | None:
+def _answered(case: LabelledPair, row: StoredJudgment) -> PairJudgment | None:
     if row.answer is None:
         return None
-    return Judgment(
+    return PairJudgment(
         verdict=Verdict(
             pair=_pair(case),
             answer=row.answer,
@@ -106,7 +106,7 @@ def _answered(case: Case, row: StoredJudgment) -> Judgment | None:
     )
 
 
-def _pair(case: Case) -> Pair:
+def _pair(case: LabelledPair) -> Pair:
     return Pair(item=digest(case.id), evidence=digest(case.new))
 
 
@@ -118,14 +118,14 @@ class _EarlyJudgment(msgspec.Struct):
     confidence: float
 
 
-def stored_judgments(data: Path) -> tuple[list[Case], Verifier]:
+def stored_judgments(data: Path) -> tuple[list[LabelledPair], Verifier]:
     """The cases of the development data that a strong model judged without quotes, and a repeater of what it said."""
     pairs = {pair.uid: pair for pair in read_lines(data / "stale" / "pairs.jsonl", StalePair)}
-    cases: list[Case] = []
-    said: dict[str, Judgment] = {}
+    cases: list[LabelledPair] = []
+    said: dict[str, PairJudgment] = {}
     for row in read_lines(data / "stale" / "pair_judgments.jsonl", _EarlyJudgment):
         old, new = pairs[row.old_uid].old, pairs[row.new_uid].new
-        case = Case(id=f"{row.old_uid}×{row.new_uid}", old=old, new=new, invalidates=row.true_pair)
+        case = LabelledPair(id=f"{row.old_uid}×{row.new_uid}", old=old, new=new, invalidates=row.true_pair)
         cases.append(case)
         verdict = Verdict(
             pair=_pair(case),
@@ -135,5 +135,5 @@ def stored_judgments(data: Path) -> tuple[list[Case], Verifier]:
             item_quote=old,
             evidence_quote=new,
         )
-        said[case.id] = Judgment(verdict=verdict)
+        said[case.id] = PairJudgment(verdict=verdict)
     return cases, lambda asked: [said.get(case.id) for case in asked]

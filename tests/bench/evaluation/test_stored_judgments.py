@@ -14,7 +14,7 @@ import readmit
 from readmit.records.errors import RecordError
 from readmit.records.policy import Policy
 from readmit_bench.evaluation.pairs import PairReport, evaluate
-from readmit_bench.evaluation.stored import holds_judgments, load_stored
+from readmit_bench.evaluation.stored_judgments import holds_judgments, load_stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

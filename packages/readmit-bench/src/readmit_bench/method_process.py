@@ -47,7 +47,7 @@ class Made(msgspec.Struct, frozen=True):
     milliseconds: int
 
 
-class Apart:
+class MethodProcess:
     """The other process. It starts when it is first needed, and ends with this one."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ def _made(method: Method, checkpoint: Checkpoint) -> Made:
 def _started() -> subprocess.Popen[bytes]:
     # The same package as here, wherever it was found; no file, name or argument of the run.
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-m", "readmit_bench.apart"]
+    command = [sys.executable, "-m", "readmit_bench.method_process"]
     # In a session of its own, so that Ctrl-C reaches the run alone. It ends when its input does.
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, start_new_session=True)  # noqa: S603
 
