@@ -130,3 +130,80 @@ def test_a_pipe_that_closes_early_is_no_error(team: str, tmp_path: Path) -> None
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
     assert json.loads(done.stdout)["seq"] == 1
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("record", "x", "--by", "A", "--valid-until", "soon"), "--valid-until: Invalid RFC3339"),
+        (
+            (
+                "record",
+                "x",
+                "--by",
+                "A",
+                "--valid-from",
+                "2027-01-01T00:00:00Z",
+                "--valid-until",
+                "2026-01-01T00:00:00Z",
+            ),
+            "--valid-until must be later than --valid-from",
+        ),
+        (("revoke", "o", "--by", ""), "--by: "),
+        (("close", "o", "--by", "A2", "--end", "3"), "--end: Invalid RFC3339"),
+        (("settle", "h0", "--by", "A2"), "OBLIGATION: 'h0' is not an obligation"),
+        (("record", "x", "--by", "A", "--depends-on", "zz"), "--depends-on: no item 'zz'"),
+        (("record", "x", "--by", "A", "--id", "a b"), "--id: "),
+        (("progress", "x", "--by", "A", "--obligation", "h0"), "--obligation: 'h0' is not an obligation"),
+        (("oblige", "x", "--by", "A", "--requires", "a", "--critical", "b"), "--critical"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_an_error_names_the_option(args: tuple[str, ...], words: str, team: str) -> None:
+    assert run(*args, "--db", team, status=1).stderr.startswith(f"error: {words}")
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("revoke", "--by", "A"), "Missing argument 'TARGET'"),
+        (("revoke", "h0"), "Missing option '--by'"),
+        (("revoke", "h0", "--bye", "A"), "No such option '--bye'"),
+        (("nothing",), "No such command 'nothing'"),
+        (("audit", "nothing"), "No such command 'nothing'"),
+        (("overrule", "h0", "--grant", "wish"), "Invalid value for '--grant'"),
+        (("replay",), "give either RETURN or --all"),
+    ],
+)
+def test_wrong_usage_is_json_where_json_is_asked_for(args: tuple[str, ...], words: str, team: str) -> None:
+    done = run(*args, "--json", status=2)
+    assert done.stderr == ""
+    error = json.loads(done.stdout)["error"]
+    assert error["type"] == "UsageError"
+    assert words in error["message"]
+    assert "--help`" in error["message"]
+    assert words in run(*args, status=2).stderr
+
+
+MALFORMED = "\n\n          }"
+
+
+@pytest.mark.parametrize(
+    "args", [("play", "bad.json"), ("init", "--policy", "bad.json"), ("record", "--file", "bad.json")], ids=" ".join
+)
+def test_a_malformed_file_is_named_with_line_and_column(args: tuple[str, ...], team: str) -> None:
+    Path("bad.json").write_text(MALFORMED, encoding="utf-8")
+    where = () if args[0] == "play" else ("--db", team)
+    assert "bad.json: line 3, column 11: JSON is malformed" in run(*args, *where, status=1).stderr
+
+
+def test_a_malformed_envelope_or_standard_input_is_located_too(team: str) -> None:
+    Path("view.json").write_text(MALFORMED, encoding="utf-8")
+    assert "view.json: line 3, column 11" in run("verify", "view.json", "--db", team, status=5).stderr
+    assert "standard input: line 3, column 11" in run("play", "-", input=MALFORMED, status=1).stderr
+
+
+def test_a_missing_folder_is_named_with_the_fix(team: str) -> None:
+    fix = "the folder no/where does not exist; make it with `mkdir -p no/where`"
+    assert fix in run("keys", "export", "--output", "no/where/key.pem", "--db", team, status=1).stderr
+    assert fix in run("init", "--db", "no/where/team.db", status=1).stderr

@@ -69,7 +69,7 @@ def test_its_items_must_exist() -> None:
 
 def test_the_log_and_the_history_of_the_item_show_it() -> None:
     countersigned("team.db")
-    assert run("log", *DB).stdout.splitlines()[-1].endswith("countersign  A3     target h0, reason saw the mail")
+    assert run("log", *DB).stdout.splitlines()[-1].endswith("countersign  A3     Countersigned h0: saw the mail")
     assert said("show", "h0", *DB)["history"][-1]["kind"] == "countersign"
     assert [event["by"] for event in said("log", "--kind", "countersign", *DB)["events"]] == ["A3"]
 

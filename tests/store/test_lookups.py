@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -366,3 +367,28 @@ def test_a_frontier_gives_its_slot_a_meaning(log: SqlLog) -> None:
     frontier = Frontier(id="f", text="Half way.", by="bob", scope=scope(), slot="x", obligation="o")
     log.append([duty("o"), draft(EventKind.MOVE, frontier, id="f", by="bob", at=START)], now=START)
     assert log.is_slot("x")
+
+
+def test_names_are_found_by_their_beginning_in_their_own_name_space(log: SqlLog) -> None:
+    revoked = draft(EventKind.REVOKE, Revoke(target="b"), id="a3", by="bob", at=START)
+    log.append([seen("Seen."), fact("a1"), fact("a~2"), fact("a_3"), fact("b"), revoked], now=START)
+    digest = seen("Seen.").digest
+    assert log.beginning_with("item", "a", limit=9) == ["a1", "a_3", "a~2"]
+    assert log.beginning_with("item", "a1", limit=9) == ["a1"]
+    assert log.beginning_with("item", "a", limit=1) == ["a1"]
+    assert log.beginning_with("revoke", "a", limit=9) == ["a3"]
+    assert log.beginning_with("evidence", digest[:4], limit=9) == [digest]
+    assert log.beginning_with("item", "%", limit=9) == []
+
+
+def test_a_beginning_is_searched_in_the_index_and_not_by_a_scan(tmp_path: Path) -> None:
+    with closing(open_store(tmp_path / "a.db", "team").log) as log:
+        asked: list[str] = []
+        log.connection.sql.set_trace_callback(asked.append)
+        log.beginning_with("item", "a", limit=9)
+        log.beginning_with("evidence", "a", limit=9)
+        log.connection.sql.set_trace_callback(None)
+        for query in asked:
+            plan = [row[3] for row in log.connection.sql.execute(f"EXPLAIN QUERY PLAN {query}")]
+            assert all(step.startswith("SEARCH") for step in plan), plan
+    assert len(asked) == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +9,7 @@ import msgspec
 
 from readmit.cli.command import Command
 from readmit.cli.references import Reference
-from readmit.records.kinds import names_in, said_fields
+from readmit.records.kinds import names_in, said_fields, sentence
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -30,7 +29,7 @@ def command_of(kind: DeclaredKind, wording: Wording) -> Command:
             click.Option(["--at"], metavar="TIME", help="When it was true. Default: now."),
             click.Option(["--id", "id"], metavar="ID", help="Makes the write idempotent."),
         ],
-        callback=click.pass_obj(lambda invocation, /, **given: _write(invocation, kind, wording, given)),
+        callback=click.pass_obj(lambda invocation, /, **given: _write(invocation, kind, given)),
         help=wording.meaning,
         examples=wording.examples,
         fields=wording.names,
@@ -82,7 +81,7 @@ def _metavar(said: SaidField) -> str | None:
             return {"role": "NAME", "task": "NAME"}.get(said.field, "TEXT")
 
 
-def _write(invocation: Invocation, kind: DeclaredKind, wording: Wording, given: dict[str, Any]) -> None:
+def _write(invocation: Invocation, kind: DeclaredKind, given: dict[str, Any]) -> None:
     from readmit.cli.output import emit, show, shown
     from readmit.cli.steps import step_of, write_steps
     from readmit.scenario.steps import DeclaredStep, event_of
@@ -95,17 +94,4 @@ def _write(invocation: Invocation, kind: DeclaredKind, wording: Wording, given: 
     if invocation.json:
         emit({"id": name, "epoch": epoch, **msgspec.to_builtins(said)})
         return
-    payload = event_of(step)[1]
-    parts = {name: _words(value) for name, value in msgspec.structs.asdict(payload).items()}
-    done = wording.happened(payload, parts)
-    show(shown(f"{done} at epoch {epoch} ({kind} {name})"))
-
-
-def _words(value: object) -> str:
-    match value:
-        case tuple():
-            return ", ".join(map(str, value))
-        case datetime():
-            return value.isoformat()
-        case _:
-            return str(value)
+    show(shown(f"{sentence(*event_of(step))} at epoch {epoch} ({kind} {name})"))

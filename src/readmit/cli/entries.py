@@ -12,6 +12,7 @@ from readmit.records.decisions import Returned
 from readmit.records.events import Checkpoint
 from readmit.records.evidence import Evidence
 from readmit.records.items import Item
+from readmit.records.kinds import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,6 +90,9 @@ def in_words(one: Event) -> str:
             return f"{request.return_id}: {kind}"
         case Checkpoint(identity=identity):
             return f"{identity.role} on {identity.task}"
+        case payload if one.kind.wording is not None:
+            why = getattr(payload, "reason", "")
+            return sentence(one.kind, payload) + (f": {why}" if why else "")
         case payload:
             return ", ".join(f"{name} {shown(value)}" for name, value in _flat(msgspec.to_builtins(payload)))
 

@@ -11,6 +11,7 @@ import click
 
 from readmit.cli.references import label_of
 from readmit.cli.status import Status
+from readmit.records.kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +61,8 @@ def in_options(message: str, command: click.Command, also: Mapping[str, str]) ->
     """A message with the options' names in the place of the fields' names. ``also`` names fields that differ."""
     labels = {str(param.name): label_of(param) for param in command.params}
     labels |= {field: labels[name] for field, name in also.items() if name in labels}
-    message = message.removeprefix(f"{command.name}: ")
+    # Where the command and the kind of event have names of their own, the message begins with both.
+    message = re.sub(rf"^(?:(?:{command.name}|{'|'.join(KINDS)}): )+", "", message)
     if (found := _FIELD.match(message)) and found[1] in labels:
         message = labels[found[1]] + message[found.end() :]
     # In the middle of a sentence, a field whose name could be an English word is left alone.

@@ -35,15 +35,17 @@ def show(*parts: RenderableType) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    screen = console()
+    screen, wide = console(), console(_UNBOUNDED)
     for part in parts:
-        if isinstance(part, Table) and not screen.is_terminal:
-            wide = console(_UNBOUNDED)
+        if not isinstance(part, Table):
+            screen.print(part, soft_wrap=isinstance(part, str | Text))
+        elif screen.is_terminal:
+            # Ids that are wider than the terminal are left to it, whole.
+            console(max(screen.width, wide.measure(part).minimum)).print(part)
+        else:
             with wide.capture() as captured:
                 wide.print(part)
             click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
-        else:
-            screen.print(part, soft_wrap=isinstance(part, str | Text))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, prose: str = "") -> Table:
@@ -64,12 +66,12 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, prose
     return made
 
 
-def console(width: int = WIDEST) -> Console:
-    """Standard output, no wider than is pleasant to read unless a width is given. Plain strings are not markup."""
+def console(width: int | None = None) -> Console:
+    """Standard output, by default no wider than is pleasant to read. Plain strings are not markup."""
     from rich.console import Console
 
     screen = Console(markup=False, highlight=False, emoji=False, soft_wrap=False)
-    screen.width = min(screen.width, WIDEST) if width == WIDEST else width
+    screen.width = min(screen.width, WIDEST) if width is None else width
     return screen
 
 

@@ -58,7 +58,8 @@ def find(workspace: Workspace, spaces: Sequence[str], beginning: str, *, limit: 
             names = sorted(key for key in _keys(workspace) if key.startswith(beginning))[:limit]
         else:
             names = workspace.log.beginning_with(space, beginning, limit=limit)
-        found += (Found(space, name) for name in names)
+        # An observation without an id of its own is named by the beginning of its digest.
+        found += (Found(space, name) for name in names if not any(one.name.startswith(name) for one in found))
     return found
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from readmit.pages.values import Happening
 from readmit.records.events import Overrule, Suspect
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Item, Obligation
-from readmit.records.kinds import targets_of
+from readmit.records.kinds import sentence, targets_of
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from readmit.pages.values import Lane
     from readmit.records.events import Event
 
@@ -58,16 +59,8 @@ def _declared(event: Event) -> str:
             return f"{payload.id} is remembered in private, from {payload.bound_to}"
         case Policy():
             return "The policy changed"
-        case _ if kind.wording is None:
-            return kind.doc.removesuffix(".")
-    parts = {name: _said(getattr(payload, name)) for name in payload.__struct_fields__}
-    return kind.wording.happened(payload, parts)
-
-
-def _said(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    return moment(value) if isinstance(value, datetime) else str(value)
+        case _:
+            return sentence(kind, payload)
 
 
 def moment(at: datetime) -> str:

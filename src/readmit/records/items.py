@@ -24,7 +24,7 @@ class Interval(Record, kw_only=True, gc=False):
 
     def __post_init__(self) -> None:
         if self.start is not None and self.end is not None and self.end <= self.start:
-            raise RecordError("end must be later than start")
+            raise RecordError("valid_until must be later than valid_from")
 
 
 class Scope(Record, kw_only=True, gc=False):

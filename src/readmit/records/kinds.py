@@ -6,11 +6,13 @@ Other packages declare kinds of their own in the same way, in a module that they
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import cache
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import msgspec
+from msgspec import structs
 
 from readmit.records.errors import UnknownError
 
@@ -26,7 +28,7 @@ class Wording(NamedTuple):
     arguments: tuple[str, ...]
     """Fields that the command takes by position. All others are options."""
     done: str | Callable[[Any], str]
-    """What the command prints, from the payload, or with its fields in braces. The command adds id and epoch."""
+    """What happened then, from the payload, or with its fields in braces. The command adds id and epoch."""
     examples: tuple[str, ...]
     meaning: str
     """One line for ``--help``, the scenario's schema and the docs."""
@@ -36,10 +38,6 @@ class Wording(NamedTuple):
     """Fields whose option is called differently."""
     unsaid: tuple[str, ...] = ()
     """Fields that only code fills in."""
-
-    def happened(self, payload: object, parts: Mapping[str, str]) -> str:
-        """What an event of this kind did, with its fields as people read them."""
-        return self.done.format_map(parts) if isinstance(self.done, str) else self.done(payload)
 
 
 class DeclaredKind(str):
@@ -170,6 +168,21 @@ class SaidField(NamedTuple):
         return str(_bare(msgspec.inspect.type_info(self.type))[1].get("description", ""))
 
 
+def sentence(kind: DeclaredKind, payload: Any) -> str:
+    """What an event of a kind did, in the words of its declaration."""
+    if kind.wording is None:
+        return kind.doc.removesuffix(".")
+    if not isinstance(kind.wording.done, str):
+        return kind.wording.done(payload)
+    return kind.wording.done.format_map({name: _said(value) for name, value in structs.asdict(payload).items()})
+
+
+def _said(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
 def said_fields(kind: DeclaredKind) -> tuple[SaidField, ...]:
     """The fields of a kind that people write, besides who writes it and when it was true."""
     wording = kind.wording
@@ -177,7 +190,7 @@ def said_fields(kind: DeclaredKind) -> tuple[SaidField, ...]:
         return ()
     return tuple(
         SaidField(field.name, wording.names.get(field.name, field.name), field.type, field.default)
-        for field in msgspec.structs.fields(kind.payload)
+        for field in structs.fields(kind.payload)
         if field.name not in wording.unsaid
     )
 
@@ -186,7 +199,7 @@ def said_fields(kind: DeclaredKind) -> tuple[SaidField, ...]:
 def names_in(record: type[msgspec.Struct]) -> dict[str, str]:
     """The fields of a record that name something on the log, and what: an item, a dispute."""
     found = {}
-    for field in msgspec.structs.fields(record):
+    for field in structs.fields(record):
         _, facts = _bare(msgspec.inspect.type_info(field.type))
         if "names" in facts:
             found[field.name] = str(facts["names"])
