@@ -97,3 +97,14 @@ def test_agents_beyond_the_limit_are_not_looked_at(monkeypatch: pytest.MonkeyPat
     done = scene.team.doctor()
     assert len(done.agents) == 1
     assert done.workspace.not_looked_at == ("agents beyond the first 1; name one",)
+
+
+def test_a_dependency_that_no_duty_requires_is_worth_knowing() -> None:
+    scene = Scene()
+    scene.covered()
+    scene.fact("k", supports=["lodging"])
+    scene.depart()
+    [loose] = scene.team.doctor().agents[0].symptoms
+    assert (loose.trouble, loose.about) == (Trouble.UNREQUIRED, ("k", "lodging"))
+    assert loose.remedies[0].command == 'readmit oblige "…" --requires lodging --by "…"'
+    assert scene.team.doctor().healthy

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from readmit.records.items import Frontier, Obligation
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
-from readmit.workspace.diagnosis.names import printed, quoted
+from readmit.workspace.diagnosis.names import printed, quoted, state_word
 from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
 from readmit.workspace.history import in_words
 from readmit.workspace.mending import mended
@@ -65,7 +65,7 @@ def supplier(log: Log, trial: Trial, item: Item, need: str) -> Symptom:
         remedies = ()
     return Symptom(
         trouble,
-        f"{item.id} {quoted(item.text)} supplies {need}, but it is {one.state}.",
+        f"{item.id} {quoted(item.text)} supplies {need}, but it is {state_word(one.state)}.",
         (item.id, need),
         (*in_words(one), *_quotes(log, one), *_waiting(trial, item, one)),
         remedies,
@@ -88,7 +88,7 @@ def unexpected(log: Log, trial: Trial, known: frozenset[str]) -> Iterator[Sympto
             others = (f"{more} more like it.",) if item is found[trouble][:MOST][-1] and more > 0 else ()
             yield Symptom(
                 trouble,
-                f"{item.id} {quoted(item.text)} is left out: {one.state}.",
+                f"{item.id} {quoted(item.text)} is left out: {state_word(one.state)}.",
                 (item.id,),
                 (*in_words(one), *_quotes(log, one), *others),
                 mended(trial, item),
