@@ -108,3 +108,23 @@ def test_a_dependency_that_no_duty_requires_is_worth_knowing() -> None:
     assert (loose.trouble, loose.about) == (Trouble.UNREQUIRED, ("k", "lodging"))
     assert loose.remedies[0].command == 'readmit oblige "…" --requires lodging --by "…"'
     assert scene.team.doctor().healthy
+
+
+def test_a_memory_without_duties_is_healthy() -> None:
+    scene = Scene(nothing_owed="fill")
+    scene.fact("h", slot="hotel")
+    scene.duty("theirs", roles=["guide"])
+    scene.fact("bill", purposes=["billing"])
+    scene.depart()
+    assert found(scene) == [Trouble.NOTHING_OWED, Trouble.OUT_OF_SIGHT]
+    assert scene.team.doctor().healthy
+
+
+def test_what_waits_for_somebody_is_the_matter() -> None:
+    scene = Scene()
+    scene.covered()
+    scene.fact("k")
+    scene.depart()
+    scene.team.dispute(["k"], by="bob")
+    assert found(scene) == [Trouble.DISPUTED]
+    assert not scene.team.doctor().healthy

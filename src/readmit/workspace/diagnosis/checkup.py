@@ -33,9 +33,22 @@ AGENTS = 20
 LONG = timedelta(days=7)
 """An absence that is worth a word."""
 EVIDENCE = (Kind.FACT, Kind.ROLE_CONSTRAINT, Kind.INTERFACE_CONSTRAINT)
-# Worth knowing, and nothing is wrong because of it.
+# Worth knowing, and nothing is wrong because of it alone: what lacks because of it is a finding of its own.
 NOTES = frozenset(
-    {Trouble.MENDED, Trouble.BACK, Trouble.UNREQUIRED, Trouble.FOR_EVERYBODY, Trouble.UNRECORDED, Trouble.UNEXAMINED}
+    {
+        Trouble.MENDED,
+        Trouble.BACK,
+        Trouble.NOTHING_OWED,
+        Trouble.OUT_OF_SIGHT,
+        Trouble.WRITER,
+        Trouble.OTHER_PURPOSE,
+        Trouble.TAKEN_OUT,
+        Trouble.TIME,
+        Trouble.UNREQUIRED,
+        Trouble.FOR_EVERYBODY,
+        Trouble.UNRECORDED,
+        Trouble.UNEXAMINED,
+    }
 )
 
 

@@ -48,6 +48,8 @@ _TROUBLES = {
 }
 # What becomes of items in the normal course of things; worth a word only where it makes something lack.
 _USUAL = frozenset({Trouble.TAKEN_OUT, Trouble.TIME, Trouble.OUT_OF_SIGHT})
+# What somebody decided on purpose; worth a word only where nothing is handed over.
+_MEANT = frozenset({Reason.OTHER_PURPOSE, Reason.KIND_NOT_ADMITTED})
 _ORDER = tuple(Trouble)
 
 
@@ -75,11 +77,13 @@ def supplier(log: Log, trial: Trial, item: Item, need: str) -> Symptom:
 def unexpected(log: Log, trial: Trial, known: frozenset[str]) -> Iterator[Symptom]:
     """Items that are out for a reason that somebody can do something about, the newest of each kind first."""
     found: dict[Trouble, list[Item]] = {}
+    view = trial.decision.view
+    meant = _MEANT if view is not None and view.items else frozenset()
     for item in reversed(tuple(trial.items.values())):
         if isinstance(item, Obligation | Frontier) or item.id in known or trial.fit(item.id):
             continue
         trouble = trouble_of(trial.judged[item.id])
-        if trouble not in _USUAL:
+        if trouble not in _USUAL and not meant.issuperset(trial.judged[item.id].reasons):
             found.setdefault(trouble, []).append(item)
     for trouble in sorted(found, key=_ORDER.index):
         for item in found[trouble][:MOST]:
