@@ -88,3 +88,11 @@ def test_doctor_looks_at_an_agent_that_is_named(team: str) -> None:
 def test_doctor_wants_the_whole_agent_or_none(team: str) -> None:
     done = run("doctor", "--principal", "A1", "--db", team, status=2)
     assert "--role, --task: name the agent with all three" in done.stderr
+
+
+def test_a_return_that_did_not_end_well_names_the_command(team: str) -> None:
+    assert "readmit why" not in run("return", *WHO, "--db", team).stdout
+    blocked(team)
+    text = run("return", *WHO, "--db", team, "--id", "r9", status=3).stdout
+    assert "Why, and what would mend it:\n  readmit why r9 --db team.db --workspace default\n" in text
+    assert "readmit why" not in run("return", *WHO, "--db", team, "--agent-facing", status=3).stdout

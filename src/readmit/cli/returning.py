@@ -164,13 +164,16 @@ def _print(
         show(*map(shown, teams.lines(one)), "")
     show(reports.verdict(decision), *reports.details(decision, private=not agent_facing))
     show(f"Return {returned.id} at epoch {decision.epoch}, secret {returned.secret}")
+    store = ["--db", invocation.store, "--workspace", invocation.workspace]
     if not agent_facing:
         show(*reports.duties(decision), *reports.lacking(lacks))
         show("", reports.dispositions(returned.dispositions))
+        if not returned.view or returned.partial or not returned.view.items:
+            show("", "Why, and what would mend it:", f"  {shown(shlex.join(['readmit', 'why', returned.id, *store]))}")
     if decision.view is not None:
         words = ["readmit", "expose", returned.id, "--secret", returned.secret]
         words += ["--principal", who.principal, "--role", who.role, "--task", who.task]
-        words += ["--db", invocation.store, "--workspace", invocation.workspace]
+        words += store
         show("", "Hand it over:", f"  {shown(shlex.join(words))}")
 
 

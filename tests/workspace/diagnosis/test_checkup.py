@@ -97,3 +97,34 @@ def test_agents_beyond_the_limit_are_not_looked_at(monkeypatch: pytest.MonkeyPat
     done = scene.team.doctor()
     assert len(done.agents) == 1
     assert done.workspace.not_looked_at == ("agents beyond the first 1; name one",)
+
+
+def test_a_dependency_that_no_duty_requires_is_worth_knowing() -> None:
+    scene = Scene()
+    scene.covered()
+    scene.fact("k", supports=["lodging"])
+    scene.depart()
+    [loose] = scene.team.doctor().agents[0].symptoms
+    assert (loose.trouble, loose.about) == (Trouble.UNREQUIRED, ("k", "lodging"))
+    assert loose.remedies[0].command == 'readmit oblige "…" --requires lodging --by "…"'
+    assert scene.team.doctor().healthy
+
+
+def test_a_memory_without_duties_is_healthy() -> None:
+    scene = Scene(nothing_owed="fill")
+    scene.fact("h", slot="hotel")
+    scene.duty("theirs", roles=["guide"])
+    scene.fact("bill", purposes=["billing"])
+    scene.depart()
+    assert found(scene) == [Trouble.NOTHING_OWED, Trouble.OUT_OF_SIGHT]
+    assert scene.team.doctor().healthy
+
+
+def test_what_waits_for_somebody_is_the_matter() -> None:
+    scene = Scene()
+    scene.covered()
+    scene.fact("k")
+    scene.depart()
+    scene.team.dispute(["k"], by="bob")
+    assert found(scene) == [Trouble.DISPUTED]
+    assert not scene.team.doctor().healthy

@@ -14,6 +14,7 @@ from readmit.ports.presence import last_absence
 from readmit.records.identity import Identity
 from readmit.records.items import Kind
 from readmit.records.policy import Policy
+from readmit.workspace.diagnosis.lacks import unrequired
 from readmit.workspace.diagnosis.symptoms import Diagnosis, Symptom, Trouble
 from readmit.workspace.diagnosis.why import outcome, symptoms, unsigned, who
 from readmit.workspace.remedies import BLANK, come_back, depart, govern
@@ -32,9 +33,22 @@ AGENTS = 20
 LONG = timedelta(days=7)
 """An absence that is worth a word."""
 EVIDENCE = (Kind.FACT, Kind.ROLE_CONSTRAINT, Kind.INTERFACE_CONSTRAINT)
-# Worth knowing, and nothing is wrong because of it.
+# Worth knowing, and nothing is wrong because of it alone: what lacks because of it is a finding of its own.
 NOTES = frozenset(
-    {Trouble.MENDED, Trouble.BACK, Trouble.UNREQUIRED, Trouble.FOR_EVERYBODY, Trouble.UNRECORDED, Trouble.UNEXAMINED}
+    {
+        Trouble.MENDED,
+        Trouble.BACK,
+        Trouble.NOTHING_OWED,
+        Trouble.OUT_OF_SIGHT,
+        Trouble.WRITER,
+        Trouble.OTHER_PURPOSE,
+        Trouble.TAKEN_OUT,
+        Trouble.TIME,
+        Trouble.UNREQUIRED,
+        Trouble.FOR_EVERYBODY,
+        Trouble.UNRECORDED,
+        Trouble.UNEXAMINED,
+    }
 )
 
 
@@ -67,7 +81,8 @@ def checkup(workspace: Workspace, agent: Identity | None = None) -> Checkup:
         if not agents:
             said = "No agent has departed from this workspace yet, so none can return to it."
             blank = Identity(workspace=log.workspace, principal=BLANK, role=BLANK, task=BLANK)
-            found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (), (depart(blank),)))
+            hint = "To look at an agent before it departs, name it: --principal, --role and --task."
+            found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (hint,), (depart(blank),)))
     says = f"Workspace {workspace.name} at epoch {workspace.epoch}: " + (
         "its key and its policy are in order." if not found else "something is the matter."
     )
@@ -103,6 +118,8 @@ def _agent(workspace: Workspace, identity: Identity) -> Diagnosis:
             found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (), (depart(identity),)))
     trial = rehearse(log, departed, identity, purpose=None, now=now, policy=workspace.policy)
     more, left_out = symptoms(log, trial, departed)
+    if not trial.decision.missing and any(note.state.owed for note in trial.decision.duties):
+        more += tuple(unrequired(trial))
     says = (
         f"{who(trial)}, {'away' if away else 'at work'}: if it returned now, it would be "
         + outcome(trial, verb="").strip()

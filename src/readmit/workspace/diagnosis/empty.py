@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from readmit.records.items import Frontier, Obligation
 from readmit.records.reasons import DutyState
-from readmit.workspace.diagnosis.names import quoted
+from readmit.workspace.diagnosis.names import quoted, state_word
 from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
 from readmit.workspace.history import in_words
 from readmit.workspace.mending import reopened
@@ -15,6 +15,7 @@ from readmit.workspace.remedies import BLANK, come_back, confirm, govern, write
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from readmit.records.decisions import DutyNote
     from readmit.workspace.remedies import Remedy
     from readmit.workspace.trial import Trial
 
@@ -42,13 +43,14 @@ def nothing_owed(trial: Trial) -> Iterator[Symptom]:
             ("Nothing has been recorded for it yet, or what was recorded is for others.",),
             (write("record", by=trial.writer(), slot=BLANK, sources=[BLANK], task=who.task),),
         )
-    near = [symptom for name in _duties(trial) for symptom in _not_owed(trial, name)]
-    over = tuple(f"{note.obligation} is {note.state}." for note in trial.decision.duties if note.state not in _TROUBLES)
+    duties = trial.decision.duties
+    near = [symptom for note in duties for symptom in _not_owed(trial, note)]
+    over = [f"{one.obligation} is {state_word(one.state)}." for one in duties if one.state not in _TROUBLES]
     yield Symptom(
         Trouble.NOTHING_OWED,
         "No duty in sight is the agent's, so no item is needed for anything.",
-        tuple(_duties(trial)),
-        over or ("Without a duty, what stands is handed over as room allows, and nothing can be missing.",),
+        tuple(one.obligation for one in duties),
+        tuple(over) or ("Without a duty, what stands is handed over as room allows, and nothing can be missing.",),
         () if near else (_duty(trial),),
     )
     yield from near
@@ -63,12 +65,8 @@ def nothing_owed(trial: Trial) -> Iterator[Symptom]:
         )
 
 
-def _duties(trial: Trial) -> list[str]:
-    return [note.obligation for note in trial.decision.duties]
-
-
-def _not_owed(trial: Trial, name: str) -> Iterator[Symptom]:
-    note = next(one for one in trial.decision.duties if one.obligation == name)
+def _not_owed(trial: Trial, note: DutyNote) -> Iterator[Symptom]:
+    name = note.obligation
     duty = trial.items[name]
     if note.state in _TROUBLES and isinstance(duty, Obligation):
         yield Symptom(

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from readmit.records.items import Frontier, Obligation
-from readmit.workspace.diagnosis.names import alike, joined, nearness, printed, quoted
+from readmit.workspace.diagnosis.names import alike, joined, nearness, printed, quoted, state_word
 from readmit.workspace.diagnosis.rejected import MOST, supplier
 from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
 from readmit.workspace.mending import reopened
 from readmit.workspace.missing import lacks_of
-from readmit.workspace.remedies import BLANK, link
+from readmit.workspace.remedies import BLANK, link, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from readmit.ports.store import Log
     from readmit.records.items import Item
-    from readmit.workspace.missing import Lack
+    from readmit.workspace.missing import Former, Lack
     from readmit.workspace.remedies import Remedy
     from readmit.workspace.trial import Trial
 
@@ -44,14 +46,15 @@ def lacked(trial: Trial) -> Iterator[Symptom]:
 
 def absent(trial: Trial, lack: Lack, remedies: Sequence[Remedy] = ()) -> Symptom:
     """A dependency that nothing eligible supplies."""
-    last = [
-        f"{printed(trial.items[one.item].by)} last supplied it by {one.item} {quoted(one.text)}, which is {one.state}."
-        for one in lack.last[:1]
-    ]
+    last = [f"{_by(trial, one)}, which is {state_word(one.state)}." for one in lack.last[:1]]
     last += [f"A model drafted {one.item} {quoted(one.text)} in its place." for one in lack.instead]
     grounds = tuple(last) or ("Nothing that the agent can see has ever supplied it.",)
     said = f"{_needs(lack)}, and nothing eligible supplies it."
     return Symptom(Trouble.LACKS, said, (lack.name, *lack.duties), grounds, tuple(remedies))
+
+
+def _by(trial: Trial, one: Former) -> str:
+    return f"{printed(trial.items[one.item].by)} last supplied it by {one.item} {quoted(one.text)}"
 
 
 def unfit(lack: Lack, remedies: Sequence[Remedy] = ()) -> Symptom:
@@ -106,33 +109,34 @@ def _spelled_otherwise(trial: Trial, need: str) -> Iterator[Symptom]:
 
 
 def unrequired(trial: Trial) -> Iterator[Symptom]:
-    """Items that support what no duty in sight requires, where something that a duty requires lacks."""
+    """Items that support only what no duty in sight requires: what lacks may be meant, or a duty be missing."""
     required = {name for item in trial.items.values() if isinstance(item, Obligation) for name in item.required}
-    missing = trial.decision.missing
-    found = 0
-    for item in _standing(trial):
-        loose = [name for name in item.supports if name not in required]
-        if not loose or len(loose) < len(item.supports) or not missing or (item.slot in required):
-            continue
-        need = max(missing, key=lambda name: max(nearness(name, one) for one in loose))
-        if any(alike(name, need) for name in item.covers) or trial.meets(item, need):
-            continue
-        yield Symptom(
-            Trouble.UNREQUIRED,
-            f"{item.id} {quoted(item.text)} supports {joined(loose)}, which no duty in sight requires.",
-            (item.id, *loose),
-            (f"If it is evidence for {need}, say so.",),
-            (link(item.id, need, trial.writer(item.by)),),
-        )
-        found += 1
-        if found == MOST:
-            return
+    return islice((_loose(trial, item) for item in _standing(trial) if _is_loose(trial, item, required)), MOST)
+
+
+def _is_loose(trial: Trial, item: Item, required: AbstractSet[str]) -> bool:
+    named = {*item.covers, *trial.links.get(item.id, ())}
+    near = any(alike(name, need) for name in named for need in trial.decision.missing)
+    return bool(item.supports) and not near and required.isdisjoint(named)
+
+
+def _loose(trial: Trial, item: Item) -> Symptom:
+    said = f"{item.id} {quoted(item.text)} supports {joined(item.supports)}, which no duty in sight requires."
+    about = (item.id, *item.supports)
+    if not trial.decision.missing:
+        duty = write("oblige", required=list(item.supports), by=trial.writer(), task=item.scope.task)
+        return Symptom(Trouble.UNREQUIRED, said, about, ("If something is to be done with it, open a duty.",), (duty,))
+    need = max(trial.decision.missing, key=lambda name: max(nearness(name, one) for one in item.supports))
+    means = (link(item.id, need, trial.writer(item.by)),)
+    return Symptom(Trouble.UNREQUIRED, said, about, (f"If it is evidence for {need}, say so.",), means)
 
 
 def for_everybody(trial: Trial) -> Iterator[Symptom]:
     """Duties that keep the agent out and name nobody in particular."""
-    short = {note.obligation for note in trial.decision.duties if note.state.owed and note.lacks}
-    for name in short:
+    for note in trial.decision.duties:
+        if not (note.state.owed and note.lacks):
+            continue
+        name = note.obligation
         duty = trial.items[name]
         scope = duty.scope
         if isinstance(duty, Obligation) and not (scope.task or scope.roles or scope.principals or duty.tasks):

@@ -11,6 +11,8 @@ from readmit.seal.render import escaped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from readmit.records.reasons import DutyState, State
+
 ALIKE = 0.85
 """Least share of letters in common."""
 SHORTEST = 4
@@ -49,6 +51,11 @@ def quoted(text: str) -> str:
     """The same in quotation marks, cut where it is long."""
     line = printed(text)
     return f"“{line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1] + '…'}”"
+
+
+def state_word(state: State | DutyState) -> str:
+    """A state as a word of a sentence."""
+    return state.replace("_", " ")
 
 
 def joined(names: Sequence[str]) -> str:

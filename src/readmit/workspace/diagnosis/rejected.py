@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from readmit.records.items import Frontier, Obligation
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
-from readmit.workspace.diagnosis.names import printed, quoted
+from readmit.workspace.diagnosis.names import printed, quoted, state_word
 from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
 from readmit.workspace.history import in_words
 from readmit.workspace.mending import mended
@@ -48,6 +48,8 @@ _TROUBLES = {
 }
 # What becomes of items in the normal course of things; worth a word only where it makes something lack.
 _USUAL = frozenset({Trouble.TAKEN_OUT, Trouble.TIME, Trouble.OUT_OF_SIGHT})
+# What somebody decided on purpose; worth a word only where nothing is handed over.
+_MEANT = frozenset({Reason.OTHER_PURPOSE, Reason.KIND_NOT_ADMITTED})
 _ORDER = tuple(Trouble)
 
 
@@ -65,7 +67,7 @@ def supplier(log: Log, trial: Trial, item: Item, need: str) -> Symptom:
         remedies = ()
     return Symptom(
         trouble,
-        f"{item.id} {quoted(item.text)} supplies {need}, but it is {one.state}.",
+        f"{item.id} {quoted(item.text)} supplies {need}, but it is {state_word(one.state)}.",
         (item.id, need),
         (*in_words(one), *_quotes(log, one), *_waiting(trial, item, one)),
         remedies,
@@ -75,11 +77,13 @@ def supplier(log: Log, trial: Trial, item: Item, need: str) -> Symptom:
 def unexpected(log: Log, trial: Trial, known: frozenset[str]) -> Iterator[Symptom]:
     """Items that are out for a reason that somebody can do something about, the newest of each kind first."""
     found: dict[Trouble, list[Item]] = {}
+    view = trial.decision.view
+    meant = _MEANT if view is not None and view.items else frozenset()
     for item in reversed(tuple(trial.items.values())):
         if isinstance(item, Obligation | Frontier) or item.id in known or trial.fit(item.id):
             continue
         trouble = trouble_of(trial.judged[item.id])
-        if trouble not in _USUAL:
+        if trouble not in _USUAL and not meant.issuperset(trial.judged[item.id].reasons):
             found.setdefault(trouble, []).append(item)
     for trouble in sorted(found, key=_ORDER.index):
         for item in found[trouble][:MOST]:
@@ -88,7 +92,7 @@ def unexpected(log: Log, trial: Trial, known: frozenset[str]) -> Iterator[Sympto
             others = (f"{more} more like it.",) if item is found[trouble][:MOST][-1] and more > 0 else ()
             yield Symptom(
                 trouble,
-                f"{item.id} {quoted(item.text)} is left out: {one.state}.",
+                f"{item.id} {quoted(item.text)} is left out: {state_word(one.state)}.",
                 (item.id,),
                 (*in_words(one), *_quotes(log, one), *others),
                 mended(trial, item),

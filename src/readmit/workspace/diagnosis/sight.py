@@ -91,7 +91,7 @@ def agent_spelling(trial: Trial, others: Elsewhere) -> Iterator[Symptom]:
         own = " and ".join(repr(printed(getattr(who, part))) for part in differing)
         yield Symptom(
             Trouble.AGENT_SPELLING,
-            f"{counted(len(items), 'item')} {'is' if len(items) == 1 else 'are'} for {spelled}; the agent is {own}.",
+            f"{counted(len(items), 'item')} {'is' if len(items) == 1 else 'are'} for {spelled}; the agent's is {own}.",
             tuple(item.id for item in items[:MOST]),
             ("If the two are meant to be the same, the agent returns under the other spelling.",),
             tuple(_as(meant, anew=differing != ["role"])),

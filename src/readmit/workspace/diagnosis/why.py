@@ -57,13 +57,14 @@ def symptoms(log: Log, trial: Trial, departed: Checkpoint) -> tuple[tuple[Sympto
         return tuple(faults(trial)), ()
     others = None
     owes = any(note.state.owed for note in trial.decision.duties)
-    found = [one for one in unexamined(log, trial, departed) if one.trouble is Trouble.NOT_EXAMINED]
+    examining = tuple(unexamined(log, trial, departed))
+    found = [one for one in examining if one.trouble is Trouble.NOT_EXAMINED]
     found += lacks(log, trial)
     if trial.decision.missing or not owes:
         others = elsewhere(log, trial.request.identity, until=trial.request.epoch)
         found += agent_spelling(trial, others)
         found += out_of_sight(trial, others, log)
-        found += unrequired(trial)
+        found += unrequired(trial) if trial.decision.missing else ()
         found += for_everybody(trial)
         if not owes:
             found += nothing_owed(trial)
@@ -72,7 +73,7 @@ def symptoms(log: Log, trial: Trial, departed: Checkpoint) -> tuple[tuple[Sympto
     if complete(trial) or not owes:
         found += unexpected(log, trial, frozenset(name for one in found for name in one.about))
     found += same_slots(trial)
-    found += [one for one in unexamined(log, trial, departed) if one.trouble is Trouble.UNEXAMINED]
+    found += examining
     return tuple(dict.fromkeys(found)), () if others is None else others.left_out
 
 
