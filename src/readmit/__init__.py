@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from readmit.records.decisions import (
     Cause,
     CoverageReport,
@@ -18,6 +20,7 @@ from readmit.records.events import Checkpoint
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
 from readmit.records.items import Item, Receipt
+from readmit.records.lazy import lazily
 from readmit.records.policy import Policy
 from readmit.records.reasons import DutyState, Reason, State
 from readmit.records.verdicts import Answer, Pair, Verdict
@@ -30,9 +33,20 @@ from readmit.workspace.missing import Lack
 from readmit.workspace.returns import Return
 from readmit.workspace.workspace import Workspace
 
+if TYPE_CHECKING:
+    from readmit.workspace.async_workspace import AsyncAgent, AsyncReturn, AsyncWorkspace
+else:
+    # asyncio alone takes half as long to import as all of this.
+    __getattr__ = lazily(
+        __name__, {"readmit.workspace.async_workspace": ("AsyncAgent", "AsyncReturn", "AsyncWorkspace")}
+    )
+
 __all__ = [
     "Agent",
     "Answer",
+    "AsyncAgent",
+    "AsyncReturn",
+    "AsyncWorkspace",
     "Bundle",
     "Cause",
     "Checkpoint",

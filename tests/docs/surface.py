@@ -133,7 +133,9 @@ def _members(kind: type) -> Iterator[str]:
         elif isinstance(value, classmethod | staticmethod):
             yield f"{type(value).__name__} {name}{signature(value.__func__)}"
         elif inspect.isfunction(value) and "." in value.__qualname__:
-            yield f"def {name}{signature(value)}"
+            yield f"{'async ' * inspect.iscoroutinefunction(value)}def {name}{signature(value)}"
+        elif hasattr(value, "__wrapped__"):
+            yield f"async def {name}{signature(value.__wrapped__)}"
         elif name in annotations:
             yield f"{name}: {annotations[name]}"
         else:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from readmit.records.kinds import KINDS
 from tests.conftest import ROOT
 from tests.docs.runner import run
 
@@ -22,4 +23,10 @@ def test_page(page: Path, tmp_path: Path, request: pytest.FixtureRequest, monkey
         settings = {"READMIT_DB": request.getfixturevalue("server").url("docs"), "READMIT_KEYS": str(tmp_path / "keys")}
         for name, value in settings.items():
             monkeypatch.setenv(name, value)
-    run(page, tmp_path, settings)
+    before = set(KINDS)
+    try:
+        run(page, tmp_path, settings)
+    finally:
+        # What a page declares lasts as long as the page.
+        for name in set(KINDS) - before:
+            del KINDS[name]

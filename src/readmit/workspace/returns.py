@@ -21,20 +21,12 @@ if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
 
-@explained
-class Return:
-    """The outcome of ``come_back``. Whatever it holds about items left out is for the operator, not the agent."""
+class Decided:
+    """What a return came to, without a way to act on it."""
 
     def __init__(
-        self,
-        workspace: Workspace,
-        request: Request,
-        decision: Decision,
-        dispositions: tuple[Disposition, ...],
-        *,
-        secret: str,
+        self, request: Request, decision: Decision, dispositions: tuple[Disposition, ...], *, secret: str
     ) -> None:
-        self._workspace = workspace
         self.request = request
         self.decision = decision
         self.dispositions = dispositions
@@ -90,6 +82,23 @@ class Return:
     def partial(self) -> bool:
         """Whether the view leaves out duties that are owed."""
         return self.view is not None and self.view.partial
+
+
+@explained
+class Return(Decided):
+    """The outcome of ``come_back``. Whatever it holds about items left out is for the operator, not the agent."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        request: Request,
+        decision: Decision,
+        dispositions: tuple[Disposition, ...],
+        *,
+        secret: str,
+    ) -> None:
+        super().__init__(request, decision, dispositions, secret=secret)
+        self._workspace = workspace
 
     def expose(self, *, within_batch: bool = False) -> Bundle:
         """Recheck the view at this moment and hand it over.

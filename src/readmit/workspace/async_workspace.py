@@ -1,0 +1,216 @@
+"""``AsyncWorkspace``: the same verbs for programs with an event loop, which none of them blocks.
+
+Each verb is the one of ``Workspace``, ``Agent`` or ``Return``, run on a thread of the workspace's own, with the same
+arguments and the same result.
+"""
+
+from __future__ import annotations
+
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+
+from readmit.workspace.agent import Agent
+from readmit.workspace.own_thread import Batch, InTurn, OwnThread
+from readmit.workspace.returns import Decided, Return
+from readmit.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Generator
+    from concurrent.futures import Future
+    from contextlib import AbstractAsyncContextManager
+
+    from readmit.records.identity import Identity
+    from readmit.records.policy import Policy
+    from readmit.workspace.diagnosis.checkup import Checkup
+
+Twin = TypeVar("Twin")
+T = TypeVar("T")
+R = TypeVar("R")
+P = ParamSpec("P")
+
+
+class _OnThread(Generic[Twin]):
+    """Something whose twin blocks, and the thread on which to ask the twin."""
+
+    def __init__(self, thread: OwnThread, twin: Twin) -> None:
+        self._thread = thread
+        self._twin = twin
+
+    async def run(self, call: Callable[Concatenate[Twin, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function on the thread, with the twin that blocks and these arguments."""
+        async with InTurn(self._thread):
+            return await self._thread.call(partial(call, self._twin, *args, **kwargs))
+
+
+class _Verb(Generic[Twin, P, T, R]):
+    """A verb of the twin, awaited: its arguments are the twin's, and so is what it gives, in its form here."""
+
+    def __init__(self, verb: Callable[Concatenate[Twin, P], T], give: Callable[[OwnThread, T], R]) -> None:
+        self._give = give
+        self.__wrapped__ = verb
+        self.__doc__ = verb.__doc__
+
+    @overload
+    def __get__(self, handle: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, handle: _OnThread[Any], owner: type) -> Callable[P, Coroutine[Any, Any, R]]: ...
+    def __get__(self, handle: _OnThread[Any] | None, owner: type) -> Self | Callable[P, Coroutine[Any, Any, R]]:
+        if handle is None:
+            return self
+        thread, run, give = handle._thread, handle.run, self._give  # noqa: SLF001 - of this module
+        verb: Callable[Concatenate[Any, P], T] = self.__wrapped__
+
+        @wraps(verb.__get__(handle._twin))  # noqa: SLF001 - of this module
+        async def awaited(*args: P.args, **kwargs: P.kwargs) -> R:
+            return give(thread, await run(verb, *args, **kwargs))
+
+        return awaited
+
+
+def _same(verb: Callable[Concatenate[Twin, P], T]) -> _Verb[Twin, P, T, T]:
+    return _Verb(verb, lambda _, given: given)
+
+
+class AsyncReturn(Decided, _OnThread[Return]):
+    """A decided return, as ``Return``: what was decided is at hand, and its verbs are awaited."""
+
+    def __init__(self, thread: OwnThread, twin: Return) -> None:
+        _OnThread.__init__(self, thread, twin)
+        Decided.__init__(self, twin.request, twin.decision, twin.dispositions, secret=twin.secret)
+
+    expose = _same(Return.expose)
+    acknowledge = _same(Return.acknowledge)
+    explain = _same(Return.explain)
+    lacking = _same(Return.lacking)
+    why = _same(Return.why)
+
+
+class AsyncAgent(_OnThread[Agent]):
+    """One principal in one role on one task, as ``Agent``, with verbs that are awaited."""
+
+    @property
+    def identity(self) -> Identity:
+        return self._twin.identity
+
+    depart = _same(Agent.depart)
+    departed = _same(Agent.departed)
+    come_back = _Verb(Agent.come_back, AsyncReturn)
+    remember = _same(Agent.remember)
+    recall = _same(Agent.recall)
+    settle = _same(Agent.settle)
+
+
+class _Opening:
+    """``await`` it, or enter it with ``async with``, which closes the workspace in the end."""
+
+    def __init__(self, open_: Callable[[], Workspace]) -> None:
+        self._open = open_
+
+    def __await__(self) -> Generator[Any, None, AsyncWorkspace]:
+        return self._opened().__await__()
+
+    async def __aenter__(self) -> AsyncWorkspace:
+        self._workspace = await self
+        return self._workspace
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._workspace.close()
+
+    async def _opened(self) -> AsyncWorkspace:
+        thread = OwnThread()
+
+        def undo(opening: Future[Workspace]) -> None:
+            thread.submit(lambda: opening.result().close())
+
+        try:
+            return AsyncWorkspace(thread, await thread.call(self._open, undo=undo))
+        except BaseException:
+            thread.stop()
+            raise
+
+
+def _opens(open_: Callable[P, Workspace]) -> Callable[P, _Opening]:
+    @wraps(open_)
+    def opening(*args: P.args, **kwargs: P.kwargs) -> _Opening:
+        return _Opening(partial(open_, *args, **kwargs))
+
+    return opening
+
+
+class AsyncWorkspace(_OnThread[Workspace]):
+    """A team's log, as ``Workspace``, with verbs that are awaited. For one event loop; its tasks may share it.
+
+    A verb that is cancelled has done what it does, whole, or nothing: do it again to be sure, under the same ``id``.
+    ``run`` is for what has no verb here: it calls a function with the ``Workspace`` itself, on the workspace's thread.
+    """
+
+    open = staticmethod(_opens(Workspace.open))
+
+    async def close(self) -> None:
+        """Close the workspace, after everything that was begun. Closing twice is harmless."""
+        if self._thread.is_stopped:
+            return
+        async with InTurn(self._thread):
+            await self._thread.finish(self._twin.close, last=True)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @property
+    def name(self) -> str:
+        return self._twin.name
+
+    async def epoch(self) -> int:
+        """The position of the last committed event."""
+        return await self.run(lambda twin: twin.epoch)
+
+    async def policy(self) -> Policy:
+        """The policy in force."""
+        return await self.run(lambda twin: twin.policy)
+
+    def batch(self) -> AbstractAsyncContextManager[None]:
+        """Several events, one durable commit: all of them or none. Other tasks' verbs wait until it is over."""
+        return Batch(self._thread, self._twin.batch)
+
+    def agent(self, principal: str, *, role: str, task: str) -> AsyncAgent:
+        """A handle for one principal in one role on one task."""
+        return AsyncAgent(self._thread, self._twin.agent(principal, role=role, task=task))
+
+    async def doctor(self, agent: AsyncAgent | None = None) -> Checkup:
+        """What would keep agents from coming back well, as ``Workspace.doctor``."""
+        twin = None if agent is None else agent._twin  # noqa: SLF001 - of this module
+        return await self.run(Workspace.doctor, twin)
+
+    observe = _same(Workspace.observe)
+    observe_many = _same(Workspace.observe_many)
+    record = _same(Workspace.record)
+    oblige = _same(Workspace.oblige)
+    progress = _same(Workspace.progress)
+    append = _same(Workspace.append)
+    supersede = _same(Workspace.supersede)
+    revoke = _same(Workspace.revoke)
+    close_validity = _same(Workspace.close_validity)
+    rebase = _same(Workspace.rebase)
+    settle = _same(Workspace.settle)
+    dispute = _same(Workspace.dispute)
+    resolve = _same(Workspace.resolve)
+    suspect = _same(Workspace.suspect)
+    judge = _same(Workspace.judge)
+    link = _same(Workspace.link)
+    confirm = _same(Workspace.confirm)
+    overrule = _same(Workspace.overrule)
+    govern = _same(Workspace.govern)
+    expose = _same(Workspace.expose)
+    acknowledge = _same(Workspace.acknowledge)
+    explain = _same(Workspace.explain)
+    lacking = _same(Workspace.lacking)
+    why = _same(Workspace.why)
+    decision = _same(Workspace.decision)
+    dispositions = _same(Workspace.dispositions)
+    drafts = _same(Workspace.drafts)
+    replay = _same(Workspace.replay)
+    now = _same(Workspace.now)
+    moment = _same(Workspace.moment)
