@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BENCH = ROOT / "packages" / "readmit-bench"
-CORE_KILOBYTES = 600
+CORE_KILOBYTES = 650
 """The guide states the size; this is where growth asks for a second look."""
 
 

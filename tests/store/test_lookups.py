@@ -384,11 +384,12 @@ def test_names_are_found_by_their_beginning_in_their_own_name_space(log: SqlLog)
 def test_a_beginning_is_searched_in_the_index_and_not_by_a_scan(tmp_path: Path) -> None:
     with closing(open_store(tmp_path / "a.db", "team").log) as log:
         asked: list[str] = []
-        log.connection.sql.set_trace_callback(asked.append)
+        sql: Any = log.connection.sql
+        sql.set_trace_callback(asked.append)
         log.beginning_with("item", "a", limit=9)
         log.beginning_with("evidence", "a", limit=9)
-        log.connection.sql.set_trace_callback(None)
+        sql.set_trace_callback(None)
         for query in asked:
-            plan = [row[3] for row in log.connection.sql.execute(f"EXPLAIN QUERY PLAN {query}")]
+            plan = [row[3] for row in sql.execute(f"EXPLAIN QUERY PLAN {query}")]
             assert all(step.startswith("SEARCH") for step in plan), plan
     assert len(asked) == 2
