@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,6 +11,9 @@ from readmit.records.policy import Policy
 from readmit.store.indexes import INDEXES
 from readmit.workspace.auditing import audit
 from tests.scene import HOUR, Scene
+
+if TYPE_CHECKING:
+    from readmit.workspace.observing import ObservationEntry
 
 
 def busy() -> Scene:
@@ -21,7 +25,8 @@ def busy() -> Scene:
     scene.fact("again", slot="hotel", roles=["planner", "buyer"], supports=["d"])
     for name in ("late", "wrong", "contested", "doubtful"):
         scene.fact(name, task="trip")
-    open_, narrow = [f"open {n}" for n in range(120)], [{"text": f"narrow {n}", "roles": ["buyer"]} for n in range(3)]
+    open_ = [f"open {n}" for n in range(120)]
+    narrow: list[ObservationEntry] = [{"text": f"narrow {n}", "roles": ["buyer"]} for n in range(3)]
     team.observe_many([*open_, *narrow, {"text": "twice", "principals": ["ann", "ann"]}], by="cy", task="trip")
     scene.ann().remember("a habit", bound_to="h")
     scene.depart()

@@ -85,14 +85,14 @@ def test_a_mutated_record_is_valid_or_refused_with_a_path(data: st.DataObject) -
             message = str(error)
         # What is wrong at the top is named by the field; what is no text or no JSON at all lies in no field.
         named = ("$", "field", "Expected `object`", "malformed", "truncated", "codec", *type(sample).__struct_fields__)
-        assert not message or (message.startswith("sample: ") and any(hint in message for hint in named)), message
+        assert not message or (message.startswith("sample") and any(hint in message for hint in named)), message
 
 
 @given(st.binary(max_size=60) | st.text(max_size=60))
 @settings(max_examples=200)
 def test_anything_at_all_is_refused_properly(data: Any) -> None:
     for kind in (EventKind.RECORD.payload, EventKind.GOVERN.payload):
-        with pytest.raises(RecordError, match=r"^sample: "):
+        with pytest.raises(RecordError, match=r"^sample[.:]"):
             decode(data, kind, what="sample")
 
 
@@ -193,7 +193,7 @@ def test_a_policy_written_today_takes_todays_defaults_for_what_it_does_not_say()
 @pytest.mark.parametrize("kind", [EventKind.GOVERN, EventKind.RETURN])
 @pytest.mark.parametrize("body", ['"text"', "[]", "{", '{"request": 1}', '{"request": {"policy": 1}}'])
 def test_what_is_no_policy_or_return_is_refused(kind: DeclaredKind, body: str) -> None:
-    with pytest.raises(RecordError, match=r"^sample: "):
+    with pytest.raises(RecordError, match=r"^sample[.:]"):
         decoded(body.encode(), kind.read, what="sample")
 
 

@@ -22,6 +22,7 @@ from tests.scene import START
 
 if TYPE_CHECKING:
     from readmit.records.drafts import Draft
+    from readmit.workspace.observing import ObservationEntry
 
 TABLES = ("workspace", "event", "name", "filed", "audience", "about", "slot_item", "slot_reach", "binding")
 
@@ -113,8 +114,8 @@ def test_rows_whose_key_is_taken_are_left_out_and_counted() -> None:
 
 def test_many_observations_are_those_of_one_verb_each() -> None:
     with Workspace.open(clock=lambda: START) as team, Workspace.open(clock=lambda: START) as other:
-        train = {"text": "The train runs.", "by": "A2", "id": "t", "source": "document"}
-        given_as: list[str | dict[str, str]] = ["The hotel is full.", train, "The bus runs – ünless it snows."]
+        train: ObservationEntry = {"text": "The train runs.", "by": "A2", "id": "t", "source": "document"}
+        given_as: list[str | ObservationEntry] = ["The hotel is full.", train, "The bus runs – ünless it snows."]
         digests = team.observe_many(given_as, by="A1", task="trip", roles=["planner"])
         one = other.observe("The hotel is full.", by="A1", task="trip", roles=["planner"])
         two = other.observe("The train runs.", by="A2", id="t", source="document", task="trip", roles=["planner"])

@@ -69,7 +69,7 @@ def test_a_return_id_is_used_once() -> None:
         scene.ann().come_back(id="r")
     assert (scene.team.epoch, scene.team.log.audit.head) == before
     for bad in ("with space", "x" * 200, "line\n"):
-        with pytest.raises(RecordError, match="return_id"):
+        with pytest.raises(RecordError, match=r"^id: "):
             scene.ann().come_back(id=bad)
     assert (scene.team.epoch, scene.team.log.audit.head) == before
 

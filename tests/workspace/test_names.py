@@ -132,8 +132,8 @@ def test_a_name_that_is_no_text_is_refused_by_its_field() -> None:
     team = Scene().team
     for attempt in (
         lambda: team.agent(7, role="r", task="t"),  # type: ignore[arg-type]
-        lambda: team.record("x", by="bob", roles=[7]),
-        lambda: team.observe_many(["x"], by=7),
+        lambda: team.record("x", by="bob", roles=[7]),  # type: ignore[list-item]
+        lambda: team.observe_many(["x"], by=7),  # type: ignore[arg-type]
     ):
         with pytest.raises(RecordError):
             attempt()

@@ -12,6 +12,7 @@ import msgspec
 
 from readmit.backends.admission import text_digest, unaltered
 from readmit.ports.backend import TEAM, Binding, Change, Entry, Material, Precision, Stored
+from readmit.records.base import listed, require_digest, require_id
 from readmit.records.canonical import checked, decode, digest
 from readmit.records.errors import BackendError, RecordError, UnknownError
 
@@ -138,8 +139,9 @@ def source_key(sources: Sequence[Binding]) -> str:
 
 def bindings(items: Sequence[str] = (), evidence: Sequence[str] = ()) -> tuple[Binding, ...]:
     """Exact bindings to items and evidence."""
-    named = [Binding(of="item", ref=one) for one in items] + [Binding(of="evidence", ref=one) for one in evidence]
-    return tuple(checked(one, what="sources") for one in dict.fromkeys(named))
+    named = [Binding(of="item", ref=require_id("sources", one)) for one in listed("sources", items)]
+    named += [Binding(of="evidence", ref=require_digest("evidence", one)) for one in listed("evidence", evidence)]
+    return tuple(dict.fromkeys(named))
 
 
 def read_archive(lines: Iterable[bytes | str]) -> list[Archived]:

@@ -7,7 +7,7 @@ them. Whatever fails here ends in a refused return with an audit row, never in o
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
 from readmit.inference import planning
 from readmit.inference.examined import note
@@ -17,10 +17,12 @@ from readmit.inference.resolving import resolve_disputes
 from readmit.inference.settings import InferenceModels, Settings
 from readmit.inference.watching import Watch
 from readmit.models.stages.answer import MAX_TOKENS
+from readmit.models.stages.extract import WITHOUT, Turn
 from readmit.models.usage import Metered, TokenLedger
-from readmit.records.arguments import explained
-from readmit.records.base import nfc
+from readmit.records.arguments import check_fields, explained
+from readmit.records.base import listed, nfc, require, require_digest, require_name, require_text
 from readmit.records.errors import ModelError
+from readmit.workspace.recording import UseFields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,9 +32,9 @@ if TYPE_CHECKING:
     from readmit.inference.prepared import Prepared
     from readmit.inference.resolving import Asked, Resolution
     from readmit.inference.watching import Announcement
-    from readmit.models.stages.extract import Turn
     from readmit.models.usage import StageUsage
     from readmit.ports.models import Embedder, Model
+    from readmit.records.base import Moment
     from readmit.records.events import Checkpoint
     from readmit.records.identity import Identity
     from readmit.workspace.agent import Agent
@@ -193,28 +195,64 @@ class Inference:
         by: str,
         turns: Mapping[str, Sequence[Turn]] | None = None,
         supports: Mapping[str, Sequence[str]] | None = None,
+        without: Sequence[str] = WITHOUT,
         per_call: int = 1,
-        **fields: Any,
+        **fields: Unpack[UseFields],
     ) -> tuple[Ingested, ...]:
-        """Draw items from evidence that was observed, by digest, and record them with receipts. ``by`` records them."""
-        model = self._needed(self.team.extractor, "extractor")
+        """Draw items from evidence that was observed, by digest, and record them with receipts. ``by`` records them.
+
+        ``turns`` says, by digest, which turns of a conversation to read; ``supports`` what a slot is evidence for;
+        ``without`` which speakers give no items.
+        """
+        check_fields(self.ingest, fields, UseFields)
+        by = require_name("by", by)
+        named = [require_digest(f"evidence[{n}]", one) for n, one in enumerate(listed("evidence", evidence))]
         return ingest(
-            self.workspace, model, evidence, by=by, turns=turns, supports=supports, per_call=per_call, **fields
+            self.workspace,
+            self._needed(self.team.extractor, "extractor"),
+            named,
+            by=by,
+            turns=turns,
+            supports=supports,
+            without=listed("without", without),
+            per_call=per_call,
+            **fields,
         )
 
     def converse(
-        self, turns: Sequence[Turn], *, by: str, speakers: Sequence[str] | None = None, **fields: Any
+        self,
+        turns: Sequence[Turn],
+        *,
+        by: str,
+        speakers: Sequence[str] | None = None,
+        without: Sequence[str] = WITHOUT,
+        id: str | None = None,
+        at: Moment | None = None,
+        **fields: Unpack[UseFields],
     ) -> Ingested:
-        """Observe a conversation and draw items from it. ``speakers`` limits whose turns are read for items."""
-        scope = {name: fields[name] for name in ("task", "roles", "principals") if name in fields}
-        at = fields.pop("at", None)
-        name = self.workspace.observe(conversation(turns), by=by, at=at, **scope)
-        read = [turn for turn in turns if speakers is None or turn.by in speakers]
-        (ingested,) = self.ingest([name], by=by, turns={name: read}, **fields)
+        """Observe a conversation, under ``id`` if there is one, and draw items from it.
+
+        ``speakers`` limits whose turns are read for items.
+        """
+        check_fields(self.converse, fields, UseFields)
+        said = [require(f"turns[{n}]", one, Turn) for n, one in enumerate(listed("turns", turns))]
+        name = self.workspace.observe(
+            conversation(said),
+            by=by,
+            id=id,
+            at=at,
+            task=fields.get("task"),
+            roles=fields.get("roles", ()),
+            principals=fields.get("principals", ()),
+        )
+        read = [turn for turn in said if speakers is None or turn.by in speakers]
+        (ingested,) = self.ingest([name], by=by, turns={name: read}, without=without, **fields)
         return ingested
 
     def plan(self, text: str, *, by: str, role: str, task: str) -> Planned:
         """Open the obligations that a task or question amounts to."""
+        text, by = require_text("text", text), require_name("by", by)
+        role, task = require_name("role", role), require_name("task", task)
         model = self._needed(self.team.planner, "planner")
         return planning.plan(self.workspace, model, text, by=by, role=role, task=task)
 

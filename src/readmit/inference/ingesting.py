@@ -10,7 +10,7 @@ that something ended is recorded in the slot it is about, and takes the place of
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from readmit.models.stages.extract import Extracted
     from readmit.ports.models import Model
+    from readmit.workspace.recording import UseFields
     from readmit.workspace.workspace import Workspace
 
 EXTRACTION = "extraction"
@@ -62,7 +63,7 @@ def ingest(
     supports: Mapping[str, Sequence[str]] | None = None,
     without: Sequence[str] = WITHOUT,
     per_call: int = 1,
-    **fields: Any,
+    **fields: Unpack[UseFields],
 ) -> tuple[Ingested, ...]:
     """Draw items from observed evidence and record them, in one commit.
 
@@ -165,12 +166,13 @@ def _recorded(
     by: str,
     evidence: Evidence,
     supports: Mapping[str, Sequence[str]],
-    fields: dict[str, Any],
+    fields: UseFields,
 ) -> str:
     scope = evidence.scope
     # An item is seen by whoever may see what it was drawn from, unless the caller says otherwise.
-    fields = {"task": scope.task, "roles": scope.roles, "principals": scope.principals, **fields}
-    newer = _newer(workspace, name, fields["task"], item.slot)
+    seen: UseFields = {"task": scope.task, "roles": scope.roles, "principals": scope.principals}
+    seen.update(fields)
+    newer = _newer(workspace, name, seen["task"], item.slot)
     item_id = workspace.record(
         item.text,
         id=f"x{digest((name, by, item.slot, item.text))[:16]}",
@@ -180,7 +182,7 @@ def _recorded(
         by=by,
         supports=supports.get(item.slot, ()),
         drafted=item.drafted,
-        **fields,
+        **seen,
     )
     if newer is not None:
         workspace.supersede(item_id, newer, by=by, id=digest((item_id, newer))[:32])

@@ -25,6 +25,8 @@ def explained(verbs: C) -> C:
     for name, method in list(vars(verbs).items()):
         if inspect.isfunction(method) and not name.startswith("_"):
             setattr(verbs, name, explained_call(method))
+        elif isinstance(method, classmethod):
+            setattr(verbs, name, classmethod(explained_call(method.__func__)))
     return verbs
 
 
@@ -44,26 +46,40 @@ def explained_call(call: Callable[P, R]) -> Callable[P, R]:
     return fitting
 
 
+def check_fields(verb: Callable[..., object], fields: Mapping[str, object], known: type) -> None:
+    """Refuse a field that is neither among the known ones nor an argument of the verb."""
+    for field in fields:
+        if field not in known.__annotations__:
+            raise RecordError(unknown(verb.__name__, field, {**known.__annotations__, **_parameters(verb)}))
+
+
 def unknown(what: str, given: str, known: Iterable[str]) -> str:
     """What to say about a name that is not among the known ones."""
     names = sorted(known)
-    near = get_close_matches(given, names, n=1)
-    return f"{given}: {what} takes no such argument; " + (
-        f"did you mean {near[0]}?" if near else f"it takes {', '.join(names)}"
-    )
+    if near := get_close_matches(given, names, n=1):
+        return f"{given}: {what} has no such field; did you mean {near[0]}?"
+    return f"{given}: {what} has no such field" + (f"; it has {', '.join(names)}" if names else "")
+
+
+def _parameters(call: Callable[..., object]) -> dict[str, inspect.Parameter]:
+    """The arguments of a call that have a name."""
+    every = inspect.signature(call).parameters.values()
+    return {one.name: one for one in every if one.name not in {"self", "cls"} and one.kind is not one.VAR_KEYWORD}
 
 
 def _misfit(call: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]) -> str:
     name = call.__name__
-    every = {one.name: one for one in inspect.signature(call).parameters.values() if one.name != "self"}
-    parameters = {field: one for field, one in every.items() if one.kind is not one.VAR_KEYWORD}
-    for given in kwargs:
-        if given not in parameters and len(every) == len(parameters):
-            return unknown(name, given, parameters)
+    parameters = _parameters(call)
+    takes_more = any(one.kind is one.VAR_KEYWORD for one in inspect.signature(call).parameters.values())
+    strangers = [given for given in kwargs if given not in parameters]
+    if strangers and not takes_more:
+        return unknown(name, strangers[0], parameters)
     by_place = [one for one in parameters.values() if one.kind is one.POSITIONAL_OR_KEYWORD]
     named = [one.name for one in by_place[: len(args) - 1]]
     for one in parameters.values():
         if one.default is one.empty and one.name not in {*kwargs, *named}:
+            if near := get_close_matches(one.name, strangers, n=1):
+                return unknown(name, near[0], [one.name])
             return f"{one.name}: {name} needs it; add {one.name}=…"
     twice = [one for one in named if one in kwargs]
     if twice:

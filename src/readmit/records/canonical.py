@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, Any, TypeVar
+from ast import literal_eval
+from enum import Enum, EnumType
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
 
 import msgspec
 
+from readmit.records.arguments import unknown
+from readmit.records.base import PATTERNS
 from readmit.records.errors import RecordError
 
 if TYPE_CHECKING:
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_WHOLE = "value"
 LARGEST_INTEGER = 2**53 - 1
 
 _BYTE = re.compile(r" \(byte (\d+)\)")
@@ -32,9 +37,21 @@ def canonical(value: object) -> bytes:
     try:
         return _encode(value)
     except UnicodeEncodeError as error:
-        raise RecordError(f"text holds a character that UTF-8 cannot carry: {error.reason}") from None
+        raise RecordError(f"{_culprit(value)} holds a character that UTF-8 cannot carry: {error.reason}") from None
     except (TypeError, OverflowError, RecursionError) as error:
-        raise RecordError(f"not a value that a record can hold: {error}") from None
+        raise RecordError(f"{_culprit(value)}: not a value that a record can hold: {error}") from None
+
+
+def _culprit(value: object) -> str:
+    """The path of the field that cannot be encoded."""
+    fields = msgspec.structs.asdict(value) if isinstance(value, msgspec.Struct) else value
+    for field, part in fields.items() if isinstance(fields, dict) else ():
+        try:
+            _encode(part)
+        except Exception:  # noqa: BLE001 - whichever it is, this is the field
+            inner = _culprit(part)
+            return f"{field}.{inner}" if inner != _WHOLE else str(field)
+    return _WHOLE
 
 
 def digest_of(data: bytes) -> str:
@@ -72,7 +89,7 @@ def decoded(data: bytes | str, decoder: Callable[[bytes | str], T], *, what: str
     try:
         return decoder(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RecordError(f"{what}: {explained(error, data)}") from None
+        raise RecordError(located(explained(error, data), what)) from None
 
 
 def convert(value: Any, kind: type[T], *, what: str) -> T:
@@ -80,7 +97,13 @@ def convert(value: Any, kind: type[T], *, what: str) -> T:
     try:
         return msgspec.convert(value, kind, strict=True)
     except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
-        raise RecordError(f"{what}: {str(error) or type(error).__name__}") from None
+        if isinstance(error, UnicodeEncodeError):
+            raise RecordError(f"{what}.{_culprit(value)}: holds a character that UTF-8 cannot carry") from None
+        fields = getattr(kind, "__struct_encode_fields__", ())
+        said = located(str(error) or type(error).__name__, what, fields)
+        if found := re.match(rf"{what}\.(\w+)(\[\d+\])?: Invalid enum value", said):
+            said += f"; use one of {', '.join(_choices(get_type_hints(kind)[found[1]]))}"
+        raise RecordError(said) from None
 
 
 def checked(record: T, *, what: str) -> T:
@@ -104,3 +127,28 @@ def explained(error: Exception, data: bytes | str) -> str:
     line = raw.count(b"\n", 0, at) + 1
     column = len(raw[raw.rfind(b"\n", 0, at) + 1 : at].decode("utf-8", "replace")) + 1
     return f"line {line}, column {column}: {message}"
+
+
+def _choices(hint: Any) -> Iterable[str]:
+    """The values that a type lists, however deep in it."""
+    if isinstance(hint, EnumType):
+        return [str(one.value) for one in cast("Iterable[Enum]", hint)]
+    return [one for part in get_args(hint) for one in ([part] if isinstance(part, str) else _choices(part))]
+
+
+def located(message: str, what: str, fields: Iterable[str] = ()) -> str:
+    """A message of msgspec's with the path of the field in front, and in words where it gives a regular expression.
+
+    ``fields`` are those of the outermost record, where they are known.
+    """
+    words, _, place = message.partition(" - at `")
+    path = what + place.removesuffix("`").removeprefix("$")
+    if found := re.fullmatch(r"Object missing required field `(.+)`", words):
+        return f"{path}.{found[1]}: required, but missing"
+    if found := re.fullmatch(r"Object contains unknown field `(.+)`", words):
+        return f"{path}.{unknown(path, found[1], () if place else fields)}"
+    if found := re.fullmatch(r"Expected `str` matching regex (.+)", words):
+        return f"{path}: not {PATTERNS.get(literal_eval(found[1]), 'in the right form')}"
+    if "RFC3339" in words or "timezone" in words:
+        return f"{path}: {words}; write it as 2026-05-04T09:00:00Z"
+    return f"{path}: {words}"

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import date, datetime, time, timedelta
+from uuid import UUID
 
 import msgspec
 
-from readmit.records.base import LONGEST_TEXT, Record, Time, require_id, require_name, utc
+from readmit.records.base import LONGEST_TEXT, Record, Time, require_id, require_name, shown, utc
 from readmit.records.canonical import canonical, decoded, digest_of
 from readmit.records.errors import RecordError
 from readmit.records.evidence import Evidence
 from readmit.records.kinds import DeclaredKind, name_in
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -66,6 +64,7 @@ def draft(
     Its digest is that of its stored bytes: for an item or evidence, the digest it is known by. Without an ``id``
     the event is named by it.
     """
+    _refuse_opaque(kind, payload)
     checked: Record = decoded(canonical(payload), kind.write, what=kind)
     settled = canonical(checked)
     digest = digest_of(settled)
@@ -81,6 +80,19 @@ def draft(
         dated=dated,
         about=kind.touches(checked) if about is None else about,
     )
+
+
+def _refuse_opaque(kind: DeclaredKind, payload: object) -> None:
+    """Refuse what the encoder would turn into a text that nobody wrote."""
+    fields = payload if isinstance(payload, dict) else {}
+    if isinstance(payload, msgspec.Struct):
+        fields = {field: getattr(payload, field) for field in payload.__struct_fields__}
+    for field, value in fields.items():
+        if isinstance(value, _OPAQUE) and not isinstance(value, datetime):
+            raise RecordError(f"{kind}.{field}: {shown(value)} is not a value that a record can hold; give a text")
+
+
+_OPAQUE = (bytes, bytearray, memoryview, date, time, timedelta, UUID)
 
 
 def draft_alike(first: Draft, text: str, at: datetime) -> Draft:

@@ -10,6 +10,7 @@ import msgspec
 from readmit.records.base import Count, Name, Ratio, Record, require_share
 from readmit.records.errors import RecordError
 from readmit.records.items import Kind
+from readmit.records.made import Made
 
 OWNER = "owner"
 """The name under which whoever opens the file acts: starts it, governs it, changes its keys."""
@@ -23,7 +24,7 @@ CENTURY = 3_155_760_000
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=CENTURY)]
 
 
-class Policy(Record, kw_only=True, omit_defaults=False):
+class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
     """How a workspace decides. Stored in its log, so every process and every replay uses the same one."""
 
     gamma: Ratio = Decimal(1)

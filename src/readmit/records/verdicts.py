@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from readmit.records.base import Digest, Id, Name, Note, Ratio, Record, require_share
+from readmit.records.made import Made
 from readmit.records.quotes import quoted
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Answer(StrEnum):
     UNSURE = "unsure"
 
 
-class Verdict(Record, kw_only=True):
+class Verdict(Record, kw_only=True, metaclass=Made):
     """A judgment on one pair for one returning use. It can only take an item out, never put one in."""
 
     pair: Pair

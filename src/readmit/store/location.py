@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.records.errors import StoreError
+from readmit.records.base import shown as shown_value
+from readmit.records.errors import RecordError, StoreError
 
 if TYPE_CHECKING:
     from readmit.store.log import SqlLog
@@ -51,12 +52,17 @@ def open_store(place: str | Path, workspace: str, keys: str | Path | None = None
     """
     from readmit.store.log import SqlLog
 
+    _check_place("path", place)
+    if keys is not None:
+        _check_place("keys", keys)
     if not is_url(place):
         from readmit.store.connection import Connection
 
         file = None if str(place) == MEMORY else Path(place)
+        if file is not None:
+            _there(file.parent, str(file))
         if file is not None and keys is not None:
-            file = Path(keys, file.name)
+            file = Path(_there(Path(keys), "keys"), file.name)
         return Opened(SqlLog(Connection(place), workspace), file)
     _need_psycopg()
     from readmit.store.postgres import PostgresConnection
@@ -80,6 +86,17 @@ def names(place: str | Path) -> tuple[str, ...]:
     from readmit.store.names import names
 
     return names(place)
+
+
+def _check_place(field: str, place: object) -> None:
+    if not isinstance(place, str | os.PathLike):
+        raise RecordError(f"{field}: {shown_value(place)} is not a path; give a text or a Path")
+
+
+def _there(folder: Path, what: str) -> Path:
+    if not folder.is_dir():
+        raise StoreError(f"{what}: there is no folder {folder}; make it first")
+    return folder
 
 
 def _made(folder: Path) -> Path:

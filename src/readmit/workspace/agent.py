@@ -9,7 +9,7 @@ from readmit.capture.checkpoint import checkpoint
 from readmit.cycle import RULES
 from readmit.ports.presence import last_absence, received
 from readmit.records.arguments import explained
-from readmit.records.base import nfc
+from readmit.records.base import nfc, require_id, require_name, shown
 from readmit.records.canonical import checked
 from readmit.records.decisions import Request
 from readmit.records.errors import ConflictError, PendingAnswers, QuarantineError, RecordError, UnknownError
@@ -47,9 +47,9 @@ class Agent:
         with self._log.atomic():
             head = self._log.head
             at = head if epoch is None else epoch
-            if not 0 <= at <= head:
-                raise RecordError(f"epoch: {at} is not between 0 and {head}, the end of the log")
-            name = id or secrets.token_hex(8)
+            if type(at) is not int or not 0 <= at <= head:
+                raise RecordError(f"epoch: {shown(at)} is not between 0 and {head}, the end of the log")
+            name = secrets.token_hex(8) if id is None else require_id("id", id)
             if self._log.named(EventKind.DEPART, name) is not None:
                 # Unlike other writes, not even the same one again is passed over: the agent may have come back in
                 # between, and would then be at work although it said that it leaves.
@@ -72,8 +72,9 @@ class Agent:
         decided. If it fails, the return is refused; if answers are still awaited, nothing is decided yet.
         """
         departed = self.departed(checkpoint)
-        purpose = None if purpose is None else nfc(purpose)
-        return_id, secret, nonce = id or secrets.token_hex(8), secrets.token_hex(16), secrets.token_hex(16)
+        purpose = None if purpose is None else require_name("purpose", nfc(purpose))
+        return_id = secrets.token_hex(8) if id is None else require_id("id", id)
+        secret, nonce = secrets.token_hex(16), secrets.token_hex(16)
         unprepared = "" if prepare is None else _fault(prepare, departed, return_id)
 
         def ask(epoch: int) -> Request:
@@ -103,8 +104,10 @@ class Agent:
         """Keep a private experience, usable only while the item it came from is."""
         if self._away():
             raise QuarantineError(f"{self.identity.principal!r} has departed: come back before remembering anything")
-        name = id or f"x{secrets.token_hex(8)}"
-        experience = Experience(id=name, owner=self.identity.principal, text=text, bound_to=bound_to)
+        name = f"x{secrets.token_hex(8)}" if id is None else require_id("id", id)
+        experience = Experience(
+            id=name, owner=self.identity.principal, text=text, bound_to=require_id("bound_to", bound_to)
+        )
         self._workspace.append(EventKind.REMEMBER, experience, by=self.identity.principal, id=name)
         return name
 
@@ -125,6 +128,7 @@ class Agent:
         """The departure that a return now would be from, or the one that is named."""
         principal = self.identity.principal
         if name is not None:
+            require_id("checkpoint", name)
             event = self._log.named(EventKind.DEPART, name)
             # Somebody else's departure is told like one that never was.
             if event is None or event.by != principal:

@@ -72,8 +72,10 @@ class Asker(msgspec.Struct, frozen=True):
     """How far the log had come when something was last handed over. Asked where there is something to hand over."""
 
 
-def instance_of(secret: str) -> str:
+def instance_of(secret: object) -> str:
     """What requests, views and the log say of a workload: a hash, so that who reads them cannot pose as it."""
+    if not isinstance(secret, str):
+        raise RecordError("secret: it is not a text; give the secret of the return")
     return digest_of(secret.encode(errors="replace"))
 
 

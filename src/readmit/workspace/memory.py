@@ -11,6 +11,7 @@ The handle is built from an exposed bundle, and the bundle's items are the ones 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self
 
 import msgspec
@@ -23,16 +24,16 @@ from readmit.capture.moment import lag, later
 from readmit.cycle import examine
 from readmit.ports.backend import TEAM
 from readmit.records.arguments import explained
-from readmit.records.base import Count, Digest, Id, Name, Record, nfc
+from readmit.records.base import Count, Digest, Id, Name, Record, nfc, require_digest, require_name, shown
 from readmit.records.canonical import canonical, digest
-from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, UnknownError
+from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, RecordError, UnknownError
 from readmit.records.events import Close, EventKind, Exposed, Overrule
 from readmit.seal.view import contents
 from readmit.workspace.history import dispositions, explain, recorded
 from readmit.workspace.loading import current
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from readmit.backends.binding import Archived
@@ -112,9 +113,11 @@ class Memory:
 
     def observe(self, evidence: str, *, by: str, owner: str = TEAM, verbatim: bool = False) -> tuple[str, ...]:
         """Form memories from an observation of the log, bound to it."""
-        event = self._workspace.log.evidence(evidence)
+        event = self._workspace.log.evidence(require_digest("evidence", evidence))
         text = event.payload.text  # type: ignore[attr-defined]  # filed under its digest: it is evidence
-        return self._bound.form(text, bindings(evidence=[evidence]), by=nfc(by), owner=nfc(owner), verbatim=verbatim)
+        return self._bound.form(
+            text, bindings(evidence=[evidence]), by=require_name("by", nfc(by)), owner=nfc(owner), verbatim=verbatim
+        )
 
     def update(
         self, record: str, text: str, *, by: str, sources: Sequence[str] = (), evidence: Sequence[str] = ()
@@ -134,6 +137,8 @@ class Memory:
         without a claim, and claims without a record, are told.
         """
         by = self._allowed(by)
+        if not isinstance(claims, Mapping):
+            raise RecordError(f"claims: {shown(claims)} is not a mapping of records to lists of items")
         held = {record.id: record for record in self.backend.records()}
         strangers = sorted(set(claims) - set(held))
         if strangers:
@@ -220,7 +225,7 @@ class Memory:
 
     def _allowed(self, by: str) -> str:
         """The writer's name as the policy spells it, if it is one."""
-        by, writers = nfc(by), self._workspace.policy.writers
+        by, writers = require_name("by", nfc(by)), self._workspace.policy.writers
         if writers and by not in writers:
             raise NotAllowedError(
                 f"by: {by!r} is not among the policy's writers, so nothing it forms could be admitted"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, get_args
 
-from readmit.records.base import Id, Name, Record, Text, Time, nfc, utc
+from readmit.records.arguments import check_fields
+from readmit.records.base import Id, Name, Record, Text, Time, nfc, require_choice, shown, utc
 from readmit.records.canonical import convert
 from readmit.records.drafts import draft, draft_alike
 from readmit.records.errors import RecordError
@@ -15,9 +16,32 @@ from readmit.records.evidence import Evidence
 from readmit.workspace.recording import scope_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from readmit.records.base import Moment
     from readmit.records.drafts import Draft
+
+
+Source: TypeAlias = Literal["message", "tool_result", "document"]
+"""What was observed."""
+
+
+class ObservationFields(TypedDict, total=False):
+    """What observations of one call may have in common."""
+
+    by: str
+    at: Moment | None
+    source: Source
+    task: str | None
+    roles: Sequence[str]
+    principals: Sequence[str]
+
+
+class ObservationEntry(ObservationFields):
+    """One observation of several: what ``observe`` takes."""
+
+    text: str
+    id: NotRequired[str | None]
 
 
 class Observed(Record, kw_only=True):
@@ -27,21 +51,29 @@ class Observed(Record, kw_only=True):
     by: Name
     id: Id | None = None
     at: Time | None = None
-    source: Literal["message", "tool_result", "document"] = "message"
+    source: Source = "message"
     task: Name | None = None
     roles: tuple[Name, ...] = ()
     principals: tuple[Name, ...] = ()
 
 
 def drafts(
-    workspace: str, observations: Iterable[object], shared: Mapping[str, Any], *, now: datetime
+    verb: Callable[..., object],
+    workspace: str,
+    observations: Iterable[object],
+    shared: Mapping[str, Any],
+    *,
+    now: datetime,
 ) -> Iterator[Draft]:
     """Observations as events. ``shared`` says what an observation does not say itself."""
     for field in ("id", "text"):
         if field in shared:
             raise RecordError(f"{field}: each observation has its own; give it as {{'text': …, 'id': …}}")
+    check_fields(verb, shared, ObservationFields)
     if isinstance(observations, str | Mapping):
         raise RecordError("observations: give a list; for a single one there is observe")
+    if not isinstance(observations, Iterable):
+        raise RecordError(f"observations: {shown(observations)} is not a list; give one")
     first: Draft | None = None
     for number, given in enumerate(observations):
         try:
@@ -75,7 +107,7 @@ class Observer:
         dated: bool,
         by: str,
         id: str | None,
-        source: Literal["message", "tool_result", "document"],
+        source: Source,
         task: str | None,
         roles: tuple[str, ...],
         principals: tuple[str, ...],
@@ -85,6 +117,7 @@ class Observer:
         last = self._last
         if id is None and last is not None and last[0] == shared and type(text) is str and type(at) is datetime:
             return draft_alike(last[1], text, at)
+        require_choice("source", source, get_args(Source))
         author, scope = nfc(by), scope_of(self._workspace, task, roles, principals)
         evidence = Evidence(text=text, by=author, at=at, source=source, scope=scope)
         entry = draft(EventKind.OBSERVE, evidence, id=id, by=author, at=at, dated=dated)
@@ -93,6 +126,8 @@ class Observer:
 
 
 def _draft(workspace: str, given: object, now: datetime) -> Draft:
+    if isinstance(given, Mapping) and isinstance(at := given.get("at"), str):
+        given = {**given, "at": utc(at, field="at")}
     observed = convert(given, Observed, what="observe")
     scope = scope_of(workspace, observed.task, observed.roles, observed.principals)
     moment, by = now if observed.at is None else utc(observed.at, field="at"), nfc(observed.by)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
-from readmit.records.base import listed, nfc, utc
+from readmit.records.arguments import check_fields
+from readmit.records.base import listed, nfc, require_digest, require_flag, utc
 from readmit.records.canonical import digest
 from readmit.records.errors import RecordError, UnknownError
 from readmit.records.events import EventKind
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from readmit.ports.store import Log
+    from readmit.records.base import Moment
+    from readmit.records.items import Drafted
     from readmit.records.policy import Policy
 
 
@@ -25,41 +28,88 @@ def scope_of(
     workspace: str, task: str | None, roles: Sequence[str], principals: Sequence[str], *, private: bool = False
 ) -> Scope:
     """Who may see something."""
+    if private and not principals:
+        raise RecordError("principals: name at least one whom the item is private to")
     return Scope(
         workspace=workspace,
         task=None if task is None else nfc(task),
         roles=all_nfc(listed("roles", roles)),
         principals=all_nfc(listed("principals", principals)),
-        visibility="private" if private else "team",
+        visibility="private" if require_flag("private", private) else "team",
     )
 
 
-def content_of(workspace: str, by: str, sources: Sequence[str], fields: dict[str, Any]) -> dict[str, Any]:
+StatementKind: TypeAlias = Literal["fact", "role_constraint", "interface_constraint"]
+"""The kinds of item that ``record`` makes."""
+
+
+class UseFields(TypedDict, total=False):
+    """Who may see an item, when it is true, and for what it may be used."""
+
+    task: str | None
+    """The one task whose agents may see it."""
+    roles: Sequence[str]
+    principals: Sequence[str]
+    private: bool
+    """Whether it is private to ``principals``."""
+    valid_from: Moment | None
+    valid_until: Moment | None
+    purposes: Sequence[str]
+    """What it may be used for; everything if none is named."""
+    tasks: Sequence[str]
+    """The tasks that it applies to; all of them if none is named."""
+
+
+class ItemFields(UseFields, total=False):
+    """What ``record``, ``oblige`` and ``progress`` take besides arguments of their own."""
+
+    slot: str | None
+    """What the item is about. A later item in the same slot replaces it, and what stands there meets that name."""
+    supports: Sequence[str]
+    """Further dependencies that it is evidence for."""
+    depends_on: Sequence[str]
+    """Items that it rests on: it falls with them."""
+    receipts: Sequence[Receipt]
+    """Evidence for the statement, or for single references that it makes; ``sources`` bind all of them."""
+    drafted: Drafted | None
+    """Which model wrote it, if one did."""
+
+
+def content_of(
+    verb: Callable[..., object], workspace: str, by: str, sources: Sequence[str], fields: ItemFields
+) -> dict[str, Any]:
     """What all kinds of items share. Every source binds the statement and all its references."""
-    supports = listed("supports", fields.pop("supports", ()))
-    premises = listed("depends_on", fields.pop("depends_on", ()))
-    receipts = tuple(fields.pop("receipts", ())) + tuple(
-        Receipt(evidence=one, binds=("item", *premises, *supports)) for one in listed("sources", sources)
+    check_fields(verb, fields, ItemFields)
+    content: dict[str, Any] = {**fields}
+    supports = listed("supports", content.pop("supports", ()))
+    premises = listed("depends_on", content.pop("depends_on", ()))
+    evidence = [require_digest(f"sources[{n}]", one) for n, one in enumerate(listed("sources", sources))]
+    receipts = listed("receipts", content.pop("receipts", ())) + tuple(
+        Receipt(evidence=one, binds=("item", *premises, *supports)) for one in evidence
     )
     scope = scope_of(
         workspace,
-        fields.pop("task", None),
-        fields.pop("roles", ()),
-        fields.pop("principals", ()),
-        private=fields.pop("private", False),
-    )
-    start, end = fields.pop("valid_from", None), fields.pop("valid_until", None)
-    valid = Interval(
-        start=None if start is None else utc(start, field="valid_from"),
-        end=None if end is None else utc(end, field="valid_until"),
+        content.pop("task", None),
+        content.pop("roles", ()),
+        content.pop("principals", ()),
+        private=content.pop("private", False),
     )
     named: dict[str, Any] = {
-        field: all_nfc(listed(field, fields.pop(field))) for field in ("purposes", "tasks") if field in fields
+        field: all_nfc(listed(field, content.pop(field))) for field in ("purposes", "tasks") if field in content
     }
+    valid = _interval(content.pop("valid_from", None), content.pop("valid_until", None))
     return {
         "by": by, "scope": scope, "valid": valid, "depends_on": premises, "supports": supports, "receipts": receipts,
-        **named, **fields,
+        **named, **content,
     }  # fmt: skip
+
+
+def _interval(start: Moment | None, end: Moment | None) -> Interval:
+    first = None if start is None else utc(start, field="valid_from")
+    last = None if end is None else utc(end, field="valid_until")
+    if first is not None and last is not None and last <= first:
+        raise RecordError(f"valid_until: {last.isoformat()} is not later than valid_from, {first.isoformat()}")
+    return Interval(start=first, end=last)
 
 
 def id_of(content: dict[str, Any]) -> str:
@@ -74,7 +124,7 @@ def inherited(
     by: str,
     supersedes: str | None,
     sources: Sequence[str],
-    fields: dict[str, Any],
+    fields: ItemFields,
     policy: Callable[[], Policy],
 ) -> tuple[str, ...]:
     """What a replacement supports besides its own: all that its predecessor did.
@@ -94,9 +144,7 @@ def inherited(
     return tuple(dict.fromkeys((*own, *before.supports)))
 
 
-def _predecessor(
-    log: Log, by: str, supersedes: str | None, fields: dict[str, Any], policy: Callable[[], Policy]
-) -> Item:
+def _predecessor(log: Log, by: str, supersedes: str | None, fields: ItemFields, policy: Callable[[], Policy]) -> Item:
     if supersedes is not None:
         return item_for(log, supersedes, by, policy)
     slot, task = fields.get("slot"), fields.get("task")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.records.arguments import explained
+from readmit.records.base import require_id
 from readmit.workspace.diagnosis.why import why
 from readmit.workspace.history import explain
 from readmit.workspace.missing import lacking
@@ -116,7 +117,7 @@ class Return(Decided):
 
     def explain(self, item: str) -> Explanation:
         """Why this was in, or why it was out."""
-        return explain(self._workspace.log, self.id, item)
+        return explain(self._workspace.log, self.id, require_id("item", item))
 
     def lacking(self) -> tuple[Lack, ...]:
         """What is missing, which items last met it, why they are out, and the call that would meet it."""

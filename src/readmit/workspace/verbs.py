@@ -5,10 +5,11 @@ from __future__ import annotations
 import secrets
 from abc import ABC, abstractmethod
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from readmit.records.arguments import explained
-from readmit.records.base import utc
+from readmit.records.base import Moment, listed, require, require_choice, require_digest, require_id, utc
+from readmit.records.errors import RecordError
 from readmit.records.events import (
     Close,
     Confirm,
@@ -23,13 +24,17 @@ from readmit.records.events import (
     Supersede,
     Suspect,
 )
-from readmit.records.verdicts import Pair
+from readmit.records.policy import Policy
+from readmit.records.verdicts import Pair, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit.records.kinds import DeclaredKind
-    from readmit.records.verdicts import Verdict
+
+
+Grant: TypeAlias = Literal["restore", "rejustify", "settle"]
+"""What an overruling sets aside: what took the item out, its missing premise, or its disputes."""
 
 
 @explained
@@ -38,7 +43,7 @@ class Verbs(ABC):
 
     @abstractmethod
     def append(
-        self, kind: DeclaredKind, payload: object, *, by: str, id: str | None = None, at: datetime | None = None
+        self, kind: DeclaredKind, payload: object, *, by: str, id: str | None = None, at: Moment | None = None
     ) -> int:
         """Check an event and commit it. Returns its epoch."""
 
@@ -51,77 +56,165 @@ class Verbs(ABC):
         """When an event with this id was true, if there is one already."""
 
     def supersede(
-        self, target: str, successor: str, *, by: str, reason: str = "", role: str | None = None, **event: Any
+        self,
+        target: str,
+        successor: str,
+        *,
+        by: str,
+        reason: str = "",
+        role: str | None = None,
+        id: str | None = None,
+        at: Moment | None = None,
     ) -> int:
         """``successor`` replaces ``target``. Said the other way round later, it is undone. ``role``: see ``settle``."""
-        payload = Supersede(target=target, successor=successor, reason=reason, role=role)
-        return self.append(EventKind.SUPERSEDE, payload, by=by, **event)
+        payload = Supersede(
+            target=require_id("target", target), successor=require_id("successor", successor), reason=reason, role=role
+        )
+        return self.append(EventKind.SUPERSEDE, payload, by=by, id=id, at=at)
 
-    def revoke(self, target: str, *, by: str, reason: str = "", role: str | None = None, **event: Any) -> int:
+    def revoke(
+        self,
+        target: str,
+        *,
+        by: str,
+        reason: str = "",
+        role: str | None = None,
+        id: str | None = None,
+        at: Moment | None = None,
+    ) -> int:
         """Withdraw an item: it should not have been relied on. ``role`` as in ``settle``."""
-        return self.append(EventKind.REVOKE, Revoke(target=target, reason=reason, role=role), by=by, **event)
+        return self.append(
+            EventKind.REVOKE, Revoke(target=require_id("target", target), reason=reason, role=role), by=by, id=id, at=at
+        )
 
-    def close_validity(self, target: str, *, end: datetime, by: str, reason: str = "", **event: Any) -> int:
+    def close_validity(
+        self,
+        target: str,
+        *,
+        end: Moment,
+        by: str,
+        reason: str = "",
+        id: str | None = None,
+        at: Moment | None = None,
+    ) -> int:
         """The item is true only until ``end``."""
-        end = utc(end, field="end")
-        return self.append(EventKind.CLOSE, Close(target=target, end=end, reason=reason), by=by, **event)
+        payload = Close(target=require_id("target", target), end=utc(end, field="end"), reason=reason)
+        return self.append(EventKind.CLOSE, payload, by=by, id=id, at=at)
 
-    def rebase(self, slot: str, *, task: str, by: str, reason: str = "", **event: Any) -> int:
+    def rebase(
+        self, slot: str, *, task: str, by: str, reason: str = "", id: str | None = None, at: Moment | None = None
+    ) -> int:
         """A slot, and those below it, start anew: what was recorded about them before no longer applies."""
-        return self.append(EventKind.REBASE, Rebase(slot=slot, task=task, reason=reason), by=by, **event)
+        return self.append(
+            EventKind.REBASE, Rebase(slot=require_id("slot", slot), task=task, reason=reason), by=by, id=id, at=at
+        )
 
-    def settle(self, obligation: str, *, by: str, reason: str = "", role: str | None = None, **event: Any) -> int:
+    def settle(
+        self,
+        obligation: str,
+        *,
+        by: str,
+        reason: str = "",
+        role: str | None = None,
+        id: str | None = None,
+        at: Moment | None = None,
+    ) -> int:
         """The obligation is done, or no longer owed.
 
         That is for its author, the overseers, and whoever owes it, who says in which ``role``; and for nobody who is
         away.
         """
-        return self.append(EventKind.SETTLE, Settle(target=obligation, reason=reason, role=role), by=by, **event)
+        payload = Settle(target=require_id("obligation", obligation), reason=reason, role=role)
+        return self.append(EventKind.SETTLE, payload, by=by, id=id, at=at)
 
-    def dispute(self, items: Sequence[str], *, by: str, reason: str = "", id: str | None = None, **event: Any) -> str:
+    def dispute(
+        self, items: Sequence[str], *, by: str, reason: str = "", id: str | None = None, at: Moment | None = None
+    ) -> str:
         """Contest items: none of them may be acted on until this is resolved. Returns the dispute's id."""
-        name = id or secrets.token_hex(8)
-        payload = Dispute(items=tuple(dict.fromkeys(items)), reason=reason)
-        self.append(EventKind.DISPUTE, payload, by=by, id=name, **event)
+        name = secrets.token_hex(8) if id is None else id
+        contested = [require_id(f"items[{n}]", one) for n, one in enumerate(listed("items", items))]
+        payload = Dispute(items=tuple(dict.fromkeys(contested)), reason=reason)
+        self.append(EventKind.DISPUTE, payload, by=by, id=name, at=at)
         return name
 
-    def resolve(self, dispute: str, *, keep: Sequence[str] = (), by: str, reason: str = "", **event: Any) -> int:
+    def resolve(
+        self,
+        dispute: str,
+        *,
+        keep: Sequence[str] = (),
+        by: str,
+        reason: str = "",
+        id: str | None = None,
+        at: Moment | None = None,
+    ) -> int:
         """End a dispute: items in ``keep`` stand, the others were wrong."""
-        payload = Resolve(dispute=dispute, keep=tuple(keep), reason=reason)
-        return self.append(EventKind.RESOLVE, payload, by=by, **event)
+        payload = Resolve(dispute=require_id("dispute", dispute), keep=listed("keep", keep), reason=reason)
+        return self.append(EventKind.RESOLVE, payload, by=by, id=id, at=at)
 
-    def suspect(self, item: str, evidence: str, *, by: str, signal: str = "unspecified", **event: Any) -> int:
+    def suspect(
+        self,
+        item: str,
+        evidence: str,
+        *,
+        by: str,
+        signal: str = "unspecified",
+        id: str | None = None,
+        at: Moment | None = None,
+    ) -> int:
         """Propose that an observation changes a premise of an item. Out until a verdict settles it."""
-        pair = Pair(item=item, evidence=evidence)
-        return self.append(EventKind.SUSPECT, Suspect(pair=pair, signal=signal), by=by, **event)
+        pair = Pair(item=require_id("item", item), evidence=require_digest("evidence", evidence))
+        return self.append(EventKind.SUSPECT, Suspect(pair=pair, signal=signal), by=by, id=id, at=at)
 
-    def judge(self, verdict: Verdict, *, by: str, **event: Any) -> int:
+    def judge(self, verdict: Verdict, *, by: str, id: str | None = None, at: Moment | None = None) -> int:
         """Store a verdict on a pair. It can only take the item out."""
-        return self.append(EventKind.JUDGE, verdict, by=by, **event)
+        return self.append(EventKind.JUDGE, require("verdict", verdict, Verdict), by=by, id=id, at=at)
 
-    def link(self, item: str, need: str, *, by: str, withdrawn: bool = False, **event: Any) -> int:
+    def link(
+        self,
+        item: str,
+        need: str,
+        *,
+        by: str,
+        withdrawn: bool = False,
+        id: str | None = None,
+        at: Moment | None = None,
+    ) -> int:
         """Say that an item is evidence for a dependency, or with ``withdrawn`` that it is none after all."""
-        return self.append(EventKind.LINK, Link(item=item, need=need, withdrawn=withdrawn), by=by, **event)
+        return self.append(
+            EventKind.LINK,
+            Link(item=require_id("item", item), need=require_id("need", need), withdrawn=withdrawn),
+            by=by,
+            id=id,
+            at=at,
+        )
 
-    def confirm(self, item: str, *, by: str, **event: Any) -> int:
+    def confirm(self, item: str, *, by: str, id: str | None = None, at: Moment | None = None) -> int:
         """Vouch for an item that a model drafted."""
-        return self.append(EventKind.CONFIRM, Confirm(target=item), by=by, **event)
+        return self.append(EventKind.CONFIRM, Confirm(target=require_id("item", item)), by=by, id=id, at=at)
+
+    def govern(self, policy: Policy, *, by: str, id: str | None = None, at: Moment | None = None) -> int:
+        """Put a policy in force from here on."""
+        return self.append(EventKind.GOVERN, require("policy", policy, Policy), by=by, id=id, at=at)
 
     def overrule(
         self,
         target: str,
         *,
-        grant: Literal["restore", "rejustify", "settle"],
+        grant: Grant,
         by: str,
         reason: str,
-        expires: datetime | timedelta,
+        expires: Moment | timedelta,
         id: str | None = None,
-        at: datetime | None = None,
+        at: Moment | None = None,
     ) -> int:
         """Set automated rejections of an item aside, for a while and for a reason. Overseers only."""
+        require_choice("grant", grant, get_args(Grant))
         # Returns are judged by the moment: an overseer whose clock lags means what they see of it.
         # Said again under the same id, it is meant from the same moment on.
         moment = self._said(EventKind.OVERRULE, id) or self.moment()
-        end = moment + expires if isinstance(expires, timedelta) else utc(expires, field="expires")
-        payload = Overrule(target=target, grant=grant, reason=reason, expires=end)
-        return self.append(EventKind.OVERRULE, payload, by=by, id=id, at=at or moment)
+        try:
+            end = moment + expires if isinstance(expires, timedelta) else utc(expires, field="expires")
+        except OverflowError:
+            raise RecordError(f"expires: {expires} from now lies beyond the year 9999; give less") from None
+        payload = Overrule(target=require_id("target", target), grant=grant, reason=reason, expires=end)
+        return self.append(EventKind.OVERRULE, payload, by=by, id=id, at=moment if at is None else at)

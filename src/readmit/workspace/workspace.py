@@ -6,14 +6,24 @@ import secrets
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
 
 from readmit.capture.moment import later
 from readmit.records.arguments import explained
-from readmit.records.base import listed, nfc, require_name, utc
+from readmit.records.base import (
+    listed,
+    nfc,
+    require,
+    require_choice,
+    require_flag,
+    require_id,
+    require_name,
+    shown,
+    utc,
+)
 from readmit.records.canonical import convert, digest
 from readmit.records.drafts import Draft, draft
-from readmit.records.errors import QuarantineError
+from readmit.records.errors import QuarantineError, RecordError
 from readmit.records.events import EventKind, Resolve
 from readmit.records.identity import Identity
 from readmit.records.kinds import targets_of
@@ -26,17 +36,18 @@ from readmit.workspace.diagnosis.why import why
 from readmit.workspace.exposing import Asker, acknowledge, expose, instance_of
 from readmit.workspace.naming import normal, who
 from readmit.workspace.observing import Observer, drafts
-from readmit.workspace.recording import content_of, id_of, inherited, open_again
+from readmit.workspace.recording import StatementKind, content_of, id_of, inherited, open_again
 from readmit.workspace.signing import Keys
 from readmit.workspace.verbs import Verbs
 from readmit.workspace.writing import check, disputed, policy_in_force
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
+    from readmit.records.base import Moment
     from readmit.records.decisions import Decision, Disposition
     from readmit.records.items import Drafted
     from readmit.records.kinds import DeclaredKind
@@ -45,6 +56,8 @@ if TYPE_CHECKING:
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation, Replay
     from readmit.workspace.missing import Lack
+    from readmit.workspace.observing import ObservationEntry, ObservationFields, Source
+    from readmit.workspace.recording import ItemFields
 
 DEFAULT_NAME = "default"
 
@@ -79,6 +92,10 @@ class Workspace(Verbs):
         Its signing keys live beside the file, in ``<file>.keys``; those of a server in the folder that ``keys`` or
         ``READMIT_KEYS`` names, or in the user's data folder.
         """
+        if policy is not None:
+            require("policy", policy, Policy)
+        if not callable(clock):
+            raise RecordError(f"clock: {shown(clock)} cannot be called; give a function that returns a datetime")
         log, beside = open_store(path, _spelled(path, require_name("name", name)), keys)
         try:
             workspace = cls(log, Keys(log, beside), clock)
@@ -142,8 +159,8 @@ class Workspace(Verbs):
         *,
         by: str,
         id: str | None = None,
-        at: datetime | None = None,
-        source: Literal["message", "tool_result", "document"] = "message",
+        at: Moment | None = None,
+        source: Source = "message",
         task: str | None = None,
         roles: Sequence[str] = (),
         principals: Sequence[str] = (),
@@ -151,19 +168,21 @@ class Workspace(Verbs):
         """Keep a raw observation and return its digest, to be named as a source."""
         now = self.now()
         entry = self._observer.draft(
-            text, utc(at or now, field="at"), dated=at is not None, by=by, id=id, source=source, task=task,
-            roles=listed("roles", roles), principals=listed("principals", principals),
+            text, now if at is None else utc(at, field="at"), dated=at is not None, by=by, id=id, source=source,
+            task=task, roles=listed("roles", roles), principals=listed("principals", principals),
         )  # fmt: skip
         return self._observed([entry], now)[0]
 
-    def observe_many(self, observations: Iterable[str | Mapping[str, Any]], **shared: Any) -> list[str]:
+    def observe_many(
+        self, observations: Iterable[str | ObservationEntry], **shared: Unpack[ObservationFields]
+    ) -> list[str]:
         """Keep many raw observations in one commit, all or none, and return their digests.
 
         Each is a text, or a mapping with the arguments of ``observe``; ``shared`` holds for those that do not say
         otherwise.
         """
         now = self.now()
-        entries = list(drafts(self.name, observations, shared, now=now))
+        entries = list(drafts(self.observe_many, self.name, observations, shared, now=now))
         return self._observed(entries, now)
 
     def record(
@@ -173,29 +192,30 @@ class Workspace(Verbs):
         sources: Sequence[str] = (),
         by: str,
         id: str | None = None,
-        kind: Literal["fact", "role_constraint", "interface_constraint"] = "fact",
+        kind: StatementKind = "fact",
         supersedes: str | None = None,
         inherits: bool = False,
-        **fields: Any,
+        **fields: Unpack[ItemFields],
     ) -> str:
         """Record a statement and return its id.
 
         ``sources`` are digests of evidence that the statement and all its references rest on. What stands in a
         ``slot`` meets a requirement of that name; ``supports`` names further dependencies. With ``inherits`` it also
-        supports what its predecessor did: the item it supersedes, or the last one in its slot. Further fields:
-        ``depends_on``, ``purposes``, ``tasks``, ``valid_from``, ``valid_until``, ``receipts``, and the scope as
-        ``task``, ``roles``, ``principals``, ``private``.
+        supports what its predecessor did: the item it supersedes, or the last one in its slot.
         """
+        require_choice("kind", kind, get_args(StatementKind))
         with self.batch():
-            author = nfc(by)
-            if inherits:
+            author = require_name("by", nfc(by))
+            if require_flag("inherits", inherits):
                 fields["supports"] = inherited(
                     self.log, id, by=author, supersedes=supersedes, sources=sources, fields=fields, policy=self._rules
                 )
-            content = {"kind": kind, "text": text, **content_of(self.name, author, sources, fields)}
-            name = self._add(EventKind.RECORD, content, id or id_of(content))
+            content = {"kind": kind, "text": text, **content_of(self.record, self.name, author, sources, fields)}
+            name = self._add(EventKind.RECORD, content, id_of(content) if id is None else id)
             if supersedes is not None:
-                self.supersede(supersedes, name, by=author, id=digest((supersedes, name))[:32])
+                self.supersede(
+                    require_id("supersedes", supersedes), name, by=author, id=digest((supersedes, name))[:32]
+                )
         return name
 
     def oblige(
@@ -207,7 +227,7 @@ class Workspace(Verbs):
         sources: Sequence[str] = (),
         by: str,
         id: str | None = None,
-        **fields: Any,
+        **fields: Unpack[ItemFields],
     ) -> str:
         """Open an obligation: what the role must be able to do, and the dependencies that takes.
 
@@ -220,9 +240,10 @@ class Workspace(Verbs):
                 "text": text,
                 "required": listed("required", required),
                 "critical": listed("critical", critical),
-                **content_of(self.name, nfc(by), sources, fields),
+                **content_of(self.oblige, self.name, require_name("by", nfc(by)), sources, fields),
             }
-            return self._add(EventKind.OPEN, content, id or open_again(self.log, content, self.moment()))
+            name = open_again(self.log, content, self.moment()) if id is None else id
+            return self._add(EventKind.OPEN, content, name)
 
     def progress(
         self,
@@ -232,20 +253,16 @@ class Workspace(Verbs):
         sources: Sequence[str] = (),
         by: str,
         id: str | None = None,
-        **fields: Any,
+        **fields: Unpack[ItemFields],
     ) -> str:
         """Move an obligation's frontier: what is unresolved about it now."""
-        shared = content_of(self.name, nfc(by), sources, fields)
-        content = {"kind": "frontier", "text": text, "obligation": obligation, **shared}
-        return self._add(EventKind.MOVE, content, id or id_of(content))
+        shared = content_of(self.progress, self.name, require_name("by", nfc(by)), sources, fields)
+        content = {"kind": "frontier", "text": text, "obligation": require_id("obligation", obligation), **shared}
+        return self._add(EventKind.MOVE, content, id_of(content) if id is None else id)
 
     def _add(self, event: DeclaredKind, content: dict[str, Any], name: str) -> str:
         self.append(event, {"id": name, **content}, by=content["by"], id=name)
         return name
-
-    def govern(self, policy: Policy, *, by: str, **event: Any) -> int:
-        """Put a policy in force from here on."""
-        return self.append(EventKind.GOVERN, policy, by=by, **event)
 
     # What is handed over.
 
@@ -255,29 +272,29 @@ class Workspace(Verbs):
         That workload, which ``secret`` proves it to be, gets the same bundle again until it acknowledges, writes or
         departs.
         """
-        if self.log.pending and not within_batch:
+        if self.log.pending and not require_flag("within_batch", within_batch):
             raise QuarantineError("nothing is handed over before it is committed: expose after the batch")
-        bundle = expose(self.log, return_id, self._asker(identity, secret), self.signer)
+        bundle = expose(self.log, require_id("return_id", return_id), self._asker(identity, secret), self.signer)
         self.keys.handed_over.raise_to(self.log.head)
         return bundle
 
     def acknowledge(self, return_id: str, *, identity: Identity, secret: str) -> None:
         """The bundle has arrived: from here on it is not handed over again. Saying so twice changes nothing."""
-        acknowledge(self.log, return_id, self._asker(identity, secret), self.signer)
+        acknowledge(self.log, require_id("return_id", return_id), self._asker(identity, secret), self.signer)
 
     def _asker(self, identity: Identity, secret: str) -> Callable[[], Asker]:
-        asker, instance = who(identity), instance_of(secret)
+        asker, instance = who(require("identity", identity, Identity)), instance_of(secret)
         return lambda: Asker(asker, instance, self.policy, self.now(), self.keys.handed_over.read)
 
     # Looking back.
 
     def explain(self, return_id: str, item: str) -> Explanation:
         """Why an item was in or out of a past return."""
-        return history.explain(self.log, return_id, item)
+        return history.explain(self.log, require_id("return_id", return_id), require_id("item", item))
 
     def lacking(self, return_id: str) -> tuple[Lack, ...]:
         """What a past return lacked, which items last met it, why they are out, and the call that would meet it."""
-        return missing.lacking(self.log, return_id)
+        return missing.lacking(self.log, require_id("return_id", return_id))
 
     def why(self, return_id: str) -> Diagnosis:
         """Why a past return came out as it did, near misses, and what would mend it now."""
@@ -289,31 +306,32 @@ class Workspace(Verbs):
 
     def replay(self, return_id: str) -> Replay:
         """Recompute a past decision from the log and compare bytes."""
-        return history.replay(self.log, return_id)
+        return history.replay(self.log, require_id("return_id", return_id))
 
     def decision(self, return_id: str) -> Decision:
         """A past decision."""
-        return history.recorded(self.log, return_id)[1]
+        return history.recorded(self.log, require_id("return_id", return_id))[1]
 
     def dispositions(self, return_id: str) -> tuple[Disposition, ...]:
         """What became of every candidate of a past return."""
-        return tuple(history.dispositions(self.log, return_id))
+        return tuple(history.dispositions(self.log, require_id("return_id", return_id)))
 
     def drafts(self, return_id: str) -> dict[str, Drafted]:
         """The candidates of a past return that a model drafted, with the model and the words it quotes."""
-        return history.drafts(self.log, return_id)
+        return history.drafts(self.log, require_id("return_id", return_id))
 
     # The one way in.
 
     def append(
-        self, kind: DeclaredKind, payload: object, *, by: str, id: str | None = None, at: datetime | None = None
+        self, kind: DeclaredKind, payload: object, *, by: str, id: str | None = None, at: Moment | None = None
     ) -> int:
         """Check an event and commit it. Returns its epoch."""
         now = self.now()
         # A resolution touches what its dispute does.
         about = targets_of(disputed(self.log, payload.dispute)) if isinstance(payload, Resolve) else None
         name = secrets.token_hex(8) if id is None else id
-        make = partial(draft, kind, id=name, by=nfc(by), at=at or now, dated=at is not None, about=about)
+        moment = now if at is None else utc(at, field="at")
+        make = partial(draft, kind, id=name, by=nfc(by), at=moment, dated=at is not None, about=about)
         entry = make(payload)
         if not entry.body.isascii():
             entry = make(normal(entry.payload))
@@ -342,7 +360,7 @@ class Workspace(Verbs):
         return lambda new: check(self.log, new, self._rules, now)
 
     def _said(self, kind: DeclaredKind, id: str | None) -> datetime | None:
-        event = None if id is None else self.log.named(kind, id)
+        event = None if id is None else self.log.named(kind, require_id("id", id))
         return None if event is None else event.at
 
     def _rules(self) -> Policy:

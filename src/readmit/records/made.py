@@ -1,0 +1,25 @@
+"""Records that people make themselves: checked where they are made, and not only where they are written."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from msgspec import StructMeta
+
+from readmit.records.base import shown
+from readmit.records.canonical import convert
+from readmit.records.errors import RecordError
+
+T = TypeVar("T")
+
+
+class Made(StructMeta):
+    """Type of a record whose constructor refuses what the decoder would, and takes an exact number as text."""
+
+    def __call__(cls: type[T], *values: object, **fields: Any) -> T:  # noqa: N805 - it is the type's own call
+        if values:
+            raise RecordError(f"{cls.__name__}: {shown(values[0])} has no name; give every field as name=value")
+        for field, value in fields.items():
+            if isinstance(value, float):
+                raise RecordError(f"{field}: {value!r} is not exact; write '{value}'")
+        return convert(fields, cls, what=cls.__name__)
