@@ -41,7 +41,7 @@ class Record(
 ):
     """An immutable value with strict decoding.
 
-    Values cannot form a cycle, so those that there are many of tell the garbage collector to pass over them (``gc``).
+    Values cannot form a cycle, so frequent ones opt out of garbage collection (``gc=False``).
     """
 
 
@@ -52,18 +52,18 @@ def utc(moment: datetime, *, field: str = "time") -> datetime:
     try:
         return moment.astimezone(UTC)
     except OverflowError:
-        raise RecordError(f"{field}: {moment.isoformat()} lies outside the years 1 to 9999 in UTC") from None
+        raise RecordError(f"{field}: {moment.isoformat()} is outside the years 1 to 9999 in UTC") from None
 
 
 def require_id(field: str, value: str) -> str:
-    """The value, if it is fit to be an id."""
+    """The value, if it is a valid id."""
     if not re.match(_ID, str(value)):
         raise RecordError(f"{field}: {value!r} is not an id; use 1 to 128 printable ASCII characters without spaces")
     return value
 
 
 def require_name(field: str, value: str) -> str:
-    """The value, if it is fit to name a principal, role, task or workspace."""
+    """The value, if it is a valid name of a principal, role, task or workspace."""
     if not 1 <= len(value) <= LONGEST_NAME:
         raise RecordError(f"{field}: {value!r} is not a name; use 1 to {LONGEST_NAME} characters")
     return value
@@ -72,13 +72,13 @@ def require_name(field: str, value: str) -> str:
 def nfc(name: str) -> str:
     """A name in Unicode's composed form: the same name typed on two systems is the same name."""
     if not isinstance(name, str) or name.isascii():  # type: ignore[redundant-expr]  # callers are not type-checked
-        # Anything but a text is left to whoever checks it, with the field's name at hand.
+        # Other types are left to the type check, which knows the field's name.
         return name
     return unicodedata.normalize("NFC", name)
 
 
 def listed(field: str, values: Iterable[Any]) -> tuple[Any, ...]:
-    """The values as a tuple. A text is a sequence of letters to Python, and never what is meant."""
+    """The values as a tuple. A single string is refused: Python would read it as a sequence of letters."""
     if isinstance(values, str):
         raise RecordError(f"{field}: give a list, as in [{values!r}]")
     return tuple(values)
