@@ -35,21 +35,21 @@ if TYPE_CHECKING:
     from readmit.records.policy import Policy
 
 RULES: Literal[2] = 2
-"""The rules that decide here. A request names those it is decided by."""
+"""The version of the rules in this module. A request names the version that decides it."""
 
 
 class Examined(msgspec.Struct, frozen=True):
-    """Every candidate past the gates: what is eligible, why the rest is not, and what the role owes."""
+    """The result of the gates: eligible items, why the rest are not, and what the role owes."""
 
     snapshot: Snapshot
-    """What was judged: each item with what links make it evidence for."""
+    """The snapshot that was judged: each item with the dependencies that links make it support."""
     gated: Gated
     findings: Findings
     duties: Duties
 
 
 def decide(request: Request, snapshot: Snapshot, *, deadline: Deadline = Deadline.AHEAD) -> Outcome:
-    """One return. ``deadline`` repeats a past decision whose solver met its own."""
+    """Decide one return. ``deadline`` repeats a past decision in which a solver ran into its deadline."""
     if not snapshot.intact:
         return refuse(request, Reason.CHECKPOINT_ALTERED)
     if behind := lag(request.now, request.learnt, request.policy):
@@ -113,7 +113,7 @@ def _questions(duties: Duties, selection: Selection) -> Iterator[str]:
 
 
 def refuse(request: Request, reason: Reason, note: str = "") -> Outcome:
-    """The decision when the cycle itself cannot be trusted or failed: it blocks, whatever the policy says."""
+    """The decision if the cycle failed or its inputs cannot be trusted: it blocks, whatever the policy says."""
     decision = Decision(
         kind="blocked",
         return_id=request.return_id,
@@ -128,7 +128,7 @@ def refuse(request: Request, reason: Reason, note: str = "") -> Outcome:
 
 
 def withhold(request: Request, outcome: Outcome, reason: Reason) -> Outcome:
-    """The decision when a view was decided but cannot be handed over: what is out stays out for its own reasons."""
+    """The decision if a view was decided but cannot be handed over. Rejected items keep their reasons."""
     judged = tuple(_withheld(one) if one.admitted else one for one in outcome.dispositions)
     rows = tuple(map(canonical, judged))
     decision = msgspec.structs.replace(
@@ -151,6 +151,6 @@ def _withheld(one: Disposition) -> Disposition:
 def _kind(selection: Selection, policy: Policy) -> Literal["admitted", "blocked", "reset"]:
     if selection.outcome == "found":
         return "admitted"
-    # A fresh start is for an admission that would be incomplete, not for one that was never due or not looked into.
+    # A reset replaces an incomplete admission, not one that was never due or not examined.
     incomplete = not {Reason.NOTHING_OWED, Reason.NOT_EXAMINED}.intersection(selection.reasons)
     return "reset" if incomplete and policy.on_incomplete == "reset" else "blocked"

@@ -1,6 +1,6 @@
 """readmit above a memory store: ``Memory`` binds its records, and a returned agent reads them through its view.
 
-``MemoryBackend`` is what a store has to offer; the stores that are supported already are in ``readmit.backends``.
+A store implements ``MemoryBackend``; the supported stores are in ``readmit.backends``.
 """
 
 from __future__ import annotations

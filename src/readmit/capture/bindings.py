@@ -24,7 +24,7 @@ Flaws = dict[str, tuple[Cause, ...]]
 
 
 def flaws(snapshot: Snapshot, policy: Policy) -> Flaws:
-    """What is wrong with the source bindings, for the items where something is."""
+    """The faults of the source bindings, for items that have any."""
     writers = frozenset(policy.writers)
     found: Flaws = {}
     for held in (*snapshot.background.held.values(), *snapshot.state.held.values()):
@@ -47,7 +47,7 @@ def _flaws_of(item: Item, evidence: Mapping[str, Sighting], writers: frozenset[s
     first = evidence.get(item.receipts[0].evidence)
     whole = len(item.receipts) == 1 and item.receipts[0].binds == references
     if whole and first is not None and first.intact and (not writers or first.by in writers):
-        # Most items rest on one piece of evidence that speaks for all of it.
+        # Most items have one piece of evidence that covers every reference.
         return author
     bound: set[str] = set()
     causes: list[Cause] = []
@@ -63,7 +63,7 @@ def _flaws_of(item: Item, evidence: Mapping[str, Sighting], writers: frozenset[s
         else:
             bound.update(receipt.binds)
     if bound.issuperset(references):
-        # What an outsider adds neither helps nor harms where the rest speaks for everything.
+        # Evidence from a writer who is not allowed is ignored if the rest covers every reference.
         return (*causes, *author)
     unbound = (Cause(reason=Reason.REFERENCE_UNBOUND, ref=name) for name in references if name not in bound)
     return (*causes, *outside, *author, *unbound)

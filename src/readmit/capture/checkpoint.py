@@ -1,8 +1,8 @@
 """``D_a``: the departure checkpoint (paper, "Capture a return-cycle checkpoint").
 
-The log never changes, so a checkpoint need not copy what it covers: it holds the epoch and one digest over
-every event the agent could see, receipts included. Read the same events again and the digest tells whether
-they are the same.
+The log never changes, so a checkpoint need not copy what it covers: it holds the epoch and one digest over every event
+the agent could see, receipts included. Reading the same events again and comparing digests shows whether they are
+unchanged.
 """
 
 from __future__ import annotations

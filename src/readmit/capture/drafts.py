@@ -1,6 +1,6 @@
-"""What a model drafted: whether somebody vouches for it, the policy lets it count, and its quote carries it.
+"""Drafted items: whether a principal confirmed them, the policy accepts them, and their quotes carry them.
 
-Checked on what is stored, at every return and every exposure: a writer that passed by the pipeline gains nothing.
+Checked on stored data at every return and every exposure, so bypassing the pipeline gains nothing.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 
 MOST_KNOWN = 100_000
-# What a quote carries never changes, and every return and every exposure asks. Filed under the words themselves and the
-# digest of intact evidence, so that nothing that was altered is found here.
+# Cached, because every return and every exposure asks and the answer never changes. The key is the text and the digest
+# of intact evidence, so altered texts never match.
 _known: dict[tuple[str, str, str], bool] = {}
 
 
 def is_draft(held: Held, snapshot: Snapshot, policy: Policy) -> bool:
     """Whether a model wrote the item and nobody has confirmed it.
 
-    A confirmation counts from an allowed writer, and never in the return of whoever gave it.
+    A confirmation counts from an allowed writer, and never in that writer's own return.
     """
     if held.item.drafted is None:
         return False
@@ -45,12 +45,12 @@ def is_draft(held: Held, snapshot: Snapshot, policy: Policy) -> bool:
 
 
 def draft_flaws(held: Held, drafted: Drafted, snapshot: Snapshot, policy: Policy) -> Iterator[Cause]:
-    """What keeps a drafted item from counting."""
+    """Why a drafted item does not count."""
     if policy.drafts == "refuse":
         yield Cause(reason=Reason.DRAFT_REFUSED, epoch=held.epoch, by=drafted.model)
     elif policy.drafts == "confirm" and is_draft(held, snapshot, policy):
         yield Cause(reason=Reason.DRAFT_UNCONFIRMED, epoch=held.epoch, by=drafted.model)
-    # A duty says what somebody wants done: there is nothing that it could quote.
+    # A duty says what should be done, so it has nothing to quote.
     if not isinstance(held.item, Obligation) and not _carried(held.item, drafted, snapshot, policy):
         yield Cause(reason=Reason.DRAFT_NOT_CARRIED, epoch=held.epoch, by=drafted.model)
 

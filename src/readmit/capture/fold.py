@@ -36,7 +36,7 @@ def fold(state: WorkState, events: Iterable[Event]) -> WorkState:
             for target in targets_of(payload):
                 marks.setdefault(target, []).append(event)
     for target, added in marks.items():
-        # An event may also touch items outside this identity's sight.
+        # An event may also concern items that this identity cannot see.
         if (item := held.get(target)) is not None:
             held[target] = msgspec.structs.replace(item, marks=item.marks + tuple(added))
     return WorkState(epoch, held, tuple(rebases), resolutions, tuple(bank))

@@ -1,7 +1,7 @@
-"""What links make an item evidence for, beside what it says itself.
+"""Links: the dependencies that an item supports beyond those it names itself.
 
-A link is an event with its maker, like a verdict. Somebody who vouches for one goes before every model; a link that a
-model drew counts where the policy accepts drafts, and never for what a person called critical. Nor does a slot that a
+A link is an event with an author, like a verdict. A principal's link overrides every model's. A model's link counts if
+the policy accepts drafts, and never for a dependency that a person called critical. The same holds for a slot that a
 model chose.
 """
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def linked(snapshot: Snapshot, policy: Policy) -> Snapshot:
-    """The snapshot in which each item also supports what counting links make it evidence for.
+    """The snapshot in which each item also supports the dependencies of its counting links.
 
-    Receipts are judged before this: a link is no reference that the item makes.
+    Receipts are judged before this: a link is not a reference of the item.
     """
     needs = linked_needs(snapshot.state.held, policy, snapshot.now)
     if not needs:
@@ -41,7 +41,7 @@ def linked(snapshot: Snapshot, policy: Policy) -> Snapshot:
 
 
 def linked_needs(held: Mapping[str, Held], policy: Policy, now: datetime) -> dict[str, tuple[str, ...]]:
-    """For each item with a counting link: the dependencies that it meets by one and does not name itself."""
+    """For each item with a counting link: the linked dependencies that it does not name itself."""
     marked = [(entry, links) for entry in held.values() if entry.marks and (links := _links(entry, policy, now))]
     if not marked:
         return {}
@@ -61,9 +61,9 @@ def linked_needs(held: Mapping[str, Held], policy: Policy, now: datetime) -> dic
 
 
 def vouched(held: Mapping[str, Held], drafted: Iterable[str], snapshot: Snapshot, policy: Policy) -> Mapping[str, Held]:
-    """The same items, where a slot that a model chose meets nothing that a person called critical.
+    """The items, without slots that a model chose where a person called the dependency critical.
 
-    Somebody who links the item to it, or confirms the item, vouches for that.
+    A principal can link the item to the dependency, or confirm the item, to make it count.
     """
     drafts = [held[name] for name in drafted]
     strict = _critical_to_people(snapshot.state.held)
@@ -78,7 +78,7 @@ def vouched(held: Mapping[str, Held], drafted: Iterable[str], snapshot: Snapshot
 
 
 def _links(held: Held, policy: Policy, now: datetime) -> dict[str, Link]:
-    """The link that decides, for each dependency: the latest that somebody vouches for, or else the latest draft."""
+    """The deciding link for each dependency: a principal's latest, or else the latest draft."""
     deciding: dict[str, Link] = {}
     for event in held.marks:
         if not isinstance(event.payload, Link) or not event.holds(now):
@@ -93,7 +93,7 @@ def _links(held: Held, policy: Policy, now: datetime) -> dict[str, Link]:
 
 
 def _critical_to_people(held: Mapping[str, Held]) -> frozenset[str]:
-    """Critical dependencies of duties that no model planned."""
+    """Critical dependencies of duties that a person wrote."""
     duties = (entry.item for entry in held.values())
     return frozenset(
         name for duty in duties if isinstance(duty, Obligation) and duty.drafted is None for name in duty.critical

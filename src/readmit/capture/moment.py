@@ -1,4 +1,4 @@
-"""The moment that is judged, and a clock that lags too far behind the log to be believed."""
+"""The moment a return is judged at, and the check for a clock that lags too far behind the log."""
 
 from __future__ import annotations
 

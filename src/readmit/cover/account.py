@@ -1,4 +1,4 @@
-"""What became of every candidate and of every duty, once a set is chosen or refused."""
+"""The disposition of every candidate and every duty, once a set is chosen or refused."""
 
 from __future__ import annotations
 

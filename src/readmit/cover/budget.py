@@ -1,4 +1,4 @@
-"""Disclosure cost ``c(m)`` and the room that the budgets ``B_n`` and ``B_c`` leave."""
+"""Disclosure cost ``c(m)`` and what the budgets ``B_n`` and ``B_c`` leave."""
 
 from __future__ import annotations
 

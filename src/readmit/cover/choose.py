@@ -1,9 +1,9 @@
-"""The choice of a sufficient set: mandatory structure first, then the cover, then what is in beside it.
+"""Chooses a sufficient set: mandatory structure first, then the cover, then additional items.
 
-Beside it are constraints, then what took the place of something that is needed, then what fills.
+Additional items are constraints, then drafts of what replaced a needed item, then filling.
 
 Paper, "Cover obligations under a context budget": when no selection meets the required coverage, none is
-issued. Every way out other than ``found`` names its reason and the coverage that was reached.
+issued. Every outcome other than ``found`` has its reason and the coverage that was reached.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 
 class Pool(msgspec.Struct, frozen=True):
-    """What a set is chosen from."""
+    """The items that a set is chosen from."""
 
     evidence: tuple[Item, ...]
-    """Eligible evidence, in log order, what is known before what must be respected."""
+    """Eligible evidence in log order, facts before constraints."""
     newest: tuple[Item, ...]
-    """The same, in the order in which it fills what room is left."""
+    """The same, in the order in which it fills the remaining budget."""
     policy: Policy
     deadline: Deadline = Deadline.AHEAD
     instead: Mapping[str, frozenset[str]] = {}
-    """Evidence that says what took the place of something: by id, the dependencies that this had met."""
+    """Drafts of what replaced an item: by id, the dependencies that the replaced item had met."""
 
 
 def choose(pool: Pool, duties: Sequence[Duty], absent: Sequence[str] = ()) -> Selection:
-    """The set that covers all owed ``duties``. ``absent`` names records of theirs that are not eligible."""
+    """The set that covers all owed ``duties``. ``absent`` names their records that are not eligible."""
     if not duties:
         return _unowed(pool)
     evidence, policy = pool.evidence, pool.policy
@@ -66,11 +66,11 @@ def choose(pool: Pool, duties: Sequence[Duty], absent: Sequence[str] = ()) -> Se
     always = _always(pool)
     beside = _beyond(always, found.items)
     if room.after((*found.items, *beside)).overdrawn:
-        # They are in anyway: what they cover themselves may make room for the rest.
+        # Constraints are included anyway, and the dependencies that they cover need no other item.
         again = find_cover(evidence, obligations, policy, room, given=always, deadline=pool.deadline)
         late = Deadline.met_by(found, again)
         if late > pool.deadline:
-            # A replay knows that a deadline was met, not in which of two searches: both take this way then.
+            # A replay knows that the deadline passed, but not in which of two searches, so both take this path.
             return choose(msgspec.structs.replace(pool, deadline=late), duties, absent)
         if again.outcome == "undecided":
             return _refused(Reason.COVER_UNDECIDED, report(obligations, supported((*always, *again.items))), again)
@@ -84,7 +84,7 @@ def choose(pool: Pool, duties: Sequence[Duty], absent: Sequence[str] = ()) -> Se
 
 
 def _unowed(pool: Pool) -> Selection:
-    """The selection where no duty applies: the policy says what that means."""
+    """The selection where no duty applies, as the policy decides."""
     nothing, room = report((), frozenset()), Room.of(pool.policy)
     if pool.policy.nothing_owed == "block":
         return _refused(Reason.NOTHING_OWED, nothing)
@@ -96,11 +96,11 @@ def _unowed(pool: Pool) -> Selection:
 
 
 def _always(pool: Pool) -> tuple[Item, ...]:
-    """Constraints that the policy hands over whether or not a duty requires them."""
+    """Constraints that the policy includes whether or not a duty requires them."""
     if pool.policy.constraints == "as_needed":
         return ()
     constraints = [item for item in pool.evidence if isinstance(item, RoleConstraint | InterfaceConstraint)]
-    # One that was said again is handed over once, in its latest words.
+    # A repeated constraint is handed over once, in its latest version.
     return tuple({_statement(item): item for item in constraints}.values())
 
 
@@ -110,7 +110,7 @@ def _beyond(items: Iterable[Item], taken: Iterable[Item]) -> tuple[Item, ...]:
 
 
 def _instead(pool: Pool, needed: frozenset[str], taken: Sequence[Item], room: Room) -> tuple[Item, ...]:
-    """What took the place of something that is needed, as far as the room allows."""
+    """Drafts of what replaced a needed item, as far as the budget allows."""
     if not pool.instead:
         return ()
     replacing = [item for item in pool.evidence if not needed.isdisjoint(pool.instead.get(item.id, ()))]
@@ -118,7 +118,7 @@ def _instead(pool: Pool, needed: frozenset[str], taken: Sequence[Item], room: Ro
 
 
 def _fill(newest: Sequence[Item], taken: Sequence[Item], room: Room) -> tuple[Item, ...]:
-    """Eligible evidence beyond what is taken, newest first, as far as the room allows, and nothing twice."""
+    """Further eligible evidence, newest first, as far as the budget allows, without duplicates."""
     room = room.after(taken)
     known = {item.id for item in taken}
     said = {_statement(item) for item in taken}
@@ -138,7 +138,7 @@ def _statement(item: Item) -> tuple[str, str, str | None]:
 
 
 class _Beside(NamedTuple):
-    """What is in beside the cover."""
+    """The items included beside the cover."""
 
     constraints: Sequence[Item]
     instead: Sequence[Item] = ()

@@ -23,14 +23,14 @@ def supported(items: Iterable[Item]) -> frozenset[str]:
 
 
 class Supply:
-    """What items cover of the dependencies that are wanted. Many items cover the same, which is worked out once."""
+    """Which wanted dependencies items cover. Many items cover the same ones, so results are cached."""
 
     def __init__(self, wanted: frozenset[str]) -> None:
         self._wanted = wanted
         self._known: dict[tuple[str, ...], frozenset[str]] = {}
 
     def of(self, item: Item) -> frozenset[str]:
-        """The wanted dependencies that an item covers. Its slot is rarely one, and then need not be looked at."""
+        """The wanted dependencies that an item covers. Its slot is rarely one, and is then skipped."""
         covers = item.covers if item.slot in self._wanted else item.supports
         found = self._known.get(covers)
         if found is None:
@@ -49,7 +49,7 @@ def critical(obligations: Iterable[Obligation]) -> frozenset[str]:
 
 
 def report(obligations: Sequence[Obligation], supported: AbstractSet[str]) -> CoverageReport:
-    """``Cov`` and ``Crit`` of the set that supports these dependencies, and what it lacks."""
+    """``Cov`` and ``Crit`` of a set that supports these dependencies, and what is missing."""
     vital = critical(obligations)
     uncovered = tuple(each.id for each in obligations if not supported >= set(each.required))
     return CoverageReport(
@@ -63,9 +63,9 @@ def report(obligations: Sequence[Obligation], supported: AbstractSet[str]) -> Co
 
 
 def least(share: Decimal, total: int) -> int:
-    """The smallest count whose share of ``total`` reaches ``share``; zero of zero, so an empty set is covered.
+    """The smallest count whose share of ``total`` reaches ``share``; 0 for a total of 0, so an empty set is covered.
 
-    Fractions, because a product of decimals is rounded to the context's precision.
+    Uses fractions, because products of decimals are rounded to the context's precision.
     """
     return ceil(Fraction(share) * total)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Cover(msgspec.Struct, frozen=True):
-    """What the solver came to. ``cheapest`` if it proved that no sufficient set costs less."""
+    """The solver's result. ``cheapest`` if it proved that no sufficient set costs less."""
 
     outcome: Literal["found", "infeasible", "undecided"]
     items: tuple[Item, ...] = ()
@@ -46,13 +46,12 @@ def exact(
     first: bool = False,
     met: frozenset[str] = frozenset(),
 ) -> Cover:
-    """A sufficient set within the room, in log order; or the proof that none exists; or neither by the deadline.
+    """A sufficient set within the budget, in log order; or the proof that none exists; or neither by the deadline.
 
     ``met`` names dependencies that are covered already.
 
-    It is the cheapest set, or the cheapest met by the deadline. ``first`` settles for the first sufficient set
-    that the search meets: much sooner, and always the same one, since only how far the search gets depends on the
-    clock, not its path.
+    It is the cheapest set, or the cheapest found by the deadline. ``first`` stops at the first sufficient set. That is
+    much faster and deterministic: the clock decides how far the search gets, not its path.
     """
     if sufficient(report(obligations, met), policy):
         return Cover("found", cheapest=True)
@@ -63,7 +62,7 @@ def exact(
     status, chosen = _solve(model, candidates)
     if status == "infeasible":
         return Cover("infeasible")
-    # The solver works with tolerances, so its set counts only if it holds in exact arithmetic.
+    # The solver works with tolerances, so its set is used only if it is sufficient in exact arithmetic.
     if room.after(chosen).overdrawn or not sufficient(report(obligations, met | supported(chosen)), policy):
         return Cover("undecided")
     if status == "optimal":
@@ -74,7 +73,7 @@ def exact(
 def _irredundant(
     chosen: tuple[Item, ...], obligations: Sequence[Obligation], policy: Policy, met: frozenset[str]
 ) -> tuple[Item, ...]:
-    """The set without what it does not need, the costliest dropped first."""
+    """The set without redundant items, dropping the costliest first."""
     for item in sorted(chosen, key=lambda item: (-cost(item), item.id)):
         rest = tuple(other for other in chosen if other is not item)
         if sufficient(report(obligations, met | supported(rest)), policy):
@@ -83,7 +82,7 @@ def _irredundant(
 
 
 def undominated(evidence: Sequence[Item], relevant: frozenset[str], room: Room) -> tuple[Item, ...]:
-    """Of the items with the same relevant support, the shortest: a second one would only add cost and length."""
+    """Of the items with the same relevant support, the shortest: a second one only adds cost and length."""
     best: dict[frozenset[str], Item] = {}
     for item in evidence:
         supports = relevant.intersection(item.covers)
@@ -141,7 +140,7 @@ def _model(
     def at_least(bound: int, columns: Sequence[int], factors: Sequence[int]) -> None:
         model.addRow(bound, kHighsInf, len(columns), list(columns), list(map(float, factors)))
 
-    # What is met needs no supplier.
+    # Dependencies that are already met need no item.
     suppliers: dict[str, list[int]] = {dependency: [] for dependency in y if dependency not in met}
     for column, item in enumerate(candidates):
         for dependency in suppliers.keys() & set(item.covers):

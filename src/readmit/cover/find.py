@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 
 class Deadline(IntEnum):
-    """Which searches are over before they begin: a replay repeats what the clock did to the first decision."""
+    """Which searches are skipped: a replay repeats the timeouts of the first decision."""
 
     AHEAD = 0
     """None."""
     MET = 1
-    """The search for the cheapest set; that for any set where it is the only one."""
+    """The search for the cheapest set, or for any set if that is the only search."""
     MET_BY_ALL = 2
     """Every search by the exact solver."""
 
     @classmethod
     def met_by(cls, *covers: Covered) -> Deadline:
-        """Which searches a replay takes for over, after these."""
+        """The searches that a replay skips, given these outcomes."""
         if any(one.outcome == "undecided" for one in covers):
             return cls.MET_BY_ALL
         return cls.MET if any(one.timed_out for one in covers) else cls.AHEAD
 
 
 class Covered(msgspec.Struct, frozen=True):
-    """What the selectors came to together, and which of them."""
+    """The selectors' combined result, and which of them found it."""
 
     outcome: Literal["found", "infeasible", "undecided"]
     items: tuple[Item, ...]
@@ -56,10 +56,10 @@ def find_cover(
     given: Sequence[Item] = (),
     deadline: Deadline = Deadline.AHEAD,
 ) -> Covered:
-    """A sufficient set within the room beside what is ``given``, or the best that greedy reached.
+    """A sufficient set within the budget beside what is ``given``, or the best that greedy reached.
 
-    How far the search for the cheapest set gets by its deadline depends on the machine, so a set it has not proven
-    cheapest is not used: what counts then is what would have counted without it.
+    How far the search for the cheapest set gets by its deadline depends on the machine, so a set that is not proven
+    cheapest is not used, and the result is the one without that search.
     """
     room = room.after(given)
     if room.overdrawn:

@@ -33,7 +33,7 @@ def greedy(
     *,
     met: frozenset[str] = frozenset(),
 ) -> tuple[Item, ...]:
-    """The set the greedy rule ends with, in the order of addition: sufficient, or as far as the room allowed.
+    """The greedy set in the order of addition: sufficient, or as far as the budget allowed.
 
     ``met`` names dependencies that are covered already.
     """
@@ -59,7 +59,7 @@ def greedy(
         negative, price, name, index, relevant = heap[0]
         item = evidence[index]
         fresh = relevant - tally.covered
-        # Room and gains only shrink: what does not fit now never will, and a stale gain is an upper bound.
+        # Budget and gains only shrink: what does not fit now never will, and a stale gain is an upper bound.
         if not fresh or not room.fits(item):
             heappop(heap)
             continue

@@ -1,4 +1,4 @@
-"""By whole duties: what can be handed over when not every duty is covered, where a policy asks for that.
+"""Partial views: whole duties that can be handed over when not every duty is covered, if the policy allows it.
 
 The duties with the most critical dependencies come first, then the oldest, as many as fit. Each is covered whole or
 not handed over at all.
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 def choose_whole_duties(pool: Pool, duties: Duties) -> Selection | None:
     """The set for as many whole duties as fit, or none if not one does.
 
-    Once a solver meets its deadline, greedy alone decides on every duty, so that a replay comes to the same set. If it
-    finds none, nothing is decided: given its time, the solver might have found one.
+    Once a solver runs into its deadline, greedy alone decides on every duty, so that a replay gives the same set. If
+    greedy finds none, the outcome is undecided: with more time, the solver might have found one.
     """
     attainable = supported(pool.evidence)
     ready = [duty for duty in duties.whole if attainable.issuperset(duty.obligation.required)]
-    # A stable sort of what is in log order: among equals the oldest comes first.
+    # The sort is stable on log order: the oldest comes first among equals.
     ready.sort(key=lambda duty: -len(set(duty.obligation.critical)))
     chosen, late = _grow(pool, ready, duties.owed)
     if late:
@@ -51,7 +51,7 @@ def choose_whole_duties(pool: Pool, duties: Duties) -> Selection | None:
 
 
 def _grow(pool: Pool, ready: Sequence[Duty], owed: Sequence[Duty]) -> tuple[Selection | None, bool]:
-    """Add one duty after the other as long as the set exists. Tells too whether a solver met its deadline."""
+    """Add one duty after the other while a set exists. Also returns whether a solver ran into its deadline."""
     share = max(1, pool.policy.solver_milliseconds // max(1, len(ready)))
     strict = msgspec.structs.replace(
         pool.policy, gamma=Decimal(1), rho=Decimal(1), on_incomplete="block", solver_milliseconds=share
@@ -71,7 +71,7 @@ def _grow(pool: Pool, ready: Sequence[Duty], owed: Sequence[Duty]) -> tuple[Sele
 
 
 def _without_the_rest(pool: Pool, taken: Sequence[Duty], owed: Sequence[Duty]) -> Pool:
-    """The pool without what could fill a view and belongs to a duty that is not handed over."""
+    """The pool without fillers that belong to a withheld duty."""
     shown = required(duty.obligation for duty in taken)
     rest = required(duty.obligation for duty in owed) - shown
     filling = tuple(item for item in pool.newest if rest.isdisjoint(item.covers) or not shown.isdisjoint(item.covers))
@@ -90,7 +90,7 @@ def _undecided(duties: Duties, attainable: frozenset[str]) -> Selection:
 
 
 def _report(pool: Pool, duties: Duties, chosen: Selection, withheld: tuple[str, ...]) -> CoverageReport:
-    """Coverage of all that is owed: what is withheld is not covered, and missing is what nothing eligible supports."""
+    """Coverage of all owed duties: withheld ones are not covered, and missing lists what no eligible item supports."""
     kept = frozenset(chosen.items)
     shown = supported(item for item in pool.evidence if item.id in kept)
     vital = critical(duties.obligations)

@@ -1,4 +1,4 @@
-"""What is handed over: all that is owed, or whole duties where the policy asks for that, or nothing."""
+"""What is handed over: everything owed, or whole duties if the policy allows it, or nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _pool(request: Request, snapshot: Snapshot, gated: Gated, duties: Duties, de
     order = Order(snapshot, request.policy)
     filling = request.policy.fill or (not duties.owed and request.policy.nothing_owed == "fill")
     return Pool(
-        # What is known first, then what must be respected, each in log order.
+        # Facts first, then constraints, each in log order.
         evidence=(
             *[held.item for held in eligible if type(held.item) is Fact],
             *[held.item for held in eligible if type(held.item) is not Fact],
@@ -54,9 +54,9 @@ def _pool(request: Request, snapshot: Snapshot, gated: Gated, duties: Duties, de
 
 
 def _instead(snapshot: Snapshot, gated: Gated, order: Order) -> dict[str, frozenset[str]]:
-    """For evidence that was drafted because it took something's place: what that had met, if it is out.
+    """For each draft of what replaced an item: the dependencies that the item had met, if the item is out.
 
-    Where something newer meets it, that says what is true now.
+    A dependency that something newer meets is left out: the newer item says what is true now.
     """
     found: dict[str, frozenset[str]] = {}
     for name in gated.drafted:

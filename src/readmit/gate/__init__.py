@@ -1,1 +1,1 @@
-"""Four separate questions about every candidate, and its size. Every gate runs; every reason is kept."""
+"""Four gates for every candidate, and a size check. Every gate runs; every reason is kept."""

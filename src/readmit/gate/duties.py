@@ -1,7 +1,7 @@
 """The mandatory structure: what the returning role owes, and whether it is fit to be handed over.
 
-A duty is an act of its author and ends by an act: it is settled, withdrawn, replaced by another duty, or somebody
-else's. An obstacle does not end it. Whatever becomes of a duty, the decision lists it.
+A duty is an act of its author and ends by an act: it is settled, withdrawn, replaced by another duty, or owed by
+another agent. An obstacle does not end it. The decision lists every duty, ended or not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _ORDER = tuple(DutyState)
 
-# States that end a frontier rather than obscure it.
+# States in which a frontier is over, rather than withheld.
 _ENDED = frozenset(
     {
         State.UNAUTHORIZED,
@@ -36,17 +36,17 @@ _ENDED = frozenset(
 
 
 class Duty(msgspec.Struct, frozen=True):
-    """A duty, what it is to this return, and its current frontier."""
+    """A duty, its state in this return, and its current frontier."""
 
     obligation: Obligation
     state: DutyState
     frontier: Frontier | None = None
     questions: tuple[str, ...] = ()
-    """Needs that a model planned and nobody ever met. The obligation here does not require them."""
+    """Needs that a model planned and no item ever met. ``obligation`` does not require them here."""
 
     @property
     def records(self) -> tuple[Item, ...]:
-        """What is handed over of it besides evidence."""
+        """The duty and its frontier, as handed over."""
         return (self.obligation,) if self.frontier is None else (self.obligation, self.frontier)
 
 
@@ -73,7 +73,7 @@ class Duties(msgspec.Struct, frozen=True):
 
 
 def duties(snapshot: Snapshot, gated: Gated, policy: Policy) -> Duties:
-    """What is owed and what is not, each duty with its frontier."""
+    """The duties, owed or not, each with its frontier."""
     frontiers = _frontiers(snapshot, gated)
     needs = Needs(snapshot, gated, policy)
     considered: list[Duty] = []
@@ -103,7 +103,7 @@ def _state(held: Held, snapshot: Snapshot, gated: Gated) -> DutyState:
     if ended := {reason.ends_duty for reason in reasons if reason.ends_duty is not None}:
         return min(ended, key=_ORDER.index)
     if Reason.WRITER_NOT_ALLOWED in reasons:
-        # Whoever may not write imposes nothing, or anyone could block every return; but what was owed stays in sight.
+        # A duty from a writer who is not allowed does not count, or anyone could block every return; it stays listed.
         then = snapshot.writers_then
         owed_then = held.epoch <= snapshot.checkpoint.epoch and (not then or held.item.by in then)
         return DutyState.UNPROVEN if owed_then else DutyState.NOT_IMPOSED
@@ -124,6 +124,6 @@ def _frontiers(snapshot: Snapshot, gated: Gated) -> dict[str, Frontier]:
             ended = any(reason.state in _ENDED for reason in reasons)
             if not ended and not any(reason.is_void for reason in reasons):
                 live.append(held.item)
-    # Only one that is not eligible can come beside another: the one that can be handed over is the current one.
+    # There is at most one eligible frontier, and it is the current one.
     live.sort(key=lambda item: item.id in gated.eligible)
     return {item.obligation: item for item in live}

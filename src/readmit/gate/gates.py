@@ -1,7 +1,7 @@
 """``A``, ``T``, ``U``, ``P`` and size (paper, equation "E", section "Validate eligible items").
 
-Each gate answers one question and knows nothing of the others, so a recent record cannot pass for an
-authorized one, nor an authentic one for a current one.
+Each gate answers one question independently of the others, so a recent record does not pass as authorized, nor an
+authentic one as current.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def authorized(item: Item, identity: Identity) -> Iterator[Cause]:
 
 
 def current(item: Item, findings: Findings) -> tuple[Cause, ...]:
-    """``T``: does nothing that happened since take it out of use?"""
+    """``T``: is the item still in force after everything that happened since?"""
     return findings.against.get(item.id, ())
 
 
 def applicable(item: Item, task: str, purpose: str | None, policy: Policy) -> Iterator[Cause]:
     """``U``: does it serve this task and purpose, and is its kind admitted at all?
 
-    A duty is owed whatever kinds the policy admits. Whoever returns without saying what for owes it with its frontier.
+    A duty is owed whatever kinds the policy admits. A return without a purpose owes it too, with its frontier.
     """
     if KINDS[type(item)] not in policy.kinds and type(item) is not Obligation:
         yield Cause(reason=Reason.KIND_NOT_ADMITTED)

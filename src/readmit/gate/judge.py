@@ -24,7 +24,7 @@ class Gated(msgspec.Struct, frozen=True):
     eligible: Mapping[str, Held]
     rejected: Mapping[str, Disposition]
     drafted: tuple[str, ...] = ()
-    """Those of the eligible that a model wrote. Most returns have none, and later stages look at no other for it."""
+    """The eligible items that a model wrote. Most returns have none; later stages check only these."""
 
 
 def judge(snapshot: Snapshot, findings: Findings, flaws: Mapping[str, tuple[Cause, ...]], policy: Policy) -> Gated:

@@ -1,4 +1,4 @@
-"""Needs that a model planned and nobody ever met: open questions, and no reason to block.
+"""Needs that a model planned and no item ever met are open questions and do not block.
 
 A need that something met when the agent left, and that has lost its support since, blocks like any other. So does
 every need that a person wrote, or vouched for by confirming the plan.
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot
 
-# What was the case at departure already, whenever it was found out.
+# Reasons that already applied at departure, whenever they were found.
 _ALWAYS = frozenset({State.UNAUTHORIZED, State.NOT_APPLICABLE, State.NOT_YET_VALID})
 
 
 class Needs:
-    """Which dependencies something meets now, or met when the agent left."""
+    """The dependencies that an item meets now, or met when the agent left."""
 
     def __init__(self, snapshot: Snapshot, gated: Gated, policy: Policy) -> None:
         self._snapshot = snapshot
@@ -34,7 +34,7 @@ class Needs:
         self._met: frozenset[str] | None = None
 
     def asked(self, held: Held, duty: Obligation) -> tuple[Obligation, tuple[str, ...]]:
-        """The duty with what it requires of this return, and its open questions."""
+        """The duty with what it requires in this return, and its open questions."""
         if not is_draft(held, self._snapshot, self._policy):
             return duty, ()
         if self._met is None:
@@ -63,7 +63,7 @@ class Needs:
         return not any(self._held_then(held, cause) for cause in self._gated.rejected[held.item.id].causes)
 
     def _held_then(self, held: Held, cause: Cause) -> bool:
-        """Whether a cause against an item was there at departure. Where that is not known, it was not."""
+        """Whether a cause against an item existed at departure. If that is unknown, it did not."""
         if cause.reason.state in _ALWAYS:
             return True
         departed = self._snapshot.checkpoint

@@ -1,1 +1,1 @@
-"""What has lost its standing since it was recorded, and through what."""
+"""Which items no longer stand, and what took them out."""

@@ -1,8 +1,8 @@
 """Implicit invalidation from stored verdicts (paper, "From a possible dependency to a confirmed invalidation").
 
-A verdict takes an item out only if the code finds both quotes where they are said to be and the observation is later
-than the item. What does not count leaves the pair unsettled; an unsettled pair is a suspicion. The latest confirmed
-invalidator wins. What a verdict settles is written in ``records.verdicts.ruling``.
+A verdict takes an item out only if the code finds both quotes in their texts and the observation is later than the
+item. A verdict that does not count leaves the pair unsettled, which is a suspicion. The latest confirmed invalidator
+wins. ``records.verdicts.ruling`` decides what a verdict settles.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ def use_of(snapshot: Snapshot) -> str:
 
 
 def critical_dependencies(snapshot: Snapshot) -> frozenset[str]:
-    """``K`` of everything that may still be owed. Too wide is safe here: it only keeps more suspicions."""
+    """``K`` of everything that may still be owed. A superset is safe: it only keeps more suspicions."""
     duties = (held.item for held in snapshot.state.held.values())
     return frozenset(name for duty in duties if isinstance(duty, Obligation) for name in duty.critical)
 
 
 def said_at(held: Held, evidence: Mapping[str, Sighting], policy: Policy) -> int:
-    """The position from which an observation is later than an item: that of the latest evidence behind it.
+    """The epoch after which an observation is later than an item: that of its latest evidence.
 
-    Not that of the item itself: what is drawn from a conversation long afterwards is as old as the conversation. Nor
-    that of a receipt from outside the writers: it would keep every observation before it from counting.
+    Not the item's own: an item drawn from an old conversation is as old as the conversation. Nor that of evidence from
+    a writer who is not allowed: it would disqualify every observation before it.
     """
     own = (evidence.get(receipt.evidence) for receipt in held.item.receipts)
     passing = (one for one in own if one is not None and one.intact)
@@ -49,7 +49,7 @@ def said_at(held: Held, evidence: Mapping[str, Sighting], policy: Policy) -> int
 
 
 def judged(held: Held, snapshot: Snapshot, policy: Policy) -> Iterator[Charge]:
-    """What verdicts and unsettled suspicions say of one item."""
+    """The charges that verdicts and unsettled suspicions raise against one item."""
     settling: dict[str, tuple[Ruling, Event]] = {}
     use, principal = use_of(snapshot), snapshot.identity.principal
     for event in held.marks:
@@ -58,7 +58,7 @@ def judged(held: Held, snapshot: Snapshot, policy: Policy) -> Iterator[Charge]:
                 settling.setdefault(pair.evidence, (Ruling.OPEN, event))
             case Verdict(pair=pair, use=meant) as verdict if meant in ("", use):
                 found = ruling(verdict, policy, grounded=partial(_grounded, verdict, held, snapshot.evidence, policy))
-                # Nobody clears a suspicion against an item of their own for their own return, nor weakens one.
+                # A principal neither clears nor weakens a suspicion against its own item for its own return.
                 if event.by == held.item.by == principal:
                     if found is Ruling.COMPATIBLE:
                         continue
@@ -77,12 +77,12 @@ def judged(held: Held, snapshot: Snapshot, policy: Policy) -> Iterator[Charge]:
         elif found is not Ruling.COMPATIBLE:
             cause = Cause(reason=Reason.SUSPECTED, epoch=event.epoch, ref=digest, by=event.by)
             yield Charge(cause, raised, doubtful=found is Ruling.DOUBTFUL)
-    # All of them, the latest observation first: an overseer who set one aside did not set aside a later one.
+    # All of them, the latest observation first: an overseer who set one aside has not set aside the others.
     yield from sorted(confirmed, key=lambda one: one.raised.position, reverse=True)
 
 
 def counts(charge: Charge, held: Held, policy: Policy, critical: AbstractSet[str]) -> bool:
-    """Whether a charge takes this item out: some suspicions do so only to what is critical."""
+    """Whether a charge takes this item out: some suspicions only take out critical items."""
     if charge.cause.reason is not Reason.SUSPECTED:
         return True
     return is_open(charge, held, critical) and (
@@ -91,7 +91,7 @@ def counts(charge: Charge, held: Held, policy: Policy, critical: AbstractSet[str
 
 
 def is_open(charge: Charge, held: Held, critical: AbstractSet[str]) -> bool:
-    """Whether a charge is a suspicion that is not settled for this item. A doubtful one is, if it is not critical."""
+    """Whether a charge is an open suspicion for this item. A doubtful one is settled unless the item is critical."""
     suspected = charge.cause.reason is Reason.SUSPECTED
     return suspected and not (charge.doubtful and critical.isdisjoint(held.item.covers))
 

@@ -1,7 +1,7 @@
 """Explicit, linkable invalidation (paper, section 2.2): revocation, closed interval, settlement, dispute.
 
-Each event counts from the moment it was true (``at``), not from the moment it was learnt; one that was already
-true when it was learnt counts at once. Supersession is in ``supersession``.
+Each event counts from when it was true (``at``), not from when it was learnt; one already true when learnt counts at
+once. Supersession is in ``supersession``.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ class Charge(NamedTuple):
     cause: Cause
     raised: Point
     doubtful: bool = False
-    """Whether no more than a score between the policy's thresholds stands behind it: then it counts against what
-    supports a critical dependency, and against nothing else."""
+    """Whether it rests only on a score between the policy's thresholds. Then it counts only against items that support
+    a critical dependency.
+    """
 
 
 def point_of(event: Event) -> Point:
-    """When an event was raised."""
+    """The position and moment of an event."""
     return Point(event.epoch, min(event.at, event.learnt))
 
 
 def interval(held: Held, now: datetime) -> Iterator[Cause]:
-    """The item's own validity interval. A duty does not end with its time: it is overdue."""
+    """The item's own validity interval. A duty past its end is overdue, not over."""
     valid = held.item.valid
     if valid.end is not None and valid.end <= now and not isinstance(held.item, Obligation):
         yield Cause(reason=Reason.EXPIRED, note=f"valid until {valid.end.isoformat()}")
@@ -84,7 +85,7 @@ def _dispute(held: Held, event: Event, resolutions: Mapping[str, Event]) -> Iter
 
 
 def deciding(resolutions: Mapping[str, tuple[Event, ...]], principal: str, now: datetime) -> dict[str, Event]:
-    """The resolution of each dispute that counts: the latest that holds. Nobody settles one for their own return."""
+    """The resolution of each dispute: the latest that counts. A principal's own does not count in its return."""
     found: dict[str, Event] = {}
     for name, events in resolutions.items():
         counting = [event for event in events if event.by != principal and event.at <= now]

@@ -1,7 +1,7 @@
 """Which of two items about the same thing came later (the paper compares source epochs).
 
 An item starts when it begins to be valid or when its latest own evidence was true, whichever is later. Evidence counts
-from its own moment, but never from one later than the log learnt it, so nobody gains by dating back or ahead.
+from its own date, but never from later than the log learnt it, so backdating and postdating gain nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Key(NamedTuple):
 
 
 class Rank(NamedTuple):
-    """A place in the order. A successor that was named outright takes its target's ``base`` and lies directly after."""
+    """A place in the order. An explicitly named successor takes its target's ``base`` and comes directly after it."""
 
     base: Key
     depth: int
@@ -36,18 +36,18 @@ class Rank(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A place in the log and a moment: of evidence, or of what was held against a statement."""
+    """A position in the log and a moment: of evidence, or of a cause against a statement."""
 
     position: int
     said: datetime
 
     def later_than(self, other: Point) -> bool:
-        """Later in the log and no earlier by its date. In doubt it is not later."""
+        """Later in the log and no earlier by its date; otherwise not later."""
         return self.position > other.position and self.said >= other.said
 
 
 class Order:
-    """The order of the items of one snapshot. Worked out for the items that are asked for: most have no rival."""
+    """The order of the items of one snapshot. Computed on demand: most items have no rival."""
 
     def __init__(self, snapshot: Snapshot, policy: Policy) -> None:
         self._evidence: Mapping[str, Sighting] = snapshot.evidence
@@ -55,7 +55,7 @@ class Order:
         self._own: dict[str, tuple[Point, ...]] = {}
 
     def own(self, held: Held) -> tuple[Point, ...]:
-        """The own evidence of an item, as far as it passes the provenance gate."""
+        """An item's own evidence that passes the provenance gate."""
         known = self._own.get(held.item.id)
         if known is None:
             known = self._own[held.item.id] = tuple(self._passing(held))
@@ -77,11 +77,11 @@ class Order:
         return Point(max((one.position for one in own), default=0), max((one.said for one in own), default=NEVER))
 
     def confirms(self, held: Held, raised: Point) -> bool:
-        """Whether some own evidence of an item is later than what was held against its statement."""
+        """Whether some own evidence of an item is later than a cause against its statement."""
         return any(one.later_than(raised) for one in self.own(held))
 
     def key(self, held: Held) -> Key:
-        """The place of an item by its dates."""
+        """The rank of an item by its dates."""
         position, said = self.source(held)
         start = held.item.valid.start
         return Key(said if start is None else max(said, start), position, held.epoch)
@@ -93,9 +93,9 @@ def ranks(
     after: Mapping[str, Sequence[str]],
     raised: Mapping[str, Rank] = MappingProxyType({}),
 ) -> dict[str, Rank]:
-    """The rank of each item. ``after`` maps an item to those that it was named outright to replace.
+    """The rank of each item. ``after`` maps an item to those that it was explicitly named to replace.
 
-    ``raised`` holds ranks that some items have at least.
+    ``raised`` holds minimum ranks of some items.
     """
     keys = {held.item.id: order.key(held) for held in members}
     if not raised and after.keys().isdisjoint(keys):

@@ -1,7 +1,7 @@
 """The recovery path: an overseer's reasoned, expiring event sets automated rejections aside.
 
-It reaches back only: what happens to the item after it counts again. It never touches authorization,
-applicability or provenance, and nobody overrules a rejection on their own return.
+It covers earlier causes only: what happens to the item later counts again. It never affects authorization,
+applicability or provenance, and no principal overrules a rejection in its own return.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def honored(held: Held, snapshot: Snapshot, policy: Policy) -> list[Event]:
 
 
 def split(causes: Iterable[Cause], overrules: Iterable[Event]) -> tuple[list[Cause], list[Cause]]:
-    """Causes that stand, and causes set aside, each of those with a note of who did that and why."""
+    """Causes that stand, and causes set aside, the latter with a note of who did that and why."""
     stand: list[Cause] = []
     aside: list[Cause] = []
     granted = [(event, event.payload) for event in overrules if isinstance(event.payload, Overrule)]
@@ -56,7 +56,7 @@ def _who_and_why(event: Event) -> str:
 
 def _reaches(overrule: Overrule, epoch: int, cause: Cause) -> bool:
     if overrule.grant == "rejustify":
-        # A premise that ran out by the clock alone has no epoch.
+        # A premise that expired by the clock alone has no epoch.
         return bool(cause.chain) and (cause.epoch is None or cause.epoch <= epoch)
     if cause.epoch is None or cause.epoch > epoch or cause.chain:
         return False

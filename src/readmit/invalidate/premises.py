@@ -1,8 +1,8 @@
 """Declared premises: an item stands only while everything it depends on does.
 
-As in a truth maintenance system (Doyle 1979): premises are recorded before what rests on them, so one pass settles
-everything, and each rejection keeps the chain down to the premise that fell. A premise that fell and was stated again
-from later evidence stands again, and so does what fell with it alone.
+As in a truth maintenance system (Doyle 1979): premises are recorded before the items that depend on them, so one pass
+is enough, and each rejection keeps the chain down to the premise that fell. If a fallen premise is stated again from
+later evidence, it stands again, and so do items that fell only because of it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def fallen(
 ) -> tuple[list[Cause], list[Cause]]:
     """Premises of one item that do not stand, and those that fell and were re-established.
 
-    ``out`` holds what is already known to have fallen.
+    ``out`` holds the items already known to be out.
     """
     causes, recovered = [], []
     for premise in held.item.depends_on:
         if premise not in known or known[premise].epoch >= held.epoch:
-            # Not recorded before it: nothing can be said for such a premise.
+            # Not recorded before the item, so it cannot be a premise that stands.
             causes.append(Cause(reason=Reason.PREMISE_CHANGED, ref=premise, note="unknown premise", chain=(premise,)))
         elif reasons := out.get(premise):
             again = [other for other in same.repeated.get(premise, ()) if other.item.id not in out]

@@ -1,8 +1,8 @@
 """Which of several statements about the same thing stands.
 
 Statements are about the same thing if they share a slot, or frontiers if they share an obligation, and their tasks
-overlap. The one that ranks highest replaces the others for good: an item does not come back because its replacement
-expired or was withdrawn. A newcomer that is disputed or suspected leaves the place contested, and neither stands.
+overlap. The one that ranks highest replaces the others permanently: an item does not come back when its replacement
+expires or is withdrawn. If the newer one is disputed or suspected, the slot is contested and neither stands.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from readmit.records.snapshot import Held, Snapshot
 
 Found = tuple[str, Cause, bool]
-"""An item, the cause against it, and whether an overseer's event reaches that cause."""
+"""An item, the cause against it, and whether an overseer's event covers that cause."""
 
 
 class Field(msgspec.Struct, frozen=True):
-    """What is known of the items before they are held against each other."""
+    """Facts about the items, collected before they are compared."""
 
     reader: Identity
     purpose: str | None
@@ -43,17 +43,17 @@ class Field(msgspec.Struct, frozen=True):
     same: Statements
     flawed: frozenset[str]
     lost: frozenset[str]
-    """Items that lost a dispute: a statement that was wrong replaces nothing."""
+    """Items that lost a dispute: a wrong statement replaces nothing."""
     contested: frozenset[str]
     """Items that are disputed or suspected."""
     after: Mapping[str, Sequence[str]]
-    """Item → those that it was named outright to replace."""
+    """Item → those that it was explicitly named to replace."""
     restored: Mapping[str, Event]
     """Item → the overseer's event that restores it."""
 
 
 def slots(everything: Iterable[Held], field: Field) -> Iterator[Found]:
-    """Items whose slot holds something that replaces or contests them."""
+    """Items that another item in their slot replaces or contests."""
     first: dict[str, Held] = {}
     shared: dict[str, list[Held]] = {}
     for held in everything:
@@ -62,7 +62,7 @@ def slots(everything: Iterable[Held], field: Field) -> Iterator[Found]:
         if slot is None or type(item) is Obligation or type(item) is Frontier:
             continue
         other = first.setdefault(slot, held)
-        # Most slots hold one statement: only those with several are worth a list.
+        # Most slots hold one statement; lists are built only for the others.
         if other is not held:
             shared.setdefault(slot, [other]).append(held)
     yield from _replaced(shared.values(), field, Reason.SLOT_UPDATED)
@@ -93,16 +93,16 @@ def _replaced(groups: Iterable[Sequence[Held]], field: Field, reason: Reason) ->
 
 
 def _outranked(alike: Sequence[Held], task: str, field: Field, reason: Reason) -> Iterator[Found]:
-    """What is replaced on a task. Only what is about the same thing there lends its rank to what was named after it."""
+    """What is replaced on a task. An explicit successor takes over a rank only from an item in the same slot."""
     rivals = [held for held in alike if _competes(held, task, field)]
     here = [held for held in alike if (held.item.scope.task or field.reader.task) == task]
-    # What rests on nothing has no place of its own in the order, and is out for that alone.
+    # An item without evidence has no rank of its own, and is out for that reason alone.
     judged = [held for held in here if field.order.own(held)]
     ranked = ranks(alike, field.order, field.after)
     restored = [held for held in judged if held.item.id in field.restored] if reason is Reason.SLOT_UPDATED else []
     raised: dict[str, Rank] = {}
     for held in sorted(restored, key=lambda held: field.restored[held.item.id].epoch):
-        # What an overseer restores ranks directly after everything that had replaced it by then.
+        # A restored item ranks directly after everything that had replaced it by then.
         known = _known_at(field.restored[held.item.id], held, rivals, field)
         best = sorted(known, key=lambda rival: ranked[rival.item.id], reverse=True)
         if cause := _replacing(held, best, ranked, field, reason):
@@ -111,7 +111,7 @@ def _outranked(alike: Sequence[Held], task: str, field: Field, reason: Reason) -
             raised[held.item.id] = Rank(top.base, top.depth + 1, ranked[held.item.id].own)
             ranked = ranks(alike, field.order, field.after, raised)
     best = sorted(rivals, key=lambda held: ranked[held.item.id], reverse=True)
-    # What names others replaces nothing that is for everybody: however much of it there is, it is not looked at twice.
+    # Filtered once: items that name other principals replace nothing for this reader.
     shared = [rival for rival in best if reaches(rival.item, field.reader)]
     for held in judged:
         if cause := _replacing(held, best if held.item.scope.principals else shared, ranked, field, reason):
@@ -119,8 +119,8 @@ def _outranked(alike: Sequence[Held], task: str, field: Field, reason: Reason) -
 
 
 def _known_at(event: Event, held: Held, rivals: Iterable[Held], field: Field) -> list[Held]:
-    """What could have replaced an item for this reader when an event came."""
-    # Dated back, it counts from when it was learnt; dated by a log that is ahead of its writer's clock, from then.
+    """The items that could have replaced an item for this reader at the time of an event."""
+    # A backdated event counts from when it was learnt; one dated by a log ahead of its writer's clock, from its date.
     moment = max(event.at, event.learnt)
     return [
         rival
@@ -132,7 +132,7 @@ def _known_at(event: Event, held: Held, rivals: Iterable[Held], field: Field) ->
 def _replacing(
     held: Held, best: Sequence[Held], ranked: Mapping[str, Rank], field: Field, reason: Reason
 ) -> Cause | None:
-    """What takes the place of an item: the highest settled rival above it, or else the highest that contests it."""
+    """What replaces an item: the highest settled rival above it, or else the highest that contests it."""
     above = (rival for rival in _above(held, best, ranked) if _displaces(rival, held, field))
     first = rival = next(above, None)
     while rival is not None and rival.item.id in field.contested:
@@ -140,12 +140,12 @@ def _replacing(
     by = rival or first
     if by is None:
         return None
-    told = reason if rival is not None else Reason.SLOT_CONTESTED
-    return Cause(reason=told, epoch=by.epoch, ref=by.item.id, by=by.item.by)
+    why = reason if rival is not None else Reason.SLOT_CONTESTED
+    return Cause(reason=why, epoch=by.epoch, ref=by.item.id, by=by.item.by)
 
 
 def _displaces(rival: Held, held: Held, field: Field) -> bool:
-    """Whether a rival says something else, and to this reader."""
+    """Whether a rival says something different and replaces the item for this reader."""
     same = field.same.same(held.item.id, rival.item.id)
     return not same and concerns(rival.item, held.item, field.reader)
 
@@ -159,7 +159,7 @@ def _above(held: Held, best: Sequence[Held], ranked: Mapping[str, Rank]) -> Iter
 
 
 def _competes(held: Held, task: str, field: Field) -> bool:
-    """Whether an item was in force at some moment, for this use: only then can it have replaced another."""
+    """Whether an item was in force at some moment for this use. Otherwise it replaced nothing."""
     item = held.item
     return (
         item.id not in field.flawed
@@ -172,7 +172,7 @@ def _competes(held: Held, task: str, field: Field) -> bool:
 
 
 def _serves(item: Item, purpose: str | None) -> bool:
-    """Whoever returns without saying what for owes duties of every purpose, and needs the frontiers of those."""
+    """A return without a purpose owes duties of every purpose, and needs their frontiers."""
     return not item.purposes or purpose in item.purposes or (purpose is None and isinstance(item, Frontier))
 
 
@@ -189,14 +189,14 @@ def _was_in_force(held: Held, field: Field) -> bool:
         match event.payload:
             case Close(end=closed) if closed < start:
                 return False
-            # Dated back, it counts from when it was learnt: nobody takes back a replacement that way.
+            # A backdated event counts from when it was learnt, so that it cannot undo a replacement.
             case Revoke() if max(event.at, event.learnt) < start:
                 return False
     return True
 
 
 def _marks(held: Held, field: Field) -> Iterator[Event]:
-    """What befell an item, and its statement where it was made before and its evidence does not answer that."""
+    """Causes against an item, and those against the same statement that the item's evidence does not answer."""
     yield from held.marks
     for other in field.same.repeated.get(held.item.id, ()):
         if other is not held:
@@ -204,7 +204,7 @@ def _marks(held: Held, field: Field) -> Iterator[Event]:
 
 
 def rebases(everything: Iterable[Held], snapshot: Snapshot, order: Order) -> Iterator[Found]:
-    """Items whose source epoch precedes the epoch at which their slot started anew.
+    """Items whose source epoch precedes the rebase of their slot.
 
     An item of every task counts as one of the returning task.
     """

@@ -1,7 +1,6 @@
-"""Put the lifecycle evidence together: for every item that lost its standing, every cause.
+"""Combine the lifecycle evidence: every cause against every item that no longer stands.
 
-First what is held against each statement by name, then which statement of each slot stands, then what rests on
-premises that fell.
+First the causes that name an item, then which statement of each slot stands, then items whose premises fell.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Findings(msgspec.Struct, frozen=True):
     recovered: Mapping[str, tuple[Cause, ...]] = {}
     """Premises that fell and were re-established, for the items that rest on them."""
     open_pairs: int = 0
-    """Suspected changes to what the reader can see that no verdict has settled."""
+    """Suspicions about visible items that no verdict has settled."""
 
 
 def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: Policy) -> Findings:
@@ -53,7 +52,7 @@ def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: 
 
 
 class _Case:
-    """One snapshot under one policy, and what several steps need to know about it."""
+    """One snapshot under one policy, with values that several steps share."""
 
     def __init__(self, snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: Policy) -> None:
         self.snapshot = snapshot
@@ -73,7 +72,7 @@ class _Case:
         }
 
     def charges(self) -> dict[str, list[Charge]]:
-        """What events, verdicts and suspicions say of the items they name."""
+        """The charges of events, verdicts and suspicions against the items they name."""
         snapshot = self.snapshot
         resolved = {**snapshot.background.resolutions, **snapshot.state.resolutions}
         resolutions = lifecycle.deciding(resolved, snapshot.identity.principal, snapshot.now)
@@ -112,13 +111,13 @@ class _Case:
         return found
 
     def _names(self, cause: Cause, name: str) -> bool:
-        """Whether a dispute names an item itself: then what it came to for a repetition is not held against it."""
+        """Whether a dispute names an item itself: then its outcome for a repetition does not count against the item."""
         return cause.reason in {Reason.DISPUTED, Reason.DISPUTE_LOST} and any(
             event.kind is EventKind.DISPUTE and event.name == cause.ref for event in self.known[name].marks
         )
 
     def _answered_outright(self, name: str, cause: Cause) -> bool:
-        """Whether an item repeats, or replaced in turn, what its statement was superseded by."""
+        """Whether an item repeats, or later replaced, the item that superseded its statement."""
         if cause.reason is not Reason.SUPERSEDED:
             return False
         met, waiting = {cause.ref}, [cause.ref]
@@ -132,7 +131,7 @@ class _Case:
         return False
 
     def counted(self, charges: Mapping[str, list[Charge]]) -> Causes:
-        """The causes among the charges that take the items out, under this policy."""
+        """The causes that take items out under this policy."""
         critical = implicit.critical_dependencies(self.snapshot)
         return {
             name: [one.cause for one in raised if implicit.counts(one, self.known[name], self.policy, critical)]
@@ -140,10 +139,11 @@ class _Case:
         }
 
     def replaced(self, causes: Causes) -> list[replacement.Found]:
-        """Items that another statement about the same thing has replaced, or that a rebase has passed by."""
+        """Items that another statement about the same thing replaced, or that a rebase made obsolete."""
         left = {name: self._split(name, found)[0] for name, found in causes.items()}
         standing = {name: {cause.reason for cause in found} for name, found in left.items()}
-        # Repetitions of what was superseded count too, and what an overseer set aside does not, unless it is others'.
+        # Repetitions of superseded items count too. Supersessions that an overseer set aside do not, unless they
+        # concern others.
         after: dict[str, list[str]] = {}
         for name, found in causes.items():
             for cause in found:
@@ -170,7 +170,7 @@ class _Case:
         ]
 
     def concerning(self, causes: Causes) -> Causes:
-        """The causes without supersessions that hold for others alone."""
+        """The causes without supersessions that apply only to other principals."""
         return {name: [cause for cause in found if self._concerns(name, cause)] for name, found in causes.items()}
 
     def _concerns(self, name: str, cause: Cause) -> bool:
@@ -182,7 +182,7 @@ class _Case:
     def findings(self, causes: Causes, firm: Causes, open_pairs: int) -> Findings:
         """Add intervals and fallen premises, and set aside what an overseer overruled.
 
-        Repetitions of a statement are settled together: one of them may be what a premise stands by.
+        Repetitions of a statement are settled together: any of them can support a premise.
         """
         against: dict[str, tuple[Cause, ...]] = {}
         overruled: dict[str, tuple[Cause, ...]] = {}
@@ -208,7 +208,7 @@ class _Case:
                     against[name] = tuple(stand)
                 if aside:
                     overruled[name] = tuple(aside)
-            # An unproven premise carries nothing either.
+            # An unproven premise supports nothing either.
             if name in against or name in self.flaws:
                 fallen[name] = (*against.get(name, ()), *self.flaws.get(name, ()))
         return Findings(against, overruled, recovered, open_pairs)

@@ -1,7 +1,7 @@
-"""Said again: items that make the same statement.
+"""Repetitions: items that make the same statement.
 
-Equal kind, text, slot, scope and premises are one statement, however often it is recorded. Saying it again from later
-evidence confirms it; from earlier evidence, what was held against the statement is held against the repetition too.
+Items with equal kind, text, slot, scope and premises make one statement. Repeating it from later evidence confirms it.
+Causes against the statement also apply to a repetition from earlier evidence.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Statements:
 
     @property
     def repeated(self) -> Mapping[str, tuple[Held, ...]]:
-        """Every item that was said more than once, with all that make its statement, in log order."""
+        """Every item whose statement was made more than once, with all items that make it, in log order."""
         return self._same
 
     def first(self, held: Held) -> int:
-        """Where the statement of an item entered the log."""
+        """The position of an item's statement in the log."""
         return self._same[held.item.id][0].epoch if held.item.id in self._same else held.epoch
 
     def same(self, one: str, other: str) -> bool:
-        """Whether two items make the same statement, one that was said more than once."""
+        """Whether two items make the same repeated statement."""
         return one in self._same and self._same[one] is self._same.get(other)

@@ -1,6 +1,6 @@
-"""Said outright: ``successor`` replaces ``target``, whatever their dates.
+"""Explicit supersession: ``successor`` replaces ``target``, whatever their dates.
 
-Between two items the latest event decides, so saying it the other way round is an undo.
+Between two items the latest event decides, so superseding in the other direction undoes it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def concerns(rival: Item, item: Item, reader: Identity) -> bool:
 
 
 def reaches(rival: Item, reader: Identity) -> bool:
-    """Whether an item is for the reader, as far as principals go."""
+    """Whether an item's scope includes the reader's principal."""
     return not rival.scope.principals or reader.principal in rival.scope.principals
 
 
@@ -71,7 +71,7 @@ def charges(
     """Targets with the charge against each.
 
     A successor that has not begun leaves the target in force until it does. A duty is replaced only by another duty
-    that somebody could impose: otherwise it would vanish. What names principals replaces only for those
+    whose author may impose it: otherwise it would vanish. An item that names principals replaces only for those
     (``concerns``), but ranks after its target for everybody.
     """
     for one in supersessions:

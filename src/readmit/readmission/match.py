@@ -26,8 +26,8 @@ def match(
 ) -> tuple[tuple[ExperienceNote, ...], tuple[Banked, ...]]:
     """A note on every experience of the bank, and those that are handed over, with their digests.
 
-    The bank is in the order of the log. The newest experience has the first claim on the budget; one that
-    does not fit is passed over, and a shorter, older one may still fit. Both results keep the bank's order.
+    The bank is in the order of the log. The newest experience gets the budget first; one that does not fit is skipped,
+    and a shorter, older one may still fit. Both results keep the bank's order.
     """
     fitting = _fitting([index for index, (one, _) in enumerate(bank) if one.bound_to in view_items], bank, policy)
     notes = []

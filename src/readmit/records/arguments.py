@@ -1,4 +1,4 @@
-"""Calls that do not fit their signature, refused in words that name the argument and the fix.
+"""Refuses calls that do not fit their signature, with the argument and the fix.
 
 Python's own ``TypeError`` names neither the nearest right keyword nor, in every version, the misspelt one.
 """
@@ -31,14 +31,14 @@ def explained(verbs: C) -> C:
 
 
 def explained_call(call: Callable[P, R]) -> Callable[P, R]:
-    """The same call; one that does not fit its signature ends in a ``RecordError``. Costs nothing when it fits."""
+    """Wraps a method so that a call that does not fit raises ``RecordError``. Costs nothing when it fits."""
 
     @wraps(call)
     def fitting(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return call(*args, **kwargs)
         except TypeError as error:
-            # A traceback that ends here says that the call never began.
+            # If the traceback ends here, the call itself did not fit.
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
             raise RecordError(_misfit(call, args, kwargs)) from None
@@ -54,7 +54,7 @@ def check_fields(verb: Callable[..., object], fields: Mapping[str, object], know
 
 
 def unknown(what: str, given: str, known: Iterable[str]) -> str:
-    """What to say about a name that is not among the known ones."""
+    """The message about an unknown name."""
     names = sorted(known)
     if near := get_close_matches(given, names, n=1):
         return f"{given}: {what} has no such field; did you mean {near[0]}?"

@@ -49,7 +49,7 @@ class Record(
 ):
     """An immutable value with strict decoding.
 
-    Values cannot form a cycle, so those that there are many of tell the garbage collector to pass over them (``gc``).
+    Values cannot form a cycle, so frequent ones opt out of garbage collection (``gc=False``).
     """
 
 
@@ -62,7 +62,7 @@ def utc(moment: datetime | str, *, field: str = "time") -> datetime:
     try:
         return moment.astimezone(UTC)
     except OverflowError:
-        raise RecordError(f"{field}: {moment.isoformat()} lies outside the years 1 to 9999 in UTC") from None
+        raise RecordError(f"{field}: {moment.isoformat()} is outside the years 1 to 9999 in UTC") from None
 
 
 def _read(moment: object, field: str) -> datetime:
@@ -75,25 +75,25 @@ def _read(moment: object, field: str) -> datetime:
 
 
 def require_id(field: str, value: object) -> str:
-    """The value, if it is fit to be an id."""
+    """The value, if it is a valid id."""
     if not (isinstance(value, str) and re.match(_ID, value)):
         raise RecordError(f"{field}: {shown(value)} is not {AN_ID}")
     return value
 
 
 def require_digest(field: str, value: object) -> str:
-    """The value, if it is fit to name evidence."""
+    """The value, if it is a valid digest of evidence."""
     if not (isinstance(value, str) and re.match(_DIGEST, value)):
         raise RecordError(f"{field}: {shown(value)} is not {A_DIGEST}")
     return value
 
 
 def require_name(field: str, value: object) -> str:
-    """The value, if it is fit to name a principal, role, task or workspace."""
+    """The value, if it is a valid name of a principal, role, task or workspace."""
     if not (isinstance(value, str) and 1 <= len(value) <= LONGEST_NAME):
         raise RecordError(f"{field}: {shown(value)} is not a name; use 1 to {LONGEST_NAME} characters")
     if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise RecordError(f"{field}: {shown(value)} holds a character that UTF-8 cannot carry")
+        raise RecordError(f"{field}: {shown(value)} holds a character that UTF-8 cannot encode")
     return value
 
 
@@ -133,13 +133,13 @@ def shown(value: object) -> str:
 def nfc(name: str) -> str:
     """A name in Unicode's composed form: the same name typed on two systems is the same name."""
     if not isinstance(name, str) or name.isascii():  # type: ignore[redundant-expr]  # callers are not type-checked
-        # Anything but a text is left to whoever checks it, with the field's name at hand.
+        # Other types are left to the type check, which knows the field's name.
         return name
     return unicodedata.normalize("NFC", name)
 
 
 def listed(field: str, values: Iterable[Any]) -> tuple[Any, ...]:
-    """The values as a tuple. A text is a sequence of letters to Python, and never what is meant."""
+    """The values as a tuple. A single string is refused: Python would read it as a sequence of letters."""
     if isinstance(values, tuple):
         return values
     if isinstance(values, str):

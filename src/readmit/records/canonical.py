@@ -1,8 +1,7 @@
 """Canonical bytes and digests (RFC 8785 on a restricted profile).
 
-The profile keeps two encoders from ever disagreeing: no floats, integers below 2**53, ASCII keys. On
-it, msgspec's sorted encoding and RFC 8785 give the same bytes (``tests/properties`` checks that
-against an independent implementation).
+The profile makes all encoders agree: no floats, integers below 2**53, ASCII keys. On it, msgspec's sorted encoding and
+RFC 8785 give the same bytes (``tests/properties`` checks that against an independent implementation).
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def canonical(value: object) -> bytes:
     try:
         return _encode(value)
     except UnicodeEncodeError as error:
-        raise RecordError(f"{_culprit(value)} holds a character that UTF-8 cannot carry: {error.reason}") from None
+        raise RecordError(f"{_culprit(value)} holds a character that UTF-8 cannot encode: {error.reason}") from None
     except (TypeError, OverflowError, RecursionError) as error:
         raise RecordError(f"{_culprit(value)}: not a value that a record can hold: {error}") from None
 
@@ -65,7 +64,7 @@ def digest(value: object) -> str:
 
 
 def digest_of_lines(lines: Iterable[bytes]) -> str:
-    """The digest of some lines joined by line feeds, one held at a time: together they may be larger than memory."""
+    """The digest of lines joined by line feeds, read one at a time: together they may exceed memory."""
     whole = hashlib.sha256()
     for number, line in enumerate(lines):
         whole.update(b"\n" if number else b"")
@@ -85,7 +84,7 @@ def decode(data: bytes | str, kind: type[T], *, what: str) -> T:
 
 
 def decoded(data: bytes | str, decoder: Callable[[bytes | str], T], *, what: str) -> T:
-    """The same with a decoder made once."""
+    """As ``decode``, with a prepared decoder."""
     try:
         return decoder(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -113,7 +112,7 @@ def checked(record: T, *, what: str) -> T:
 
 
 def explained(error: Exception, data: bytes | str) -> str:
-    """What is wrong with some JSON; where it is malformed, with line and column."""
+    """What is wrong with some JSON, with line and column if it is malformed."""
     message = str(error) or type(error).__name__
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
     if isinstance(error, UnicodeDecodeError):

@@ -1,13 +1,13 @@
-"""Whether the words that a model quotes carry what it wrote: the one rule for everything a model drafts.
+"""Whether a model's quote carries the statement it wrote: the one rule for all drafts.
 
-A statement is carried if each of its sentences says a stretch of one quoted sentence again, in the same order and
-without a gap. Only articles, fillers and the person may change: "I am asleep by half past ten" becomes "the user is
-asleep by half past ten". So every number, amount, date, name and other word of it stands in the quoted sentence, and
-stands beside the same words. What denies, doubts, conditions, defers, ends or only reports something in the quoted
-sentence must be in the statement as often as there: a stretch that leaves out the "not" says something else. A
-stretch does not begin behind a "to" or stop at an "or". A question, a greeting or thanks carry nothing.
+A statement is carried if each of its sentences repeats a stretch of one quoted sentence, in the same order and without
+a gap. Only articles, fillers and the person may change: "I am asleep by half past ten" becomes "the user is asleep by
+half past ten". So every number, amount, date, name and other word of it is in the quoted sentence, beside the same
+words. Words that deny, doubt, condition, defer, end or only report something must be in the statement as often as in
+the quoted sentence: without its "not", a stretch says something else. A stretch does not begin after a "to" or stop at
+an "or". A question, a greeting or thanks carry nothing.
 
-That is stricter than a reader: most free wordings are refused, and the quoted words stand in their place.
+That is stricter than a reader: most paraphrases are refused, and the quoted words are recorded instead.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 LONGEST_QUOTE = 2_000
 MOST_PLACES = 64
-"""Where a quote, or a stretch, is looked at. One that stands in more places than that names none of them."""
+"""Most places at which a quote or stretch is checked. One that occurs more often is ambiguous."""
 ASSISTANT = "assistant"
 """The speaker whose turns are a model's own words."""
 
-# A conversation is kept as one paragraph or more for each turn, the first under the line of its speaker.
+# A conversation is stored as one or more paragraphs per turn, the first below its speaker's line.
 _SPEAKER = re.compile(r"([^\s:][^\n:]{0,63}):\n(?=\S)")
-# What turns a sentence round, or makes it less than a plain statement of the speaker's own. Of other languages the
-# plain denials only.
+# Words that reverse a sentence, or make it less than the speaker's own plain statement. For other languages, only plain
+# denials.
 _TURNING = frozenset(
     word for name in ("turning", "reporting", "turning in other languages") for word in word_list(name)
 )
 
 
 class _Said(msgspec.Struct, frozen=True):
-    """A paragraph or a sentence of evidence, and where it stands in the flat text."""
+    """A paragraph or a sentence of evidence, and its position in the flat text."""
 
     start: int
     end: int
@@ -53,12 +53,12 @@ class _Said(msgspec.Struct, frozen=True):
 
 
 def carried(statement: str, quote: str, evidence: str) -> bool:
-    """Whether the quoted stretch of the evidence carries the statement. A quote that is not there carries nothing."""
+    """Whether the quoted stretch of the evidence carries the statement. A quote that is not found carries nothing."""
     return any(_carries(said, statement) for said in _quoted(quote, evidence))
 
 
 def worded(statement: str, quote: str, evidence: str) -> tuple[str, str] | None:
-    """What may be kept of a draft, and the quote it rests on: the statement, else the quote, else whole sentences.
+    """What may be recorded of a draft, and its quote: the statement, else the quote, else whole sentences.
 
     Nothing if the quote is not in the evidence, or only asks or greets.
     """
@@ -72,13 +72,13 @@ def worded(statement: str, quote: str, evidence: str) -> tuple[str, str] | None:
 
 
 def says_nothing(quote: str, evidence: str) -> bool:
-    """Whether the quote is there and stands only in questions, greetings or thanks."""
+    """Whether the quote is found, but only in questions, greetings or thanks."""
     found = list(_quoted(quote, evidence))
     return bool(found) and not any(states(one.text) for said in found for one in said)
 
 
 def _quoted(quote: str, evidence: str) -> Iterator[tuple[_Said, ...]]:
-    """The sentences that the quote touches, for each place where it stands."""
+    """The sentences that the quote overlaps, for each of its occurrences."""
     wanted = flat(quote)
     # Most texts are long and most quotes short: only the paragraphs around the quote are read closely.
     said, text = _paragraphs(evidence) if wanted else ((), "")
@@ -121,7 +121,7 @@ def _paragraphs(evidence: str) -> tuple[tuple[_Said, ...], str]:
 
 @lru_cache(maxsize=256)
 def _turns(heading: str) -> bool:
-    """Whether a line such as "Never:" is no speaker: it belongs to what stands below it."""
+    """Whether a line such as "Never:" is not a speaker but part of the text below it."""
     return bool(_turning(tokens(heading)))
 
 
@@ -136,7 +136,7 @@ def _carries(said: Sequence[_Said], statement: str) -> bool:
     if not own or not stating:
         return False
     if own == flat(" ".join(one.text for one in said)):
-        # The sentences themselves, whatever letters they are written in.
+        # Compare the sentences as they are, in any script.
         return True
     parts = [own[start:end] for start, end in sentences(own)]
     return all(any(_repeats(part, one) for one in stating) for part in parts)
@@ -147,19 +147,19 @@ def _repeats(part: str, said: _Said) -> bool:
     if not any(one.has_content for one in new) or _turning(new) != _turning(old):
         return False
     if said.speaker == ASSISTANT and any(one.is_person for one in new):
-        # What an assistant says of itself is not the user's, and by its words alone one cannot tell them apart.
+        # What an assistant says of itself is not about the user, and the words alone do not show the difference.
         return False
     return any(all(one.repeats(old[at + step]) for step, one in enumerate(new)) for at in _places_of(new, old))
 
 
 def _places_of(new: Sequence[Token], old: Sequence[Token]) -> list[int]:
-    """Where in the old tokens the new ones may stand."""
-    # One separator before each token: a place in the joined text is a place among the tokens.
+    """The positions in the old tokens at which the new ones may occur."""
+    # One separator before each token, so that a match in the joined text starts at a token.
     text = "".join(f"\n{one.key}" for one in old) + "\n"
     wanted = "".join(f"\n{one.key}" for one in new) + "\n"
     places = [text.count("\n", 0, at) for at in _places(wanted, text)]
     edges = ["", *(one.form for one in old), ""]
-    # What somebody wants, forgot or is too tired to do is not done, and one of two is not that one.
+    # "Wants to", "forgot to" and "too tired to" do not say that it was done, and "A or B" does not say A.
     return [at for at in places if edges[at] not in {"to", "or"} and edges[at + len(new) + 1] != "or"]
 
 

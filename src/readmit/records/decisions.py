@@ -1,4 +1,4 @@
-"""What comes out of a return: dispositions, the selection, its coverage, the view, the decision."""
+"""The results of a return: dispositions, the selection, its coverage, the view, the decision."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Cause(Record, kw_only=True):
-    """One reason, and what it rests on: the event's epoch, the item or evidence that did it, in words."""
+    """One reason and its basis: the event's epoch, the item or evidence that caused it, and a note."""
 
     reason: Reason
     epoch: Count | None = None
@@ -30,7 +30,7 @@ class Cause(Record, kw_only=True):
 
 
 class Disposition(Record, kw_only=True):
-    """What became of one candidate, with every reason of every gate."""
+    """The disposition of one candidate, with every reason of every gate."""
 
     item: Id
     digest: Digest
@@ -68,7 +68,7 @@ class CoverageReport(Record, kw_only=True):
 
 
 class DutyNote(Record, kw_only=True):
-    """One duty that a return considered, and what became of it."""
+    """One duty that a return considered, and its outcome."""
 
     obligation: Id
     state: DutyState
@@ -77,29 +77,29 @@ class DutyNote(Record, kw_only=True):
     lacks: tuple[Id, ...] = ()
     """Required dependencies that nothing eligible supports."""
     questions: tuple[Id, ...] = ()
-    """Needs that a model planned and nobody ever met. They are shown, and block nothing."""
+    """Needs that a model planned and no item ever met. They are shown, and block nothing."""
 
 
 class Examination(Record, kw_only=True):
-    """Who looked for implicit changes before a return, and how far."""
+    """Which verifier looked for implicit changes before a return, and up to which epoch."""
 
     verifier: Name
     until: Count
-    """The last epoch whose observations were looked at."""
+    """The last epoch whose observations were examined."""
     unexamined: Count = 0
     """Observations since then that the agent can see."""
 
 
 class Selection(Record, kw_only=True):
-    """The set that a selector chose, or why it chose none."""
+    """The chosen set, or why there is none."""
 
     outcome: Literal["found", "infeasible", "undecided"]
     items: tuple[Id, ...] = ()
     mandatory: tuple[Id, ...] = ()
     constraints: tuple[Id, ...] = ()
-    """Constraints that are in because the policy hands them over always."""
+    """Constraints that the policy always hands over."""
     instead: tuple[Id, ...] = ()
-    """What invalidated an item that a duty needs, in its own words."""
+    """Drafts that quote what invalidated an item a duty needs."""
     fill: tuple[Id, ...] = ()
     cost: Count = 0
     chars: Count = 0
@@ -108,7 +108,7 @@ class Selection(Record, kw_only=True):
     reasons: tuple[Reason, ...] = ()
     report: CoverageReport
     absent: tuple[Id, ...] = ()
-    """What had to be in and cannot be: duties or frontiers that are not eligible, or constraints without room."""
+    """Mandatory records that are missing: ineligible duties or frontiers, or constraints over budget."""
     withheld: tuple[Id, ...] = ()
     """Duties left out of a partial view."""
 
@@ -148,13 +148,13 @@ class ReturnView(Record, kw_only=True):
     policy: Digest
     checkpoint: Digest
     withheld: tuple[Id, ...] = ()
-    """Duties that are owed and not in this view: it is partial."""
+    """Owed duties that are not in this view, which is then partial."""
     overdue: tuple[Id, ...] = ()
-    """Duties of this view whose time has passed."""
+    """Duties of this view that are overdue."""
     questions: tuple[Id, ...] = ()
-    """Needs of these duties that a model planned and nobody ever met."""
+    """Needs of these duties that a model planned and no item ever met."""
     examination: Examination | None = None
-    """Who looked for implicit changes; none if nobody did."""
+    """The latest examination for implicit changes, if any."""
     open_pairs: Count = 0
     """Suspected changes that no verdict has settled."""
 
@@ -179,7 +179,7 @@ class Signature(Record, kw_only=True):
 
 
 class Request(Record, kw_only=True):
-    """Everything that a return is decided from besides the log: recorded, so that a replay repeats it."""
+    """Every input of a return besides the log. Recorded, so that a replay repeats it."""
 
     return_id: Id
     identity: Identity
@@ -190,9 +190,9 @@ class Request(Record, kw_only=True):
     policy: Policy
     checkpoint: Id
     epoch: Count
-    """The log position whose state is judged."""
+    """The epoch whose state is judged."""
     rules: Literal[1, 2] = 1
-    """Which rules decide. Those of a past return replay it."""
+    """The version of the rules that decide. A replay uses the recorded one."""
     learnt: Time | None = None
     """The last moment that the log had learnt."""
     examination: Examination | None = None
@@ -204,7 +204,7 @@ class Request(Record, kw_only=True):
 
 
 class ExperienceNote(Record, kw_only=True):
-    """What became of one private experience."""
+    """The disposition of one private experience."""
 
     experience: Id
     bound_to: Id
@@ -227,11 +227,11 @@ class Decision(Record, kw_only=True):
     view: ReturnView | None = None
     solver: Literal["greedy", "exact"] = "greedy"
     timed_out: bool = False
-    """The solver met its deadline. Recorded, because a replay cannot rediscover it."""
+    """The solver ran into its deadline. Recorded, because a replay cannot rediscover it."""
     duties: tuple[DutyNote, ...] = ()
     """Every duty that was considered, in log order."""
     absent: tuple[Id, ...] = ()
-    """What had to be handed over and could not be, by id."""
+    """Mandatory records that could not be handed over, by id."""
     examination: Examination | None = None
     open_pairs: Count = 0
 
@@ -245,11 +245,11 @@ class Decision(Record, kw_only=True):
 
     @property
     def faults(self) -> tuple[Reason, ...]:
-        """What failed, where the decision rests on a failure: such a return claims no coverage."""
+        """What failed, if the decision is due to a failure. Such a return claims no coverage."""
         return tuple(reason for reason in self.reasons if reason in FAULTS)
 
 
-# The cycle could not be trusted or did not come to its end.
+# The cycle failed or its inputs could not be trusted.
 FAULTS = frozenset(
     {
         Reason.CHECKPOINT_ALTERED,
@@ -262,7 +262,7 @@ FAULTS = frozenset(
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """A decision, and what became of each candidate, in log order and as the bytes the audit keeps."""
+    """A decision, and the disposition of each candidate, in log order and as the bytes of the audit."""
 
     decision: Decision
     dispositions: tuple[Disposition, ...] = ()
@@ -270,16 +270,16 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Returned(Record, kw_only=True):
-    """A return as the log remembers it: what was asked, and the digest of what was decided."""
+    """A return on the log: its request, and the digest of its decision."""
 
     request: Request
     kind: Literal["admitted", "blocked", "reset"]
     decision: Digest
     timed_out: bool = False
     failed: Note = ""
-    """Set when the cycle failed: such a decision rests on a fault, not on the log, and is not replayed."""
+    """Set when the cycle failed: such a decision does not follow from the log and is not replayed."""
 
     @property
     def starts_anew(self) -> bool:
-        """Whether this ended the absence without a view. Under the first rules, and on a fault, a reset did not."""
+        """Whether this reset ended the absence. Under the first rules, and after a fault, it did not."""
         return self.kind == "reset" and self.request.rules > 1 and not self.failed

@@ -1,4 +1,4 @@
-"""An event before it is on the log: checked, encoded once, and named."""
+"""An event before it is appended: checked, encoded once, with its id."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from readmit.records.kinds import DeclaredKind, name_in
 class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An event before the log has given it an epoch. ``id`` makes the write idempotent.
 
-    Made by ``draft``, so that the payload is checked and ``body`` and ``digest`` are its own.
+    Made by ``draft``, which checks the payload and computes ``body`` and ``digest``.
     """
 
     id: str
@@ -28,11 +28,11 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     body: bytes
     digest: str
     named: bool = True
-    """Whether the writer gave it its id; otherwise it is named by its digest."""
+    """Whether the writer gave it its id; otherwise the id is derived from the digest."""
     dated: bool = False
-    """Whether the writer said when it was true. A moment that the clock gave is not compared with a stored one."""
+    """Whether the writer gave ``at``. A default from the clock is not compared with a stored event."""
     about: tuple[str, ...] = ()
-    """Items whose standing this touches: the event reaches whoever could see one of them."""
+    """The items that this concerns: everyone who can see one of them sees the event."""
 
     @property
     def name(self) -> str:
@@ -40,7 +40,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return name_in(self.id)
 
     def repeats(self, kind: str, by: str, at: datetime, digest: str, body: bytes) -> bool:
-        """Whether this says what a stored event of the same name does."""
+        """Whether this has the same content as a stored event with this id."""
         if (kind, by) != (self.kind, self.by) or (self.dated and at != self.at):
             return False
         if digest == self.digest or not isinstance(self.payload, Evidence):
@@ -61,8 +61,8 @@ def draft(
 ) -> Draft:
     """Check a payload as strictly as a stored one, whatever it was built from, and make it ready to append.
 
-    Its digest is that of its stored bytes: for an item or evidence, the digest it is known by. Without an ``id``
-    the event is named by it.
+    Its digest is that of its stored bytes: for an item or evidence, its address. Without an ``id``, the id is derived
+    from it.
     """
     _refuse_opaque(kind, payload)
     checked: Record = decoded(canonical(payload), kind.write, what=kind)

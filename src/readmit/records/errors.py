@@ -4,7 +4,7 @@
     ├── RecordError         a value is malformed: the message names the field
     │   └── ScenarioError   a scenario step is: the message gives its path
     ├── UnknownError        an id that nothing was recorded under
-    ├── ConflictError       an id was used before for something else, or a link would close a circle
+    ├── ConflictError       an id was used before for something else, or a link would form a cycle
     ├── NotAllowedError     this principal may not do that
     ├── RateError           this principal invalidated too much in too short a time
     ├── QuarantineError     a private bank, or a view, that is not open to this workload
@@ -45,7 +45,7 @@ class UnknownError(ReadmitError, LookupError):
 
 
 class ConflictError(ReadmitError):
-    """The id is taken by different content, or a link would close a circle."""
+    """The id is taken by different content, or a link would form a cycle."""
 
 
 class NotAllowedError(ReadmitError):
@@ -57,7 +57,7 @@ class RateError(NotAllowedError):
 
 
 class QuarantineError(ReadmitError):
-    """Private memory was asked for outside a readmitted workload."""
+    """Private memory was requested outside a readmitted workload."""
 
 
 class ExposureError(ReadmitError):

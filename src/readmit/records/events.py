@@ -37,9 +37,7 @@ ItemId = Annotated[Id, msgspec.Meta(extra={"names": "item"})]
 """The id of an item that is on the log."""
 DisputeId = Annotated[Id, msgspec.Meta(extra={"names": "dispute"})]
 Why = Annotated[Note, msgspec.Meta(description="Why; the audit shows it.")]
-ActingRole = Annotated[
-    Name, msgspec.Meta(description="Role that the writer acts in, where the right to do this rests on it.")
-]
+ActingRole = Annotated[Name, msgspec.Meta(description="Role of the writer, if the right to do this depends on it.")]
 
 
 class Supersede(Record, kw_only=True):
@@ -68,7 +66,7 @@ class Close(Record, kw_only=True):
 
 
 class Rebase(Record, kw_only=True):
-    """A slot, and every slot below it, starts anew: what was recorded about it before is of an incompatible epoch."""
+    """A slot, and every slot below it, is reset: earlier items about it are of an incompatible epoch."""
 
     slot: Id
     task: Annotated[Name, msgspec.Meta(description="Task that the slot belongs to.")]
@@ -115,20 +113,20 @@ class Link(Record, kw_only=True):
     item: ItemId
     need: Id
     quote: Note = ""
-    """The words of the item that meet the need, where a model drew the link."""
+    """The words of the item that meet the need, if a model drew the link."""
     drafted: Name | None = None
-    """Which model, or which signal, drew it; none for a link that its writer vouches for."""
-    withdrawn: Annotated[bool, msgspec.Meta(description="The item is no evidence for it after all.")] = False
+    """The model or signal that drew it; none for a link that its writer drew."""
+    withdrawn: Annotated[bool, msgspec.Meta(description="The item is not evidence for it after all.")] = False
 
 
 class Confirm(Record, kw_only=True):
-    """The writer has read the drafted item ``target`` and vouches for it."""
+    """The writer has read the drafted item ``target`` and confirms it."""
 
     target: ItemId
 
 
 class Overrule(Record, kw_only=True):
-    """An overseer overrules automated rejections of ``target`` that rest on events up to this one.
+    """An overseer overrules automated rejections of ``target`` by events up to this one.
 
     ``restore`` undoes supersession, revocation, closing, suspicion and verdicts; ``rejustify`` lets the item
     stand although a declared premise is out; ``settle`` ends disputes in its favor. It lapses at ``expires``.
@@ -162,7 +160,7 @@ class Exposed(Record, kw_only=True):
     instance: Id
     refused: tuple[str, ...] = ()
     again: bool = False
-    """The same workload had been handed the same view before, and asked again."""
+    """The same workload was handed the same view before."""
 
 
 class Acknowledge(Record, kw_only=True):
@@ -179,9 +177,9 @@ class Examine(Record, kw_only=True):
     identity: Identity
     verifier: Name
     until: Count
-    """Every observation up to here was looked at, for everything that the agent could see when this was written."""
+    """Every observation up to here was examined, against everything that the agent could see at the time."""
     purpose: Name | None = None
-    """What the agent was expected to return for."""
+    """The purpose the agent was expected to return for."""
 
 
 class KeyChange(Record, kw_only=True):
@@ -195,7 +193,7 @@ class KeyChange(Record, kw_only=True):
 
 
 def _stored_policy(body: bytes | str) -> Policy:
-    # A policy that was stored before a rule existed does not take on today's default for it.
+    # A policy stored before a setting existed keeps the old behavior, not today's default.
     return msgspec.convert(with_old_defaults(msgspec.json.decode(body, type=dict)), Policy)
 
 
@@ -227,7 +225,7 @@ class EventKind:
     """The kinds of event that readmit declares itself."""
 
     OBSERVE = declare("observe", Evidence)
-    # Items share one name space, whatever event brings them in.
+    # Items of all event kinds share one name space.
     RECORD = declare(
         "record", AnyItem, doc="A fact or a constraint, with its evidence.", touches=_of_item, prefix="item"
     )
@@ -281,9 +279,9 @@ class EventKind:
         invalidates=True,
         wording=Wording(
             arguments=("slot",),
-            done="{slot} and every slot below it start anew",
+            done="{slot} and every slot below it were reset",
             examples=('readmit rebase hotel --task trip --by A2 --reason "new dates"',),
-            meaning="Start a slot, and those below it, anew: what was recorded about them no longer applies.",
+            meaning="Reset a slot and those below it: what was recorded about them no longer applies.",
         ),
     )
     SETTLE = declare(
@@ -335,7 +333,7 @@ class EventKind:
             arguments=("item", "need"),
             done=lambda it: f"{it.item} is {'no longer ' if it.withdrawn else ''}evidence for {it.need}",
             examples=("readmit link h0 d_h --by A2", "readmit link h0 d_h --by A2 --withdraw"),
-            meaning="Say that an item is evidence for a dependency. The latest word on the two decides.",
+            meaning="Say that an item is evidence for a dependency. The latest link between the two decides.",
             options={"withdrawn": "withdraw"},
             unsaid=("quote", "drafted"),
         ),
@@ -348,7 +346,7 @@ class EventKind:
             arguments=("item",),
             done="Confirmed {target}",
             examples=("readmit confirm x1 --by A2",),
-            meaning="Vouch for an item that a model drafted. It counts for everybody but the one who vouched.",
+            meaning="Confirm an item that a model drafted. It does not count in the confirmer's own return.",
             names={"target": "item"},
         ),
     )
@@ -377,13 +375,13 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def name(self) -> str:
-        """Its id without the kind: for an item, a return or a dispute, what users call it by."""
+        """Its id without the kind: the id that users see of an item, a return or a dispute."""
         return name_in(self.id)
 
     def holds(self, now: datetime) -> bool:
-        """Whether what it says is true at ``now``.
+        """Whether it is in effect at ``now``.
 
-        What was true when it was learnt stays so, whatever a reader's clock says: a clock that lags behind the
-        writer's, or was set back, must not bring back what the event took out.
+        An event in effect when it was learnt stays in effect, whatever the reader's clock says: a clock that lags or
+        was set back must not bring back what the event took out.
         """
         return self.at <= max(now, self.learnt)

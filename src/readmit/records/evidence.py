@@ -19,7 +19,7 @@ class Evidence(Record, kw_only=True, gc=False):
 
 
 class Experience(Record, kw_only=True):
-    """A private memory of one agent, usable only while the item it came from is."""
+    """A private memory of one agent, usable only while its source item is."""
 
     id: Id
     owner: Name

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Identity(Record, kw_only=True):
-    """An authenticated principal in a role on a task of a workspace. Authentication is the caller's."""
+    """An authenticated principal in a role on a task of a workspace. The caller authenticates it."""
 
     workspace: Name
     principal: Name
@@ -30,7 +30,7 @@ class Identity(Record, kw_only=True):
 
     @property
     def resets(self) -> str:
-        """The key of those returns of a principal, on whichever task, that let it start anew."""
+        """The key of a principal's resets, on any task."""
         return f"reset:{self.bank}"
 
     def may_see(self, scope: Scope) -> bool:

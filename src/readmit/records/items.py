@@ -28,7 +28,7 @@ class Interval(Record, kw_only=True, gc=False):
 
 
 class Scope(Record, kw_only=True, gc=False):
-    """Who may see an item. An empty list or no task means: everyone, every task."""
+    """Who may see an item. An empty list means everyone; no task means every task."""
 
     workspace: Name
     principals: tuple[Name, ...] = ()
@@ -44,8 +44,8 @@ class Scope(Record, kw_only=True, gc=False):
 class Receipt(Record, kw_only=True, gc=False):
     """Binds an item, or references it makes, to one piece of evidence.
 
-    ``binds`` holds ``"item"`` for the statement itself, and the ids of the premises and dependencies that
-    this evidence speaks for.
+    ``binds`` holds ``"item"`` for the statement itself, and the ids of the premises and dependencies that this evidence
+    supports.
     """
 
     evidence: Digest
@@ -57,7 +57,7 @@ class Drafted(Record, kw_only=True, gc=False):
 
     model: Name
     quote: Note = ""
-    """The words of the evidence that the item says again. None for a duty: it rests on the task it was planned from."""
+    """The words of the evidence that the item repeats. None for a duty, which is planned from a task."""
     instead_of: Id | None = None
     """The item that the quoted observation invalidated."""
 
@@ -95,12 +95,12 @@ class Item(Record, kw_only=True, tag_field="kind"):
 
     @property
     def covers(self) -> tuple[str, ...]:
-        """``D(m)``: the dependencies that this item meets, its slot among them: what stands in it is what is meant."""
+        """``D(m)``: the dependencies that this item meets, including its slot."""
         return self.supports if self.slot is None else (*self.supports, self.slot)
 
     @property
     def length(self) -> int:
-        """``ℓ(m)``: what the item takes of the character budget."""
+        """``ℓ(m)``: the item's share of the character budget."""
         return len(self.text)
 
 

@@ -1,7 +1,7 @@
-"""What a kind of event is: one declaration, from which the log, scenario steps, the command line and docs follow.
+"""Event kinds: one declaration, from which the log, scenario steps, the command line and docs follow.
 
-Other packages declare kinds of their own in the same way, in a module that they name under the entry point group
-``readmit.events``. It is imported when an unknown kind is met, and where all kinds are listed.
+Other packages declare kinds in the same way, in a module named under the entry point group ``readmit.events``. It is
+imported when an unknown kind is read, and when all kinds are listed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Wording(NamedTuple):
 
 
 class DeclaredKind(str):
-    """A kind of event. It is its own name, and carries what the rest of the package asks of it."""
+    """A kind of event: its name, with everything the package needs to know about it."""
 
     __slots__ = (
         "belongs",
@@ -78,7 +78,7 @@ class DeclaredKind(str):
     read: Callable[[bytes | str], Any]
 
     def event_id(self, name: str) -> str:
-        """The id under which the log files an event of this kind that its writer, or its content, names ``name``."""
+        """The id on the log of an event of this kind named ``name``, by its writer or its content."""
         return f"{self.prefix}:{name}"
 
     def __reduce__(self) -> tuple[Callable[[str], DeclaredKind], tuple[str]]:
@@ -119,7 +119,7 @@ def declare(
     """Declare a kind of event and what it means to the rest of the package.
 
     ``doc`` is one line about it, by default that of its wording or its payload. ``touches`` gives the items whose
-    standing an event concerns: it reaches those who could see one of them, only those who may touch them write it, and
+    standing an event concerns: it reaches those who can see one of them, only those who may change them write it, and
     it is in their history. An event that touches none ``reaches`` those of a task, a principal and a role (an empty
     text is any), or it ``belongs`` to keys under which the log finds it again (``Log.latest``), by default to the
     workspace as a whole.
@@ -159,12 +159,12 @@ class SaidField(NamedTuple):
 
     @property
     def info(self) -> msgspec.inspect.Type:
-        """What its values are, without what its type says about it."""
+        """The type of its values, without annotations."""
         return _bare(msgspec.inspect.type_info(self.type))[0]
 
     @property
     def meaning(self) -> str:
-        """What its type says that it means."""
+        """The meaning that its type is annotated with."""
         return str(_bare(msgspec.inspect.type_info(self.type))[1].get("description", ""))
 
 
@@ -197,7 +197,7 @@ def said_fields(kind: DeclaredKind) -> tuple[SaidField, ...]:
 
 @cache
 def names_in(record: type[msgspec.Struct]) -> dict[str, str]:
-    """The fields of a record that name something on the log, and what: an item, a dispute."""
+    """The fields of a record that refer to something on the log, and to what: an item, a dispute."""
     found = {}
     for field in structs.fields(record):
         _, facts = _bare(msgspec.inspect.type_info(field.type))
@@ -207,7 +207,7 @@ def names_in(record: type[msgspec.Struct]) -> dict[str, str]:
 
 
 def _bare(info: msgspec.inspect.Type) -> tuple[msgspec.inspect.Type, dict[str, Any]]:
-    """A type without annotations, options and, for what those say, lists; and everything its annotations say."""
+    """A type without annotations, options and lists; and the metadata of its annotations."""
     facts: dict[str, Any] = {}
     inner: msgspec.inspect.Type = info
     found: msgspec.inspect.Type | None = None
@@ -226,23 +226,21 @@ def _bare(info: msgspec.inspect.Type) -> tuple[msgspec.inspect.Type, dict[str, A
 
 
 def name_in(event_id: str) -> str:
-    """The name that an event's id was made of."""
+    """The name within an event's id."""
     return event_id.partition(":")[2]
 
 
 def targets_of(payload: object) -> tuple[str, ...]:
-    """The items that a payload names as touched by it."""
+    """The items that a payload concerns."""
     return _TOUCHES.get(type(payload), _nothing)(payload)
 
 
 def kind_named(name: str) -> DeclaredKind:
-    """A kind by its name, from whichever installed package declares it."""
+    """A kind by its name, from any installed package."""
     if name not in KINDS:
         load_declared_elsewhere()
     if name not in KINDS:
-        raise UnknownError(
-            f"no package that is installed declares the event kind {name!r}; install the one that wrote it"
-        )
+        raise UnknownError(f"no installed package declares the event kind {name!r}; install the one that wrote it")
     return KINDS[name]
 
 

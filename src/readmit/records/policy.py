@@ -13,13 +13,13 @@ from readmit.records.items import Kind
 from readmit.records.made import Made
 
 OWNER = "owner"
-"""The name under which whoever opens the file acts: starts it, governs it, changes its keys."""
+"""The principal that opens the file: it starts the workspace, governs it and changes its keys."""
 
 AUTHOR = "readmit"
-"""The name under which readmit itself writes verdicts and suspicions that a model, not a person, came up with."""
+"""The principal under which readmit writes verdicts and suspicions of models."""
 
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
-# A moment that far from now is still a date.
+# Adding this to the current time stays within the range of datetime.
 CENTURY = 3_155_760_000
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=CENTURY)]
 
@@ -38,8 +38,7 @@ class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
     max_item_chars: Count = 2_000
     """Most characters in a single item."""
     on_incomplete: Literal["block", "reset", "partial"] = "block"
-    """What an incomplete admission ends in: nothing and a second try, nothing and a fresh start, or the duties that
-    are covered whole."""
+    """What an incomplete admission ends in: a block, a reset, or a partial view of whole duties."""
     selection: Literal["greedy_then_exact", "greedy", "cheapest"] = "greedy_then_exact"
     """Which selector runs; ``cheapest`` asks the exact solver for the least total cost."""
     solver_milliseconds: Positive = 2_000
@@ -47,14 +46,13 @@ class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
     fill: bool = False
     """Whether eligible items beyond what coverage needs fill the remaining budget, newest first."""
     nothing_owed: Literal["fill", "empty", "block"] = "fill"
-    """What a return gets to which no duty applies: what stands, newest first; an empty view; or nothing at all."""
+    """What a return without any duty gets: what stands, newest first; an empty view; or no view."""
     constraints: Literal["always", "as_needed"] = "always"
-    """Whether every constraint that applies to the role is in the view, or only those that cover a dependency, as in
-    the paper."""
+    """Whether a view holds every constraint of the role, or only those that cover a dependency, as in the paper."""
     examination: Literal["optional", "required"] = "optional"
-    """Whether a return is blocked unless a verifier looked for implicit changes up to the newest observation."""
+    """Whether a return is blocked unless a verifier examined everything up to the newest observation."""
     require_frontier: bool = False
-    """Whether an open obligation without a current frontier leaves the mandatory structure incomplete."""
+    """Whether every open obligation must have a current frontier."""
     kinds: tuple[Kind, ...] = tuple(Kind)
     """Item kinds that may be admitted. Duties are owed whatever this says."""
     writers: tuple[Name, ...] = ()
@@ -69,7 +67,7 @@ class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
     suspect_at: Ratio = Decimal("0.3")
     """Least score ``stale`` at which a verdict withholds an item that supports a critical dependency."""
     drafts: Literal["accept", "confirm", "refuse"] = "accept"
-    """Whether items and links that a model drafted count: like any other, once somebody confirmed them, or never."""
+    """Whether items and links that a model drafted count: always, once confirmed, or never."""
     on_unsure: Literal["exclude", "exclude_critical"] = "exclude"
     """Whether an unsettled suspicion takes out every item it names, or only those that support a critical
     dependency."""
@@ -78,7 +76,7 @@ class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
     duties_per_writer: Count = 100
     """Most duties that one principal may open for others within the window."""
     invalidation_window_seconds: Seconds = 3_600
-    """The window that both limits count in."""
+    """The window of both limits."""
     max_clock_skew: Seconds = 3_600
     """Most seconds that the clock may lag behind the last moment the log has learnt."""
     view_seconds: Seconds = 900
@@ -99,7 +97,7 @@ class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
 
 
 def with_old_defaults(stored: dict[str, Any]) -> dict[str, Any]:
-    """A policy as it was stored; one from before the second rules keeps deciding as it did then."""
+    """A stored policy; one from before the second rules keeps its old behavior."""
     if "nothing_owed" in stored:
         return stored
     return {

@@ -1,4 +1,4 @@
-"""The rule by which a quote counts: it stands in the text, whatever white space lies between its words."""
+"""When a quote counts: it occurs in the text, ignoring differences in white space."""
 
 from __future__ import annotations
 

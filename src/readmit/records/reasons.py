@@ -1,7 +1,7 @@
 """Reason codes, the one state each of them puts an item in, and what else follows from each.
 
-Reason codes are part of the public contract: they stand in the audit, in ``explain`` and in the
-command line's JSON. A new cause gets a new code; a code never changes its meaning.
+Reason codes are part of the public contract: they are in the audit, in ``explain`` and in the command line's JSON. A
+new cause gets a new code; a code never changes its meaning.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 
 class State(StrEnum):
-    """Where an item stands after a return. An item is in exactly one state."""
+    """The state of an item after a return. An item is in exactly one."""
 
     ADMITTED = "admitted"
     UNAUTHORIZED = "unauthorized"
@@ -30,7 +30,7 @@ class State(StrEnum):
 
 
 class DutyState(StrEnum):
-    """What a duty is to this return. The first four are owed; of the others, the first that holds counts."""
+    """The state of a duty in this return. The first four are owed; of the others, the first that holds counts."""
 
     doc: str
     owed: bool
@@ -49,12 +49,12 @@ class DutyState(StrEnum):
     OTHERS = "others", "It is owed by others: its scope does not name the returning agent."
     SETTLED = "settled", "It was settled."
     REVOKED = "revoked", "It was withdrawn."
-    SUPERSEDED = "superseded", "Another duty took its place."
+    SUPERSEDED = "superseded", "Another duty replaced it."
     OTHER_TASK = "other_task", "It applies to other tasks only."
-    OTHER_PURPOSE = "other_purpose", "It serves other purposes than the one the agent returned for."
-    NOT_BEGUN = "not_begun", "Its time has not come yet."
+    OTHER_PURPOSE = "other_purpose", "It serves other purposes than that of this return."
+    NOT_BEGUN = "not_begun", "It has not begun yet."
     NOT_IMPOSED = "not_imposed", "Its author is not among the policy's writers, so nobody owes it."
-    DRAFTED = "drafted", "A model drafted it, and the policy's drafts keep it from being owed: nobody confirmed it."
+    DRAFTED = "drafted", "A model drafted it, and under the policy's drafts setting it is not owed."
 
 
 class Trait(Enum):
@@ -65,7 +65,7 @@ class Trait(Enum):
     CONTESTED = auto()
     """An overseer can settle the dispute in the item's favor."""
     VOID = auto()
-    """The item counts as never said."""
+    """The item counts as never recorded."""
 
 
 _GRANTS: dict[Trait, Literal["restore", "settle"]] = {Trait.RESTORABLE: "restore", Trait.CONTESTED: "settle"}
@@ -79,9 +79,9 @@ class Reason(StrEnum):
     set_aside_by: Literal["restore", "settle"] | None
     """Which grant of an overseer sets it aside, if one does."""
     ends_duty: DutyState | None
-    """What an obligation is to the return on which this holds, if it is then no longer owed."""
+    """The state of an obligation with this reason, if it is then no longer owed."""
     is_void: bool
-    """Whether the item counts as never said: it neither moves a frontier nor obscures one."""
+    """Whether the item counts as never recorded: it neither moves a frontier nor withholds one."""
 
     def __new__(cls, code: str, doc: str, *traits: State | DutyState | Trait) -> Self:
         member = str.__new__(cls, code)
@@ -103,7 +103,7 @@ class Reason(StrEnum):
     )
     TAKES_PLACE = (
         "takes_place",
-        "A later observation invalidated something that a duty needs, and this is what it says.",
+        "It quotes the later observation that invalidated an item a duty needs.",
         State.ADMITTED,
     )
     FILLS = "fills", "Eligible, and the policy fills the remaining budget.", State.ADMITTED
@@ -166,7 +166,7 @@ class Reason(StrEnum):
     )
     EPOCH_INCOMPATIBLE = (
         "epoch_incompatible",
-        "Its source epoch precedes the epoch from which its slot starts anew.",
+        "Its source epoch precedes the rebase of its slot.",
         State.SUPERSEDED,
         Trait.RESTORABLE,
     )
@@ -236,7 +236,7 @@ class Reason(StrEnum):
     )
     DRAFT_UNCONFIRMED = (
         "draft_unconfirmed",
-        "A model drafted it, and nobody whose word counts for this return has confirmed it.",
+        "A model drafted it, and no confirmation of it counts in this return.",
         State.UNPROVEN,
         DutyState.DRAFTED,
         Trait.VOID,
@@ -244,7 +244,7 @@ class Reason(StrEnum):
 
     # Size and selection.
     TOO_LARGE = "too_large", "Its text exceeds the size of a single item.", State.TOO_LARGE
-    NOT_NEEDED = "not_needed", "Eligible, but no duty needs it beside what covers them.", State.NOT_NEEDED
+    NOT_NEEDED = "not_needed", "Eligible, but the duties are covered without it.", State.NOT_NEEDED
     VIEW_WITHHELD = (
         "view_withheld",
         "Eligible and needed, but the return was not admitted, so nothing is handed over.",
@@ -274,7 +274,7 @@ class Reason(StrEnum):
     CHECKPOINT_ALTERED = "checkpoint_altered", "What was visible at departure no longer matches its checkpoint."
     INFERENCE_FAILED = (
         "inference_failed",
-        "What changed implicitly could not be worked out before the decision; nothing is handed over.",
+        "The search for implicit changes failed before the decision; nothing is handed over.",
     )
     SIGNER_FAILED = "signer_failed", "The view could not be signed."
     INTERNAL_ERROR = "internal_error", "The cycle failed; nothing is handed over."
@@ -302,14 +302,13 @@ class Reason(StrEnum):
         "An item it was formed from is not in the view, or no longer passes the gates.",
         State.UNPROVEN,
     )
-    SOURCE_UNKNOWN = "source_unknown", "Nothing says which items it was formed from.", State.UNPROVEN
+    SOURCE_UNKNOWN = "source_unknown", "The items it was formed from are unknown.", State.UNPROVEN
     RECORD_ALTERED = "record_altered", "Its text is not the one that its sources were bound to.", State.UNPROVEN
     OTHER_OWNER = "other_owner", "It is in the private bank of another principal.", State.UNAUTHORIZED
 
 
-# When several reasons hold, the item is in the first of their states. Authorization leads, so that what
-# a principal may not see is never told apart by anything else; then what a person did, then time, then
-# inference, then paperwork.
+# When several reasons hold, the item is in the first of their states. Authorization comes first, so that nothing else
+# is revealed about what a principal may not see; then acts of people, then time, then inference, then provenance.
 PRECEDENCE: tuple[State, ...] = (
     State.UNAUTHORIZED,
     State.REVOKED,

@@ -1,4 +1,4 @@
-"""What a sentence does: it states something, it asks, or it is only a greeting, thanks or a request for attention."""
+"""Classifies a sentence: a statement, a question, or only a greeting, thanks or a request for attention."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 from readmit.records.wording import common_words, straight, word_list
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-# A verb before its subject asks. "Do it" and "have a rest" do not: what may follow depends on the verb.
+# A verb before its subject makes a question. "Do it" and "have a rest" are none: what may follow depends on the verb.
 _WHO = r"(?:i|you|he|she|we|they)"
 _THING = r"(?:it|this|that|these|those|there|the|my|your|his|her|our|their|any|anyone|anybody|anything)"
 _BE = r"(?:is|are|was|were|does|did|can|could|may|might|must|shall|should|will|would)(?:n't)?|can't|won't"
 _INVERTED = rf"(?:(?:am|{_BE}|(?:do|have|has|had)(?:n't)?)\s+{_WHO}|(?:{_BE})\s+{_THING})\b"
-# Nobody has to type the question mark.
+# Questions without a question mark.
 _QUESTION = re.compile(
     r"(?:(?:and|but|so|or|well|ok|okay|also|hey|hi|hello|please)\b[,.!]?\s+)*"
     r"(?:(?:who|what|when|where|why|how|which|whose|whom)"
@@ -30,7 +30,7 @@ def asks(sentence: str) -> bool:
 
 
 def is_courtesy(sentence: str) -> bool:
-    """Whether a sentence holds nothing beyond greetings, thanks and asking for help."""
+    """Whether a sentence is only greetings, thanks and requests for help."""
     words = _WORD.findall(straight(sentence).casefold())
     return all(word in _COURTESY or word in common_words() for word in words)
 

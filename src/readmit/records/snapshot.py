@@ -15,7 +15,7 @@ from readmit.records.items import Item
 
 
 class Held(msgspec.Struct, frozen=True):
-    """An item as the log holds it: where it entered, and every later event about it, in order."""
+    """An item on the log: its epoch, and every later event about it, in order."""
 
     item: Item
     digest: str
@@ -24,14 +24,14 @@ class Held(msgspec.Struct, frozen=True):
 
 
 class Sighting(msgspec.Struct, frozen=True):
-    """Stored evidence as found: ``intact`` if its bytes still have the digest it is filed under."""
+    """Stored evidence: ``intact`` if its bytes still match its digest."""
 
     epoch: int
     by: str
     intact: bool
     body: bytes
     said: datetime
-    """When it was true, but never later than the log learnt it: nobody gains by dating ahead."""
+    """When it was true, but never later than the log learnt it, so postdating gains nothing."""
 
     @property
     def text(self) -> str:
@@ -61,7 +61,7 @@ class WorkState(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """``C``, with what is needed to judge it: the evidence behind it and the premises outside it."""
+    """``C``, with what is needed to judge it: its evidence and the premises outside it."""
 
     identity: Identity
     purpose: str | None
@@ -72,6 +72,6 @@ class Snapshot(msgspec.Struct, frozen=True):
     state: WorkState
     evidence: Mapping[str, Sighting]
     background: WorkState = WorkState()
-    """Premises and rivals for a slot that the identity cannot see, and what befell them. Judged, never shown."""
+    """Premises, and rivals for a slot, that the identity cannot see, with their events. Judged, never shown."""
     writers_then: tuple[str, ...] = ()
-    """The policy's writers at departure: a duty that they could impose then is not dropped in silence now."""
+    """The policy's writers at departure, so that a duty they imposed then is not dropped silently."""

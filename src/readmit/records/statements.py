@@ -1,4 +1,4 @@
-"""What makes two items the same statement, and under what an item without a slot is filed for others to find it."""
+"""When two items make the same statement, and the index key of an item without a slot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LENGTH = 32
 
 
 def statement_of(item: Item) -> tuple[object, ...]:
-    """What makes two items of one text the same statement. Lists of names are compared as sets."""
+    """The fields besides the text that make two items the same statement. Lists of names are compared as sets."""
     scope = item.scope
     seen_by = (scope.workspace, _names(scope.principals), _names(scope.roles), scope.task, scope.visibility)
     about = item.obligation if isinstance(item, Frontier) else None
@@ -22,10 +22,10 @@ def statement_of(item: Item) -> tuple[object, ...]:
 
 
 def kin_of(item: Item) -> str | None:
-    """What an item shares with those that bear on it without a slot in common; none if nothing does.
+    """The index key that an item shares with related items that have no slot; none if there is no such key.
 
-    Frontiers share their obligation. Facts and constraints without a slot share their statement. A duty is an act of
-    its own, and what has a slot is found by that.
+    Frontiers share their obligation. Facts and constraints without a slot share their statement. Every duty is
+    separate, and items with a slot are found by it.
     """
     if isinstance(item, Obligation):
         return None

@@ -1,8 +1,8 @@
 """A text as tokens that two wordings of the same thing share.
 
-Numbers, amounts and dates have one form each, whoever is meant by "I" and "the user" is the same, and a verb in the
-third person is the verb. Everything else stays as it is written, so that what differs in meaning differs here too: a
-tense, a preposition, a sign. A word that mixes alphabets equals nothing, itself included.
+Numbers, amounts and dates have one form each, "I" equals "the user", and a verb in the third person equals its base
+form. Everything else stays as written, so that a difference in meaning stays a difference: a tense, a preposition, a
+sign. A word that mixes alphabets equals nothing, itself included.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _WHOLE = {
     **{f"{verb}nt": (verb, "not") for verb in
        ("do", "does", "did", "is", "are", "was", "were", "have", "has", "had", "would", "should", "could", "must")},
 }  # fmt: skip
-# Said or not said, the statement is the same.
+# Words that do not change the statement.
 _EMPTY = frozenset(word_list("empty"))
 _THEY, _THEIR = frozenset({"they", "them", "themselves"}), frozenset({"their", "theirs"})
 _AUXILIARY = frozenset({"be", "was", "have", "do", "not"})
@@ -66,33 +66,33 @@ class Token(NamedTuple):
     """One word, number, amount, day or sign."""
 
     form: str
-    """As it is compared. Empty: equal to nothing."""
+    """The compared form. Empty: equal to nothing."""
     stem: str
     is_name: bool = False
     """Written with a capital inside a sentence."""
 
     def repeats(self, said: Token) -> bool:
-        """Whether this says again what another one says, one and the same person speaking or spoken of."""
+        """Whether this token repeats another one, whether the person speaks or is spoken of."""
         if not self.form or not said.form:
             return False
         if self.form == said.form or (self.stem == said.stem and not self.is_name):
             return True
-        # Whoever writes about a speaker calls them "they".
+        # A writer may refer to the speaker as "they".
         return (self.form in _THEY and said.form == SELF) or (self.form in _THEIR and said.form == OWN)
 
     @property
     def key(self) -> str:
-        """Equal wherever ``repeats`` holds, so that a text can be searched for it."""
+        """A search key that is equal wherever ``repeats`` holds."""
         return SELF if self.form in _THEY else OWN if self.form in _THEIR else self.stem
 
     @property
     def is_person(self) -> bool:
-        """Whether it stands for the speaker, or may."""
+        """Whether it refers, or may refer, to the speaker."""
         return self.form in (SELF, OWN) or self.form in _THEY or self.form in _THEIR
 
     @property
     def has_content(self) -> bool:
-        """Whether it says anything by itself."""
+        """Whether it has meaning by itself."""
         return bool(self.form) and not self.is_person and self.form not in _AUXILIARY
 
 
@@ -149,13 +149,13 @@ def _word(word: str, *, is_name: bool = False) -> Token:
     if word in _SAME:
         return _plain(_SAME[word])
     bare = word.removesuffix("'s").removesuffix("'")
-    # What somebody owns is not them.
+    # A possession is not the person.
     form = f"{bare}'s" if bare != word else bare
     return Token(form, form if bare != word else _stem(bare), is_name)
 
 
 def _stem(word: str) -> str:
-    """A verb in the third person as the verb, a plural as the singular. No other ending: a tense is a meaning."""
+    """The base form of a third-person verb, the singular of a plural. Other endings stay: a tense has meaning."""
     if len(word) <= _LEAST_STEM or not word.endswith("s") or word.endswith("ss"):
         return word
     if word.endswith("ies"):
@@ -215,7 +215,7 @@ def _counted(found: list[Token], at: int) -> tuple[int, Decimal | None]:
 
 
 def _amounts(found: list[Token]) -> list[Token]:
-    """A number beside its currency or percent sign as one token, on whichever side it stands."""
+    """A number and its currency or percent sign as one token, whichever comes first."""
     made: list[Token] = []
     at = 0
     while at < len(found):

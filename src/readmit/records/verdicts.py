@@ -1,7 +1,7 @@
 """Pairs and verdicts: implicit invalidation as data.
 
 Paper, "From a possible dependency to a confirmed invalidation". A pair is a hypothesis. A verdict is a
-judgment on it, and counts only if both of its quotes are found in the texts it speaks about.
+judgment on it, and counts only if both of its quotes are found in the texts it judges.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Pair(Record, kw_only=True):
 
 
 class Answer(StrEnum):
-    """What a verifier says of a pair."""
+    """A verifier's answer about a pair."""
 
     INVALIDATES = "invalidates"
     COMPATIBLE = "compatible"
@@ -51,10 +51,11 @@ class Verdict(Record, kw_only=True, metaclass=Made):
     model: Name = "unspecified"
     prompt: Name = "unspecified"
     stale: Ratio | None = None
-    """How likely it is that whoever relied on the item now would be mistaken, as one score. Then the policy's
-    thresholds decide, and ``answer`` and ``confidence`` only say the same in words. None: the answer decides."""
+    """The probability that relying on the item now would be a mistake. The policy's thresholds then decide, and
+    ``answer`` and ``confidence`` only repeat the score in words. None: the answer decides.
+    """
     note: Note = ""
-    """Why the answer came out as it did where the model's own does not count, or several were joined."""
+    """Why the model's own answer does not count, or how several were combined."""
 
     def __post_init__(self) -> None:
         require_share("confidence", self.confidence)
@@ -68,18 +69,18 @@ class Ruling(StrEnum):
     INVALID = "invalid"
     """The item is out."""
     DOUBTFUL = "doubtful"
-    """The item is withheld where it supports a critical dependency, and stands elsewhere."""
+    """The item is withheld if it supports a critical dependency, and stands otherwise."""
     OPEN = "open"
     """Nothing: the pair stays suspected."""
     COMPATIBLE = "compatible"
-    """The pair is put to rest."""
+    """The pair is settled."""
 
 
 def ruling(verdict: Verdict, policy: Policy, *, grounded: Callable[[], bool]) -> Ruling:
-    """What a verdict settles under a policy. Nothing else decides that, wherever a verdict is read.
+    """What a verdict settles under a policy. Every reader of verdicts uses this function.
 
-    ``grounded`` says whether both quotes are found; it is asked only where that matters. What leaves an item as it
-    was needs no quotes: no words of a text show that it has no bearing on another.
+    ``grounded`` says whether both quotes are found; it is called only if that matters. A verdict that leaves an item in
+    needs no quotes: no quote can show that one text does not affect another.
     """
     if verdict.stale is not None:
         if verdict.stale < policy.suspect_at:
@@ -95,10 +96,10 @@ def ruling(verdict: Verdict, policy: Policy, *, grounded: Callable[[], bool]) ->
 
 
 def quotes_found(verdict: Verdict, own: Iterable[str], later: str) -> bool:
-    """Whether both quotes stand where they are said to: in a text of the item's own, and in the later one."""
+    """Whether both quotes are found: one in the item's own texts, one in the later text."""
     return quoted(verdict.evidence_quote, later) and any(quoted(verdict.item_quote, text) for text in own)
 
 
 def in_words(stale: Decimal) -> tuple[Answer, Decimal]:
-    """A score as the likelier answer, and how likely that is."""
+    """A score as the likelier answer and its probability."""
     return (Answer.INVALIDATES, stale) if stale >= EVEN else (Answer.COMPATIBLE, 1 - stale)

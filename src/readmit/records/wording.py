@@ -1,6 +1,6 @@
-"""Plain English as far as rules can read it: one spelling for what looks the same, sentences, function words.
+"""English text by rules: normalized spelling, sentences, function words.
 
-General English only, and no word of any benchmark.
+General English only; nothing is taken from a benchmark.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# A straight and a curly apostrophe are the same word to a reader.
+# A straight and a curly apostrophe make the same word.
 _TYPESET = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-"})  # noqa: RUF001
 # A question or an exclamation ends wherever it is marked. A full stop may belong to an abbreviation, which goes on in
 # lower case or is one of a few titles. A line break ends nothing: letters and lists are wrapped in the middle.
@@ -58,8 +58,7 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
 def common_words() -> frozenset[str]:
     """The function words of English, by the classes that grammars list them in, and no others.
 
-    What a benchmark's conversations happen to say often, in which words they change the subject or speak of liking, is
-    not among them.
+    Frequent words of a benchmark's conversations are not among them.
     """
     return frozenset(word for words in _listed("common_words.txt").values() for word in words)
 

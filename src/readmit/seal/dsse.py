@@ -1,4 +1,4 @@
-"""DSSE version 1 envelopes: what is signed is the payload and its type, unambiguously joined.
+"""DSSE version 1 envelopes: the signature covers the payload and its type.
 
 Stricter than the protocol demands, because only our own envelopes are opened here: one expected payload
 type, one signature, canonical base64, a key that the caller trusts by its id.
@@ -22,7 +22,7 @@ SIGNATURE_BYTES = 64
 
 
 def pre_authentication_encoding(payload_type: str, payload: bytes) -> bytes:
-    """The bytes that are signed. Lengths precede contents, so no two pairs share an encoding."""
+    """The bytes that are signed. Lengths precede contents, so no two (type, payload) pairs share an encoding."""
     kind = payload_type.encode("utf-8")
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 
@@ -85,8 +85,8 @@ def _encode(data: bytes) -> str:
 
 
 def _decode(text: str, field: str) -> bytes:
-    # Several base64 texts can stand for the same bytes; only the one an encoder writes is accepted, so that
-    # an envelope cannot be altered and stay valid.
+    # Several base64 texts can encode the same bytes. Only the canonical one is accepted, so that an altered envelope is
+    # never valid.
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

@@ -2,7 +2,7 @@
 
 The ring holds keys; it does not say which to trust (``readmit.seal.trust``). A key file is a PEM PKCS#8
 Ed25519 key named by its id. It is written under another name with its final permissions, flushed, then
-renamed: at no moment does anybody else see it, and a crash leaves either the whole key or none.
+renamed: no other user can read it at any moment, and a crash leaves either the whole key or none.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class KeyRing(ABC):
         """Keep a new key, durably if the ring is durable."""
 
     def generate(self) -> LocalSigner:
-        """Make and keep a new key. Nothing trusts it until the log says so."""
+        """Make and keep a new key. It is not trusted until an event in the log trusts it."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
@@ -102,12 +102,12 @@ class KeyRing(ABC):
         return signer
 
     def public_keys(self) -> Mapping[str, bytes]:
-        """Key id → raw public key of every key held. Held is not trusted."""
+        """Key id → raw public key of every key held. Holding a key does not make it trusted."""
         return {keyid: self.load(keyid).public for keyid in self.keyids()}
 
 
 class MemoryRing(KeyRing):
-    """Keys that end with the process, for a workspace that does."""
+    """Keys in memory, for a workspace in memory."""
 
     def __init__(self) -> None:
         self._pems: dict[str, bytes] = {}
@@ -171,7 +171,7 @@ class FileRing(KeyRing):
             raise SealError(f"key {keyid!r}: a key's id is 64 lower-case hex digits")
         path = self.directory / f"{keyid}.pem"
         with self._opened() as directory:
-            # Without O_NONBLOCK, a pipe put in the key's place would hang the caller before it is refused.
+            # Without O_NONBLOCK, opening a pipe in the key's place would block instead of being refused.
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             try:
                 file = os.open(path.name, flags, dir_fd=directory)
@@ -203,7 +203,7 @@ class FileRing(KeyRing):
 
 
 def public_pem(public: bytes) -> str:
-    """A public key as others' tools read it."""
+    """A public key in PEM, for other tools."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 

@@ -1,4 +1,4 @@
-"""The recheck before exposure: everything that held at issue must hold at this moment.
+"""The recheck before exposure: everything that held at issue must still hold.
 
 Paper, "Sign and readmit a bounded Return View": "Before exposure, TRACE recomputes the digest and rechecks the
 event, identity, epoch, expiry, and item predicates." The signature is checked where the envelope is opened.
@@ -49,12 +49,12 @@ def recheck(
 ) -> tuple[Reason, ...]:
     """Every check that fails now, in the order of the reason codes; empty means: expose.
 
-    ``identity`` and ``instance`` are those of the workload that asks; ``return_id`` is the return it asks for, if
-    it names one rather than presenting the view. ``head`` is the log's last epoch, ``consumed`` says that the view has
-    arrived, ``departed_again`` that the agent left after it was issued; ``newest_return`` is the id of that identity's
-    newest return. ``eligible`` holds the items that pass every gate now, ``duties`` what is owed now.
-    ``items`` and ``experiences`` are the contents that would be handed over; ``examination`` says who has looked for
-    implicit changes by now, which matters where the policy requires it.
+    ``identity`` and ``instance`` are the requesting workload's; ``return_id`` is the return it names, if it does not
+    present the view itself. ``head`` is the log's last epoch, ``consumed`` says that the view was acknowledged,
+    ``departed_again`` that the agent left after it was issued; ``newest_return`` is the id of that identity's newest
+    return. ``eligible`` holds the items that pass every gate now, ``duties`` what is owed now. ``items`` and
+    ``experiences`` are the contents that would be handed over; ``examination`` is the latest search for implicit
+    changes, which the policy may require.
     """
     present = matching_items(view, items)
     remembered = matching_experiences(view, experiences)
@@ -63,7 +63,7 @@ def recheck(
         Reason.NOT_EXAMINED: policy.examination == "required" and (examination is None or examination.unexamined > 0),
         Reason.BINDING_MISMATCH: (view.identity, view.instance) != (identity, instance)
         or return_id not in (None, view.return_id),
-        # A clock before the issue is as wrong as one past the expiry: neither lies within the view's life.
+        # A clock before the issue is as wrong as one past the expiry.
         Reason.VIEW_EXPIRED: not view.issued <= now < view.expires,
         Reason.VIEW_CONSUMED: consumed,
         Reason.VIEW_REPLACED: newest_return != view.return_id,
@@ -97,18 +97,18 @@ def _covers(
         all(duty.obligation.id in whole for duty in shown)
         and all(record.id in present for duty in shown for record in duty.records)
         and sufficient(report(obligations, supported(_evidence(present, eligible))), strict)
-        # A partial view without a duty would be an empty promise.
+        # A partial view must hold at least one duty.
         and (not view.partial or bool(shown))
     )
 
 
 def _evidence(present: Mapping[str, Item], eligible: Mapping[str, Held]) -> list[Item]:
-    """What is handed over, each with what links make it evidence for now."""
+    """The items of the view, each with the dependencies that links make it support now."""
     return [eligible[name].item if name in eligible else item for name, item in present.items()]
 
 
 def _constrained(present: Mapping[str, Item], eligible: Mapping[str, Held], policy: Policy) -> bool:
-    """Whether the view says every constraint that applies now, where the policy asks for that."""
+    """Whether the view holds every constraint that applies now, if the policy requires that."""
     said = {(item.kind, item.text, item.slot) for item in _evidence(present, eligible)}
     return policy.constraints == "as_needed" or all(
         (held.item.kind, held.item.text, held.item.slot) in said
@@ -118,7 +118,7 @@ def _constrained(present: Mapping[str, Item], eligible: Mapping[str, Held], poli
 
 
 def _fits(view: ReturnView, items: Sequence[Item], experiences: Sequence[Experience], policy: Policy) -> bool:
-    """Whether the view says its size truly and keeps to the budgets in force now."""
+    """Whether the view states its true size and stays within the current budgets."""
     chars = sum(item.length for item in items)
     return (
         chars == view.chars

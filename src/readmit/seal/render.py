@@ -1,8 +1,8 @@
-"""An exposed bundle as text for a prompt: bounded, and unable to pass for anything but quoted state.
+"""An exposed bundle as text for a prompt: bounded, and always recognizable as quoted state.
 
-Paper: "The view supplies bounded state, not tools or an action plan." Record text was written by others. It
-stands in fenced blocks that it cannot close, without characters that a terminal or a reader would not see.
-Only what the view names is shown: nothing of items that were left out, and no premises, which may be such.
+Paper: "The view supplies bounded state, not tools or an action plan." Record text was written by others. It is shown in
+fenced blocks that it cannot close, with invisible characters escaped. Only what the view names is shown: nothing of
+items that were left out, and no premises, which may be among them.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ HEADINGS = {
 }
 EXPERIENCES = "Own experiences"
 LISTED_CHARS = 600
-"""Most characters of ids shown of any one list; the rest is counted."""
+"""Most characters of ids shown for one list; the rest are counted."""
 QUOTE_CHARS = 300
-"""Most characters shown of the quote that a drafted item rests on."""
+"""Most characters shown of a drafted item's quote."""
 
 # Explicit ranges, not Unicode categories: those change with the interpreter, and equal inputs must give equal
 # bytes. In order: C0 and C1 controls except tab and line feed (ANSI escapes begin with one), soft hyphen,
@@ -127,19 +127,19 @@ def json_bundle(view: ReturnView, items: Sequence[Item], experiences: Sequence[E
 
 
 def json_text(value: object, *, indent: int | None = None) -> str:
-    """JSON that can be shown: the exact values, with no character in it that a terminal or a reader would not see."""
+    """JSON safe to print: the exact values, with invisible characters and terminal controls escaped."""
     separators = (",", ":") if indent is None else (",", ": ")
     return escaped_json(json.dumps(value, ensure_ascii=False, separators=separators, indent=indent))
 
 
 def escaped_json(text: str) -> str:
-    """JSON with the same values, in which a terminal finds nothing to obey."""
-    # Only strings can hold such characters, and there an escape means the same character.
+    """The same JSON, with control and invisible characters escaped."""
+    # Only strings can contain such characters, and there an escape means the same character.
     return _UNSAFE.sub(lambda found: json.dumps(found.group())[1:-1], text)
 
 
 def escaped(text: str) -> str:
-    """Text that can be shown: what a terminal or a reader would not see is written out. Lines and tabs stay."""
+    """Text safe to print: invisible and control characters are written out. Line feeds and tabs stay."""
     return _UNSAFE.sub(lambda found: rf"\u{{{ord(found.group()):04x}}}", text)
 
 
@@ -195,7 +195,7 @@ def _examination(view: ReturnView) -> dict[str, Any]:
 
 
 def _facets(item: Item) -> Iterator[str]:
-    """What is known about an item besides its text."""
+    """An item's fields besides its text."""
     yield f"- By: {_inline(item.by)}"
     if item.drafted is not None:
         words = f", quote: {_inline(_short(item.drafted.quote))}" if item.drafted.quote else ""
@@ -266,7 +266,7 @@ def _listed(field: str, ids: Sequence[str]) -> dict[str, Any]:
 
 
 def _cut(ids: Sequence[str]) -> tuple[Sequence[str], int]:
-    """As many ids as may be shown, and how many are not: their number is bounded by no budget."""
+    """As many ids as may be shown, and the number of the rest: no budget limits how many there are."""
     chars = 0
     for count, one in enumerate(ids):
         chars += len(one) + 2

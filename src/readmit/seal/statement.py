@@ -1,7 +1,7 @@
 """A Return View, and an audit head, as in-toto-shaped statements: the bytes that are signed.
 
 Paper, "Sign and readmit a bounded Return View". The bytes are canonical and decoding accepts nothing else:
-an item that was dropped, swapped, doubled or moved is refused even before anybody looks at the signature.
+an item that was dropped, swapped, duplicated or moved is refused even before the signature is checked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AUDIT_HEAD: Literal["urn:readmit:audit-head:1"] = "urn:readmit:audit-head:1"
 
 
 class AuditHead(Record, kw_only=True):
-    """Where a workspace's audit chain stood: entry ``seq`` had ``hash``. Signed, it makes truncation detectable."""
+    """The state of a workspace's audit chain: entry ``seq`` had ``hash``. Signing it makes truncation detectable."""
 
     workspace: Name
     seq: Count
@@ -37,7 +37,7 @@ class AuditHead(Record, kw_only=True):
 
 
 class SubjectDigest(Record, kw_only=True):
-    """How in-toto writes a digest."""
+    """A digest in in-toto's form."""
 
     sha256: Digest
 
@@ -155,7 +155,7 @@ def _require_consistent(view: ReturnView) -> None:
         "items: an item is listed twice": len(ids) == len(view.items),
         "experiences: an experience is listed twice": len(experiences) == len(view.experiences),
         "experiences: one is bound to an item outside the view": all(e.bound_to in ids for e in view.experiences),
-        # Every text has at least one character, and no items have none.
+        # Every text has at least one character, so chars is zero only without items.
         "chars: impossible for this many items": view.chars >= len(ids) and (view.chars == 0 or bool(ids)),
         "expires: not later than issued": view.expires > view.issued,
         "coverage: covers more than there is": _possible(view.coverage),

@@ -37,12 +37,12 @@ def trust(public: bytes, *, reason: str = "") -> KeyChange:
 
 
 def retire(key: str, until: datetime, *, reason: str = "") -> KeyChange:
-    """Sign nothing more with a key; what it signed stays valid until ``until``."""
+    """Stop signing with a key; what it signed stays valid until ``until``."""
     return KeyChange(key=key, change="retire", until=utc(until, field="until"), reason=reason)
 
 
 def revoke(key: str, *, reason: str) -> KeyChange:
-    """Trust nothing that a key signed, ever again."""
+    """Reject everything that a key signed, permanently."""
     return KeyChange(key=key, change="revoke", reason=reason)
 
 

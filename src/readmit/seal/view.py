@@ -1,4 +1,4 @@
-"""Issue a Return View from a selection, and match a view with the contents it stands for.
+"""Issue a Return View from a selection, and match a view with its contents.
 
 Paper, "Sign and readmit a bounded Return View": the view carries "its return-cycle identifier, principal,
 role, task, epoch, expiry, item digests, and a coverage report". It names contents by digest only.

@@ -1,7 +1,7 @@
-"""How far the log had come when something was last handed over, kept beside the database, not in it.
+"""The epoch of the last exposure, kept beside the database, not in it.
 
-A database restored from a backup forgets that a view was consumed. The mark does not: it lies with the keys,
-which a backup of the database does not hold, and only ever rises.
+A database restored from a backup forgets that a view was consumed. The mark does not: it is stored with the keys,
+outside a database backup, and only ever rises.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Watermark(Protocol):
         """The highest epoch at which anything was handed over."""
 
     def raise_to(self, epoch: int) -> None:
-        """Remember a higher one."""
+        """Raise it."""
 
 
 class MemoryWatermark:
-    """For a workspace that ends with its process."""
+    """For a workspace in memory."""
 
     def __init__(self) -> None:
         self._epoch = 0
@@ -43,7 +43,7 @@ class MemoryWatermark:
 
 
 class FileWatermark:
-    """One small file, locked while it is read or raised, flushed before anybody is told."""
+    """One small file, locked while it is read or raised, flushed before the call returns."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -63,7 +63,7 @@ class FileWatermark:
             fcntl.flock(file, fcntl.LOCK_EX)
             known = self._parse(os.read(file, DIGITS + 1))
             if epoch > known:
-                # The number has one width: a crash in between leaves the old digits or the new ones, never fewer.
+                # The number has a fixed width: a crash during the write leaves old or new digits, never fewer.
                 os.pwrite(file, f"{epoch:0{DIGITS}d}".encode("ascii"), 0)
                 os.fsync(file)
             return max(known, epoch)

@@ -1,7 +1,7 @@
 """The audit trail: one row per candidate and per decision, chained by hash, never changed.
 
-A row's hash covers the row and the hash before it. The head is signed with every return, so a cut tail
-shows: the last signed head, or one a user keeps elsewhere, no longer has its row.
+A row's hash covers the row and the hash before it. The head is signed with every return, so truncation is detectable:
+the last signed head, or one kept elsewhere, no longer has its row.
 """
 
 from __future__ import annotations

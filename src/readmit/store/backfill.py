@@ -1,7 +1,7 @@
-"""What an older release did not derive from the log, derived when its store is first opened by this one.
+"""Fills in the indexes that an older release did not write, when this release first opens its store.
 
-An older release's indexes must be those that this one would have written (ADR 0009). Each is filled in by the same
-functions that index a new event; what is there already stays as it is.
+Stored indexes must equal what this release would have written (ADR 0009). The functions that index a new event fill in
+each one; existing rows stay as they are.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _KIN = "INSERT INTO kin VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
 
 def fill(sql: Sql, ws: int) -> None:
-    """Fill in what one workspace's log comes to and its indexes lack."""
+    """Add the index rows that one workspace's log implies and its store lacks."""
     base = ws << SHIFT
     sql.execute(_LEARNT, (base, base + MASK, ws))
     # A server's policies hid these events from the migration that was to index them.
@@ -64,6 +64,6 @@ def _item(body: bytes) -> Item | None:
     try:
         found: Item = decode_item(body)
     except msgspec.DecodeError:
-        # Somebody altered it. The store opens all the same, so that the audit can say so.
+        # The event was altered. The store still opens, so that the audit can report it.
         return None
     return found

@@ -1,4 +1,4 @@
-"""Many rows in few statements: most of what a row costs is the way from Python into the database and back."""
+"""Many rows in few statements: most of a row's cost is the round trip between Python and the database."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def _query(table: str, columns: int, rows: int) -> str:
 
 
 def inserted(done: Iterable[Rows]) -> int:
-    """How many rows went in. Asked after the last insert: a server is then asked once for all of them."""
+    """The number of inserted rows. Read after the last insert, so that a server needs one round trip."""
     return sum(one.rowcount for one in done)

@@ -26,12 +26,12 @@ def link_of(previous: bytes, epoch: int, entry: Draft | Event, at: str, learnt: 
 
 
 def written(moment: datetime) -> str:
-    """A moment in UTC as ``isoformat`` writes it, in a third of the time. An event in a batch costs little more."""
+    """A moment in UTC as ``isoformat`` writes it, in a third of the time, which matters in a batch."""
     return f"{_encode(moment)[1:-2].decode()}+00:00"
 
 
 class LogEnd:
-    """The end of a log while events are added to it: its epoch, its link, and when they are learnt."""
+    """The end of a log during an append: its epoch, its link, and the moment new events are learnt."""
 
     __slots__ = ("_at", "_last", "_moment", "epoch", "learnt", "link")
 
@@ -44,22 +44,22 @@ class LogEnd:
         self._at = ""
 
     def learn(self, now: datetime) -> None:
-        """What follows is learnt at this moment."""
+        """Set the moment at which the next events are learnt."""
         self.learnt = self._at = written(now)
         self._moment = now
-        # Moments are written in UTC, so that as texts they are in the order of time. The last one never goes back.
+        # Moments are stored as UTC text, which sorts by time. The last one never decreases.
         if self._last is None or self._last < self.learnt:
             self._last = self.learnt
 
     def row(self, base: int, entry: Draft) -> tuple[Any, ...]:
-        """Move on by one event, and give its row."""
-        # Events are often true from when they are learnt, and writing a moment out costs as much as hashing the event.
+        """Advance by one event and return its row."""
+        # Many events are true from when they are learnt, and formatting a moment costs as much as hashing the event.
         if entry.at is not self._moment:
             self._moment, self._at = entry.at, written(entry.at)
         self.epoch += 1
         at, learnt, body = self._at, self.learnt, bytearray(entry.body)
         self.link = link_of(self.link, self.epoch, entry, at, learnt)
-        # The sqlite3 module takes plain strings and byte arrays as they are, and looks for adapters of anything else.
+        # The sqlite3 module binds plain strings and byte arrays directly, and searches for an adapter for other types.
         link, kind = bytearray(self.link), str(entry.kind)
         return base + self.epoch, entry.id, kind, entry.by, at, learnt, body, entry.digest, link
 

@@ -25,7 +25,7 @@ BUSY_SECONDS = 30.0
 
 
 class Statements(sqlite3.Connection):
-    """Runs statements; what waits goes first."""
+    """Runs statements, after writing the buffered observations."""
 
     lock: AbstractContextManager[Any]
     waiting: Gathered | None = None
@@ -40,11 +40,11 @@ class Statements(sqlite3.Connection):
             self._flush()
         return super().executemany(query, rows)
 
-    # Asked once for each observation of a batch, so not through another call.
+    # Read once per observation of a batch, so this avoids another call.
     ahead = sqlite3.Connection.execute
 
     def _flush(self) -> None:
-        # Another thread that asks meanwhile waits for the end of the transaction.
+        # Other threads block here until the transaction ends.
         with self.lock:
             flush(self)
 
@@ -65,7 +65,7 @@ class Connection:
         try:
             self.sql = Statements(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             self.sql.lock = self.lock
-            # A workspace that nobody holds any more is closed, also when nobody said so.
+            # Closes a workspace that was garbage-collected without close().
             self._closing = weakref.finalize(self, self.sql.close)
             recognize(self.sql)
             self.sql.execute("PRAGMA journal_mode = WAL")
@@ -79,7 +79,7 @@ class Connection:
             raise StoreError(f"cannot open {self.path}: {why}") from error
 
     def enroll(self, workspace: str) -> int:
-        """The number of a workspace, given at its first opening."""
+        """The number of a workspace, assigned when it is first opened."""
         row = self.sql.execute(FIND, (workspace,)).fetchone()
         if row is None:
             with self.atomic():
@@ -91,11 +91,11 @@ class Connection:
 
     @property
     def pending(self) -> bool:
-        """Whether a transaction is open, so that nothing of it is durable yet."""
+        """Whether a transaction is open, with nothing durable yet."""
         return self._depth > 0
 
     def atomic(self) -> Transaction:
-        """All or nothing. A nested call is undone alone; nothing is durable before the outermost commits."""
+        """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
         return Transaction(self)
 
     @contextmanager
@@ -126,7 +126,7 @@ class Connection:
         return Level(level, self.end_of_log)
 
     def end(self, opened: Level, *, undo: bool) -> None:
-        """Close a level: keep what it did, or undo it."""
+        """Close a level: keep its writes, or roll them back."""
         level, before = opened
         try:
             if undo:

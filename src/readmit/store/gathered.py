@@ -1,4 +1,4 @@
-"""Observations of an open transaction that are written together: one by one, each would cost twice as much."""
+"""Observations of an open transaction, written together: one by one, each costs twice as much."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _SHORT = 600
 
 
 def may_wait(entry: Draft) -> bool:
-    """Whether no database can refuse it for what it says.
+    """Whether every database accepts the content of this observation.
 
-    What a call writes must fail with that call if it fails, and leave the batch as it was. PostgreSQL refuses keys of
-    more than 2,704 bytes, which long names of a task, a principal and a role can come to.
+    A write that fails must fail in its own call and leave the batch as it was. PostgreSQL refuses keys of more than
+    2,704 bytes, and long task, principal and role names can exceed that.
     """
     if not isinstance(entry.payload, Evidence):
         return False
@@ -32,7 +32,7 @@ def may_wait(entry: Draft) -> bool:
 
 
 class Gathered:
-    """They follow one another in the log, and what they are called and say is new to it."""
+    """Consecutive observations whose ids and texts are new to the log."""
 
     __slots__ = ("_base", "_before", "_end", "_entries", "_rows", "_taken", "_write")
 
@@ -49,15 +49,15 @@ class Gathered:
 
     @property
     def full(self) -> bool:
-        """Whether more would gain nothing: their values stay in memory."""
+        """Whether to write them now: more would only use memory."""
         return len(self._rows) >= _MOST
 
     def has(self, entry: Draft) -> bool:
-        """Whether its name or its text is among them."""
+        """Whether an observation with this id or text is waiting."""
         return entry.id in self._taken or entry.digest in self._taken
 
     def add(self, entry: Draft, now: datetime) -> End:
-        """Take one in, and say where the log ends with it."""
+        """Add one and return where the log then ends."""
         self._end.learn(now)
         row = self._end.row(self._base, entry)
         self._entries.append(entry)

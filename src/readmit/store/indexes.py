@@ -1,6 +1,6 @@
 """The indexes over the log, written in the transaction that appends an event.
 
-They answer who can see it, what it is about, what it rests on, and where the workspace's own milestones are.
+They answer who can see it, what it is about, which evidence it has, and where the workspace's own milestones are.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _REACH_ALL = """
 
 
 def stored_rows(sql: Sql, ws: int, index: str) -> Iterator[tuple[Any, ...]]:
-    """What one index holds for a workspace, page by page."""
+    """The rows of one index for a workspace, page by page."""
     names = ", ".join(INDEXES[index])
     query = f"SELECT {names} FROM {index} WHERE ws = ? {{}} ORDER BY {names} LIMIT {PAGE}"
     rows = sql.execute(query.format(""), (ws,)).fetchall()
@@ -61,7 +61,7 @@ def stored_rows(sql: Sql, ws: int, index: str) -> Iterator[tuple[Any, ...]]:
 
 
 def terms_of(item: Item) -> list[tuple[str, str]]:
-    """The names that an item gives a meaning to, each with its use. A private item gives none to anybody else."""
+    """The names that an item defines, as slot or dependency. A private item defines none for other principals."""
     if item.scope.visibility == "private":
         return []
     slots = [] if item.slot is None else [(item.slot, SLOT)]
@@ -69,7 +69,7 @@ def terms_of(item: Item) -> list[tuple[str, str]]:
 
 
 def binds_others(item: Item) -> bool:
-    """Whether it is an obligation, and not of its author alone."""
+    """Whether it is an obligation of others than its author."""
     return isinstance(item, Obligation) and set(item.scope.principals) != {item.by}
 
 
@@ -82,7 +82,7 @@ class Indexes:
         self._item = item
 
     def add(self, epoch: int, draft: Draft, learnt: str) -> None:
-        """Index one event. Its name, and the digest of an observation, are filed before it is accepted."""
+        """Index one event. Its id, and the digest of an observation, are stored before it is accepted."""
         ws, sql, kind = self._ws, self._sql, draft.kind
         for touched in draft.about:
             sql.execute("INSERT INTO about VALUES (?, ?, ?)", (ws, touched, epoch))
@@ -113,7 +113,7 @@ class Indexes:
         self._reach(epoch, STATE, self._extend(epoch, item))
 
     def add_observations(self, first: int, drafts: Iterable[Draft]) -> None:
-        """Index observations at epochs in a row, those that reach the same readers together."""
+        """Index observations at consecutive epochs, grouped by audience."""
         ws, base = self._ws, self._ws << SHIFT
         scopes = [draft.payload.scope for draft in drafts if isinstance(draft.payload, Evidence)]
         for scope, run in groupby(scopes):
@@ -126,10 +126,10 @@ class Indexes:
             first = last + 1
 
     def _extend(self, epoch: int, item: Item) -> set[Row]:
-        """A new statement about a slot also reaches whoever could see an earlier one: theirs may be outdated by it."""
+        """A new statement about a slot also reaches readers of an earlier one, which it may replace."""
         rows = set(rows_of(item.scope))
         if isinstance(item, Frontier):
-            # Whoever sees the obligation must learn that its frontier moved.
+            # Everyone who sees the obligation must learn that its frontier moved.
             rows |= self._reach_of(item.obligation)
         if item.slot is None:
             return rows
@@ -156,7 +156,7 @@ class Indexes:
         return rows
 
     def _reach(self, epoch: int, kind: str, rows: Iterable[Row]) -> None:
-        # One by one: there is seldom more than one, and a loop within the database costs more to start than it saves.
+        # One by one: there is seldom more than one, and executemany costs more to start than it saves.
         for row in rows:
             self._sql.execute(_REACH, (self._ws, kind, *row, epoch))
 

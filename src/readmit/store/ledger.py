@@ -1,6 +1,6 @@
 """The source ledger: which items and evidence each native record of a memory backend was formed from.
 
-It lies in the workspace's own store, so no one who can only write to a memory store can write here.
+It is in the workspace's own store, so write access to a memory store gives none here.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class SqlSourceLedger:
             )
 
     def carriers(self, backend: str) -> dict[str, frozenset[str]]:
-        # An item's event is named after it, so its id is read without decoding the item.
+        # An item's event has the item's id, so the id is read without decoding the item.
         rows = self._sql.execute(
             """
             SELECT named.digest, event.id

@@ -1,4 +1,4 @@
-"""Where a store is: a file, or a PostgreSQL database behind a URL. Opens and lists it; shows it without password."""
+"""Where a store is: a file, or a PostgreSQL database behind a URL. Opens, lists and prints it without its password."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ if TYPE_CHECKING:
 
 MEMORY = ":memory:"
 _SCHEMES = ("postgresql://", "postgres://")
-# From the first colon after the user to the last @: a password that was not percent-encoded may hold anything.
+# From the first colon after the user to the last @: a password that is not percent-encoded can contain anything.
 _PASSWORD = re.compile(r"(?<=://)([^:@/]*):.*@", re.DOTALL)
 _PARAMETER = re.compile(r"(?<=[?&])((?:ssl)?password=)[^&]*")
 
 
 class Opened(NamedTuple):
-    """A workspace's log, and the path that its keys lie beside; none if they end with the process."""
+    """A workspace's log, and the path beside which its keys are stored; none if the keys are in memory."""
 
     log: SqlLog
     beside: Path | None
 
 
 def is_url(place: str | Path) -> bool:
-    """Whether a place is a database on a server."""
+    """Whether a location is a database on a server."""
     return isinstance(place, str) and place.startswith(_SCHEMES)
 
 
 def shown(place: str | Path) -> str:
-    """A place as it may be printed."""
+    """A location without its password."""
     if not is_url(place):
         return str(place)
     return _PARAMETER.sub(r"\1***", _PASSWORD.sub(r"\1:***@", str(place)))
 
 
 def exists(place: str | Path) -> bool:
-    """Whether there is something to open. A server is asked only when it is opened."""
+    """Whether a store may exist there. A server is contacted only when it is opened."""
     return is_url(place) or Path(place).exists()
 
 
 def open_store(place: str | Path, workspace: str, keys: str | Path | None = None) -> Opened:
-    """Open a workspace of a store; both are made if need be.
+    """Open a workspace of a store, creating either if needed.
 
-    Keys lie beside a file. A server's are in ``keys``, ``$READMIT_KEYS`` or the user's own data folder, under the
-    store's id: whatever name the server goes by, and wherever a backup of it is restored, they are the same.
+    A file's keys are beside it. A server's are in ``keys``, ``$READMIT_KEYS`` or the user's data folder, under the
+    store's id, so they are found again if the server is renamed or restored from a backup elsewhere.
     """
     from readmit.store.log import SqlLog
 

@@ -1,4 +1,4 @@
-"""The workspace log: append, within the rules that keep its chain and its indexes whole."""
+"""The workspace log: appends events and keeps the hash chain and the indexes consistent."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SqlLog(LogReads):
 
     def __init__(self, connection: Connection, workspace: str) -> None:
         super().__init__(connection, workspace)
-        # Not through the log itself: in a circle with it, a store that nobody holds any more would stay open.
+        # Not through the log itself: a reference cycle would keep an unused store open.
         self._indexes = Indexes(connection.sql, self._ws, partial(find_item, connection.sql, self._ws, workspace))
         self.audit = AuditTrail(connection, self._ws)
         self.derived = DerivedTexts(connection, self._ws)
@@ -70,7 +70,7 @@ class SqlLog(LogReads):
     ) -> list[int]:
         """Commit events in order and return their epochs. An id already used for the same content is a no-op.
 
-        The content of a draft that is not ``dated`` is the same whatever moment is stored.
+        The moment of a draft that is not ``dated`` is not part of its content.
 
         ``check`` sees each new event within the transaction and refuses it by raising. Observations that follow one
         another are all checked before the first of them can be read.
@@ -95,13 +95,13 @@ class SqlLog(LogReads):
         return epochs
 
     def _gather(self, entry: Draft, now: datetime, check: Callable[[Draft], None]) -> int | None:
-        """Let an observation of an open transaction wait for those that follow, unless its text or name is taken."""
+        """Buffer an observation of an open transaction, unless its text or id is taken."""
         sql = self._sql
         gathered = sql.waiting
         if not may_wait(entry) or (gathered is not None and gathered.has(entry)) or self._is_taken(entry):
             return None
         check(entry)
-        # The check may have asked something, before which everything that waited was written.
+        # The check may have read something, which flushes the buffer.
         gathered = sql.waiting
         if gathered is None or gathered.full:
             flush(sql)
@@ -113,11 +113,11 @@ class SqlLog(LogReads):
         sql, ws = self._sql, self._ws
         if sql.ahead(_FILED, (ws, entry.digest)).fetchone() is not None:
             return True
-        # A name that is made of the digest is new if the text is.
+        # An id derived from the digest is new if the text is.
         return entry.named and sql.ahead(_NAMED, (ws, entry.id)).fetchone() is not None
 
     def _write(self, entries: Sequence[Draft], rows: Sequence[tuple[Any, ...]]) -> None:
-        """Write observations that waited. They are the end of the log, or the transaction went wrong in between."""
+        """Write buffered observations. They must be the end of the log; otherwise the transaction failed in between."""
         first = self.head + 1 - len(entries)
         if rows[0][0] != self._base + first:
             raise StoreError("an observation of this batch was interrupted half-way: undo the batch and repeat it")
@@ -134,7 +134,7 @@ class SqlLog(LogReads):
         if known is not None and (entry.named or not _is_observation(entry)):
             return known
         if known is not None:
-            # Observed once more at the same moment, and no id says that it is the same observation.
+            # Observed again at the same moment, and no id marks it as a repetition.
             entry = msgspec.structs.replace(entry, id=f"{entry.id}.{end.epoch + 1}")
             self._known(entry, end.epoch + 1)
         check(entry)
@@ -143,7 +143,7 @@ class SqlLog(LogReads):
         return end.epoch
 
     def _add_all(self, entries: Sequence[Draft], end: LogEnd, check: Callable[[Draft], None]) -> Iterable[int]:
-        """Add observations that are all new: they rest on nothing, so that none has to be stored before the next."""
+        """Add observations that are all new. They refer to nothing, so none has to be stored before the next."""
         first = end.epoch + 1
         for entry in entries:
             check(entry)
@@ -154,7 +154,7 @@ class SqlLog(LogReads):
         return range(first, end.epoch + 1)
 
     def _name_all(self, entries: Sequence[Draft], first: int) -> bool:
-        """Take the names and digests of observations for epochs in a row, or none if one of them is taken."""
+        """Reserve the ids and digests of observations at consecutive epochs, or none if one of them is taken."""
         with suppress(_Taken), self.atomic():
             if inserted(self._take_all(entries, first)) != 2 * len(entries):
                 raise _Taken
@@ -163,13 +163,13 @@ class SqlLog(LogReads):
 
     def _take_all(self, entries: Sequence[Draft], first: int) -> list[Rows]:
         ws, key = self._ws, itemgetter(1)
-        # In the order of their indexes: a page is visited once, not once for each row that happens to belong to it.
+        # In index order, so that each page is visited once.
         names = sorted([(ws, entry.id, epoch) for epoch, entry in enumerate(entries, first)], key=key)
         digests = sorted([(ws, entry.digest, epoch) for epoch, entry in enumerate(entries, first)], key=key)
         return insert(self._sql, "name", names) + insert(self._sql, "filed", digests)
 
     def _known(self, draft: Draft, epoch: int) -> int | None:
-        """Take an event's name for an epoch, or give the epoch of the event that has it and says the same."""
+        """Reserve an event's id for an epoch, or return the epoch of the event that has this id and content."""
         ws, sql = self._ws, self._sql
         if not sql.execute(_NAME, (ws, draft.id, epoch)).rowcount:
             (known,) = sql.execute(_NAMED, (ws, draft.id)).fetchone()
@@ -179,7 +179,7 @@ class SqlLog(LogReads):
                 raise ConflictError(f"id {draft.id!r} is already used for a different {kind}; choose another id")
             return int(known)
         if _is_observation(draft):
-            # Evidence is known by its digest from the first time on that it was observed.
+            # A digest refers to the first observation of its text.
             sql.execute(_FILE, (ws, draft.digest, epoch))
         return None
 

@@ -1,7 +1,7 @@
 """The reference memory store's records.
 
-The word index is our own table, not a full-text extension: its statistics belong to one workspace and one store, so
-no workspace's scores depend on what another one wrote.
+The word index is our own table, not a full-text extension: its statistics belong to one workspace and one store, so one
+workspace's scores do not depend on another's records.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LONGEST = 256
 
 
 def _filed(word: str) -> str:
-    """What a word is looked up by. An index of PostgreSQL has no room for those that are no words of a language."""
+    """The index key of a word. Very long words do not fit into a PostgreSQL index."""
     return word if len(word) <= _LONGEST else digest_of(word.encode("utf-8", "surrogatepass"))
 
 
@@ -44,12 +44,12 @@ class MemoryRecords:
             self._count(store, added, length)
 
     def _put(self, store: str, record: NewMemory) -> tuple[int, int]:
-        """Write one record; how many records and words the store has more than before."""
+        """Write one record and return how many records and words it added."""
         sql, ws = self._sql, self._ws
         found = sql.execute("SELECT seq FROM memory WHERE ws = ? AND store = ? AND id = ?", (ws, store, record.id))
         row = found.fetchone()
         before = 0 if row is None else self._unindex(row[0])
-        # A deleted record that comes back goes on with its numbering.
+        # A record written again after deletion continues its version numbers.
         (version,) = sql.execute(
             "SELECT coalesce(max(version), 0) + 1 FROM memory_version WHERE ws = ? AND store = ? AND id = ?",
             (ws, store, record.id),

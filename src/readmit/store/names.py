@@ -1,4 +1,4 @@
-"""Which workspaces a file holds, found out without creating or changing anything."""
+"""Lists the workspaces of a file without creating or changing anything."""
 
 from __future__ import annotations
 

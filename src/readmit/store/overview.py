@@ -1,4 +1,4 @@
-"""Who is written to and who has departed, read from the indexes by leaps: each answer costs one search, not a walk."""
+"""Audiences and departed agents, read from the indexes by skip scan: each result costs one index search."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NEWEST = """
 
 
 def audiences(sql: Sql, ws: int) -> Iterator[Row]:
-    """Every different audience that something on the state was written for, in order."""
+    """Every distinct audience of a state event, in order."""
     row = sql.execute(_FIRST_READERS, (ws, STATE)).fetchone()
     while row is not None:
         yield (row[0], row[1], row[2])
@@ -38,7 +38,7 @@ def audiences(sql: Sql, ws: int) -> Iterator[Row]:
 
 
 def departed(sql: Sql, ws: int) -> Iterator[str]:
-    """Every key under which departures are filed: agents, and principals for their banks."""
+    """Every key of a departure: agents, and principals for their banks."""
     key = ""
     while key is not None:
         (key,) = sql.execute(_NEXT_KEY, (ws, EventKind.DEPART, key)).fetchone()

@@ -2,7 +2,7 @@
 
 A transaction starts by locking its workspace's row, as SQLite's starts by locking the file, so that epochs have no
 gap and nothing read within it can change. Statements that return nothing wait until something is read or the
-transaction ends, and then travel together: what a writer pays for is the way to the server.
+transaction ends, and then are sent together: the round trip is what a write costs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from readmit.store.gathered import Gathered
     from readmit.store.sql import End, Rows
 
-# Statements that wait. More would gain nothing, and their values stay in memory.
+# Most statements that wait. More would only use memory.
 _WAITING = 256
 _COMMIT = "COMMIT"
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -65,11 +65,11 @@ class PostgresConnection:
 
     @property
     def pending(self) -> bool:
-        """Whether a transaction is open, so that nothing of it is durable yet."""
+        """Whether a transaction is open, with nothing durable yet."""
         return self._depth > 0
 
     def enroll(self, workspace: str) -> int:
-        """The number of a workspace, given at its first opening."""
+        """The number of a workspace, assigned when it is first opened."""
         with self.lock:
             self._start(f"BEGIN; {DIRECTORY}")
             try:
@@ -88,7 +88,7 @@ class PostgresConnection:
     # Transactions.
 
     def atomic(self) -> Transaction:
-        """All or nothing. A nested call is undone alone; nothing is durable before the outermost commits."""
+        """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
         return Transaction(self)
 
     @contextmanager
@@ -127,7 +127,7 @@ class PostgresConnection:
         return Level(level, self.end_of_log)
 
     def end(self, opened: Level, *, undo: bool) -> None:
-        """Close a level: keep what it did, or undo it."""
+        """Close a level: keep its writes, or roll them back."""
         level, before = opened
         kept = False
         try:
@@ -135,7 +135,7 @@ class PostgresConnection:
                 return
             flush(self)
             if level:
-                # What the level wrote must have worked before the level counts.
+                # Flush first: the level counts only if its writes succeeded.
                 self.flush()
                 self._queue.append(_Later(self, f"RELEASE level{level}"))
             else:
@@ -161,13 +161,13 @@ class PostgresConnection:
             del self._queue[unsent.index(mark) :]
             return
         self._queue.clear()
-        # Without a connection there is nothing left to undo; the outermost level says so.
+        # Without a connection there is nothing to roll back; the outermost level raises.
         if not self._client.closed:
             self._run(f"ROLLBACK TO level{level}")
 
     def _commit(self) -> None:
         if self._client.info.transaction_status is TransactionStatus.INERROR:
-            # The server would end the transaction without an error, and keep nothing.
+            # The server would accept this COMMIT without an error and roll back.
             raise StoreError("storage failed: a statement of this transaction failed, so nothing of it was written")
         if self.end_of_log is not None:
             self._queue.append(_Later(self, translated(MOVE), moves(self.end_of_log, self._ws)))
@@ -180,14 +180,14 @@ class PostgresConnection:
             raise in_doubt(error) if lost else failure(error, self._address) from error
 
     def _give_up(self) -> None:
-        """End the transaction without keeping anything of it."""
+        """Roll the transaction back."""
         self._queue.clear()
         if self._client.closed or self._client.info.transaction_status is TransactionStatus.IDLE:
             return
         try:
             self._client.execute("ROLLBACK")
         except psycopg.Error:
-            # The server undoes what a lost connection leaves behind.
+            # The server rolls back the transaction of a lost connection.
             self._client.close()
 
     def _start(self, script: str) -> None:
@@ -230,7 +230,7 @@ class PostgresConnection:
     # Statements.
 
     def execute(self, query: str, values: Sequence[Any] = (), /) -> Rows:
-        """Run one statement, at once if its answer may be wanted."""
+        """Run one statement, at once if it may return rows."""
         statement = translated(query)
         given = [outgoing(value) for value in values]
         with self.lock:
@@ -247,23 +247,23 @@ class PostgresConnection:
             return later
 
     def ahead(self, query: str, values: Sequence[Any], /) -> Rows:
-        """Run one statement that reads, ahead of what waits."""
+        """Run one read without writing the buffered observations first."""
         return self._run(translated(query), [outgoing(value) for value in values])
 
     def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> None:
-        """Run one statement for each row; inserts, for many rows at a time."""
+        """Run one statement for each row; inserts take many rows at a time."""
         with self.lock, nullcontext() if self._depth else self.atomic():
             for statement, values in for_rows(query, rows):
                 self.execute(statement, values)
 
     def flush(self) -> None:
-        """Send what waits."""
+        """Send the statements that wait."""
         waiting, self._queue = self._queue, []
         if waiting:
             self._sent(waiting)
 
     def _run(self, statement: str, values: Sequence[Any] = ()) -> Rows:
-        """Send what waits and one more, whose answer is wanted."""
+        """Send the statements that wait and one more, and return its result."""
         waiting, self._queue = [*self._queue, _Later(self, statement, values)], []
         self._sent(waiting)
         return waiting[-1]
@@ -275,8 +275,8 @@ class PostgresConnection:
             raise failure(error, self._address) from error
 
     def _send(self, waiting: Sequence[_Later]) -> None:
-        # The last goes by itself: the library ends a pipeline in a way that stops the server's clock, and a client that
-        # goes to sleep now would keep its lock for good. After a commit there is none to keep.
+        # The last statement is sent outside the pipeline: the library ends a pipeline in a way that stops the server's
+        # idle timeout, and a client that hangs then would keep its lock forever. After a commit there is no lock.
         apart = 0 if waiting[-1].statement == _COMMIT else 1
         together, alone = waiting[: len(waiting) - apart], waiting[len(waiting) - apart :]
         if len(together) > 1:

@@ -20,9 +20,9 @@ CONNECT_SECONDS = 10
 LOCK_SECONDS = 30
 STATEMENT_SECONDS = 60
 ANSWER_SECONDS = 75
-"""After this, the server itself hangs: every limit that it keeps by itself is shorter."""
+"""Longer than every limit that the server enforces itself, so a longer wait means that it hangs."""
 IDLE_SECONDS = 600
-"""How long a client that stopped within a transaction may keep the others from writing."""
+"""How long a client that hangs within a transaction may block other writers."""
 
 DEFAULT_SCHEMA = "readmit"
 _SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
@@ -30,11 +30,11 @@ _FORM = "write postgresql://user:password@host:5432/database, with special chara
 
 
 class Unanswered(psycopg.OperationalError):
-    """The server did not answer in time. Whatever it does with the question, this connection is over."""
+    """The server did not answer in time. The connection is not used again."""
 
 
 class Address:
-    """A store's URL, taken apart. Never shows its password."""
+    """A parsed store URL. Never shows its password."""
 
     def __init__(self, url: str) -> None:
         self.shown = shown(url)
@@ -82,8 +82,8 @@ class Address:
 
 
 def _settings(schema: str) -> str:
-    # Never less durable than asked for: a commit that returned is on disk, or further if the server is set so.
-    # Rows are read in the order of an index, also while the planner has no figures of a new table.
+    # A commit that returned is on disk, or replicated if the server is configured for that.
+    # Read rows in index order, even while the planner has no statistics for a new table.
     return f"""
     SET enable_bitmapscan TO off;
     SET work_mem TO '32MB';
@@ -107,7 +107,7 @@ class Client(psycopg.Connection[tuple[Any, ...]]):
 
 
 def _limited(steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    """The same steps, until the time is up. The library comes by ten times a second while it waits."""
+    """Run the same steps until the deadline. The library resumes this generator ten times a second while it waits."""
     end = time.monotonic() + ANSWER_SECONDS
     try:
         wanted = next(steps)
@@ -120,7 +120,7 @@ def _limited(steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
         return done.value
 
 
-# Texts. PostgreSQL takes every character but NUL, which therefore travels as two others.
+# Texts. PostgreSQL accepts every character but NUL, which is therefore escaped as two others.
 _ESCAPE = "\x1a"
 
 
@@ -130,7 +130,7 @@ def outgoing(value: Any) -> Any:
         return value
     text = str(value)
     if not text.isascii():
-        text.encode()  # refuses here, as SQLite does, what no database can hold
+        text.encode()  # raises for text that cannot be encoded, as SQLite does
     if "\0" in text or _ESCAPE in text:
         return text.replace(_ESCAPE, f"{_ESCAPE}1").replace("\0", f"{_ESCAPE}0")
     return text
@@ -183,7 +183,7 @@ def _ended(error: psycopg.Error) -> bool:
 
 
 def in_doubt(error: psycopg.Error) -> StoreError:
-    """The connection ended between the question whether to commit and the answer."""
+    """The error for a connection lost during COMMIT."""
     return StoreError(
         f"storage failed: the connection was lost while committing ({_said(error)}), so whether this was written is "
         "unknown; repeat it with the same ids, which writes nothing twice"
@@ -191,7 +191,7 @@ def in_doubt(error: psycopg.Error) -> StoreError:
 
 
 def grant(address: Address) -> str:
-    """How the owner of a store lets another role use it."""
+    """The statement by which a store's owner gives another role access."""
     user, schema = address.user or "this role", address.schema
     return (
         f"let the owner of the schema run: GRANT USAGE ON SCHEMA {schema} TO {user}; "

@@ -1,4 +1,4 @@
-"""The statements of the store as PostgreSQL takes them best."""
+"""Rewrites the store's statements for PostgreSQL."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SUBQUERY = " IN (SELECT"
 
 @lru_cache(1_000)
 def translated(query: str) -> str:
-    """A statement as PostgreSQL takes it.
+    """A statement in PostgreSQL's dialect.
 
-    What a subquery finds is looked up in the index, value by value. As a join, it would be planned from figures that a
-    new table does not have, and the cost of a return would follow the size of the log, not what it returns.
+    ``IN (SELECT …)`` becomes ``= ANY (ARRAY(…))``, so each value is an index lookup. As a join it would be planned from
+    statistics that a new table lacks, and the cost of a return would grow with the log.
     """
     text = query.replace("?", "%s")
     while (start := text.rfind(_SUBQUERY)) >= 0:
@@ -41,12 +41,12 @@ def only_reads(query: str) -> bool:
 
 @lru_cache(1_000)
 def answers(query: str) -> bool:
-    """Whether a statement returns rows, so that it cannot wait."""
+    """Whether a statement returns rows and therefore cannot wait."""
     return not query.lstrip().startswith(("INSERT", "UPDATE", "DELETE")) or "RETURNING" in query
 
 
 def for_rows(query: str, rows: Iterable[Sequence[Any]]) -> Iterator[tuple[str, Sequence[Any]]]:
-    """One statement for each row; of an insert, one for many rows."""
+    """One statement for each row; inserts take many rows at a time."""
     found = _INSERT.fullmatch(query)
     if found is None:
         yield from ((query, row) for row in rows)

@@ -1,8 +1,8 @@
 """The PostgreSQL schema: the tables of SQLite's migrations, in a schema of their own, with row-level security.
 
-A transaction says which workspace it serves (``readmit.ws``), and sees and writes rows of that one alone, whatever
-its statements ask for. One that says nothing sees nothing. ``readmit.directory`` opens the list of workspaces, to
-find one by its name.
+A transaction says which workspace it serves (``readmit.ws``), and sees and writes only that workspace's rows, whatever
+its statements ask for. One that sets nothing sees nothing. ``readmit.directory`` allows reading the list of workspaces,
+to find one by name.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _TABLE = re.compile(r"CREATE TABLE (\w+) \((\s*pos\b)?")
 
 
 class Version(NamedTuple):
-    """What is there: the version of its tables, and the store's id."""
+    """An existing store: the version of its tables, and its id."""
 
     number: int
     store: str
 
 
 def translated(migration: str) -> str:
-    """One of SQLite's migrations as PostgreSQL takes it, with a policy for each of its tables."""
+    """One of SQLite's migrations for PostgreSQL, with a policy for each of its tables."""
     text = migration
     for pattern, replacement in _DIALECT:
         text = re.sub(pattern, replacement, text)
@@ -58,7 +58,8 @@ def translated(migration: str) -> str:
 
 
 def _secured(table: str, *, by_position: bool) -> str:
-    # The planner takes an equation that it has no figures of for a rare case, and would start from there; not so this.
+    # Without statistics, the planner assumes that a plain equality is selective and starts from it. coalesce() prevents
+    # that.
     mine = f"coalesce(pos >> {SHIFT} = {_OWN}, false)" if by_position else f"ws = {_OWN}"
     text = f"""
     ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
@@ -86,8 +87,8 @@ _FIRST = """
 
 
 def recognize(client: Client, address: Address) -> Version | None:
-    """The version of a store that is ours; none if there is nothing. Others' schemas are refused."""
-    # One statement on the catalog, so that the answer is of one moment: another process may be making the tables.
+    """The version of an existing store, or none. A schema of another program is refused."""
+    # One catalog query, for a consistent answer: another process may be creating the tables.
     # `to_regclass` would answer from the session's cache, which a lock that is not on a table does not refresh.
     relations = client.execute(
         "SELECT count(*), count(*) FILTER (WHERE relname = 'store') "
@@ -120,7 +121,7 @@ def migrate(client: Client, address: Address) -> str:
         return found.store
     client.execute("BEGIN")
     try:
-        # One at a time: whoever comes second finds everything made.
+        # One process at a time: the second finds everything created.
         key = APPLICATION_ID << 32 | zlib.crc32(address.schema.encode())
         client.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
         found = recognize(client, address)
@@ -151,7 +152,7 @@ def migrate(client: Client, address: Address) -> str:
 
 
 def _fill(client: Client) -> None:
-    """Derive from each log what the new schema holds of it, one workspace at a time: the policies show no more."""
+    """Fill the new tables from each log, one workspace at a time: the policies show no more."""
     client.execute(DIRECTORY)
     for (ws,) in client.execute("SELECT ws FROM workspace ORDER BY ws").fetchall():
         client.execute(f"SET LOCAL readmit.ws TO '{ws}'")

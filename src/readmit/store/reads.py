@@ -1,6 +1,6 @@
-"""What can be read of a workspace's log.
+"""Reads of a workspace's log.
 
-Reads cost what they return: every query starts at an index entry of the workspace and never scans it.
+The cost of a read follows its result: every query uses an index and never scans the workspace.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ _BEHIND = (
 _TAIL = _COLUMNS + ", link FROM event WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?"
 _OF_TASK = " FROM slot_item WHERE ws = ? AND task = ? AND epoch <= ?"
 _SLOT_ROWS = f"SELECT count(*) FROM (SELECT 1{_OF_TASK} LIMIT ?) AS few"
-# An agent sees most of its task as a rule. Walking past this many rows costs what one search in the index does.
+# An agent usually sees most of its task. Scanning this many rows costs as much as one index search.
 _WALK = 3
 _AT = _EVENT + "WHERE pos IN (SELECT ? + epoch FROM "
 _WROTE = "SELECT 1 FROM event WHERE pos > ? AND pos <= ? AND by = ? AND kind NOT IN ({}) LIMIT 1"
 
 
 class LogReads:
-    """What one workspace's log answers."""
+    """Reads of one workspace's log."""
 
     def __init__(self, connection: Connection, workspace: str) -> None:
         self.workspace = workspace
@@ -76,7 +76,7 @@ class LogReads:
 
     @property
     def learnt(self) -> datetime | None:
-        """The last moment that the log has taken in; none if it is empty."""
+        """The last moment that the log has learnt; none if it is empty."""
         learnt = self._end().learnt
         return None if learnt is None else datetime.fromisoformat(learnt)
 
@@ -148,7 +148,7 @@ class LogReads:
     ) -> list[Event]:
         """Every item recorded about one of these slots under one of these tasks, except at the epochs that are known.
 
-        A return knows nearly all of them, so the index alone says which are left, and only those are read.
+        A return already has nearly all of them, so only the rest are read, found through the index alone.
         """
         wanted, epochs = set(slots), set[int]()
         for task in {task or ANY for task in tasks}:
@@ -156,7 +156,7 @@ class LogReads:
         return self._at(epochs)
 
     def kin(self, items: Iterable[Item], *, until: int, known: AbstractSet[int]) -> list[Event]:
-        """The statements of some items made again, and other frontiers of the same obligations, as ``rivals``."""
+        """Repetitions of some items' statements, and other frontiers of the same obligations, as for ``rivals``."""
         keys = {key for item in items if (key := kin_of(item)) is not None}
         epochs: set[int] = set()
         for marks, part in chunks(keys):
@@ -207,30 +207,30 @@ class LogReads:
         return found[0]
 
     def named(self, kind: DeclaredKind, name: str) -> Event | None:
-        """The event of a kind with this name, if any. Items share names, whichever kind brought them in."""
+        """The event of a kind with this id, if any. Items of all kinds share one name space."""
         query = "SELECT epoch FROM name WHERE ws = ? AND id = ?"
         row = self._sql.execute(query, (self._ws, kind.event_id(name))).fetchone()
         return None if row is None else self.event(row[0])
 
     def departure(self, name: str) -> Checkpoint:
-        """A departure by its name."""
+        """A departure by id."""
         event = self.named(EventKind.DEPART, name)
         if event is None or not isinstance(event.payload, Checkpoint):
             raise UnknownError(f"no departure {name!r} in workspace {self.workspace!r}")
         return event.payload
 
     def returned(self, return_id: str) -> Returned:
-        """A past return by its name: what was asked, and what came of it."""
+        """A past return by id: its request and its outcome."""
         event = self.named(EventKind.RETURN, return_id)
         if event is None or not isinstance(event.payload, Returned):
             raise UnknownError(f"no return {return_id!r} in workspace {self.workspace!r}; see `readmit audit list`")
         return event.payload
 
     def beginning_with(self, space: str, beginning: str, *, limit: int) -> list[str]:
-        """Names in a name space, or digests of evidence, that begin like this, in order."""
+        """Ids in a name space, or digests of evidence, with this prefix, in order."""
         table, column, prefix = ("filed", "digest", "") if space == EVIDENCE else ("name", "id", f"{space}:")
         first = prefix + beginning
-        # Names are printable ASCII, so nothing that begins like this comes after its beginning with a delete.
+        # Ids are printable ASCII, so every id with this prefix sorts before the prefix followed by DEL.
         query = (
             f"SELECT {column} FROM {table} WHERE ws = ? AND {column} >= ? AND {column} < ? ORDER BY {column} LIMIT ?"
         )
@@ -266,18 +266,18 @@ class LogReads:
         return int(count)
 
     def wrote(self, by: str, *, since: int) -> bool:
-        """Whether a principal wrote anything after an epoch, beyond departures, returns and what belongs to them."""
-        # What the cycle writes in an agent's name, or an agent only to leave or to confirm, is no work of its own.
+        """Whether a principal wrote anything after an epoch, other than departures, returns and their events."""
+        # Events that the cycle writes for an agent, its departures and its acknowledgements are not work of its own.
         idle = [str(kind) for kind in KINDS.values() if not kind.is_work]
         values = (self._base + since, self._base + MASK, by, *idle)
         return self._sql.execute(_WROTE.format(", ".join("?" * len(idle))), values).fetchone() is not None
 
     def audiences(self) -> Iterator[Row]:
-        """Every different audience that something on the state was written for, as task, principal and role."""
+        """Every distinct audience of a state event, as task, principal and role."""
         return overview.audiences(self._sql, self._ws)
 
     def newest_for(self, audience: Row, *, until: int, most: int) -> list[Event]:
-        """The newest events on the state that were written for exactly this audience, in order."""
+        """The newest state events for exactly this audience, in order."""
         rows = self._sql.execute(overview.NEWEST, (self._ws, STATE, *audience, until, most))
         return self._at(epoch for (epoch,) in rows.fetchall())
 
@@ -301,12 +301,12 @@ class LogReads:
         return self._sql.execute(query, (self._ws, name, use)).fetchone() is not None
 
     def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
-        """The log itself, one event at a time, with its chain checked."""
+        """Every event in order, with the chain checked."""
         last = self.head if until is None else until
         link = self._link_at(since)
         expected = since
         while True:
-            # Page by page: a long read holds neither the whole log in memory nor the database's old state open.
+            # Page by page: a long read keeps neither the whole log in memory nor an old snapshot of the database open.
             rows = self._sql.execute(_TAIL, (self._base + expected, self._base + last, PAGE)).fetchall()
             for *row, stored in rows:
                 event = self._event(row)

@@ -1,8 +1,8 @@
 """Indexes rebuilt from the log, to be compared with the stored ones.
 
-The hash chain covers the log, not the indexes over it, and a return reads the log through them: whoever removes a
-row of ``audience`` hides an event from a reader. Appending every event to an empty store, with the code that wrote it,
-shows every row that is missing, extra or altered.
+The hash chain covers the log, not its indexes, and a return reads the log through them: removing a row of ``audience``
+hides an event from a reader. Appending every event to an empty store, with the code that wrote it, finds every row that
+is missing, extra or altered.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class Rebuilt:
                 yield event
 
     def differences(self, stored: Log) -> Iterator[str]:
-        """In what the stored rows of each index, and its last moment, differ from what the log comes to."""
+        """How the stored index rows, and the stored last moment, differ from what the log implies."""
         if stored.learnt != self._log.learnt:
             yield f"the last moment of the log is stored as {stored.learnt}, but it has learnt up to {self._log.learnt}"
         for index, columns in INDEXES.items():
             self._keep(index, stored.indexed(index))
             for wanted, found, flaw in (
                 (index, f"stored_{index}", "lacks"),
-                (f"stored_{index}", index, "has, beyond what the log comes to,"),
+                (f"stored_{index}", index, "has, beyond what the log implies,"),
             ):
                 names = ", ".join(columns)
                 rows = self._connection.sql.execute(
@@ -72,7 +72,7 @@ class Rebuilt:
     def _draft(self, event: Event) -> Draft:
         about = event.payload
         if isinstance(about, Resolve):
-            # A resolution touches what its dispute does.
+            # A resolution concerns the items of its dispute.
             dispute = self._log.named(EventKind.DISPUTE, about.dispute)
             about = about if dispute is None else dispute.payload
         return Draft(

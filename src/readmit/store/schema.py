@@ -4,8 +4,7 @@
 ``audience`` answers "what can this identity see" without touching the rest of the store, ``about`` answers
 "what happened to this item", ``binding`` leads from an item to its evidence.
 
-A row's key is ``workspace number << 40 | position``: one integer seek, and no row of one workspace lies
-within another's range.
+A row's key is ``workspace number << 40 | position``: one integer seek, and the ranges of two workspaces never overlap.
 """
 
 from __future__ import annotations
@@ -182,8 +181,8 @@ APPEND_ONLY = "".join(
 
 
 def recognize(connection: sqlite3.Connection) -> int:
-    """The schema of a database that is ours or empty; others are refused before anything is changed in them."""
-    # In this order: another process may be making the tables at this moment, and marks the file as it does.
+    """The schema version of a readmit or empty database. Others are refused before anything is changed."""
+    # In this order: another process may be creating the tables now, and marks the file in the same transaction.
     tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -202,7 +201,7 @@ def newer(version: int) -> StoreError:
 def migrate(connection: sqlite3.Connection, fill: Callable[[sqlite3.Connection, int], None]) -> None:
     """Bring a database to the newest schema, or refuse one that is not ours or is newer than this code.
 
-    ``fill`` then derives from a workspace's log what the new schema holds of it.
+    ``fill`` then fills the new tables from a workspace's log.
     """
     version = recognize(connection)
     if version == len(MIGRATIONS):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from readmit.store.gathered import Gathered
 
 CHUNK = 500
-"""How many values go into one ``IN``: SQLite of old takes at most 999 a statement."""
+"""How many values go into one ``IN``: old versions of SQLite allow 999 per statement."""
 PAGE = 1_000
 """How many rows of a long read are fetched at a time."""
 
@@ -53,14 +53,14 @@ class Statements(Sql, Protocol):
     """Runs statements of a database with transactions."""
 
     waiting: Gathered | None
-    """What is written before the next statement, or when the level ends. An undone level forgets it."""
+    """Buffered observations, written before the next statement or when the level ends. A rollback drops them."""
 
     def ahead(self, query: str, values: Sequence[Any], /) -> Rows:
-        """Run one statement that reads, ahead of what waits."""
+        """Run one read without writing the buffered observations first."""
 
 
 def flush(sql: Statements) -> None:
-    """Write what waits. If that fails it goes on waiting, so that nothing can be committed without it."""
+    """Write the buffered observations. If that fails they stay buffered: nothing is committed without them."""
     work, sql.waiting = sql.waiting, None
     if work is not None:
         try:
@@ -89,15 +89,15 @@ class Connection(Protocol):
     """A database, seen by one workspace."""
 
     end_of_log: End | None
-    """Where the log ends within the open transaction, if it moved. An undone level moves it back.
+    """Where the log ends within the open transaction, if it moved. A rolled-back level moves it back.
 
-    It is written once, when the outermost level commits: a row that a transaction changes for each of its events
-    has as many versions, and every later event of the transaction would have to pass them all.
+    It is written once, when the outermost level commits: updating the row for each event would create as many row
+    versions, and every later event of the transaction would scan them all.
     """
 
     @property
     def lock(self) -> AbstractContextManager[Any]:
-        """Held by the thread whose transaction is open, for as long as it is."""
+        """Held by the thread whose transaction is open."""
 
     @property
     def sql(self) -> Statements:
@@ -105,23 +105,23 @@ class Connection(Protocol):
 
     @property
     def pending(self) -> bool:
-        """Whether a transaction is open, so that nothing of it is durable yet."""
+        """Whether a transaction is open, with nothing durable yet."""
 
     def enroll(self, workspace: str) -> int:
-        """The number of a workspace, given at its first opening."""
+        """The number of a workspace, assigned when it is first opened."""
 
     def atomic(self) -> AbstractContextManager[None]:
-        """All or nothing. A nested call is undone alone; nothing is durable before the outermost commits."""
+        """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
 
     def reading(self) -> AbstractContextManager[None]:
         """Several reads of one consistent state."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connection."""
 
 
 MOVE = "UPDATE workspace SET head = ?, link = ?, learnt = ? WHERE ws = ?"
-"""Takes what ``moves`` gives."""
+"""Takes the values of ``moves``."""
 FIND = "SELECT ws FROM workspace WHERE name = ?"
 ENROLL = "INSERT INTO workspace (name, link, audit_hash) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
@@ -132,12 +132,12 @@ def moves(end: End, ws: int | None) -> tuple[Any, ...]:
 
 
 def genesis(workspace: str) -> bytes:
-    """What both chains start from. The name is part of it, so no two workspaces have a common chain."""
+    """The first link of both chains. It includes the name, so that no two workspaces share a chain."""
     return hashlib.sha256(workspace.encode()).digest()
 
 
 def chunks(values: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """Values in parts, each with its marks for an ``IN``."""
+    """Values in chunks, each with its placeholders for an ``IN``."""
     listed = list(values)
     for start in range(0, len(listed), CHUNK):
         part = listed[start : start + CHUNK]

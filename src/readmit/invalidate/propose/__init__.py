@@ -1,9 +1,9 @@
-"""Propose pairs of an older item and a later observation. This finds candidates and decides nothing.
+"""Propose pairs of an older item and a later observation. It finds candidates and decides nothing.
 
 Paper, "From a possible dependency to a confirmed invalidation": a high-recall stage before the verifier.
 
 Every signal is independent, can be left out, and is counted. Signals read values that were prepared once (slots,
-vectors, premises, implied facts, scan answers); no model and no storage is reached from here.
+vectors, premises, implied facts, scan answers); this package calls no model and no storage.
 """
 
 from __future__ import annotations

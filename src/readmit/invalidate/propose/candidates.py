@@ -1,7 +1,7 @@
 """What can be paired: targets, later observations, and which pairs of them are still open.
 
 A pair is open if the observation is later than the item, is not what the item itself was drawn from, and has not
-been judged. Everything else is dropped before any signal looks at it, so a return pays for new pairs only.
+been judged. Other pairs are dropped before any signal runs, so a return pays for new pairs only.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Signal(StrEnum):
     """Why a pair is proposed."""
 
     DECLARED_PREMISE = "declared_premise"
-    """The observation speaks about a premise that the item declares."""
+    """The observation is about a premise that the item declares."""
     SAME_SLOT = "same_slot"
-    """The observation speaks about the item's own slot."""
+    """The observation is about the item's own slot."""
     EMBEDDING = "embedding"
-    """The texts as wholes are near each other."""
+    """The whole texts are near each other."""
     PASSAGE = "passage"
     """A sentence of one text is near a sentence of the other: finds a remark inside an unrelated conversation."""
     IMPLIED_FACTS = "implied_facts"
@@ -42,7 +42,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     item: str
     epoch: int
-    """Where the item entered the log; only later evidence can change its premises."""
+    """The item's position in the log; only later evidence can change its premises."""
     sources: frozenset[str] = frozenset()
     """Digests of the evidence it was drawn from."""
     slot: str | None = None
@@ -53,7 +53,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of evidence, and what the log says it is about."""
+    """A piece of evidence, and the slots and items it is bound to."""
 
     evidence: str
     epoch: int
@@ -63,7 +63,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scored(NamedTuple):
-    """One signal's score of one open pair, by position in ``Openings``: how far it stands out among its target's."""
+    """One signal's score of one open pair, by position in ``Openings``, relative to the target's other pairs."""
 
     target: int
     observation: int
@@ -83,13 +83,13 @@ class Openings:
 
 
 class Scorer(Protocol):
-    """A signal: scores some of the open pairs, and leaves out those it has nothing to say about."""
+    """A signal: scores the open pairs that it can judge, and leaves out the others."""
 
     @property
     def signal(self) -> Signal: ...
 
     def score(self, openings: Openings, depth: int) -> Sequence[Scored]:
-        """At most ``depth`` pairs per target from a signal that could score them all."""
+        """At most ``depth`` pairs per target, if the signal can score them all."""
         ...
 
 
@@ -98,10 +98,10 @@ def open_pairs(
     observations: Iterable[Observation],
     judged: Mapping[str, AbstractSet[str]] | None = None,
 ) -> Openings:
-    """Keep what is open; ``judged`` maps an item to the evidence it was already judged against.
+    """Keep the open pairs; ``judged`` maps an item to the evidence it was already judged against.
 
-    Targets and observations without any open pair are dropped altogether. Order is by epoch, then id, whatever
-    order they came in.
+    Targets and observations without an open pair are dropped. The result is ordered by epoch, then id, whatever the
+    input order.
     """
     import numpy as np
 

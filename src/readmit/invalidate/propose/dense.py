@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     Exact = NDArray[np.float64]
 
     Pooled = Callable[[Matrix, NDArray[np.intp]], Exact]
-    """From the nearness of one target's vectors to those of several observations, how many each has: a score each."""
+    """From one target's similarities to the vectors of several observations, and their counts: a score for each."""
 
 
-# Targets compared at once: bounds the memory that a large workspace takes.
+# Targets compared at once: limits memory in a large workspace.
 BLOCK = 64
-# How many of a text's nearest others say how near it is to everything.
+# How many nearest neighbors measure how close a text is to all others.
 NEIGHBORS = 10
 # How many cosines of premises and implied facts are averaged.
 BEST = 3
-# Chances are kept off one and zero, where logarithms end.
+# Probabilities are kept away from 0 and 1, where the logarithm is infinite.
 ALMOST = 1.0 - 1e-12
 IMPOSSIBLE = 1e-300
 
 
 @dataclass(frozen=True)
 class Embeddings:
-    """The best cosine between windows of the two texts, less how near each is to its other neighbors.
+    """The best cosine between windows of the two texts, minus how near each is to its other neighbors.
 
-    Windows that are near to many others are hubs: they come up for every target and tell nothing about any.
+    Windows that are near to many others are hubs: they match every target and discriminate none.
     """
 
     items: Mapping[str, Matrix]
@@ -62,11 +62,10 @@ class Embeddings:
 
 @dataclass(frozen=True)
 class Passages:
-    """How unlikely it is that the nearest two sentences of item and observation are so near by chance.
+    """How unlikely it is that the two nearest sentences of item and observation are this near by chance.
 
-    Nearness of two sentences is counted from what each of them has to all sentences, so that a phrase that is near to
-    everything is near to nothing. The nearest of many is near by luck: among ten times as many pairs of sentences it
-    must be nearer to count as much.
+    The similarity of two sentences is measured against each one's similarity to all sentences, so that generic phrases
+    score low. The score also corrects for the number of sentence pairs, since the best of many is high by chance.
     """
 
     items: Mapping[str, Matrix]
@@ -91,7 +90,7 @@ class Passages:
 class ImpliedFacts:
     """The mean of the three best cosines between premises of the item and facts that the observation implies.
 
-    Both sides are written once, each from one text alone, and reused by every return.
+    Both sides are generated once, each from one text alone, and reused by every return.
     """
 
     premises: Mapping[str, Matrix]
@@ -111,11 +110,11 @@ def _each(texts: Mapping[str, Matrix], center: Center | None) -> dict[str, Matri
 
 
 def _less_neighbors(matrix: Matrix, around: Matrix, *, first: bool) -> Matrix:
-    """Two columns more: the product of two such rows is twice their cosine, less the usual nearness of each."""
+    """Two more columns: the product of two such rows is twice their cosine, minus the usual nearness of each."""
     import numpy as np
 
     near = -np.sort(-(matrix @ around.T), axis=1)
-    # The nearest of all is often the text itself, or the pair that is looked for.
+    # The nearest neighbor is often the text itself, or the pair being searched for.
     usual = near[:, 1 : NEIGHBORS + 1]
     level = usual.mean(axis=1, keepdims=True) if usual.size else np.zeros((len(matrix), 1), dtype=np.float32)
     more = [-level, np.ones_like(level)]
@@ -124,7 +123,7 @@ def _less_neighbors(matrix: Matrix, around: Matrix, *, first: bool) -> Matrix:
 
 
 def _beside(matrix: Matrix, around: Matrix) -> Matrix:
-    """Rows scaled so that the product of two is in standard deviations of what either has to all others."""
+    """Rows scaled so that their product is in standard deviations of each row's similarity to all others."""
     import numpy as np
 
     spread = np.sqrt(np.mean((matrix @ around.T).astype(np.float64) ** 2, axis=1, keepdims=True))
@@ -156,7 +155,7 @@ def _nearest(
         for row, end, matrix in zip(block, ends, own, strict=True):
             usable = np.flatnonzero(openings.open[row, columns])
             if not usable.size:
-                # All that this item could still be paired with has no vectors.
+                # None of this item's open observations has vectors.
                 continue
             table = nearness[end - len(matrix) : end].T[slots[usable]].reshape(len(usable), -1)
             scores = np.full(len(columns), -np.inf)
@@ -186,7 +185,7 @@ def _best(table: Matrix, counts: NDArray[np.intp]) -> Exact:  # noqa: ARG001 - t
 
 
 def _unlikely(table: Matrix, counts: NDArray[np.intp]) -> Exact:
-    """Minus the logarithm of the chance that the best of so many is as high as it is."""
+    """The negative log probability that the best of this many is this high by chance."""
     import numpy as np
 
     one = np.array([0.5 * math.erfc(highest / math.sqrt(2.0)) for highest in table.max(axis=1).tolist()])
@@ -196,7 +195,7 @@ def _unlikely(table: Matrix, counts: NDArray[np.intp]) -> Exact:
 
 
 def _best_three(table: Matrix, counts: NDArray[np.intp]) -> Exact:
-    """The mean of the three best, or of as many as there are. Taking the maximum a few times beats sorting."""
+    """The mean of the three best, or of as many as there are. Taking the maximum three times is faster than sorting."""
     import numpy as np
 
     rows = np.arange(len(table))

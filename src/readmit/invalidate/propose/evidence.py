@@ -1,9 +1,8 @@
 """One scale for all signals and all targets: how far a pair stands out among the pairs of its own target.
 
-A cosine of .4 is much for one statement and little for another, so raw scores of different targets say nothing beside
-each other. In standard deviations above what the target's other open pairs get they do, and pairs of all targets can
-be ranked together. A target with few open pairs has no distribution of its own to speak of: it borrows the one of the
-whole return.
+A cosine of .4 is high for one statement and low for another, so raw scores of different targets cannot be compared.
+Standard deviations above the target's other open pairs can, so pairs of all targets are ranked together. A target with
+few open pairs borrows the distribution of the whole return.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
 
     from readmit.invalidate.propose.candidates import Openings
 
-# With fewer pairs than this a target has no distribution of its own; the lacking ones are imagined.
+# A target with fewer pairs than this is padded with pairs from the distribution of the whole return.
 ENOUGH = 8.0
-# Less spread than this is rounding error: all pairs are alike.
+# A smaller spread is rounding error: all pairs score the same.
 ALIKE = 1e-6
 
 
@@ -65,7 +64,7 @@ def standing_out(found: Mapping[int, tuple[Spread, Sequence[tuple[int, float]]]]
 
 
 def named(openings: Openings, places: Iterable[tuple[int, int]]) -> list[Scored]:
-    """Pairs that a signal names outright. To be one of many of a target says less than to be the only one."""
+    """Pairs that a signal names explicitly. Being one of many of a target is weaker than being the only one."""
     rows: dict[int, list[int]] = {}
     for row, column in places:
         rows.setdefault(row, []).append(column)

@@ -1,9 +1,8 @@
 """Put the signals together: their union, ranked over all targets of a return by weighted evidence.
 
 Every signal scores on one scale, how far a pair stands out among the pairs of its own target (``evidence``), so their
-sum ranks pairs of different targets beside each other: a target that something stands out for gets more of the budget
-than one for which nothing does. Pairs of critical items come before all. What the budget cuts is returned, so that it
-can be recorded and never passes for judged.
+sum ranks pairs of different targets together: a target with a pair that stands out gets more of the budget. Pairs of
+critical items come first. Pairs that the budget cuts are returned, so that they are recorded and not taken for judged.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from readmit.records.verdicts import Pair
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# What the team declared, or a model named after reading both texts, outweighs nearness; facts that a model wrote
-# for this purpose outweigh raw texts.
+# Pairs that the team declared, or that a model named after reading both texts, outweigh nearness; facts that a model
+# wrote for this purpose outweigh raw texts.
 WEIGHTS: Mapping[Signal, float] = {
     Signal.DECLARED_PREMISE: 16.0,
     Signal.SAME_SLOT: 16.0,
@@ -51,7 +50,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """A pair worth verifying, and which signals say so."""
+    """A pair worth verifying, and the signals that proposed it."""
 
     pair: Pair
     score: float
@@ -69,9 +68,9 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     """What one signal did."""
 
     scored: int
-    """Open pairs it scored and handed over."""
+    """Open pairs it scored and returned."""
     proposed: int
-    """Of these, pairs that came within their target's limit."""
+    """Of these, pairs within their target's limit."""
     kept: int
     """Of these, pairs within the budget."""
     alone: int
@@ -104,7 +103,7 @@ def propose(openings: Openings, scorers: Iterable[Scorer], limits: Limits | None
 
 
 def _across(proposal: Proposal) -> tuple[object, ...]:
-    # Of equally good pairs the later observation goes first: the latest confirmed invalidator wins anyway.
+    # On a tie the later observation goes first: the latest confirmed invalidator wins anyway.
     return (not proposal.critical, -proposal.score, -proposal.epoch, proposal.pair.item, proposal.rank)
 
 
@@ -115,7 +114,7 @@ def _per_target(openings: Openings, by_signal: Mapping[Signal, Sequence[Scored]]
         for entry in scored:
             said.setdefault(entry.target, {}).setdefault(entry.observation, {})[signal] = entry.score
             place = entry.target, signal
-            # A pair that a signal passed over is no better than the worst that it handed over, nor than average.
+            # A pair that a signal did not return counts no more than its worst returned pair, nor than average.
             lowest[place] = min(lowest.get(place, 0.0), entry.score)
     for row, pairs in said.items():
         target = openings.targets[row]

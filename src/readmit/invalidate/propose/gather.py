@@ -59,7 +59,7 @@ def _closure(names: Iterable[str], known: Mapping[str, Held]) -> frozenset[str]:
 def observations_of(sightings: Mapping[str, Sighting], held: Iterable[Held]) -> tuple[Observation, ...]:
     """One observation per piece of evidence, with the slots and items that receipts bind to it.
 
-    Altered evidence is left out: nothing that it says can be quoted.
+    Altered evidence is left out: it cannot be quoted.
     """
     slots: dict[str, set[str]] = {}
     about: dict[str, set[str]] = {}

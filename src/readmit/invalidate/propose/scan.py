@@ -1,6 +1,6 @@
 """The paper's scan, as a plan: one target beside at most four later observations per call.
 
-The calls themselves are a model's work and happen elsewhere; what they name comes back as ``Scanned``.
+The model calls happen elsewhere; the pairs they name come back as ``Scanned``.
 """
 
 from __future__ import annotations

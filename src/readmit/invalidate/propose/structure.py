@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class DeclaredPremises:
-    """A later observation is bound to a premise of the item, or speaks about a premise's slot."""
+    """A later observation is bound to a premise of the item, or is about a premise's slot."""
 
     signal = Signal.DECLARED_PREMISE
 
@@ -23,7 +23,7 @@ class DeclaredPremises:
 
 
 class SameSlot:
-    """A later observation speaks about the slot that the item is about."""
+    """A later observation is about the item's slot."""
 
     signal = Signal.SAME_SLOT
 

@@ -1,9 +1,8 @@
 """Exact search over vectors of length one.
 
-Texts of one workspace share a tone, and the shared part drowns what tells them apart: a chat looks like a chat.
-``Center`` is that shared part, taken away before comparing. What is left is compared beside how near each of the two
-is to its surroundings anyway: a text that is near to everything is near to nothing (docs/adr/0010-default-embedder.md
-has the measurement).
+Texts of one workspace share a tone, which hides their differences: a chat looks like a chat. ``Center`` is that shared
+part, and it is subtracted before comparing. Scores also account for how near each text is to its neighbors, so that
+generic texts score low (docs/adr/0010-default-embedder.md has the measurement).
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float32]
     Exact = NDArray[np.float64]
 
-# A mean over a handful of texts is mostly the texts themselves; this many imagined ones at the origin hold it back.
+# The mean of a few texts is mostly those texts, so it is shrunk toward the origin by this many virtual ones.
 PRIOR = 8.0
-# Rows that stand for all of a kind: more would say little else and cost much.
+# Sample size for a set of rows: a larger one costs more and changes little.
 SAMPLE = 512
 
-# Shorter than this, what is left of a row is rounding error.
+# A remainder shorter than this is rounding error.
 NOTHING = 1e-6
 
 

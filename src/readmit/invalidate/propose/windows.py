@@ -1,4 +1,4 @@
-"""Cut a text into windows that an embedder can take in whole, and into the sentences that state something."""
+"""Cut a text into windows that fit an embedder, and into sentences that state something."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def windows(text: str, size: int = WINDOW) -> tuple[str, ...]:
 
 
 def passages(text: str) -> tuple[str, ...]:
-    """The sentences one by one, so that a remark is not lost among its surroundings.
+    """Single sentences, so that a remark is not lost in the surrounding text.
 
     A question states nothing that could change a premise, so questions are left out where anything else is said.
     """
