@@ -65,8 +65,8 @@ def main() -> None:
         second = writer.come_back()
         bundle = second.expose()
         print(f"\n2. The hand-off is {second.kind}. What the writer receives:\n")
-        for item in bundle.items:
-            print(f"   {item.kind:12} {item.text}")
+        for handed in bundle.items:
+            print(f"   {handed.kind:12} {handed.text}")
 
         print("\n3. Why the rest stays behind, for the editor:")
         for one in second.dispositions:

@@ -11,7 +11,7 @@ what the planner's thread and the store still hold about the old one reaches it.
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
@@ -23,9 +23,12 @@ from readmit import Policy, Workspace
 from readmit.backends.langgraph import LangGraphMemory, ReturningSaver, TeamStore, as_node, sources
 from readmit.memory import Memory
 
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
 TASK = "family-trip"
-TEAM = {"configurable": {"thread_id": "team"}}
-PLANNER = {"configurable": {"thread_id": "planner"}}
+TEAM: RunnableConfig = {"configurable": {"thread_id": "team"}}
+PLANNER: RunnableConfig = {"configurable": {"thread_id": "planner"}}
 
 
 class State(TypedDict, total=False):
@@ -54,12 +57,11 @@ def main() -> None:
         )
 
         # One LangGraph store for both. Each agent sees it through a store of its own.
-        memory = Memory(trip, LangGraphMemory(InMemoryStore(), "trip", history=trip.log.memories))
+        shared = LangGraphMemory(InMemoryStore(), "trip", history=trip.log.memories)
+        memory = Memory(trip, shared)
         saver = ReturningSaver(InMemorySaver(), agent=planner, log=trip.log, keep=["days"], into="view")
-        of_planner = TeamStore(
-            memory.backend, log=trip.log, identity=planner.identity, returned=saver.memory(memory.returned)
-        )
-        of_booker = TeamStore(memory.backend, log=trip.log, identity=booker.identity)
+        of_planner = TeamStore(shared, log=trip.log, identity=planner.identity, returned=saver.memory(memory.returned))
+        of_booker = TeamStore(shared, log=trip.log, identity=booker.identity)
 
         def book(state: State) -> State:
             """The booker's node: book what was ordered, and keep it in the store with its source."""
@@ -91,7 +93,7 @@ def main() -> None:
         show(team.invoke(Command(resume="try again"), TEAM))
 
         print("\n5. What the store still holds, and what the planner can reach of it:")
-        print("   held:   ", [item.value for item in memory.backend.store.search(())])
+        print("   held:   ", [item.value for item in shared.store.search(())])
         print("   reached:", [item.value for item in of_planner.search(("hotels",))])
 
 
@@ -123,7 +125,7 @@ def the_team(book: Any, planner: Any) -> Any:
 
 def items(trip: Workspace) -> list[str]:
     """Every statement about the hotel."""
-    return [event.payload.id for event in trip.log.in_slot(TASK, "hotel", until=trip.epoch)]
+    return [event.name for event in trip.log.in_slot(TASK, "hotel", until=trip.epoch)]
 
 
 def show(result: Any) -> None:

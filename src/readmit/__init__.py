@@ -30,15 +30,22 @@ from readmit.workspace.diagnosis.symptoms import Diagnosis, Symptom, Trouble
 from readmit.workspace.exposing import Bundle
 from readmit.workspace.history import Explanation, Replay
 from readmit.workspace.missing import Lack
+from readmit.workspace.observing import ObservationEntry, ObservationFields
+from readmit.workspace.recording import ItemFields, UseFields
 from readmit.workspace.returns import Return
 from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from readmit.records.version import __version__ as __version__
     from readmit.workspace.async_workspace import AsyncAgent, AsyncReturn, AsyncWorkspace
 else:
     # asyncio alone takes half as long to import as all of this.
     __getattr__ = lazily(
-        __name__, {"readmit.workspace.async_workspace": ("AsyncAgent", "AsyncReturn", "AsyncWorkspace")}
+        __name__,
+        {
+            "readmit.workspace.async_workspace": ("AsyncAgent", "AsyncReturn", "AsyncWorkspace"),
+            "readmit.records.version": ("__version__",),
+        },
     )
 
 __all__ = [
@@ -61,7 +68,10 @@ __all__ = [
     "Explanation",
     "Identity",
     "Item",
+    "ItemFields",
     "Lack",
+    "ObservationEntry",
+    "ObservationFields",
     "Pair",
     "Policy",
     "ReadmitError",
@@ -73,6 +83,7 @@ __all__ = [
     "State",
     "Symptom",
     "Trouble",
+    "UseFields",
     "Verdict",
     "Workspace",
 ]

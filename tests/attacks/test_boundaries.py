@@ -211,7 +211,7 @@ def test_a_file_that_is_not_ours_is_refused_and_left_alone(tmp_path: Path) -> No
     with pytest.raises(StoreError, match="cannot open"):
         Workspace.open(text)
     assert text.read_text().startswith("not a database")
-    with pytest.raises(StoreError, match="there is no folder"):
+    with pytest.raises(StoreError, match="does not exist; make it with"):
         Workspace.open(tmp_path / "no" / "such" / "folder.db")
 
 

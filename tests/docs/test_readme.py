@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
@@ -51,3 +53,17 @@ def test_the_whole_page_runs_again_on_its_own_file(tmp_path: Path) -> None:
     assert run_python(PROGRAM, {}, tmp_path).startswith("blocked ()"), "what was revoked stays so"
     run_python(SEQUEL, {"Workspace": Workspace}, tmp_path)
     assert written(tmp_path / "trip.db") == wrote
+
+
+def test_the_program_and_the_examples_pass_strict_type_checks(tmp_path: Path) -> None:
+    program = tmp_path / "readme.py"
+    program.write_text("\n".join(block.text for block in (PROGRAM, SEQUEL)), encoding="utf-8")
+    examples = sorted((ROOT / "examples").rglob("*.py"))
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(program), *map(str, examples)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "")

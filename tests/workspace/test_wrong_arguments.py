@@ -280,9 +280,9 @@ def test_exposing_a_blocked_return_is_an_exposure_error() -> None:
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"missing/team.db: there is no folder .*missing; make it first"):
+    with pytest.raises(StoreError, match=r"missing/team.db: the folder .*missing does not exist; make it with"):
         Workspace.open(tmp_path / "missing" / "team.db")
-    with pytest.raises(StoreError, match=r"^keys: there is no folder .*lost; make it first"):
+    with pytest.raises(StoreError, match=r"^keys: the folder .*lost does not exist; make it with"):
         Workspace.open(tmp_path / "team.db", keys=tmp_path / "lost")
 
 

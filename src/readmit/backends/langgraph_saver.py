@@ -232,7 +232,7 @@ async def ainvoke(graph: Any, given: Any, config: RunnableConfig, **options: Any
         return {INTERRUPT: list(stopped.interrupts)}
 
 
-def as_node(graph: Any, config: RunnableConfig, *, give: Collection[str]) -> Callable[[Any], Any]:
+def as_node(graph: Any, config: RunnableConfig, *, give: Collection[str]) -> Callable[..., Any]:
     """A node of an outer graph that runs an agent's own graph, with its own thread and saver.
 
     ``give`` names the keys of the outer state that the agent is handed. The outer state outlives its absence, so name

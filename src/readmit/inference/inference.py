@@ -81,6 +81,9 @@ class Inference:
         self.ledger = TokenLedger()
         """What ingesting, planning and resolving took. What a preparation took is in its ``Prepared``."""
 
+    def __repr__(self) -> str:
+        return f"<Inference on workspace {self.workspace.name!r}>"
+
     def close(self) -> None:
         """Close the models that were opened from a line."""
         self.team.close()

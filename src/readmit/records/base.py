@@ -46,6 +46,7 @@ class Record(
     kw_only=True,
     forbid_unknown_fields=True,
     omit_defaults=True,
+    repr_omit_defaults=True,
 ):
     """An immutable value with strict decoding.
 

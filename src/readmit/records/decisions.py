@@ -235,6 +235,11 @@ class Decision(Record, kw_only=True):
     examination: Examination | None = None
     open_pairs: Count = 0
 
+    def __repr__(self) -> str:
+        named = self.missing if self.view is None else tuple(item.id for item in self.view.items)
+        said = f", {'missing' if self.view is None else 'with'} {', '.join(named)}" if named else ""
+        return f"<Decision on return {self.return_id} at epoch {self.epoch}: {self.kind}{said}>"
+
     @property
     def admitted(self) -> bool:
         return self.kind == "admitted"

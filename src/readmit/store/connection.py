@@ -33,7 +33,12 @@ class Statements(sqlite3.Connection):
     def execute(self, query: str, values: Any = (), /) -> sqlite3.Cursor:
         if self.waiting is not None:
             self._flush()
-        return super().execute(query, values)
+        try:
+            return super().execute(query, values)
+        except sqlite3.ProgrammingError as error:
+            if "closed" not in str(error):
+                raise
+            raise StoreError("storage failed: this store is closed; open it again") from None
 
     def executemany(self, query: str, rows: Iterable[Any], /) -> sqlite3.Cursor:
         if self.waiting is not None:

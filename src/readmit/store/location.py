@@ -59,10 +59,10 @@ def open_store(place: str | Path, workspace: str, keys: str | Path | None = None
         from readmit.store.connection import Connection
 
         file = None if str(place) == MEMORY else Path(place)
-        if file is not None:
-            _there(file.parent, str(file))
         if file is not None and keys is not None:
-            file = Path(_there(Path(keys), "keys"), file.name)
+            if not Path(keys).is_dir():
+                raise StoreError(f"keys: the folder {keys} does not exist; make it with `mkdir -p {keys}`")
+            file = Path(keys, file.name)
         return Opened(SqlLog(Connection(place), workspace), file)
     _need_psycopg()
     from readmit.store.postgres import PostgresConnection
@@ -91,12 +91,6 @@ def names(place: str | Path) -> tuple[str, ...]:
 def _check_place(field: str, place: object) -> None:
     if not isinstance(place, str | os.PathLike):
         raise RecordError(f"{field}: {shown_value(place)} is not a path; give a text or a Path")
-
-
-def _there(folder: Path, what: str) -> Path:
-    if not folder.is_dir():
-        raise StoreError(f"{what}: there is no folder {folder}; make it first")
-    return folder
 
 
 def _made(folder: Path) -> Path:

@@ -38,6 +38,10 @@ class Agent:
         self._log = workspace.log
         self.identity = identity
 
+    def __repr__(self) -> str:
+        who = self.identity
+        return f"<Agent {who.principal!r} as {who.role!r} on {who.task!r} in {who.workspace!r}>"
+
     def depart(self, *, id: str | None = None, epoch: int | None = None) -> Checkpoint:
         """Seal what this agent can see now, and quarantine its private bank.
 

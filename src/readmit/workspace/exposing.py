@@ -51,6 +51,11 @@ class Bundle(msgspec.Struct, frozen=True):
     items: tuple[Item, ...]
     experiences: tuple[Experience, ...]
 
+    def __repr__(self) -> str:
+        # Without the texts: what is handed over is for the agent, not for a log file.
+        held = ", ".join(item.id for item in self.items) or "nothing"
+        return f"<Bundle of return {self.view.return_id}: {held}; {len(self.experiences)} experiences>"
+
     def markdown(self) -> str:
         """For a prompt."""
         return render.markdown(self.view, self.items, self.experiences)

@@ -89,6 +89,9 @@ class Memory:
         """
         return cls(workspace, open_backend(spec, workspace.log, embedder=embedder, model=model))
 
+    def __repr__(self) -> str:
+        return f"<Memory {self.backend.name!r} of workspace {self._workspace.name!r}>"
+
     @property
     def backend(self) -> MemoryBackend:
         """The store itself."""

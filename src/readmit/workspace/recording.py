@@ -108,7 +108,7 @@ def _interval(start: Moment | None, end: Moment | None) -> Interval:
     first = None if start is None else utc(start, field="valid_from")
     last = None if end is None else utc(end, field="valid_until")
     if first is not None and last is not None and last <= first:
-        raise RecordError(f"valid_until: {last.isoformat()} is not later than valid_from, {first.isoformat()}")
+        raise RecordError("valid_until must be later than valid_from")
     return Interval(start=first, end=last)
 
 

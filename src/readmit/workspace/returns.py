@@ -34,6 +34,11 @@ class Decided:
         self.secret = secret
         """What the workload proves with that the view was issued to it. Only its hash is stored."""
 
+    def __repr__(self) -> str:
+        named = self.items if self.admitted else self.missing
+        said = f", {'with' if self.admitted else 'missing'} {', '.join(named)}" if named else ""
+        return f"<Return {self.id} of {self.request.identity.principal!r}: {self.kind}{said}>"
+
     @property
     def id(self) -> str:
         return self.decision.return_id

@@ -23,7 +23,7 @@ from readmit.records.base import (
 )
 from readmit.records.canonical import convert, digest
 from readmit.records.drafts import Draft, draft
-from readmit.records.errors import QuarantineError, RecordError
+from readmit.records.errors import QuarantineError, RecordError, StoreError
 from readmit.records.events import EventKind, Resolve
 from readmit.records.identity import Identity
 from readmit.records.kinds import targets_of
@@ -109,6 +109,12 @@ class Workspace(Verbs):
 
     def close(self) -> None:
         self.log.close()
+
+    def __repr__(self) -> str:
+        try:
+            return f"<Workspace {self.name!r} at epoch {self.epoch}>"
+        except StoreError:
+            return f"<Workspace {self.name!r}, closed>"
 
     def __enter__(self) -> Self:
         return self
