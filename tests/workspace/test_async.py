@@ -6,11 +6,11 @@ import asyncio
 import inspect
 import time
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_type
 
 import pytest
 
-from readmit import Agent, AsyncAgent, AsyncReturn, AsyncWorkspace, Policy, Return, Workspace
+from readmit import Agent, AsyncAgent, AsyncReturn, AsyncWorkspace, Bundle, Policy, Return, Workspace
 from readmit.errors import RecordError, StoreError
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def test_a_whole_return(place: Path | str) -> None:
             assert returned.view is not None
             assert [item.id for item in returned.view.items] == ["o", "h1"]
             bundle = await returned.expose()
+            assert_type((seen, returned, bundle), tuple[str, AsyncReturn, Bundle])
             assert "Riverside" in bundle.markdown()
             assert (await returned.explain("h0")).disposition.state == "superseded"
             await returned.acknowledge()
