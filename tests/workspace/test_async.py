@@ -142,11 +142,11 @@ def test_the_loop_goes_on_while_a_verb_waits_for_another_writer(place: Path | st
                     with other.batch():
                         other.observe("They write.", by="A2")
                         waiting = asyncio.create_task(team.observe("We wait.", by="A1"))
-                        await asyncio.sleep(0.4)
+                        await asyncio.sleep(0.8)
                         assert not waiting.done()
                     await asyncio.wait_for(waiting, LATE)
                 assert len(gaps) > 20
-                assert max(gaps) < 0.2
+                assert max(gaps) < 0.5, "the loop stood still while the verb waited"
 
     play(story())
 
