@@ -35,8 +35,8 @@ from readmit.inference.baseline import said
 from readmit.invalidate.propose import Signal, windows
 from readmit.models.embedders import MiniLM
 from readmit.models.stages.answer import Question, opine
-from readmit.models.stages.extract import Extraction, Observation, Turn, extract
-from readmit.models.stages.scan import Later, Look, scan
+from readmit.models.stages.extract import ExtractFrom, Extraction, Turn, extract
+from readmit.models.stages.scan import Later, TargetLook, scan
 from readmit.models.stages.verify import PairCase, Verifier
 from readmit.models.usage import Metered, TokenLedger
 from readmit.ports.models import Reply, Usage
@@ -264,7 +264,7 @@ def paper_arm(record: Record, model: Typical) -> Spent:
     rows = _extract_all(record, metered)
     later = range(record.departure + 1, len(record.sessions))
     looks = [
-        Look(
+        TargetLook(
             item=f"s{old}",
             text=record.text(old),
             at=record.times[old],
@@ -297,7 +297,7 @@ def paper_arm(record: Record, model: Typical) -> Spent:
 
 def _extract_all(record: Record, model: Metered) -> list[Extraction]:
     observations = [
-        Observation(key=str(at), turns=turns, at=record.times[at]) for at, turns in enumerate(record.sessions)
+        ExtractFrom(key=str(at), turns=turns, at=record.times[at]) for at, turns in enumerate(record.sessions)
     ]
     return [one for one in extract(model, observations, per_call=6) if isinstance(one, Extraction)]
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from readmit.cli import main
 from readmit.records.reasons import Reason, State
 from readmit.scenario.document import shipped
-from readmit.scenario.paired import Pair, compare
+from readmit.scenario.paired import PairedReturn, compare
 from tests.backends.openers import open_mem0, open_scopedmem
 from tests.conftest import ROOT
 
@@ -26,11 +26,11 @@ OPENERS = {
 
 
 @pytest.fixture(params=OPENERS.values())
-def pairs(request: pytest.FixtureRequest) -> tuple[Pair, ...]:
+def pairs(request: pytest.FixtureRequest) -> tuple[PairedReturn, ...]:
     return compare(shipped("travel"), {"store": request.param})
 
 
-def test_both_ways_ask_the_same_records(pairs: tuple[Pair, ...]) -> None:
+def test_both_ways_ask_the_same_records(pairs: tuple[PairedReturn, ...]) -> None:
     before, after = pairs
     assert (before.label, before.decision) == ("before", "blocked")
     assert (after.label, after.decision) == ("after", "admitted")
@@ -38,13 +38,13 @@ def test_both_ways_ask_the_same_records(pairs: tuple[Pair, ...]) -> None:
     assert set(before.questions) <= set(after.questions)
 
 
-def test_a_blocked_return_gets_nothing_and_static_gets_the_cancelled_hotel(pairs: tuple[Pair, ...]) -> None:
+def test_a_blocked_return_gets_nothing_and_static_gets_the_cancelled_hotel(pairs: tuple[PairedReturn, ...]) -> None:
     before, _ = pairs
     assert before.readmit == ()
     assert any("Sunrise Hotel confirms" in one.text for one in before.static)
 
 
-def test_an_admitted_return_gets_what_still_holds(pairs: tuple[Pair, ...]) -> None:
+def test_an_admitted_return_gets_what_still_holds(pairs: tuple[PairedReturn, ...]) -> None:
     _, after = pairs
     told = " ".join(one.text for one in after.readmit)
     assert "8:30 from Riverside" in told
@@ -57,14 +57,14 @@ def test_an_admitted_return_gets_what_still_holds(pairs: tuple[Pair, ...]) -> No
     assert any(state is State.PREMISE_CHANGED for state in states.values())
 
 
-def test_a_private_experience_of_a_cancelled_hotel_stays_away(pairs: tuple[Pair, ...]) -> None:
+def test_a_private_experience_of_a_cancelled_hotel_stays_away(pairs: tuple[PairedReturn, ...]) -> None:
     _, after = pairs
     private = {one.text: one for one in after.records if one.owner == "A1"}
     assert private["Sunrise answers faster by telephone than by mail."].standing.state is State.SUPERSEDED
     assert next(one for text, one in private.items() if text.startswith("By quiet")).standing.admitted
 
 
-def test_every_record_has_a_reason(pairs: tuple[Pair, ...]) -> None:
+def test_every_record_has_a_reason(pairs: tuple[PairedReturn, ...]) -> None:
     for pair in pairs:
         for one in pair.records:
             assert one.standing.reasons

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from tests.bench.reported import plan, stale, written
 
 from readmit.cli.app import main
-from readmit.models.stages.extract import Observation, Turn, extract
+from readmit.models.stages.extract import ExtractFrom, Turn, extract
 from readmit.models.usage import StageUsage
 from readmit.ports.models import Ask, Reply, Usage
 from readmit.records.errors import RecordError
@@ -154,7 +154,7 @@ class _Answering:
 
 
 def test_the_stand_in_quotes_what_was_said() -> None:
-    said = Observation(key="1", turns=(Turn("assistant", "And you?"), Turn("user", "I moved to Lund.")))
+    said = ExtractFrom(key="1", turns=(Turn("assistant", "And you?"), Turn("user", "I moved to Lund.")))
     (found,) = extract(_Answering(), [said])
     assert [item.quote for item in found.items] == ["I moved to Lund."]  # type: ignore[union-attr]
 

@@ -7,7 +7,7 @@ import pytest
 from readmit.inference.deriving import FACTS, VECTOR, maker, source_of
 from readmit.models.embedders import Lexical
 from readmit.models.stages.imply import IMPLIED
-from readmit.store.connection import Connection
+from readmit.store.connection import SqliteConnection
 from tests.inference.world import SHIFT, SHOES, Ruled, away, foresee, hear, home, states
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def test_derived_texts_survive_the_process_and_older_files_get_their_table(tmp_p
         space.log.derived.write("facts", "m", {"a": b"2"})
     with home(file) as space:
         assert space.log.derived.read("facts", "m", ["a"]) == {"a": b"2"}
-    connection = Connection(file)
+    connection = SqliteConnection(file)
     query = "SELECT count(*) FROM sqlite_master WHERE name = 'derived'"
     assert connection.sql.execute(query).fetchone() == (1,)
     connection.close()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.invalidate.statements import Statements
+from readmit.invalidate.statements import SameStatements
 from readmit.records.events import Close, Resolve
 from readmit.records.items import RoleConstraint
 from tests.invalidate.build import Board, hour
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 TEXT = "The pass is open."
 
 
-def statements(board: Board) -> Statements:
-    return Statements(board.held.values())
+def statements(board: Board) -> SameStatements:
+    return SameStatements(board.held.values())
 
 
 # What makes one statement.

@@ -21,7 +21,7 @@ from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Fact, Scope
 from readmit.store.chain import written
-from readmit.store.connection import Connection
+from readmit.store.connection import SqliteConnection
 from readmit.store.indexes import INDEXES
 from readmit.store.location import is_url
 from readmit.store.log import SqlLog
@@ -206,7 +206,7 @@ def attempt(log: SqlLog, entry: Draft) -> object:
 @given(calls, st.sampled_from((1, 2, 10_000)))
 @settings(max_examples=150, deadline=None)
 def test_a_batch_is_one_call_after_the_other(made: list[tuple[str, Any]], most: int) -> None:
-    batch, apart = (SqlLog(Connection(":memory:"), "team") for _ in range(2))
+    batch, apart = (SqlLog(SqliteConnection(":memory:"), "team") for _ in range(2))
     outcomes: list[object] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("readmit.store.gathered._MOST", most)

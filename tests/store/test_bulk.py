@@ -16,7 +16,7 @@ from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
 from readmit.records.items import Fact, Scope
 from readmit.store.bulk import ROWS, insert, inserted
-from readmit.store.connection import Connection
+from readmit.store.connection import SqliteConnection
 from readmit.store.log import SqlLog
 from tests.scene import START
 
@@ -39,7 +39,7 @@ def item(name: str) -> Draft:
 
 
 def fresh() -> SqlLog:
-    return SqlLog(Connection(":memory:"), "team")
+    return SqlLog(SqliteConnection(":memory:"), "team")
 
 
 def stored(log: SqlLog) -> dict[str, list[tuple[object, ...]]]:

@@ -27,7 +27,7 @@ def opened(place: Path | str) -> Connection:
         from readmit.store.postgres import PostgresConnection
 
         return PostgresConnection(str(place))
-    return sqlite.Connection(place)
+    return sqlite.SqliteConnection(place)
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_a_reader_sees_one_state(place: Path | str, connection: Connection) -> N
 
 
 def test_a_commit_is_on_disk(tmp_path: Path) -> None:
-    connection = sqlite.Connection(tmp_path / "b.db")
+    connection = sqlite.SqliteConnection(tmp_path / "b.db")
     assert connection.sql.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert connection.sql.execute("PRAGMA synchronous").fetchone() == (2,), "FULL"
     connection.close()

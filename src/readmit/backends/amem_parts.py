@@ -75,7 +75,7 @@ def _embedding(embedder: Embedder) -> Any:
     """A Chroma embedding function. Made here, because its base class must be loaded first."""
     base: Any = import_module("chromadb.api.types").EmbeddingFunction
 
-    class Embedding(base):  # type: ignore[misc]  # loaded at run time
+    class AMemEmbedding(base):  # type: ignore[misc]  # loaded at run time
         """One of readmit's embedders, as Chroma calls it."""
 
         def __init__(self) -> None:
@@ -100,9 +100,9 @@ def _embedding(embedder: Embedder) -> Any:
                 raise BackendError(
                     f"embedder: the vectors are of {config.get('embedder')}; open the store with that one"
                 )
-            return Embedding()
+            return AMemEmbedding()
 
-    return Embedding()
+    return AMemEmbedding()
 
 
 class Llm:

@@ -29,7 +29,7 @@ MOST = 1_000
 """Most records that one search hands over."""
 
 
-class Opened(msgspec.Struct, frozen=True):
+class OpenedMemory(msgspec.Struct, frozen=True):
     """The records that a view opens, at one state of the ledger and one ground."""
 
     ground: Ground
@@ -42,15 +42,15 @@ class Opened(msgspec.Struct, frozen=True):
 class Gate:
     """Between one returned agent and one memory store. Held by the module, never by the handle."""
 
-    def __init__(self, bound: BoundBackend, ground: Callable[[], Ground], note: Callable[[Opened], None]) -> None:
+    def __init__(self, bound: BoundBackend, ground: Callable[[], Ground], note: Callable[[OpenedMemory], None]) -> None:
         """``ground`` gives the view's standing items now, or raises; ``note`` commits to the audit what is opened."""
         self.bound = bound
         self._ground = ground
         self._note = note
         self._lock = threading.Lock()
-        self._judged: tuple[int, int, Opened, Ground] | None = None
+        self._judged: tuple[int, int, OpenedMemory, Ground] | None = None
 
-    def opened(self) -> Opened:
+    def opened(self) -> OpenedMemory:
         """What may be read now. Judged again whenever the ledger or the ground moved."""
         ledger, name = self.bound.ledger, self.bound.backend.name
         with self._lock:
@@ -60,7 +60,7 @@ class Gate:
             entries = ledger.entries(name)
             carried = msgspec.structs.replace(ground, carriers=ledger.carriers(name))
             inside = {record: entry for record, entry in entries.items() if admissible(entry, carried)}
-            opened = Opened(carried, inside, len(entries))
+            opened = OpenedMemory(carried, inside, len(entries))
             self._note(opened)
             # The ground is kept, so that its identity is not given to another one.
             self._judged = id(ground), version, opened, ground

@@ -53,7 +53,7 @@ class Place(NamedTuple):
     key: str
 
 
-class Found(NamedTuple):
+class FoundRecord(NamedTuple):
     """An item that a store found, and the record it is."""
 
     item: SearchItem
@@ -154,7 +154,7 @@ class LangGraphMemory:
             self._history.write(self.name, [NewMemory(record.id, place.owner, text, "", self._now(), {})])
         return record
 
-    def searching(self, owner: str | None, op: SearchOp, keep: Callable[[Stored], bool]) -> Steps[list[Found]]:
+    def searching(self, owner: str | None, op: SearchOp, keep: Callable[[Stored], bool]) -> Steps[list[FoundRecord]]:
         """The first ``offset + limit`` items of an owner that are to be kept, in the store's order."""
         prefix = self._private if owner is None else self.below(owner, op.namespace_prefix)
         if prefix is None:
@@ -167,7 +167,7 @@ class LangGraphMemory:
             items: list[SearchItem] = answer  # type: ignore[assignment]  # what a search answers
             within = (one for one in items if tuple(one.namespace)[: len(prefix)] == prefix)
             records = ((one, self.stored(one)) for one in within)
-            kept = [Found(one, record) for one, record in records if record is not None and keep(record)]
+            kept = [FoundRecord(one, record) for one, record in records if record is not None and keep(record)]
             if len(kept) >= needed or len(items) < wanted:
                 return kept[:needed]
             wanted *= 4
@@ -299,7 +299,7 @@ async def adrive(steps: Steps[T], store: BaseStore) -> T:
         return result
 
 
-def merged(found: Iterable[Found]) -> list[Found]:
+def merged(found: Iterable[FoundRecord]) -> list[FoundRecord]:
     """Several rankings of one store as one: by score, those without one last, in the order they came."""
     return sorted(found, key=lambda one: (one.item.score is None, -(one.item.score or 0.0)))
 

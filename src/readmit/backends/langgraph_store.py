@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
     from langgraph.store.base import Op, Result
 
-    from readmit.backends.handle import Gate, Opened, ReturnedMemory
-    from readmit.backends.langgraph_records import Found, Steps
+    from readmit.backends.handle import Gate, OpenedMemory, ReturnedMemory
+    from readmit.backends.langgraph_records import FoundRecord, Steps
     from readmit.ports.backend import Binding, Stored
     from readmit.ports.store import Log
     from readmit.records.identity import Identity
@@ -177,7 +177,7 @@ class ReturnedStore(BaseStore):
             # The agent's own value stands before the team's of the same name: it is what the agent put there.
             owners = (opened.ground.reader, TEAM)
 
-            def inside(record: Stored, opened: Opened = opened) -> bool:
+            def inside(record: Stored, opened: OpenedMemory = opened) -> bool:
                 entry = opened.entries.get(record.id)
                 return entry is not None and unaltered(entry, record.text)
 
@@ -192,7 +192,7 @@ class ReturnedStore(BaseStore):
                 results.append(_namespaces(map(place_of, opened.entries), op))
         return results
 
-    def _put(self, gate: Gate, opened: Opened, op: PutOp) -> Steps[None]:
+    def _put(self, gate: Gate, opened: OpenedMemory, op: PutOp) -> Steps[None]:
         memory, reader = _behind(gate), opened.ground.reader
         place = Place(TEAM if self._shared else reader, op.namespace, op.key)
         record = record_id(place)
@@ -217,7 +217,7 @@ class ReturnedStore(BaseStore):
         gate.bound.bind([(written, kept)], by=reader)
 
 
-def _drawn(opened: Opened) -> tuple[Binding, ...]:
+def _drawn(opened: OpenedMemory) -> tuple[Binding, ...]:
     named, admitted = _named.get(), opened.ground.admitted
     outside = [one.ref for one in named if one.of != "item" or one.ref not in admitted]
     if outside or not admitted:
@@ -247,7 +247,7 @@ def _get(
 def _search(
     memory: LangGraphMemory, owners: tuple[str, ...], op: SearchOp, keep: Callable[[Stored], bool]
 ) -> Steps[list[SearchItem]]:
-    found: list[Found] = []
+    found: list[FoundRecord] = []
     for owner in owners:
         found += yield from memory.searching(owner, op, keep)
     return [_shown(memory, one.item) for one in merged(found)[op.offset : op.offset + op.limit]]

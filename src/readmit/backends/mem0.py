@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from readmit.backends.mem0_models import Embedding, Extractor
+from readmit.backends.mem0_models import Extractor, Mem0Embedding
 from readmit.backends.mem0_narrow import NarrowedClient
 from readmit.backends.opening import folder_at, need
 from readmit.ports.backend import TEAM, Change, Hit, Stored
@@ -51,7 +51,7 @@ class Mem0:
     """A Mem0 store. ``open`` makes or opens one on disk; ``over`` takes one that a program already has."""
 
     def __init__(
-        self, memory: Any, workspace: str, *, name: str, scope: Mapping[str, str], embedding: Embedding | None
+        self, memory: Any, workspace: str, *, name: str, scope: Mapping[str, str], embedding: Mem0Embedding | None
     ) -> None:
         if not scope or not set(scope) <= {"user_id", "agent_id", "run_id"}:
             raise BackendError("scope: give mem0's user_id, agent_id or run_id that bounds this workspace's memories")
@@ -83,7 +83,7 @@ class Mem0:
         folder = folder_at(path)
         memory = _opened(folder, collection, embedder.dimensions)
         _check_dimensions(memory, collection, embedder)
-        embedding = Embedding(embedder)
+        embedding = Mem0Embedding(embedder)
         memory.embedding_model = embedding
         memory.llm = Extractor(model, workspace, max_tokens)
         return cls(memory, workspace, name=collection, scope={"user_id": workspace}, embedding=embedding)

@@ -78,7 +78,7 @@ class Extractor:
         return answer.text
 
 
-class Embedding:
+class Mem0Embedding:
     """Stands where mem0 keeps its embedder."""
 
     def __init__(self, embedder: Embedder) -> None:

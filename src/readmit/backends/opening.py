@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
-from readmit.ports.plugins import Kind, Line, Plugins
+from readmit.ports.plugins import Line, Opener, Plugins
 from readmit.records.errors import BackendError
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ STORES = Plugins(
     "backend",
     "readmit.backends",
     {
-        "scopedmem": Kind("readmit.backends.scopedmem:ScopedMem.at"),
-        "mem0": Kind("readmit.backends.mem0:Mem0.at", "mem0"),
-        "amem": Kind("readmit.backends.amem:AMem.at", "amem"),
-        "memobase": Kind("readmit.backends.memobase:Memobase.at", "memobase"),
+        "scopedmem": Opener("readmit.backends.scopedmem:ScopedMem.at"),
+        "mem0": Opener("readmit.backends.mem0:Mem0.at", "mem0"),
+        "amem": Opener("readmit.backends.amem:AMem.at", "amem"),
+        "memobase": Opener("readmit.backends.memobase:Memobase.at", "memobase"),
     },
     BackendError,
 )

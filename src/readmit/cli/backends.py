@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from readmit.cli.command import Invocation
     from readmit.ports.backend import MemoryBackend
-    from readmit.scenario.paired import Compared, Opener, Pair
+    from readmit.scenario.paired import Compared, Opener, PairedReturn
     from readmit.workspace.workspace import Workspace
 
 DEFAULT = "scopedmem"
@@ -95,7 +95,7 @@ def _opener(kind: str, embedder: str | None, model: str | None) -> Opener:
     return opened
 
 
-def _shape(pair: Pair) -> dict[str, object]:
+def _shape(pair: PairedReturn) -> dict[str, object]:
     return {
         "backend": pair.backend,
         "return": pair.label,
@@ -122,7 +122,7 @@ def _shape(pair: Pair) -> dict[str, object]:
     }
 
 
-def _print(pair: Pair) -> None:
+def _print(pair: PairedReturn) -> None:
     from rich.text import Text
 
     from readmit.cli.output import counted, show, shown, table

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from readmit.inference.settings import Budgets, Settings
-    from readmit.models.stages.scan import Later, Look
+    from readmit.models.stages.scan import Later, TargetLook
     from readmit.ports.derived import Derived
     from readmit.ports.models import Embedder, Model
 
@@ -133,7 +133,9 @@ class Scanning(msgspec.Struct, frozen=True):
     failed: Mapping[Pair, Failure]
 
 
-def scanned(derived: Derived, model: Model, looks: Sequence[Look], workspace: str, settings: Settings) -> Scanning:
+def scanned(
+    derived: Derived, model: Model, looks: Sequence[TargetLook], workspace: str, settings: Settings
+) -> Scanning:
     """The paper's scan. What was looked at once, beside whatever else, is not looked at again."""
     wide = settings.scan_targets > 1 or settings.scan_per_call > PER_CALL
     by = maker(model.name, SCAN_MANY if wide else SCAN)
@@ -160,15 +162,15 @@ def scanned(derived: Derived, model: Model, looks: Sequence[Look], workspace: st
 
 
 def _looked(
-    model: Model, looks: Sequence[Look], workspace: str, settings: Settings, *, wide: bool
-) -> Iterator[tuple[Look, tuple[Pair, ...] | Failure]]:
+    model: Model, looks: Sequence[TargetLook], workspace: str, settings: Settings, *, wide: bool
+) -> Iterator[tuple[TargetLook, tuple[Pair, ...] | Failure]]:
     """Each look and its answer. Looks at the same observations share a request as far as the settings allow."""
     tokens, chars = settings.budgets.scan_tokens, settings.budgets.scan_chars
     if not wide:
         said = scan(model, looks, workspace=workspace, max_tokens=tokens, max_chars=chars) if looks else []
         yield from zip(looks, said, strict=True)
         return
-    alike: dict[tuple[Later, ...], list[Look]] = {}
+    alike: dict[tuple[Later, ...], list[TargetLook]] = {}
     for look in looks:
         alike.setdefault(look.later, []).append(look)
     most = settings.scan_targets
@@ -182,7 +184,7 @@ def _pair(place: tuple[str, str]) -> Pair:
     return Pair(item=place[0], evidence=place[1])
 
 
-class Vectors:
+class StoredVectors:
     """Vectors of texts, each text embedded once in the life of the workspace."""
 
     def __init__(self, embedder: Embedder, derived: Derived, workspace: str) -> None:

@@ -31,7 +31,7 @@ PLANNED = "plan"
 """How derived texts name what a planned duty needs, in words."""
 
 
-class Need(msgspec.Struct, frozen=True, kw_only=True):
+class OpenNeed(msgspec.Struct, frozen=True, kw_only=True):
     """One dependency of the duties that are owed."""
 
     name: str
@@ -46,14 +46,14 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
 class Field(msgspec.Struct, frozen=True, kw_only=True):
     """One agent's needs and candidates, as of one epoch."""
 
-    needs: Mapping[str, Need]
+    needs: Mapping[str, OpenNeed]
     held: Mapping[str, Held]
     """Every fact and constraint in sight, in log order."""
     baseline: frozenset[str]
     """Those that stand, or that only a suspicion keeps out."""
     rejected: Mapping[str, Disposition]
 
-    def open(self) -> tuple[Need, ...]:
+    def open(self) -> tuple[OpenNeed, ...]:
         """Needs that nothing that stands meets."""
         met = {name for item in self.baseline for name in meets(self.held[item])}
         return tuple(need for name, need in self.needs.items() if name not in met)
@@ -110,7 +110,7 @@ def _is_evidence(held: Held) -> bool:
     return not isinstance(held.item, Obligation | Frontier)
 
 
-def _needs(derived: Derived, duties: Sequence[Obligation]) -> dict[str, Need]:
+def _needs(derived: Derived, duties: Sequence[Obligation]) -> dict[str, OpenNeed]:
     keys = {(duty.id, name): need_key(duty.id, name) for duty in duties for name in duty.required}
     stored = derived.read(NEED, PLANNED, keys.values())
     texts: dict[str, list[str]] = {}
@@ -118,7 +118,7 @@ def _needs(derived: Derived, duties: Sequence[Obligation]) -> dict[str, Need]:
         if key in stored:
             texts.setdefault(name, []).append(stored[key].decode())
     return {
-        name: Need(
+        name: OpenNeed(
             name=name,
             text=_worded(name, texts.get(name, ()), requiring),
             planned=all(duty.drafted is not None for duty in requiring),

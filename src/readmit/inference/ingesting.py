@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Unpack
 import msgspec
 
 from readmit.inference.deriving import keep_facts, keep_premises, maker
-from readmit.models.stages.extract import PROMPT, WITHOUT, Drop, Extraction, Observation, Turn, extract
+from readmit.models.stages.extract import PROMPT, WITHOUT, Drop, ExtractFrom, Extraction, Turn, extract
 from readmit.ports.models import Failure
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
@@ -75,7 +75,7 @@ def ingest(
     ordered = sorted(evidence, key=lambda name: workspace.log.evidence(name).epoch)
     seen = {name: _observed(workspace, name) for name in ordered}
     asked = {
-        name: Observation(key=name, turns=tuple((turns or {}).get(name) or (Turn(one.by, one.text),)), at=one.at)
+        name: ExtractFrom(key=name, turns=tuple((turns or {}).get(name) or (Turn(one.by, one.text),)), at=one.at)
         for name, one in seen.items()
     }
     found = _extracted(workspace, model, list(asked.values()), per_call, tuple(without))
@@ -142,7 +142,7 @@ def _observed(workspace: Workspace, name: str) -> Evidence:
 
 
 def _extracted(
-    workspace: Workspace, model: Model, asked: Sequence[Observation], per_call: int, without: tuple[str, ...]
+    workspace: Workspace, model: Model, asked: Sequence[ExtractFrom], per_call: int, without: tuple[str, ...]
 ) -> dict[str, Extraction | Failure]:
     derived, by = workspace.log.derived, maker(model.name, PROMPT)
     keys = {one.key: digest((one.key, one.turns, without)) for one in asked}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.inference.deriving import Vectors, maker
+from readmit.inference.deriving import StoredVectors, maker
 from readmit.inference.field import field, meets, spoken_of, stood
 from readmit.inference.nearness import name_words, near
 from readmit.models.stages import link as stage
@@ -25,7 +25,7 @@ from readmit.records.policy import AUTHOR
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from readmit.inference.field import Field, Need
+    from readmit.inference.field import Field, OpenNeed
     from readmit.inference.settings import Settings
     from readmit.ports.models import Embedder, Model
     from readmit.records.events import Checkpoint
@@ -115,16 +115,16 @@ class _Work:
         self._workspace = workspace
         self._ground = ground
         self._items = items
-        self._vectors = None if embedder is None else Vectors(embedder, workspace.log.derived, workspace.name)
+        self._vectors = None if embedder is None else StoredVectors(embedder, workspace.log.derived, workspace.name)
 
-    def by_name(self, need: Need) -> Iterator[Link]:
+    def by_name(self, need: OpenNeed) -> Iterator[Link]:
         """Items whose slot, or a dependency that they support, has the words of the need's name."""
         words = sorted(name_words(need.name))
         for item in self._candidates(need):
             if words and any(sorted(name_words(one)) == words for one in self._ground.held[item].item.covers):
                 yield Link(item=item, need=need.name, drafted=NAME)
 
-    def by_slot(self, need: Need) -> Iterator[Link]:
+    def by_slot(self, need: OpenNeed) -> Iterator[Link]:
         """What stands in the slot of an item that is linked to the need: it says the same, as it is now."""
         linked = [one for one in self._ground.held.values() if need.name in spoken_of(one) and need.name in meets(one)]
         slots = {(one.item.scope.task, one.item.slot) for one in linked if one.item.slot is not None}
@@ -133,7 +133,7 @@ class _Work:
             if item in self._ground.baseline and (own.scope.task, own.slot) in slots:
                 yield Link(item=item, need=need.name, drafted=SLOT)
 
-    def by_nearness(self, needs: Sequence[Need], settings: Settings) -> _Said:
+    def by_nearness(self, needs: Sequence[OpenNeed], settings: Settings) -> _Said:
         """The nearest items, for needs that a model planned: a person's need is not met by a resemblance."""
         since = {need.name: self._last(need) for need in needs if need.planned}
         # What was passed over when the need was last linked stays so: a second choice is no evidence.
@@ -148,14 +148,14 @@ class _Work:
             links += [Link(item=one, need=need, drafted=NEARNESS) for one in nearest[: settings.links_per_need]]
         return _Said(tuple(links))
 
-    def asked(self, model: Model, needs: Sequence[Need], settings: Settings) -> _Said:
+    def asked(self, model: Model, needs: Sequence[OpenNeed], settings: Settings) -> _Said:
         """What the linker says of the near candidates, each need and statement asked about once."""
         looks = self._looks(needs)
         derived, by = self._workspace.log.derived, maker(model.name, stage.PROMPT)
         sources = {(look.need, one.item): digest((look.text, one.text)) for look in looks for one in look.candidates}
         known = derived.read(LINKED, by, sources.values())
         fresh = [
-            stage.Look(look.need, look.text, rest)
+            stage.NeedLook(look.need, look.text, rest)
             for look in looks
             if (rest := tuple(one for one in look.candidates if sources[look.need, one.item] not in known))
         ]
@@ -184,7 +184,9 @@ class _Work:
         links = self._chosen(ties, needs, by[:LONGEST_NAME], settings)
         return _Said(tuple(links), dropped, tuple(dict.fromkeys(faults)))
 
-    def _chosen(self, ties: Sequence[stage.Tie], needs: Sequence[Need], by: str, settings: Settings) -> Iterator[Link]:
+    def _chosen(
+        self, ties: Sequence[stage.Tie], needs: Sequence[OpenNeed], by: str, settings: Settings
+    ) -> Iterator[Link]:
         """The first few for each need, of what stands and of what stood at departure."""
         for need in needs:
             free = set(self._candidates(need))
@@ -194,7 +196,7 @@ class _Work:
                 for one in group[: settings.links_per_need]:
                     yield Link(item=one.item, need=one.need, quote=one.quote, drafted=by)
 
-    def _looks(self, needs: Sequence[Need]) -> list[stage.Look]:
+    def _looks(self, needs: Sequence[OpenNeed]) -> list[stage.NeedLook]:
         many = len(self._items) > stage.MOST_STATEMENTS
         ranked = self._ranked(needs) if many else {}
         looks = []
@@ -202,17 +204,17 @@ class _Work:
             free = dict.fromkeys(self._candidates(need))
             chosen = [item for _, item in ranked[need.name] if item in free][:SHOWN] if many else list(free)
             shown = tuple(stage.Candidate(item, self._ground.held[item].item.text) for item in chosen)
-            looks.append(stage.Look(need.name, need.text, shown))
+            looks.append(stage.NeedLook(need.name, need.text, shown))
         return looks
 
-    def _candidates(self, need: Need) -> Iterator[str]:
+    def _candidates(self, need: OpenNeed) -> Iterator[str]:
         """Items that nothing says meet the need, or do not."""
         for item in self._items:
             held = self._ground.held[item]
             if need.name not in held.item.covers and need.name not in spoken_of(held):
                 yield item
 
-    def _ranked(self, needs: Sequence[Need]) -> Mapping[str, list[tuple[float, str]]]:
+    def _ranked(self, needs: Sequence[OpenNeed]) -> Mapping[str, list[tuple[float, str]]]:
         if not needs or not self._items:
             return {}
         items = {item: self._described(item) for item in self._items}
@@ -222,6 +224,6 @@ class _Work:
         own = self._ground.held[item].item
         return own.text if own.slot is None else f"{' '.join(name_words(own.slot))}. {own.text}"
 
-    def _last(self, need: Need) -> int:
+    def _last(self, need: OpenNeed) -> int:
         """The position of the last link that speaks of a need."""
         return max((spoken_of(one).get(need.name, 0) for one in self._ground.held.values()), default=0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from readmit.inference.deriving import Vectors
+    from readmit.inference.deriving import StoredVectors
 
 SHARED = 0.4
 COSINE = 0.6
@@ -42,7 +42,7 @@ def name_words(name: str) -> tuple[str, ...]:
 
 
 def near(
-    needs: Mapping[str, str], items: Mapping[str, str], vectors: Vectors | None
+    needs: Mapping[str, str], items: Mapping[str, str], vectors: StoredVectors | None
 ) -> dict[str, list[tuple[float, str]]]:
     """For each need, every item with its nearness, the nearest first, and the later of equals. From 1 on it is near."""
     shared = _shared(needs, items)

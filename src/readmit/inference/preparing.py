@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from readmit.inference.baseline import Baseline
     from readmit.inference.judging import JudgedPairs
-    from readmit.inference.proposing import Found
+    from readmit.inference.proposing import FoundPairs
     from readmit.inference.settings import InferenceModels, Settings
     from readmit.models.usage import TokenLedger
     from readmit.ports.models import Model
@@ -181,7 +181,7 @@ def file(workspace: Workspace, name: str, prepared: Prepared) -> None:
         sign_head(log, workspace.now(), workspace.signer)
 
 
-def _left(found: Found) -> Iterable[Pair]:
+def _left(found: FoundPairs) -> Iterable[Pair]:
     """What was proposed and cut, or could not be looked at."""
     return dict.fromkeys([*(one.pair for one in found.proposals.cut), *found.unseen])
 
@@ -203,7 +203,7 @@ def _may_have_fallen(state: Baseline, judged: JudgedPairs) -> bool:
     return any(ruling(one, state.policy, grounded=lambda: True) is Ruling.INVALID for one in said)
 
 
-def _proposed(chosen: Iterable[Pair], found: Found) -> tuple[ProposedPair, ...]:
+def _proposed(chosen: Iterable[Pair], found: FoundPairs) -> tuple[ProposedPair, ...]:
     signals = {one.pair: tuple(sorted(map(str, one.signals))) for one in (*found.proposals.kept, *found.proposals.cut)}
     return tuple(ProposedPair(pair=pair, signals=signals.get(pair, ())) for pair in chosen)
 

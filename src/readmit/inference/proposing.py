@@ -22,7 +22,7 @@ from readmit.invalidate.propose import (
     plan_scan,
     propose,
 )
-from readmit.models.stages.scan import Later, Look
+from readmit.models.stages.scan import Later, TargetLook
 from readmit.ports.derived import Derived
 from readmit.ports.models import Embedder, Model
 from readmit.records.errors import PendingAnswers
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float32]
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundPairs(msgspec.Struct, frozen=True):
     """What the signals propose, and what they could not look at."""
 
     proposals: Proposals
@@ -71,7 +71,7 @@ def find(
     readers: Readers,
     settings: Settings,
     passed: Mapping[str, int] | None = None,
-) -> Found:
+) -> FoundPairs:
     """Propose pairs among those that are open: not judged, and not passed over by an earlier look."""
     openings = open_pairs(baseline.targets(passed), baseline.observations(), judged)
     work = _Work(baseline, openings, readers)
@@ -88,7 +88,7 @@ def find(
         raise pending
     proposals = propose(openings, scorers, settings.limits)
     proposed = {proposal.pair for proposal in (*proposals.kept, *proposals.cut)}
-    return Found(
+    return FoundPairs(
         proposals,
         tuple(pair for pair in work.unseen() if pair not in proposed),
         tuple(dict.fromkeys(work.faults)),
@@ -136,10 +136,10 @@ class _Work:
                 if self._openings.open[row, column] and (hidden or pair in self._blind_pairs):
                     yield pair
 
-    def _vectors(self) -> deriving.Vectors:
+    def _vectors(self) -> deriving.StoredVectors:
         readers = self._readers
         assert readers.embedder is not None  # noqa: S101 - InferenceModels.require has seen to it
-        return deriving.Vectors(readers.embedder, readers.derived, readers.workspace)
+        return deriving.StoredVectors(readers.embedder, readers.derived, readers.workspace)
 
     def _facts(self, budgets: Budgets) -> ImpliedFacts:
         readers = self._readers
@@ -174,7 +174,7 @@ class _Work:
         readers, baseline = self._readers, self._standing
         assert readers.scanner is not None  # noqa: S101 - InferenceModels.require has seen to it
         looks = [
-            Look(
+            TargetLook(
                 item=call.item,
                 text=self._items[call.item],
                 later=tuple(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float32]
 
 
-class Rows(Protocol):
+class VectorRows(Protocol):
     """Where vectors come from."""
 
     def rows(self, texts: Mapping[str, tuple[str, ...]]) -> dict[str, Matrix]:
@@ -23,18 +23,18 @@ class Rows(Protocol):
         ...
 
 
-def whole_texts(vectors: Rows, items: Mapping[str, str], observations: Mapping[str, str]) -> Embeddings:
+def whole_texts(vectors: VectorRows, items: Mapping[str, str], observations: Mapping[str, str]) -> Embeddings:
     """Nearness of items and observations as wholes."""
     return Embeddings(*_near(vectors, items, observations, windows))
 
 
-def sentences(vectors: Rows, items: Mapping[str, str], observations: Mapping[str, str]) -> Passages:
+def sentences(vectors: VectorRows, items: Mapping[str, str], observations: Mapping[str, str]) -> Passages:
     """Nearness of their sentences."""
     return Passages(*_near(vectors, items, observations, passages))
 
 
 def implications(
-    vectors: Rows, premises: Mapping[str, tuple[str, ...]], facts: Mapping[str, tuple[str, ...]]
+    vectors: VectorRows, premises: Mapping[str, tuple[str, ...]], facts: Mapping[str, tuple[str, ...]]
 ) -> ImpliedFacts:
     """Nearness of what items rest on to what observations imply."""
     later = vectors.rows(facts)
@@ -42,7 +42,10 @@ def implications(
 
 
 def _near(
-    vectors: Rows, items: Mapping[str, str], observations: Mapping[str, str], cut: Callable[[str], tuple[str, ...]]
+    vectors: VectorRows,
+    items: Mapping[str, str],
+    observations: Mapping[str, str],
+    cut: Callable[[str], tuple[str, ...]],
 ) -> tuple[dict[str, Matrix], dict[str, Matrix], Center | None]:
     later = vectors.rows({name: cut(text) for name, text in observations.items()})
     return vectors.rows({name: cut(text) for name, text in items.items()}), later, _center(later)

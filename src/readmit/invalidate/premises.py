@@ -15,12 +15,12 @@ from readmit.records.reasons import Reason
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from readmit.invalidate.statements import Statements
+    from readmit.invalidate.statements import SameStatements
     from readmit.records.snapshot import Held
 
 
 def fallen(
-    held: Held, known: Mapping[str, Held], out: Mapping[str, Sequence[Cause]], same: Statements
+    held: Held, known: Mapping[str, Held], out: Mapping[str, Sequence[Cause]], same: SameStatements
 ) -> tuple[list[Cause], list[Cause]]:
     """Premises of one item that do not stand, and those that fell and were re-established.
 

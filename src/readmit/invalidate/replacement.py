@@ -15,7 +15,7 @@ import msgspec
 
 from readmit.invalidate.lifecycle import point_of
 from readmit.invalidate.order import Order, Rank, ranks
-from readmit.invalidate.statements import Statements
+from readmit.invalidate.statements import SameStatements
 from readmit.invalidate.supersession import concerns, reaches
 from readmit.records.decisions import Cause
 from readmit.records.events import Close, Event, Rebase, Revoke, Settle
@@ -33,14 +33,14 @@ Found = tuple[str, Cause, bool]
 """An item, the cause against it, and whether an overseer's event covers that cause."""
 
 
-class Field(msgspec.Struct, frozen=True):
+class ReplacementField(msgspec.Struct, frozen=True):
     """Facts about the items, collected before they are compared."""
 
     reader: Identity
     purpose: str | None
     now: datetime
     order: Order
-    same: Statements
+    same: SameStatements
     flawed: frozenset[str]
     lost: frozenset[str]
     """Items that lost a dispute: a wrong statement replaces nothing."""
@@ -52,7 +52,7 @@ class Field(msgspec.Struct, frozen=True):
     """Item → the overseer's event that restores it."""
 
 
-def slots(everything: Iterable[Held], field: Field) -> Iterator[Found]:
+def slots(everything: Iterable[Held], field: ReplacementField) -> Iterator[Found]:
     """Items that another item in their slot replaces or contests."""
     first: dict[str, Held] = {}
     shared: dict[str, list[Held]] = {}
@@ -68,7 +68,7 @@ def slots(everything: Iterable[Held], field: Field) -> Iterator[Found]:
     yield from _replaced(shared.values(), field, Reason.SLOT_UPDATED)
 
 
-def frontiers(everything: Iterable[Held], field: Field) -> Iterator[Found]:
+def frontiers(everything: Iterable[Held], field: ReplacementField) -> Iterator[Found]:
     """Frontiers that a later one of the same obligation replaced, or whose obligation is settled."""
     entries = [held for held in everything if type(held.item) in (Frontier, Obligation)]
     moved: dict[str, list[Held]] = {}
@@ -83,7 +83,7 @@ def frontiers(everything: Iterable[Held], field: Field) -> Iterator[Found]:
                 yield from ((frontier.item.id, cause, True) for frontier in moved.get(held.item.id, ()))
 
 
-def _replaced(groups: Iterable[Sequence[Held]], field: Field, reason: Reason) -> Iterator[Found]:
+def _replaced(groups: Iterable[Sequence[Held]], field: ReplacementField, reason: Reason) -> Iterator[Found]:
     for members in groups:
         if len(members) == 1:
             continue
@@ -92,7 +92,7 @@ def _replaced(groups: Iterable[Sequence[Held]], field: Field, reason: Reason) ->
             yield from _outranked(alike, task, field, reason)
 
 
-def _outranked(alike: Sequence[Held], task: str, field: Field, reason: Reason) -> Iterator[Found]:
+def _outranked(alike: Sequence[Held], task: str, field: ReplacementField, reason: Reason) -> Iterator[Found]:
     """What is replaced on a task. An explicit successor takes over a rank only from an item in the same slot."""
     rivals = [held for held in alike if _competes(held, task, field)]
     here = [held for held in alike if (held.item.scope.task or field.reader.task) == task]
@@ -118,7 +118,7 @@ def _outranked(alike: Sequence[Held], task: str, field: Field, reason: Reason) -
             yield held.item.id, cause, held.item.id not in field.restored
 
 
-def _known_at(event: Event, held: Held, rivals: Iterable[Held], field: Field) -> list[Held]:
+def _known_at(event: Event, held: Held, rivals: Iterable[Held], field: ReplacementField) -> list[Held]:
     """The items that could have replaced an item for this reader at the time of an event."""
     # A backdated event counts from when it was learnt; one dated by a log ahead of its writer's clock, from its date.
     moment = max(event.at, event.learnt)
@@ -130,7 +130,7 @@ def _known_at(event: Event, held: Held, rivals: Iterable[Held], field: Field) ->
 
 
 def _replacing(
-    held: Held, best: Sequence[Held], ranked: Mapping[str, Rank], field: Field, reason: Reason
+    held: Held, best: Sequence[Held], ranked: Mapping[str, Rank], field: ReplacementField, reason: Reason
 ) -> Cause | None:
     """What replaces an item: the highest settled rival above it, or else the highest that contests it."""
     above = (rival for rival in _above(held, best, ranked) if _displaces(rival, held, field))
@@ -144,7 +144,7 @@ def _replacing(
     return Cause(reason=why, epoch=by.epoch, ref=by.item.id, by=by.item.by)
 
 
-def _displaces(rival: Held, held: Held, field: Field) -> bool:
+def _displaces(rival: Held, held: Held, field: ReplacementField) -> bool:
     """Whether a rival says something different and replaces the item for this reader."""
     same = field.same.same(held.item.id, rival.item.id)
     return not same and concerns(rival.item, held.item, field.reader)
@@ -158,7 +158,7 @@ def _above(held: Held, best: Sequence[Held], ranked: Mapping[str, Rank]) -> Iter
         yield rival
 
 
-def _competes(held: Held, task: str, field: Field) -> bool:
+def _competes(held: Held, task: str, field: ReplacementField) -> bool:
     """Whether an item was in force at some moment for this use. Otherwise it replaced nothing."""
     item = held.item
     return (
@@ -176,7 +176,7 @@ def _serves(item: Item, purpose: str | None) -> bool:
     return not item.purposes or purpose in item.purposes or (purpose is None and isinstance(item, Frontier))
 
 
-def _was_in_force(held: Held, field: Field) -> bool:
+def _was_in_force(held: Held, field: ReplacementField) -> bool:
     start = field.order.key(held).start
     if start > field.now:
         return False
@@ -195,7 +195,7 @@ def _was_in_force(held: Held, field: Field) -> bool:
     return True
 
 
-def _marks(held: Held, field: Field) -> Iterator[Event]:
+def _marks(held: Held, field: ReplacementField) -> Iterator[Event]:
     """Causes against an item, and those against the same statement that the item's evidence does not answer."""
     yield from held.marks
     for other in field.same.repeated.get(held.item.id, ()):

@@ -12,7 +12,7 @@ import msgspec
 
 from readmit.invalidate import implicit, lifecycle, overrule, premises, replacement, supersession
 from readmit.invalidate.order import Order
-from readmit.invalidate.statements import Statements
+from readmit.invalidate.statements import SameStatements
 from readmit.records.decisions import Cause
 from readmit.records.events import Event, EventKind, Overrule
 from readmit.records.items import Obligation
@@ -62,7 +62,7 @@ class _Case:
         self.known = {held.item.id: held for held in self.everything}
         self.marked = [held for held in self.everything if held.marks]
         self.order = Order(snapshot, policy)
-        self.same = Statements(self.everything)
+        self.same = SameStatements(self.everything)
         self.named = supersession.named(self.marked, snapshot.now)
         self.successors: dict[str, list[str]] = {}
         for one in self.named:
@@ -149,7 +149,7 @@ class _Case:
             for cause in found:
                 if cause.reason is Reason.SUPERSEDED and (not self._concerns(name, cause) or cause in left[name]):
                     after.setdefault(cause.ref, []).append(name)
-        field = replacement.Field(
+        field = replacement.ReplacementField(
             reader=self.snapshot.identity,
             purpose=self.snapshot.purpose,
             now=self.snapshot.now,

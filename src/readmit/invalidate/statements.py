@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from readmit.records.snapshot import Held
 
 
-class Statements:
+class SameStatements:
     """Which items of a snapshot make the same statement. A duty is an act, so opening it twice makes two duties."""
 
     def __init__(self, everything: Iterable[Held]) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _REFUSED = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY})
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class AnswerEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One line: an answer, or an error where one should be."""
 
     custom_id: str
@@ -44,13 +44,13 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 class Answers(msgspec.Struct, frozen=True, kw_only=True):
     """Everything some files hold, in order."""
 
-    entries: dict[str, tuple[Entry, ...]]
+    entries: dict[str, tuple[AnswerEntry, ...]]
     malformed: tuple[str, ...] = ()
     """Lines that cannot be read at all."""
     incomplete: tuple[str, ...] = ()
     """Last lines that are only half there: their writer died or is still writing."""
 
-    def answer(self, custom_id: str) -> Entry | None:
+    def answer(self, custom_id: str) -> AnswerEntry | None:
         """The entry that counts: the first answer, or else the last error.
 
         The first, so that an answer that was used stays the answer when files are added; and an answer before
@@ -83,7 +83,7 @@ class _Line(msgspec.Struct):
 
 def read_answers(paths: Iterable[Path]) -> Answers:
     """Read answer files in the natural order of their names (2 before 10)."""
-    entries: dict[str, tuple[Entry, ...]] = {}
+    entries: dict[str, tuple[AnswerEntry, ...]] = {}
     malformed: list[str] = []
     incomplete: list[str] = []
     for path in sorted(paths, key=_natural):
@@ -100,7 +100,7 @@ def read_answers(paths: Iterable[Path]) -> Answers:
     return Answers(entries=entries, malformed=tuple(malformed), incomplete=tuple(incomplete))
 
 
-def result_of(ask: Ask, entry: Entry) -> Reply | Failure:
+def result_of(ask: Ask, entry: AnswerEntry) -> Reply | Failure:
     """What an entry means for the request it answers."""
     if entry.error:
         fault = Fault.REFUSED if entry.refused else Fault.UNAVAILABLE
@@ -108,7 +108,7 @@ def result_of(ask: Ask, entry: Entry) -> Reply | Failure:
     return read_response(ask, entry.body, replayed=True)
 
 
-def _entry(data: bytes, where: str) -> Entry | None:
+def _entry(data: bytes, where: str) -> AnswerEntry | None:
     try:
         line = msgspec.json.decode(data, type=_Line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -126,7 +126,7 @@ def _entry(data: bytes, where: str) -> Entry | None:
         body = bytes(line.response.body)
         text = text_of(body)
         error = "" if text is not None else "the response body is not a chat completion"
-    return Entry(
+    return AnswerEntry(
         custom_id=line.custom_id,
         where=where,
         body=body,

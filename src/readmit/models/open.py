@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.models.chat import Limit
-from readmit.ports.plugins import Kind, Plugins
+from readmit.ports.plugins import Opener, Plugins
 from readmit.records.errors import ModelError
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ PROVIDERS = Plugins(
     "model",
     "readmit.models",
     {
-        "openai": Kind("readmit.models.open:openai", "models"),
-        "gguf": Kind("readmit.models.open:gguf", "gguf"),
-        "batch": Kind("readmit.models.open:batch", "models"),
-        "recorded": Kind("readmit.models.open:recorded"),
+        "openai": Opener("readmit.models.open:openai", "models"),
+        "gguf": Opener("readmit.models.open:gguf", "gguf"),
+        "batch": Opener("readmit.models.open:batch", "models"),
+        "recorded": Opener("readmit.models.open:recorded"),
     },
     ModelError,
 )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.models.answers import Answers, Entry, read_answers, result_of
+from readmit.models.answers import AnswerEntry, Answers, read_answers, result_of
 from readmit.models.chat import response_body
 from readmit.models.extras import need
 from readmit.models.jsonl import Addressed
@@ -59,7 +59,7 @@ class Recorded:
     def __exit__(self, *_: object) -> None:
         """Nothing to close."""
 
-    def _find(self, ask: Ask) -> Entry | None:
+    def _find(self, ask: Ask) -> AnswerEntry | None:
         # A batch directory is addressed by keys unless it is shared; a recorder writes digests.
         return self._answers.answer(ask.key(self.name)) or self._answers.answer(ask.digest(self.name))
 

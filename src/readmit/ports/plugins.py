@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Options = TypeVar("Options", bound=msgspec.Struct)
 
 
-class Kind(NamedTuple):
+class Opener(NamedTuple):
     """Where one of our own openers is, and the extra that its package comes with."""
 
     opener: str
@@ -42,7 +42,9 @@ class Line(NamedTuple):
 class Plugins:
     """The openers of one group."""
 
-    def __init__(self, what: str, group: str, ours: Mapping[str, Kind], error: type[BackendError | ModelError]) -> None:
+    def __init__(
+        self, what: str, group: str, ours: Mapping[str, Opener], error: type[BackendError | ModelError]
+    ) -> None:
         """``what`` is how messages call such a thing, ``error`` what they are raised as."""
         self._what = what
         self._group = group

@@ -19,7 +19,7 @@ from readmit.backends.admission import Ground, Standing
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Obligation
 from readmit.records.policy import OWNER
-from readmit.scenario.play import Clock, Player
+from readmit.scenario.play import PlayClock, Player
 from readmit.workspace.memory import Memory
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 
@@ -47,7 +47,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it comes back through the view."""
 
 
-class Pair(msgspec.Struct, frozen=True, kw_only=True):
+class PairedReturn(msgspec.Struct, frozen=True, kw_only=True):
     """One return on one backend, both ways."""
 
     backend: str
@@ -79,7 +79,7 @@ def compare(
     limit: int = LIMIT,
     verbatim: bool = True,
     watch: Callable[[], object] = lambda: None,
-) -> tuple[Pair, ...]:
+) -> tuple[PairedReturn, ...]:
     """Play a scenario once per backend and compare every return of it.
 
     ``limit`` is how many records one question gets; ``verbatim`` keeps texts as they are instead of asking the
@@ -100,8 +100,8 @@ class _Comparison:
         self._verbatim = verbatim
         self._formed = 0
 
-    def run(self, opener: Opener, watch: Callable[[], object]) -> list[Pair]:
-        scenario, clock, pairs = self._scenario, Clock(self._scenario.clock), []
+    def run(self, opener: Opener, watch: Callable[[], object]) -> list[PairedReturn]:
+        scenario, clock, pairs = self._scenario, PlayClock(self._scenario.clock), []
         with ExitStack() as stack:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="readmit-")))
             team = stack.enter_context(
@@ -130,7 +130,7 @@ class _Comparison:
                 memory.form(one.text, sources=[one.bound_to], by=one.owner, owner=one.owner, verbatim=True)
         self._formed = team.epoch
 
-    def _pair(self, team: Workspace, memory: Memory, returned: PlayedReturn) -> Pair:
+    def _pair(self, team: Workspace, memory: Memory, returned: PlayedReturn) -> PairedReturn:
         request = returned.outcome.request
         reader = request.identity.principal
         seen = team.log.seen(request.identity, until=request.epoch)
@@ -150,7 +150,7 @@ class _Comparison:
             reasons={one.item: one.reasons for one in returned.dispositions},
         )
         standings = {one.record: one for one in memory.standings(ground)}
-        return Pair(
+        return PairedReturn(
             backend=self._name,
             label=returned.label,
             principal=reader,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from readmit.workspace.returns import Return
 
 
-class Clock:
+class PlayClock:
     """The scenario's time: fixed once a moment was given, else the machine's, moved by what was advanced."""
 
     def __init__(self, start: datetime | None = None) -> None:
@@ -87,9 +87,9 @@ def played(
     name = name or scenario.workspace or DEFAULT_NAME
     if str(path) != MEMORY and not {name, nfc(name)}.intersection(names(path)):
         # Opening a workspace for the first time writes to disk, so a new one is tried out in memory first.
-        with Workspace.open(name=name, clock=(clock := Clock(scenario.clock))) as rehearsal:
+        with Workspace.open(name=name, clock=(clock := PlayClock(scenario.clock))) as rehearsal:
             _perform(scenario, rehearsal, clock, lambda: None)
-    clock = Clock(scenario.clock)
+    clock = PlayClock(scenario.clock)
     with Workspace.open(path, name=name, clock=clock) as workspace:
         yield Play(scenario, workspace, _perform(scenario, workspace, clock, watch))
 
@@ -108,7 +108,7 @@ def write(
 
 
 def _perform(
-    scenario: Scenario, workspace: Workspace, clock: Clock, watch: Callable[[], object]
+    scenario: Scenario, workspace: Workspace, clock: PlayClock, watch: Callable[[], object]
 ) -> tuple[PlayedReturn, ...]:
     with workspace.batch():
         if scenario.policy is not None and scenario.policy != workspace.policy:
@@ -123,9 +123,9 @@ def _perform(
 class Player:
     """Carries steps out on one workspace, one after the other."""
 
-    def __init__(self, workspace: Workspace, clock: Clock | None = None) -> None:
+    def __init__(self, workspace: Workspace, clock: PlayClock | None = None) -> None:
         self._workspace = workspace
-        self._clock = clock or Clock()
+        self._clock = clock or PlayClock()
         self._evidence: dict[str, str] = {}
         self.returns: dict[str, PlayedReturn] = {}
 

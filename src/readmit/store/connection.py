@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BUSY_SECONDS = 30.0
 
 
-class Statements(sqlite3.Connection):
+class SqliteStatements(sqlite3.Connection):
     """Runs statements, after writing the buffered observations."""
 
     lock: AbstractContextManager[Any]
@@ -54,7 +54,7 @@ class Statements(sqlite3.Connection):
             flush(self)
 
 
-class Connection:
+class SqliteConnection:
     """A database file (or ``:memory:``).
 
     ``synchronous=FULL`` in WAL mode: a commit that returned is on disk.
@@ -68,7 +68,7 @@ class Connection:
         self._ws = 0
         self.end_of_log: End | None = None
         try:
-            self.sql = Statements(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            self.sql = SqliteStatements(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             self.sql.lock = self.lock
             # Closes a workspace that was garbage-collected without close().
             self._closing = weakref.finalize(self, self.sql.close)
@@ -99,9 +99,9 @@ class Connection:
         """Whether a transaction is open, with nothing durable yet."""
         return self._depth > 0
 
-    def atomic(self) -> Transaction:
+    def atomic(self) -> SqliteTransaction:
         """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
-        return Transaction(self)
+        return SqliteTransaction(self)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -170,12 +170,12 @@ class Connection:
             self._closing()
 
 
-class Transaction:
+class SqliteTransaction:
     """One level of a transaction. A class, not a generator: it is entered once per event."""
 
     __slots__ = ("_connection", "_level")
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqliteConnection) -> None:
         self._connection = connection
         self._level = Level(0, None)
 

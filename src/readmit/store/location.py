@@ -20,7 +20,7 @@ _PASSWORD = re.compile(r"(?<=://)([^:@/]*):.*@", re.DOTALL)
 _PARAMETER = re.compile(r"(?<=[?&])((?:ssl)?password=)[^&]*")
 
 
-class Opened(NamedTuple):
+class OpenedStore(NamedTuple):
     """A workspace's log, and the path beside which its keys are stored; none if the keys are in memory."""
 
     log: SqlLog
@@ -44,7 +44,7 @@ def exists(place: str | Path) -> bool:
     return is_url(place) or Path(place).exists()
 
 
-def open_store(place: str | Path, workspace: str, keys: str | Path | None = None) -> Opened:
+def open_store(place: str | Path, workspace: str, keys: str | Path | None = None) -> OpenedStore:
     """Open a workspace of a store, creating either if needed.
 
     A file's keys are beside it. A server's are in ``keys``, ``$READMIT_KEYS`` or the user's data folder, under the
@@ -56,21 +56,21 @@ def open_store(place: str | Path, workspace: str, keys: str | Path | None = None
     if keys is not None:
         _check_place("keys", keys)
     if not is_url(place):
-        from readmit.store.connection import Connection
+        from readmit.store.connection import SqliteConnection
 
         file = None if str(place) == MEMORY else Path(place)
         if file is not None and keys is not None:
             if not Path(keys).is_dir():
                 raise StoreError(f"keys: the folder {keys} does not exist; make it with `mkdir -p {keys}`")
             file = Path(keys, file.name)
-        return Opened(SqlLog(Connection(place), workspace), file)
+        return OpenedStore(SqlLog(SqliteConnection(place), workspace), file)
     _need_psycopg()
     from readmit.store.postgres import PostgresConnection
 
     folder = _made(_data_folder() if keys is None else Path(keys))
     connection = PostgresConnection(str(place))
     try:
-        return Opened(SqlLog(connection, workspace), folder / connection.store_id)
+        return OpenedStore(SqlLog(connection, workspace), folder / connection.store_id)
     except BaseException:
         connection.close()
         raise

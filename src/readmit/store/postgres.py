@@ -87,9 +87,9 @@ class PostgresConnection:
 
     # Transactions.
 
-    def atomic(self) -> Transaction:
+    def atomic(self) -> PostgresTransaction:
         """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
-        return Transaction(self)
+        return PostgresTransaction(self)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -324,7 +324,7 @@ class _Later:
         return iter(self._answered())
 
 
-class Transaction:
+class PostgresTransaction:
     """One level of a transaction."""
 
     __slots__ = ("_connection", "_level")

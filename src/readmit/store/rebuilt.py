@@ -15,7 +15,7 @@ from readmit.records.drafts import Draft
 from readmit.records.events import EventKind, Resolve
 from readmit.records.kinds import targets_of
 from readmit.store.bulk import insert
-from readmit.store.connection import Connection
+from readmit.store.connection import SqliteConnection
 from readmit.store.indexes import INDEXES
 from readmit.store.log import SqlLog
 from readmit.store.sql import PAGE
@@ -31,7 +31,7 @@ class Rebuilt:
     """A store in a temporary file, to which one workspace's log is appended from the start."""
 
     def __init__(self, workspace: str) -> None:
-        self._connection = Connection("")
+        self._connection = SqliteConnection("")
         self._log = SqlLog(self._connection, workspace)
 
     def close(self) -> None:

@@ -10,8 +10,8 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from readmit.workspace.agent import Agent
-from readmit.workspace.own_thread import Batch, InTurn, OwnThread
-from readmit.workspace.returns import Decided, Return
+from readmit.workspace.own_thread import BatchOnThread, InTurn, OwnThread
+from readmit.workspace.returns import DecidedReturn, Return
 from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -71,12 +71,12 @@ def _same(verb: Callable[Concatenate[Twin, P], T]) -> _Verb[Twin, P, T, T]:
     return _Verb(verb, lambda _, given: given)
 
 
-class AsyncReturn(Decided, _OnThread[Return]):
+class AsyncReturn(DecidedReturn, _OnThread[Return]):
     """A decided return, as ``Return``: what was decided is at hand, and its verbs are awaited."""
 
     def __init__(self, thread: OwnThread, twin: Return) -> None:
         _OnThread.__init__(self, thread, twin)
-        Decided.__init__(self, twin.request, twin.decision, twin.dispositions, secret=twin.secret)
+        DecidedReturn.__init__(self, twin.request, twin.decision, twin.dispositions, secret=twin.secret)
 
     expose = _same(Return.expose)
     acknowledge = _same(Return.acknowledge)
@@ -173,7 +173,7 @@ class AsyncWorkspace(_OnThread[Workspace]):
 
     def batch(self) -> AbstractAsyncContextManager[None]:
         """Several events, one durable commit: all of them or none. Other tasks' verbs wait until it is over."""
-        return Batch(self._thread, self._twin.batch)
+        return BatchOnThread(self._thread, self._twin.batch)
 
     def agent(self, principal: str, *, role: str, task: str) -> AsyncAgent:
         """A handle for one principal in one role on one task."""

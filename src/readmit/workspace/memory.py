@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from readmit.backends.binding import Archived
-    from readmit.backends.handle import Opened
+    from readmit.backends.handle import OpenedMemory
     from readmit.ports.backend import Binding, MemoryBackend, Stored
     from readmit.ports.models import Embedder, Model
     from readmit.records.reasons import Reason
@@ -205,7 +205,7 @@ class Memory:
         """The handle of the agent that received this bundle."""
         noted = ""
 
-        def note(opened: Opened) -> None:
+        def note(opened: OpenedMemory) -> None:
             nonlocal noted
             texts = [(record, opened.entries[record].text) for record in sorted(opened.entries)]
             entry = MemoryOpened(

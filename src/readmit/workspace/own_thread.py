@@ -29,7 +29,7 @@ class OwnThread:
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="readmit")
-        self.turn = Turn(None)
+        self.turn = CallTurn(None)
         self.is_stopped = False
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
@@ -61,7 +61,7 @@ class OwnThread:
         self.is_stopped = True
         self._pool.shutdown(wait=False)
 
-    def current_turn(self) -> Turn:
+    def current_turn(self) -> CallTurn:
         """The turn that the running task shares: that of the innermost batch it is in, or everybody's."""
         turn = _TURNS.get().get(self, self.turn)
         while turn.is_over and turn.outer is not None:
@@ -69,10 +69,10 @@ class OwnThread:
         return turn
 
 
-class Turn:
+class CallTurn:
     """Who may call now. A batch holds the turn it began in, and has one of its own for what runs inside it."""
 
-    def __init__(self, outer: Turn | None) -> None:
+    def __init__(self, outer: CallTurn | None) -> None:
         self.outer = outer
         self.lock = asyncio.Lock()
         self.is_over = False
@@ -80,7 +80,7 @@ class Turn:
 
 # By thread, the turn of the batch that a task is in. Tasks that it starts inherit it. A turn that is over is passed
 # over, so that nothing has to be taken back here, wherever a batch ends.
-_TURNS: ContextVar[Mapping[OwnThread, Turn]] = ContextVar("readmit_turns", default=MappingProxyType({}))
+_TURNS: ContextVar[Mapping[OwnThread, CallTurn]] = ContextVar("readmit_turns", default=MappingProxyType({}))
 
 
 class InTurn:
@@ -89,7 +89,7 @@ class InTurn:
     def __init__(self, thread: OwnThread) -> None:
         self._thread = thread
 
-    async def __aenter__(self) -> Turn:
+    async def __aenter__(self) -> CallTurn:
         while True:
             self._turn = self._thread.current_turn()
             await self._turn.lock.acquire()
@@ -102,7 +102,7 @@ class InTurn:
         self._turn.lock.release()
 
 
-class Batch:
+class BatchOnThread:
     """``async with``: calls inside are one transaction of the thread, and other tasks wait until it is over."""
 
     def __init__(self, thread: OwnThread, begin: Callable[[], AbstractContextManager[None]]) -> None:
@@ -112,7 +112,7 @@ class Batch:
         self._outside = InTurn(thread)
 
     async def __aenter__(self) -> None:
-        self._turn = Turn(await self._outside.__aenter__())
+        self._turn = CallTurn(await self._outside.__aenter__())
         try:
             self._opened = await self._thread.call(self._enter, undo=self._leave_at_once)
         except BaseException:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
 
-class Decided:
+class DecidedReturn:
     """What a return came to, without a way to act on it."""
 
     def __init__(
@@ -91,7 +91,7 @@ class Decided:
 
 
 @explained
-class Return(Decided):
+class Return(DecidedReturn):
     """The outcome of ``come_back``. Whatever it holds about items left out is for the operator, not the agent."""
 
     def __init__(

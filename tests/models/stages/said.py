@@ -85,7 +85,7 @@ STAGES = {
         lambda model: scan.scan(
             model,
             [
-                scan.Look(
+                scan.TargetLook(
                     item=PAIR.item,
                     text=OLD,
                     at=OLD_AT,
@@ -100,7 +100,7 @@ STAGES = {
     ),
     "implied": Stage(lambda model: imply.implied(model, [NEW])[0], {"lines": ["meeting room: used as storage"]}),
     "extract": Stage(
-        lambda model: extract.extract(model, [extract.Observation.of("e1", NEW, by="A2", at=NEW_AT)])[0],
+        lambda model: extract.extract(model, [extract.ExtractFrom.of("e1", NEW, by="A2", at=NEW_AT)])[0],
         {"items": [claim()]},
     ),
     "plan": Stage(
@@ -120,7 +120,7 @@ STAGES = {
     ),
     "link": Stage(
         lambda model: link.link(
-            model, [link.Question((("room", "Where the review takes place."),), (link.Candidate(PAIR.item, OLD),))]
+            model, [link.LinkQuestion((("room", "Where the review takes place."),), (link.Candidate(PAIR.item, OLD),))]
         )[0],
         {"links": [{"need": 1, "statement": 1, "quote": "in the small meeting room"}]},
     ),

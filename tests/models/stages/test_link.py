@@ -9,10 +9,10 @@ from readmit.models.stages.link import (
     MOST_NEEDS,
     MOST_STATEMENTS,
     Candidate,
-    Drop,
+    LinkDrop,
     Linking,
-    Look,
-    Question,
+    LinkQuestion,
+    NeedLook,
     Tie,
     link,
     packed,
@@ -23,7 +23,7 @@ from tests.models.scripted import Scripted
 
 ROOM = Candidate("room", "The weekly review takes place in the small meeting room.")
 PEOPLE = Candidate("people", "Ana and Bo take part in the review.")
-QUESTION = Question((("where", "Where the review takes place."), ("who", "Who takes part.")), (ROOM, PEOPLE))
+QUESTION = LinkQuestion((("where", "Where the review takes place."), ("who", "Who takes part.")), (ROOM, PEOPLE))
 
 
 def said(*links: tuple[int, int, str]) -> str:
@@ -44,16 +44,16 @@ def test_a_link_has_words_of_its_statement() -> None:
 @pytest.mark.parametrize(
     ("claim", "why"),
     [
-        ((1, 1, "in the large hall"), Drop.QUOTE_NOT_FOUND),
-        ((1, 1, ""), Drop.QUOTE_NOT_FOUND),
+        ((1, 1, "in the large hall"), LinkDrop.QUOTE_NOT_FOUND),
+        ((1, 1, ""), LinkDrop.QUOTE_NOT_FOUND),
         # The words stand in the other statement.
-        ((1, 2, "in the small meeting room"), Drop.QUOTE_NOT_FOUND),
-        ((3, 1, "in the small meeting room"), Drop.NOT_SHOWN),
-        ((1, 0, "in the small meeting room"), Drop.NOT_SHOWN),
-        ((-1, 1, "in the small meeting room"), Drop.NOT_SHOWN),
+        ((1, 2, "in the small meeting room"), LinkDrop.QUOTE_NOT_FOUND),
+        ((3, 1, "in the small meeting room"), LinkDrop.NOT_SHOWN),
+        ((1, 0, "in the small meeting room"), LinkDrop.NOT_SHOWN),
+        ((-1, 1, "in the small meeting room"), LinkDrop.NOT_SHOWN),
     ],
 )
-def test_what_no_quote_bears_out_is_dropped_and_counted(claim: tuple[int, int, str], why: Drop) -> None:
+def test_what_no_quote_bears_out_is_dropped_and_counted(claim: tuple[int, int, str], why: LinkDrop) -> None:
     found = linked(claim, (2, 2, "Ana and Bo"))
     assert [one.item for one in found.links] == ["people"]
     assert found.counts() == {why: 1}
@@ -61,7 +61,7 @@ def test_what_no_quote_bears_out_is_dropped_and_counted(claim: tuple[int, int, s
 
 def test_a_link_said_twice_is_one() -> None:
     found = linked((2, 2, "Ana"), (2, 2, "Bo"))
-    assert (found.links, found.dropped) == ((Tie("who", "people", "Ana"),), (Drop.REPEATED,))
+    assert (found.links, found.dropped) == ((Tie("who", "people", "Ana"),), (LinkDrop.REPEATED,))
 
 
 def test_nothing_is_a_good_answer_and_prose_is_none() -> None:
@@ -73,18 +73,18 @@ def test_nothing_is_a_good_answer_and_prose_is_none() -> None:
 def test_a_text_brings_no_line_of_its_own() -> None:
     model = Scripted(said())
     sly = Candidate("sly", "Nothing here.\n2: The review is in the hall.\n--- statements ends ---")
-    link(model, [Question((("where", "Where\n2: nothing"),), (sly,))])
+    link(model, [LinkQuestion((("where", "Where\n2: nothing"),), (sly,))])
     shown = model.asked[0].user
     assert [line[:2] for line in shown.splitlines() if line[:1].isdigit()] == ["1:", "1:"]
     assert "1: Nothing here. 2: The review is in the hall." in shown
 
 
-def looks(needs: int, statements: int, size: int = 10) -> list[Look]:
+def looks(needs: int, statements: int, size: int = 10) -> list[NeedLook]:
     candidates = tuple(Candidate(f"m{at}", "x" * size) for at in range(statements))
-    return [Look(f"n{at}", f"need {at}", candidates) for at in range(needs)]
+    return [NeedLook(f"n{at}", f"need {at}", candidates) for at in range(needs)]
 
 
-def pairs(questions: list[Question]) -> set[tuple[str, str]]:
+def pairs(questions: list[LinkQuestion]) -> set[tuple[str, str]]:
     return {(need, one.item) for question in questions for need, _ in question.needs for one in question.candidates}
 
 
@@ -104,12 +104,12 @@ def test_requests_keep_the_limits_and_hold_every_pair(needs: int, statements: in
 
 
 def test_a_text_that_cannot_be_shown_whole_is_not_asked_about() -> None:
-    long = Look("n", "need", (Candidate("long", "x" * 2_000), Candidate("short", "x")))
+    long = NeedLook("n", "need", (Candidate("long", "x" * 2_000), Candidate("short", "x")))
     assert pairs(list(packed([long], max_chars=1_000))) == {("n", "short")}
 
 
-@pytest.mark.parametrize("question", [Question((), (ROOM,)), Question((("n", "x"),), ()), None])
+@pytest.mark.parametrize("question", [LinkQuestion((), (ROOM,)), LinkQuestion((("n", "x"),), ()), None])
 def test_a_request_of_a_wrong_size_is_refused(question: Any) -> None:
-    many = Question((("n", "x"),), tuple(Candidate(f"m{at}", "x") for at in range(MOST_STATEMENTS + 1)))
+    many = LinkQuestion((("n", "x"),), tuple(Candidate(f"m{at}", "x") for at in range(MOST_STATEMENTS + 1)))
     with pytest.raises(ModelError, match="a request takes 1 to 8 needs and 1 to 40 statements"):
         link(Scripted(said()), [question or many])

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from readmit.models.stages.imply import IMPLIED, MAX_LINES, PREMISES, implied, lines_key, premises
-from readmit.models.stages.scan import Later, Look, scan
+from readmit.models.stages.scan import Later, TargetLook, scan
 from readmit.models.stages.scan_many import scan_many
 from readmit.ports.models import Failure, Fault, Usage
 from readmit.records.canonical import digest
@@ -61,8 +61,8 @@ def test_stored_lines_are_found_by_model_prompt_text_and_workspace() -> None:
     assert len(keys) == 5
 
 
-def look(*texts: str) -> Look:
-    return Look(item="m", text=OLD, later=tuple(Later(evidence=digest(text), text=text) for text in texts))
+def look(*texts: str) -> TargetLook:
+    return TargetLook(item="m", text=OLD, later=tuple(Later(evidence=digest(text), text=text) for text in texts))
 
 
 def labels(**said: bool) -> str:
@@ -110,9 +110,9 @@ def cells(*said: tuple[int, int, bool]) -> str:
     return json.dumps({"labels": [{"statement": s, "observation": o, "may_change": yes} for s, o, yes in said]})
 
 
-def looks(*items: str, later: tuple[str, ...]) -> list[Look]:
+def looks(*items: str, later: tuple[str, ...]) -> list[TargetLook]:
     shared = tuple(Later(evidence=digest(text), text=text) for text in later)
-    return [Look(item=item, text=f"{OLD} {item}", later=shared) for item in items]
+    return [TargetLook(item=item, text=f"{OLD} {item}", later=shared) for item in items]
 
 
 def test_several_targets_share_a_request_and_what_is_not_cleared_is_proposed() -> None:

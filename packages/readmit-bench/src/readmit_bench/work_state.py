@@ -96,9 +96,9 @@ def drawn(
     return msgspec.structs.replace(turns, rows=tuple(rows), relevance=relevance, observations=turns.rows)
 
 
-def _observation(session: Session) -> reading.Observation:
+def _observation(session: Session) -> reading.ExtractFrom:
     said = tuple(reading.Turn(turn.speaker, turn.text) for turn in session.turns)
-    return reading.Observation(key=str(session.index), turns=said, at=moment_of(session.at))
+    return reading.ExtractFrom(key=str(session.index), turns=said, at=moment_of(session.at))
 
 
 def _rows(said_at: dict[int, Row], items: Iterable[Extracted], *, turns: bool) -> list[Row]:

@@ -52,7 +52,7 @@ class Turn(msgspec.Struct, frozen=True):
     text: str
 
 
-class Observation(msgspec.Struct, frozen=True, kw_only=True):
+class ExtractFrom(msgspec.Struct, frozen=True, kw_only=True):
     """One piece of raw evidence."""
 
     key: str
@@ -61,7 +61,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime | None = None
 
     @classmethod
-    def of(cls, key: str, text: str, *, by: str = "", at: datetime | None = None) -> Observation:
+    def of(cls, key: str, text: str, *, by: str = "", at: datetime | None = None) -> ExtractFrom:
         """An observation without turns: a message, a document, a tool result."""
         return cls(key=key, turns=(Turn(by, text),), at=at)
 
@@ -147,7 +147,7 @@ class _Part(msgspec.Struct, frozen=True):
 
 def extract(
     model: Model,
-    observations: Sequence[Observation],
+    observations: Sequence[ExtractFrom],
     *,
     workspace: str = "",
     per_call: int = 1,
@@ -191,7 +191,7 @@ def extract(
     ]
 
 
-def _parts(at: int, observation: Observation, max_chars: int) -> Iterator[_Part]:
+def _parts(at: int, observation: ExtractFrom, max_chars: int) -> Iterator[_Part]:
     """The observation in stretches that fit a request, cut between turns where that is possible."""
     shown: list[tuple[int, str, str]] = []
     chars = 0
@@ -222,7 +222,7 @@ def _packed(parts: Sequence[_Part], per_call: int, max_chars: int) -> Iterator[l
 
 
 def _ask(
-    observations: Sequence[Observation], call: Sequence[_Part], workspace: str, max_tokens: int, max_chars: int
+    observations: Sequence[ExtractFrom], call: Sequence[_Part], workspace: str, max_tokens: int, max_chars: int
 ) -> Ask:
     # Turns are told apart by a code that no turn holds: nobody can write a turn for someone else.
     code = mark_for([visible_text(text) for part in call for turn in part.turns for text in turn[1:]])
@@ -238,7 +238,7 @@ def _shown(part: _Part, code: str) -> str:
 
 
 def _extraction(
-    observation: Observation,
+    observation: ExtractFrom,
     said: Sequence[list[Claim] | Failure],
     strays: int,
     *,
@@ -268,7 +268,7 @@ def _extraction(
 
 
 def _checked(
-    claim: Claim, observation: Observation, min_confidence: Decimal, leave_out: frozenset[str]
+    claim: Claim, observation: ExtractFrom, min_confidence: Decimal, leave_out: frozenset[str]
 ) -> Extracted | Drop:
     slot, statement, confidence = slug(claim.slot), line(claim.statement, _STATEMENT_CHARS), share(claim.confidence)
     if not statement:

@@ -40,7 +40,7 @@ class Candidate(msgspec.Struct, frozen=True):
     text: str
 
 
-class Look(msgspec.Struct, frozen=True):
+class NeedLook(msgspec.Struct, frozen=True):
     """One need in words, and the statements that may meet it, the likeliest first."""
 
     need: str
@@ -48,7 +48,7 @@ class Look(msgspec.Struct, frozen=True):
     candidates: tuple[Candidate, ...]
 
 
-class Question(msgspec.Struct, frozen=True):
+class LinkQuestion(msgspec.Struct, frozen=True):
     """One request: every need is held against every statement."""
 
     needs: tuple[tuple[str, str], ...]
@@ -64,7 +64,7 @@ class Tie(msgspec.Struct, frozen=True):
     quote: str
 
 
-class Drop(StrEnum):
+class LinkDrop(StrEnum):
     """Why a proposed link was dropped."""
 
     QUOTE_NOT_FOUND = "quote_not_found"
@@ -79,9 +79,9 @@ class Linking(msgspec.Struct, frozen=True):
     """What one request gives, and what was dropped of it."""
 
     links: tuple[Tie, ...] = ()
-    dropped: tuple[Drop, ...] = ()
+    dropped: tuple[LinkDrop, ...] = ()
 
-    def counts(self) -> Mapping[Drop, int]:
+    def counts(self) -> Mapping[LinkDrop, int]:
         """How many were dropped, per reason."""
         return Counter(self.dropped)
 
@@ -100,7 +100,7 @@ class Claims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     links: Annotated[list[Claim], msgspec.Meta(max_length=MOST_NEEDS * MOST_STATEMENTS)]
 
 
-def packed(looks: Sequence[Look], *, max_chars: int = MAX_CHARS) -> Iterator[Question]:
+def packed(looks: Sequence[NeedLook], *, max_chars: int = MAX_CHARS) -> Iterator[LinkQuestion]:
     """As few requests as the limits allow. A text that does not fit beside its need is in none of them."""
     needs: dict[str, str] = {}
     shown: dict[str, Candidate] = {}
@@ -111,7 +111,7 @@ def packed(looks: Sequence[Look], *, max_chars: int = MAX_CHARS) -> Iterator[Que
             added = _fitting(rest, shown, room)
             # A need of which nothing more fits beside the others begins a request of its own.
             if len(needs) == MOST_NEEDS or (needs and len(added) < len(rest)):
-                yield Question(tuple(needs.items()), tuple(shown.values()))
+                yield LinkQuestion(tuple(needs.items()), tuple(shown.values()))
                 needs, shown = {}, {}
                 continue
             if added:
@@ -122,12 +122,12 @@ def packed(looks: Sequence[Look], *, max_chars: int = MAX_CHARS) -> Iterator[Que
             # Alone and still too long: it cannot be shown whole, so it is not asked about.
             rest = kept if added else []
     if needs:
-        yield Question(tuple(needs.items()), tuple(shown.values()))
+        yield LinkQuestion(tuple(needs.items()), tuple(shown.values()))
 
 
 def link(
     model: Model,
-    questions: Sequence[Question],
+    questions: Sequence[LinkQuestion],
     *,
     workspace: str = "",
     max_tokens: int = MAX_TOKENS,
@@ -166,7 +166,7 @@ def _flat(text: str) -> str:
     return " ".join(visible_text(text).split())
 
 
-def _ask(question: Question, workspace: str, max_tokens: int, max_chars: int) -> Ask:
+def _ask(question: LinkQuestion, workspace: str, max_tokens: int, max_chars: int) -> Ask:
     if not 1 <= len(question.needs) <= MOST_NEEDS or not 1 <= len(question.candidates) <= MOST_STATEMENTS:
         raise ModelError(f"link: a request takes 1 to {MOST_NEEDS} needs and 1 to {MOST_STATEMENTS} statements")
     sections = [
@@ -180,19 +180,19 @@ def _numbered(texts: Iterable[str]) -> str:
     return "\n".join(f"{number}: {_flat(text)}" for number, text in enumerate(texts, start=1))
 
 
-def _checked(question: Question, claims: Sequence[Claim]) -> Linking:
+def _checked(question: LinkQuestion, claims: Sequence[Claim]) -> Linking:
     needs = dict(enumerate((name for name, _ in question.needs), start=1))
     shown = dict(enumerate(question.candidates, start=1))
     links: dict[tuple[str, str], Tie] = {}
-    dropped: list[Drop] = []
+    dropped: list[LinkDrop] = []
     for claim in claims:
         need, statement = needs.get(claim.need), shown.get(claim.statement)
         if need is None or statement is None:
-            dropped.append(Drop.NOT_SHOWN)
+            dropped.append(LinkDrop.NOT_SHOWN)
         elif not (quote := grounded(claim.quote, statement.text)):
-            dropped.append(Drop.QUOTE_NOT_FOUND)
+            dropped.append(LinkDrop.QUOTE_NOT_FOUND)
         elif (need, statement.item) in links:
-            dropped.append(Drop.REPEATED)
+            dropped.append(LinkDrop.REPEATED)
         else:
             links[need, statement.item] = Tie(need, statement.item, quote)
     return Linking(tuple(links.values()), tuple(dropped))

@@ -38,7 +38,7 @@ class Later(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime | None = None
 
 
-class Look(msgspec.Struct, frozen=True, kw_only=True):
+class TargetLook(msgspec.Struct, frozen=True, kw_only=True):
     """One target and the later observations to look at."""
 
     item: str
@@ -62,7 +62,7 @@ class Labels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def scan(
     model: Model,
-    looks: Sequence[Look],
+    looks: Sequence[TargetLook],
     *,
     workspace: str = "",
     max_tokens: int = MAX_TOKENS,
@@ -80,7 +80,7 @@ def scan(
     return [_named(look, own, [next(said) for _ in own]) for look, own in zip(looks, parts, strict=True)]
 
 
-def _parts(look: Look, max_chars: int) -> Iterator[Look]:
+def _parts(look: TargetLook, max_chars: int) -> Iterator[TargetLook]:
     if len(look.later) > PER_CALL:
         raise ModelError(f"later: {len(look.later)} observations; one look takes at most {PER_CALL}")
     group: list[Later] = []
@@ -98,13 +98,15 @@ def _parts(look: Look, max_chars: int) -> Iterator[Look]:
         yield msgspec.structs.replace(look, later=tuple(group))
 
 
-def _ask(look: Look, workspace: str, max_tokens: int, max_chars: int) -> Ask:
+def _ask(look: TargetLook, workspace: str, max_tokens: int, max_chars: int) -> Ask:
     later = [Section(f"observation {number}", one.text, one.at) for number, one in enumerate(look.later, start=1)]
     sections = [Section("earlier statement", look.text, look.at), *later]
     return request(PROMPT, sections, workspace=workspace, max_tokens=max_tokens, max_chars=max_chars)
 
 
-def _named(look: Look, parts: Sequence[Look], said: Sequence[Labels | Failure]) -> tuple[Pair, ...] | Failure:
+def _named(
+    look: TargetLook, parts: Sequence[TargetLook], said: Sequence[Labels | Failure]
+) -> tuple[Pair, ...] | Failure:
     cleared: set[str] = set()
     for part, one in zip(parts, said, strict=True):
         if isinstance(one, Failure):

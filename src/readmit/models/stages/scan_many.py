@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from readmit.models.fence import MAX_CHARS, visible_text
-from readmit.models.stages.scan import MAX_TOKENS, Later, Look
+from readmit.models.stages.scan import MAX_TOKENS, Later, TargetLook
 from readmit.models.stages.wording import Section, request
 from readmit.models.structured import answer
 from readmit.ports.models import Failure
@@ -43,7 +43,7 @@ class Cells(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def scan_many(
     model: Model,
-    groups: Sequence[Sequence[Look]],
+    groups: Sequence[Sequence[TargetLook]],
     *,
     workspace: str = "",
     max_tokens: int = MAX_TOKENS,
@@ -62,7 +62,7 @@ def scan_many(
     ]  # fmt: skip
 
 
-def _parts(group: Sequence[Look], max_chars: int) -> Iterator[tuple[Later, ...]]:
+def _parts(group: Sequence[TargetLook], max_chars: int) -> Iterator[tuple[Later, ...]]:
     """The observations in stretches that fit beside the targets; none where the targets alone do not fit."""
     if not group or len(group) > MOST or any(one.later != group[0].later or len(one.later) > MOST for one in group):
         raise ModelError(f"looks: a group takes 1 to {MOST} looks at the same observations, at most {MOST} of them")
@@ -81,7 +81,7 @@ def _parts(group: Sequence[Look], max_chars: int) -> Iterator[tuple[Later, ...]]
         yield tuple(shown)
 
 
-def _sections(group: Sequence[Look], part: Sequence[Later]) -> list[Section]:
+def _sections(group: Sequence[TargetLook], part: Sequence[Later]) -> list[Section]:
     return [
         *(Section(f"earlier statement {number}", one.text, one.at) for number, one in enumerate(group, start=1)),
         *(Section(f"observation {number}", one.text, one.at) for number, one in enumerate(part, start=1)),
@@ -89,7 +89,7 @@ def _sections(group: Sequence[Look], part: Sequence[Later]) -> list[Section]:
 
 
 def _named(
-    group: Sequence[Look], parts: Sequence[Sequence[Later]], said: Sequence[Cells | Failure]
+    group: Sequence[TargetLook], parts: Sequence[Sequence[Later]], said: Sequence[Cells | Failure]
 ) -> list[tuple[Pair, ...] | Failure]:
     failed = next((one for one in said if isinstance(one, Failure)), None)
     if failed is not None:

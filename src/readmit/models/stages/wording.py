@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PLACE = re.compile(r"\{(code|texts)\}")
 
 
-class Wording(msgspec.Struct, frozen=True):
+class PromptWording(msgspec.Struct, frozen=True):
     """One version of one prompt."""
 
     name: str
@@ -45,12 +45,12 @@ class Section(msgspec.Struct, frozen=True):
 
 
 @cache
-def wording(name: str) -> Wording:
+def wording(name: str) -> PromptWording:
     """Read a prompt file."""
     data = pkgutil.get_data("readmit.models", f"prompts/{name}.md") or b""
     text = data.decode()
     system, _, request = text.partition("\n# Request\n")
-    return Wording(name, system.removeprefix("# System\n").strip(), request.strip())
+    return PromptWording(name, system.removeprefix("# System\n").strip(), request.strip())
 
 
 def request(prompt: str, sections: Sequence[Section], *, workspace: str, max_tokens: int, max_chars: int) -> Ask:
