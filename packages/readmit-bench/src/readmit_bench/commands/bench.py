@@ -12,6 +12,7 @@ from readmit.cli.command import command
 from readmit.cli.options import grouped
 from readmit.cli.status import Status
 from readmit_bench.commands import planning
+from readmit_bench.commands.options import FOLDER, POSITIVE, ROLES, models, study_options, what
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
@@ -26,54 +27,26 @@ def bench() -> None:
     """The paper's experiments: run them, resume them, report them."""
 
 
-def _methods(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in value.split(",") if name.strip())
+_limits = grouped("Limits")
 
 
-_FOLDER = click.Path(path_type=Path)
-_POSITIVE = click.IntRange(min=1)
-_what, _models, _limits = grouped("What to run"), grouped("Models"), grouped("Limits")
-
-
-@click.argument("study")
-@click.option(
-    "--out", type=_FOLDER, required=True, metavar="DIR", help="Where the run is kept. The same again goes on."
-)
-@_what("--data", type=_FOLDER, metavar="DIR", help="Folder of the benchmark's release. Not for smoke.")
-@_what("--fillers", type=_FOLDER, metavar="DIR", help="Memora folder whose small talk fills a substitute haystack.")
-@_what("--methods", default="", callback=_methods, metavar="A,B", help="Which methods. Default: the study's.")
-@_what("--limit", type=_POSITIVE, metavar="N", help="Only N cases (Memora: questions).")
-@_what("--stratified", is_flag=True, help="N cases of every block instead.")
-@_what("--seed", default=0, show_default=True, help="Which cases --limit takes, and the haystack's order.")
-@_what(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE",
-    help="Another value for a setting, as stale.retrieved_union=20 or judge.effort=high. Repeatable.",
-)  # fmt: skip
-@_models("--actor", default="", metavar="MODEL", help="Who answers. Without one, views are made and scored.")
-@_models("--judge", default="", metavar="MODEL", help="Who judges answers of Memora and STALE.")
-@_models("--extractor", default="", metavar="MODEL", help="Who reads sessions. Default: the actor.")
-@_models("--verifier", default="", metavar="MODEL", help="Who judges pairs. Default: the actor.")
-@_models("--embedder", default="minilm", show_default=True, metavar="NAME", help="For pairs, and for memory stores.")
-@_models(
-    "--answers", type=_FOLDER, metavar="DIR",
+@study_options
+@click.option("--out", type=FOLDER, required=True, metavar="DIR", help="Where the run is kept. The same again goes on.")
+@models("--embedder", default="minilm", show_default=True, metavar="NAME", help="For pairs, and for memory stores.")
+@models(
+    "--answers", type=FOLDER, metavar="DIR",
     help="Where answers are kept and looked for. Default: with the run. Several runs may share it.",
 )  # fmt: skip
-@_models(
-    "--max-connections", type=_POSITIVE, metavar="N", help="Calls at once. Default: as many as the provider bears."
-)
-@_models(
+@models("--max-connections", type=POSITIVE, metavar="N", help="Calls at once. Default: as many as the provider bears.")
+@models(
     "--max-retries", type=click.IntRange(min=0), default=5, show_default=True, metavar="N",
     help="Attempts again after rate limits, broken servers and lost connections.",
 )  # fmt: skip
-@_models(
-    "--timeout", type=_POSITIVE, default=600, show_default=True, metavar="SECONDS", help="For one attempt at a request."
+@models(
+    "--timeout", type=POSITIVE, default=600, show_default=True, metavar="SECONDS", help="For one attempt at a request."
 )
-@_limits("--token-limit", type=_POSITIVE, metavar="N", help="Most tokens of one episode. Beyond, it has failed.")
-@_limits("--time-limit", type=_POSITIVE, metavar="SECONDS", help="Most time of one episode. Beyond, it has failed.")
-@_limits(
-    "--max-tokens", type=_POSITIVE, metavar="N",
-    help="Cut every answer there: for trying things out, below the paper's budgets.",
-)  # fmt: skip
+@_limits("--token-limit", type=POSITIVE, metavar="N", help="Most tokens of one episode. Beyond, it has failed.")
+@_limits("--time-limit", type=POSITIVE, metavar="SECONDS", help="Most time of one episode. Beyond, it has failed.")
 @click.option("--display", metavar="NAME", help="inspect's display of a run with models. Default: rich on a terminal.")
 def run(
     invocation: Invocation,
@@ -94,10 +67,10 @@ def run(
     from readmit_bench.running import run as carry_out
     from readmit_bench.running import status as look
 
-    models = {role: asked.pop(role) for role in ("actor", "extractor", "verifier", "judge")}
+    named = {role: asked.pop(role) for role in ROLES}
     calls = {name: asked.pop(name) for name in ("max_connections", "max_retries", "timeout")}
     shown_by = display or ("rich" if sys.stdout.isatty() and not invocation.json else "none")
-    order = RunOrder(study=study, models=models, calls=ProviderCalls(**calls, display=shown_by), **asked)
+    order = RunOrder(study=study, models=named, calls=ProviderCalls(**calls, display=shown_by), **asked)
     try:
         with progress(f"Running {study}") as advance:
             told = carry_out(order, out, lambda done, planned: advance())  # noqa: ARG005  # a bar counts by itself
@@ -112,8 +85,8 @@ def run(
     return Status.OUTAGE if told.interrupted or told.stopped else Status.WAITING if told.waiting else Status.OK
 
 
-@click.argument("out", type=_FOLDER)
-@click.option("--answers", type=_FOLDER, metavar="DIR", help="Where its answers are kept, if not with the run.")
+@click.argument("out", type=FOLDER)
+@click.option("--answers", type=FOLDER, metavar="DIR", help="Where its answers are kept, if not with the run.")
 def status(invocation: Invocation, /, *, out: Path, answers: Path | None) -> None:
     """Say how far a run is, and what failed in it."""
     from readmit_bench.running import status as look
@@ -121,9 +94,9 @@ def status(invocation: Invocation, /, *, out: Path, answers: Path | None) -> Non
     _tell(invocation, look(out, answers), out, answers)
 
 
-@click.argument("runs", type=_FOLDER, nargs=-1, required=True, metavar="DIR...")
+@click.argument("runs", type=FOLDER, nargs=-1, required=True, metavar="DIR...")
 @click.option(
-    "--to", type=_FOLDER, default=Path("bench-report"), show_default=True, metavar="DIR", help="Where to write."
+    "--to", type=FOLDER, default=Path("bench-report"), show_default=True, metavar="DIR", help="Where to write."
 )
 @click.option("--episodes", default=50, show_default=True, help="How many episodes get a page of their own.")
 def report(invocation: Invocation, /, *, runs: tuple[Path, ...], to: Path, episodes: int) -> None:
@@ -138,14 +111,14 @@ def report(invocation: Invocation, /, *, runs: tuple[Path, ...], to: Path, episo
         show(f"{shown(str(page))} and {shown(page.with_suffix('.md').name)}")
 
 
-@_what("--data", type=_FOLDER, required=True, metavar="DIR", help="Folder of Memora's release.")
-@_what("--limit", type=_POSITIVE, metavar="N", help="Only N questions.")
-@_what("--seed", default=0, show_default=True, help="Which questions --limit takes, and of the intervals.")
-@_what(
+@what("--data", type=FOLDER, required=True, metavar="DIR", help="Folder of Memora's release.")
+@what("--limit", type=POSITIVE, metavar="N", help="Only N questions.")
+@what("--seed", default=0, show_default=True, help="Which questions --limit takes, and of the intervals.")
+@what(
     "--set", "settings", multiple=True, metavar="NAME=VALUE",
     help="Another value for a setting, as memora.retrieved_after=20. Repeatable.",
 )  # fmt: skip
-@_models("--embedder", default="minilm", show_default=True, metavar="NAME", help="What facts are ranked with.")
+@models("--embedder", default="minilm", show_default=True, metavar="NAME", help="What facts are ranked with.")
 def retrieval(
     invocation: Invocation, /, *, data: Path, limit: int | None, seed: int, settings: tuple[str, ...], embedder: str
 ) -> None:

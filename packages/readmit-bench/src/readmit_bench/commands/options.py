@@ -1,0 +1,57 @@
+"""The options that say what is run: the same for a run and for its plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from readmit.cli.options import grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FOLDER = click.Path(path_type=Path)
+POSITIVE = click.IntRange(min=1)
+ROLES = ("actor", "extractor", "verifier", "judge")
+what, models = grouped("What to run"), grouped("Models")
+
+
+def _methods(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+_OPTIONS = (
+    click.argument("study"),
+    what("--data", type=FOLDER, metavar="DIR", help="Folder of the benchmark's release. Not for smoke."),
+    what("--fillers", type=FOLDER, metavar="DIR", help="Memora folder whose small talk fills a substitute haystack."),
+    what("--methods", default="", callback=_methods, metavar="A,B", help="Which methods. Default: the study's."),
+    what("--limit", type=POSITIVE, metavar="N", help="Only N cases (Memora: questions)."),
+    what("--stratified", is_flag=True, help="N cases of every block instead."),
+    what("--seed", default=0, show_default=True, help="Which cases --limit takes, and the haystack's order."),
+    what(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Another value for a setting, as stale.retrieved_union=20 or judge.effort=high. Repeatable.",
+    ),
+    what(
+        "--max-tokens",
+        type=POSITIVE,
+        metavar="N",
+        help="Cut every answer there: for trying things out, below the paper's budgets.",
+    ),
+    models("--actor", default="", metavar="MODEL", help="Who answers. Without one, views are made and scored."),
+    models("--judge", default="", metavar="MODEL", help="Who judges answers of Memora and STALE."),
+    models("--extractor", default="", metavar="MODEL", help="Who reads sessions. Default: the actor."),
+    models("--verifier", default="", metavar="MODEL", help="Who judges pairs. Default: the actor."),
+)
+
+
+def study_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add them to a command. Its keyword arguments are fields of an order, but for the roles (``ROLES``)."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
