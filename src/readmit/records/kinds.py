@@ -180,7 +180,7 @@ def sentence(kind: DeclaredKind, payload: Any) -> str:
 def _said(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    return f"{value:%Y-%m-%d %H:%M:%S} UTC" if isinstance(value, datetime) else str(value)
 
 
 def said_fields(kind: DeclaredKind) -> tuple[SaidField, ...]:
