@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 import msgspec
 
-from readmit.records.kinds import KINDS
+from readmit.records.kinds import KINDS, load_declared_elsewhere
 from readmit.records.policy import Policy
 from readmit.records.reasons import PRECEDENCE, DutyState, Reason
 from readmit.workspace.diagnosis.symptoms import Trouble
@@ -117,6 +117,7 @@ def _command(context: click.Context) -> str:
 
 def events() -> str:
     """Every kind of event, with who writes it and how."""
+    load_declared_elsewhere()
     return _table(
         ("kind", "what it says", "fields", "written by"),
         [(_code(name), kind.doc, ", ".join(map(_code, _fields(kind))), _writer(kind)) for name, kind in KINDS.items()],
@@ -130,27 +131,13 @@ def _fields(kind: DeclaredKind) -> list[str]:
 
 
 def _writer(kind: DeclaredKind) -> str:
-    if kind.is_reserved:
-        return "readmit itself"
-    if kind.wording is not None:
-        return f"`readmit {kind}`, a step `{kind}`"
-    return _WRITERS[kind]
+    from readmit.cli import main
+    from readmit.scenario.steps import step_that_does
 
-
-_WRITERS = {
-    "observe": "`readmit observe`, a step `observe`",
-    "record": "`readmit record`, a step `record`",
-    "open": "`readmit oblige`, a step `oblige`",
-    "move": "`readmit progress`, a step `progress`",
-    "suspect": "a verifier, a step `suspect`",
-    "judge": "a verifier, a step `judge`",
-    "overrule": "`readmit overrule`, a step `overrule`",
-    "remember": "`readmit remember`, a step `remember`",
-    "depart": "`readmit depart`, a step `depart`",
-    "examine": "readmit itself, after a preparation",
-    "govern": "`readmit init --policy`, a step `govern`",
-}
-"""Who writes the kinds whose commands and steps are not made from their declaration."""
+    command = main.get_command(click.Context(main), kind.verb) is not None
+    step = step_that_does(kind.verb) is not None
+    found = [*([f"`readmit {kind.verb}`"] if command else []), *([f"a step `{kind.verb}`"] if step else [])]
+    return ", ".join(found) or "readmit itself"
 
 
 def _code(value: str | None) -> str:

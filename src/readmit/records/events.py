@@ -229,8 +229,8 @@ class EventKind:
     RECORD = declare(
         "record", AnyItem, doc="A fact or a constraint, with its evidence.", touches=_of_item, prefix="item"
     )
-    OPEN = declare("open", Obligation, touches=_of_item, prefix="item")
-    MOVE = declare("move", Frontier, touches=_of_item, prefix="item")
+    OPEN = declare("open", Obligation, touches=_of_item, prefix="item", verb="oblige")
+    MOVE = declare("move", Frontier, touches=_of_item, prefix="item", verb="progress")
     SUPERSEDE = declare(
         "supersede",
         Supersede,

@@ -57,6 +57,7 @@ class DeclaredKind(str):
         "reaches",
         "read",
         "touches",
+        "verb",
         "wording",
         "write",
     )
@@ -67,6 +68,7 @@ class DeclaredKind(str):
     reaches: Callable[[Any], tuple[str, str, str]] | None
     belongs: Callable[[Any], tuple[str, ...]]
     prefix: str
+    verb: str
     invalidates: bool
     ends_items: bool
     is_act: bool
@@ -107,6 +109,7 @@ def declare(
     reaches: Callable[[Any], tuple[str, str, str]] | None = None,
     belongs: Callable[[Any], tuple[str, ...]] = _workspace,
     prefix: str = "",
+    verb: str = "",
     invalidates: bool = False,
     ends_items: bool = False,
     is_act: bool = False,
@@ -124,19 +127,19 @@ def declare(
     text is any), or it ``belongs`` to keys under which the log finds it again (``Log.latest``), by default to the
     workspace as a whole.
 
-    ``prefix`` is the name space of its ids. ``invalidates``: it takes something out of use, so it needs an allowed
-    writer and counts against the writer's rate. ``ends_items``: in the PROV export it ends the life of what it
-    touches. ``is_act``: only a named principal does this, never readmit by itself. ``is_reserved``: only readmit
-    itself writes it. ``is_work``: writing it shows that its writer has received its view. ``check``
-    gets the log and the draft of an event within the transaction, after every other check, and refuses it by raising a
-    ``ReadmitError``. ``read`` decodes what was stored under older defaults.
+    ``prefix`` is the name space of its ids, ``verb`` the command and step that write it where that is not its name.
+    ``invalidates``: it takes something out of use, so it needs an allowed writer and counts against the writer's rate.
+    ``ends_items``: in the PROV export it ends the life of what it touches. ``is_act``: only a named principal does it,
+    never readmit by itself. ``is_reserved``: only readmit itself writes it. ``is_work``: writing it shows that its
+    writer has received its view. ``check`` gets the log and the draft of an event within the transaction, after every
+    other check, and refuses it by raising a ``ReadmitError``. ``read`` decodes what was stored under older defaults.
     """
     if name in KINDS:
         raise ValueError(f"the event kind {name!r} is declared already; choose another name")
     kind = DeclaredKind(name)
     kind.payload, kind.doc = payload, doc or (wording.meaning if wording else _first_line(payload))
     kind.touches, kind.reaches, kind.belongs = touches, reaches, belongs
-    kind.prefix = prefix or name
+    kind.prefix, kind.verb = prefix or name, verb or name
     kind.invalidates, kind.ends_items, kind.is_act = invalidates, ends_items, is_act
     kind.is_reserved, kind.is_work, kind.wording, kind.check = is_reserved, is_work, wording, check
     kind.write = msgspec.json.Decoder(payload).decode
@@ -180,7 +183,7 @@ def sentence(kind: DeclaredKind, payload: Any) -> str:
 def _said(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    return f"{value:%Y-%m-%d %H:%M:%S} UTC" if isinstance(value, datetime) else str(value)
 
 
 def said_fields(kind: DeclaredKind) -> tuple[SaidField, ...]:
