@@ -115,8 +115,9 @@ def unrequired(trial: Trial) -> Iterator[Symptom]:
 
 def _is_loose(trial: Trial, item: Item, required: AbstractSet[str]) -> bool:
     named = {*item.covers, *trial.links.get(item.id, ())}
-    near = any(alike(name, need) for name in named for need in trial.decision.missing)
-    return bool(item.supports) and not near and required.isdisjoint(named)
+    if not item.supports or not required.isdisjoint(named):
+        return False
+    return not any(alike(name, need) for name in named for need in trial.decision.missing)
 
 
 def _loose(trial: Trial, item: Item) -> Symptom:
