@@ -46,15 +46,16 @@ def carry_out(
     """
     with log.reading():
         request = ask(log.head)
-        outcome = _decide(log, departed, request, unprepared)
+        outcome = decided(log, departed, request, unprepared)
     with log.atomic():
         if log.head != request.epoch:
             request = ask(log.head)
-            outcome = _decide(log, departed, request, unprepared)
+            outcome = decided(log, departed, request, unprepared)
         return request, _commit(log, request, outcome, signer)
 
 
-def _decide(log: Log, departed: Checkpoint, request: Request, unprepared: str) -> Outcome:
+def decided(log: Log, departed: Checkpoint, request: Request, unprepared: str = "") -> Outcome:
+    """What a return comes to. A failure is a decision too: nothing is handed over."""
     if unprepared:
         return refuse(request, Reason.INFERENCE_FAILED, unprepared)
     try:

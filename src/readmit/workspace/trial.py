@@ -9,15 +9,15 @@ import msgspec
 
 from readmit.capture.fold import fold
 from readmit.capture.links import linked_needs
-from readmit.cycle import RULES, decide
+from readmit.cycle import RULES
 from readmit.records.decisions import Decision, Disposition, Request
 from readmit.records.items import Item
 from readmit.records.reasons import State
 from readmit.records.snapshot import WorkState
 from readmit.workspace.examining import examination
 from readmit.workspace.history import dispositions, recorded
-from readmit.workspace.loading import requested
 from readmit.workspace.remedies import BLANK
+from readmit.workspace.returning import decided
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -106,7 +106,7 @@ def rehearse(
             learnt=log.learnt,
             examination=examination(log, departed, identity, purpose=purpose, epoch=epoch, policy=policy),
         )
-        outcome = decide(request, requested(log, departed, request))
+        outcome = decided(log, departed, request)
         return _trial(log, request, outcome.decision, {one.item: one for one in outcome.dispositions})
 
 

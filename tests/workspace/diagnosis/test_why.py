@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
 
 from readmit.records.errors import UnknownError
+from readmit.records.items import Drafted
+from readmit.workspace import returning
 from readmit.workspace.diagnosis import sight
 from readmit.workspace.diagnosis.names import alike
 from readmit.workspace.diagnosis.symptoms import Trouble
@@ -163,6 +166,16 @@ def test_a_failed_preparation_is_a_fault_with_its_name() -> None:
     assert (fault.about, fault.grounds) == (("inference_failed",), ("ZeroDivisionError",))
 
 
+def test_a_cycle_that_fails_again_is_a_fault_and_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene()
+    scene.covered()
+    scene.depart()
+    monkeypatch.setattr(returning, "decide", lambda *_: 1 / 0)
+    fault = of(scene.ann().come_back().why(), Trouble.FAULT)
+    assert (fault.about, fault.grounds) == (("internal_error",), ("ZeroDivisionError",))
+    assert fault.remedies[0].command.endswith("--task trip --debug")
+
+
 def test_a_clock_that_lags_is_a_fault_with_both_times() -> None:
     scene = Scene()
     scene.covered()
@@ -196,6 +209,36 @@ def test_an_item_out_of_sight_is_named_and_not_quoted() -> None:
     told = str(scene.away().why())
     assert "theirs, written by bob, supplies hotel for role 'driver' only." in told
     assert "4711" not in told
+
+
+def test_what_was_withdrawn_elsewhere_is_no_near_miss() -> None:
+    scene = Scene()
+    scene.duty(required=("hotel",))
+    scene.fact("h", slot="hotel", task="another")
+    scene.duty("theirs", roles=["guide"])
+    scene.team.revoke("h", by="bob")
+    scene.team.settle("theirs", by="bob")
+    assert Trouble.OUT_OF_SIGHT not in troubles(scene.away().why())
+
+
+def test_a_slot_that_a_model_chose_needs_somebodys_word() -> None:
+    scene = Scene()
+    quote = "The hotel and the train confirm."
+    scene.duty(required=("hotel",), critical=("hotel",))
+    scene.fact("h", text=quote, slot="hotel", drafted=Drafted(model="m", quote=quote))
+    claimed = of(scene.away().why(), Trouble.DRAFTED)
+    assert claimed.says == "o requires hotel as critical; a model alone chose the slot of what supplies it."
+    assert claimed.remedies[0].command == "readmit link h hotel --by bob"
+
+
+def test_a_policy_that_asks_for_less_says_so() -> None:
+    scene = Scene(gamma=Decimal("0.5"), rho=Decimal(0))
+    scene.covered()
+    scene.duty("o2", ("e",))
+    scene.fact("k" * 20, supports=["e"])
+    found = scene.away().why()
+    assert found.says.endswith("admitted, and the policy lets it lack e.")
+    assert of(found, Trouble.POLICY).says == "o2 requires e; the policy's gamma and rho do not ask for it."
 
 
 def test_what_was_not_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from readmit.records.identity import Identity
 from readmit.records.items import Kind
 from readmit.records.policy import Policy
 from readmit.workspace.diagnosis.lacks import unrequired
+from readmit.workspace.diagnosis.names import printed
 from readmit.workspace.diagnosis.symptoms import Diagnosis, Symptom, Trouble
 from readmit.workspace.diagnosis.why import outcome, symptoms, unsigned, who
 from readmit.workspace.remedies import BLANK, come_back, depart, govern
@@ -83,7 +84,7 @@ def checkup(workspace: Workspace, agent: Identity | None = None) -> Checkup:
             blank = Identity(workspace=log.workspace, principal=BLANK, role=BLANK, task=BLANK)
             hint = "To look at an agent before it departs, name it: --principal, --role and --task."
             found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (hint,), (depart(blank),)))
-    says = f"Workspace {workspace.name} at epoch {workspace.epoch}: " + (
+    says = f"Workspace {printed(workspace.name)} at epoch {workspace.epoch}: " + (
         "its key and its policy are in order." if not found else "something is the matter."
     )
     return Checkup(Diagnosis(says, tuple(found), left_out), tuple(_agent(workspace, one) for one in agents))
@@ -98,9 +99,6 @@ def settings(policy: Policy) -> Iterator[Symptom]:
         if getattr(policy, name) < least:
             said = f"The policy's {name} is {getattr(policy, name)}: no duty with its evidence fits."
             yield Symptom(Trouble.POLICY, said, (), (), (govern(policy, **{name: getattr(Policy(), name)}),))
-    if policy.writers and not set(policy.writers).intersection(policy.overseers) and len(policy.writers) == 1:
-        said = f"The policy names one writer, {policy.writers[0]}: what that agent needs itself nobody else can record."
-        yield Symptom(Trouble.POLICY, said, (), (), (govern(policy, writers=(*policy.writers, BLANK)),))
 
 
 def _agent(workspace: Workspace, identity: Identity) -> Diagnosis:
@@ -114,16 +112,14 @@ def _agent(workspace: Workspace, identity: Identity) -> Diagnosis:
     else:
         departed = _leaving(log, identity, now)
         if absence is None:
-            said = f"{identity.principal} has never departed from {identity.task}, so it cannot return to it."
+            agent, task = printed(identity.principal), printed(identity.task)
+            said = f"{agent} has never departed from {task}, so it cannot return to it."
             found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (), (depart(identity),)))
     trial = rehearse(log, departed, identity, purpose=None, now=now, policy=workspace.policy)
     more, left_out = symptoms(log, trial, departed)
     if not trial.decision.missing and any(note.state.owed for note in trial.decision.duties):
         more += tuple(unrequired(trial))
-    says = (
-        f"{who(trial)}, {'away' if away else 'at work'}: if it returned now, it would be "
-        + outcome(trial, verb="").strip()
-    )
+    says = f"{who(trial)}, {'away' if away else 'at work'}: if it returned now, it would be {outcome(trial)}"
     return Diagnosis(says, (*found, *more), left_out, None, identity)
 
 
@@ -135,6 +131,6 @@ def _leaving(log: Log, identity: Identity, now: datetime) -> Checkpoint:
 
 def _long_away(departed: Checkpoint, now: datetime) -> Iterator[Symptom]:
     if now - departed.at > LONG:
-        days = (now - departed.at).days
-        said = f"{departed.identity.principal} has been away from {departed.identity.task} for {days} days."
+        identity, days = departed.identity, (now - departed.at).days
+        said = f"{printed(identity.principal)} has been away from {printed(identity.task)} for {days} days."
         yield Symptom(Trouble.LONG_AWAY, said, (departed.id,), (), (come_back(departed.identity),))

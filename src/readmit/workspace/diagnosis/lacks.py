@@ -70,12 +70,17 @@ def _uncounted(trial: Trial, lack: Lack) -> Symptom:
     view = trial.decision.view
     if view is not None and not view.partial:
         trouble, why = Trouble.POLICY, "the policy's gamma and rho do not ask for it"
-    elif all(trial.items[one.item].drafted is not None for one in lack.last) and "link(" in lack.remedies[0].call:
+    elif lack.critical and all(_claimed(trial.items[one.item], lack.name) for one in lack.last):
         trouble, why = Trouble.DRAFTED, "a model alone chose the slot of what supplies it"
     else:
         trouble, why = Trouble.NO_ROOM, "what supplies it does not fit the policy's budget"
     there = tuple(f"{one.item} {quoted(one.text)} supplies it." for one in lack.last)
     return Symptom(trouble, f"{_needs(lack)}; {why}.", (lack.name, *lack.duties), there, lack.remedies)
+
+
+def _claimed(item: Item, need: str) -> bool:
+    """Whether a model alone says that the item is about the slot that is needed."""
+    return item.drafted is not None and item.slot == need and need not in item.supports
 
 
 def _needs(lack: Lack) -> str:
@@ -90,22 +95,16 @@ def _suppliers(log: Log, trial: Trial, lack: Lack) -> Iterator[Symptom]:
 
 
 def _spelled_otherwise(trial: Trial, need: str) -> Iterator[Symptom]:
-    found = 0
-    for item in _standing(trial):
-        other = next((name for name in item.covers if alike(name, need)), None)
-        if other is None or trial.meets(item, need):
-            continue
-        place = "stands in slot" if other == item.slot else "supports"
+    named = ((item, name) for item in _standing(trial) for name in item.covers if not trial.meets(item, need))
+    for item, name in islice((one for one in named if alike(one[1], need)), MOST):
+        place = "stands in slot" if name == item.slot else "supports"
         yield Symptom(
             Trouble.OTHER_SPELLING,
-            f"{item.id} {quoted(item.text)} {place} {other}, which differs from {need} in spelling.",
+            f"{item.id} {quoted(item.text)} {place} {name}, which differs from {need} in spelling.",
             (item.id, need),
             ("If the two are meant to be the same, link the item to what is required.",),
             (link(item.id, need, trial.writer(item.by)),),
         )
-        found += 1
-        if found == MOST:
-            return
 
 
 def unrequired(trial: Trial) -> Iterator[Symptom]:
@@ -116,8 +115,9 @@ def unrequired(trial: Trial) -> Iterator[Symptom]:
 
 def _is_loose(trial: Trial, item: Item, required: AbstractSet[str]) -> bool:
     named = {*item.covers, *trial.links.get(item.id, ())}
-    near = any(alike(name, need) for name in named for need in trial.decision.missing)
-    return bool(item.supports) and not near and required.isdisjoint(named)
+    if not item.supports or not required.isdisjoint(named):
+        return False
+    return not any(alike(name, need) for name in named for need in trial.decision.missing)
 
 
 def _loose(trial: Trial, item: Item) -> Symptom:

@@ -18,23 +18,30 @@ ALIKE = 0.85
 SHORTEST = 4
 """Letters below which only case and separators may differ: two short names seldom mean the same."""
 LONGEST_QUOTE = 160
+_SEPARATORS = re.compile(r"[\W_]+")
+_NUMBERS = re.compile(r"\d+")
 
 
 def plain(name: str) -> str:
     """A name without case and separators."""
-    return "".join(letter for letter in name.casefold() if letter.isalnum())
+    return _SEPARATORS.sub("", name.casefold())
 
 
 def alike(one: str, other: str) -> bool:
     """Whether two different names may be one name, spelled in two ways. Numbers have to agree."""
     if one == other:
         return False
+    # The cheap bounds come first: an agent may see thousands of names. Separators are seldom more than a few letters.
+    if abs(len(one) - len(other)) > (1 - ALIKE) * (len(one) + len(other)) + SHORTEST:
+        return False
     first, second = plain(one), plain(other)
     if first == second:
         return bool(first)
-    if min(len(first), len(second)) < SHORTEST or re.findall(r"\d+", first) != re.findall(r"\d+", second):
+    if min(len(first), len(second)) < SHORTEST or _NUMBERS.findall(first) != _NUMBERS.findall(second):
         return False
-    return SequenceMatcher(None, first, second, autojunk=False).ratio() >= ALIKE
+    if len(set(first) ^ set(second)) > (1 - ALIKE) * (len(first) + len(second)):
+        return False
+    return nearness(one, other) >= ALIKE
 
 
 def nearness(one: str, other: str) -> float:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from readmit.records.events import Revoke, Settle, Supersede
 from readmit.records.items import Frontier, Item, Kind, Obligation
 from readmit.workspace.diagnosis.names import alike, counted, printed
 from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
 from readmit.workspace.remedies import BLANK, come_back, depart, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from readmit.ports.store import Log
     from readmit.records.identity import Identity
@@ -98,7 +99,7 @@ def agent_spelling(trial: Trial, others: Elsewhere) -> Iterator[Symptom]:
         )
 
 
-def out_of_sight(trial: Trial, others: Elsewhere, log: Log) -> Iterator[Symptom]:
+def out_of_sight(log: Log, trial: Trial, others: Elsewhere) -> Iterator[Symptom]:
     """Items for others that would supply what lacks."""
     who = trial.request.identity
     rows = {row: items for row, items in others.items.items() if _meant(row, who) is None}
@@ -106,7 +107,7 @@ def out_of_sight(trial: Trial, others: Elsewhere, log: Log) -> Iterator[Symptom]
         found = {item.id: item for items in rows.values() for item in items if _supplies(item, need)}
         if need in trial.slots:
             found |= {item.id: item for task in others.tasks for item in _in_slot(log, task, need, trial)}
-        for item in list(found.values())[:MOST]:
+        for item in _in_force(log, found.values(), trial)[:MOST]:
             yield Symptom(
                 Trouble.OUT_OF_SIGHT,
                 f"{item.id}, written by {printed(item.by)}, supplies {need} for {_scope(item)} only.",
@@ -116,13 +117,13 @@ def out_of_sight(trial: Trial, others: Elsewhere, log: Log) -> Iterator[Symptom]
             )
 
 
-def duties_of_others(trial: Trial, others: Elsewhere) -> Iterator[Symptom]:
+def duties_of_others(log: Log, trial: Trial, others: Elsewhere) -> Iterator[Symptom]:
     """Duties on the agent's own task that are for other roles."""
     who = trial.request.identity
-    for row, items in others.items.items():
-        task, principal, role = row
-        duties = [item for item in items if isinstance(item, Obligation)]
-        if duties and task in ("", who.task) and principal in ("", who.principal) and not alike(role, who.role):
+    for (task, principal, role), items in others.items.items():
+        near = task in ("", who.task) and principal in ("", who.principal) and not alike(role, who.role)
+        duties = _in_force(log, (item for item in items if isinstance(item, Obligation)), trial) if near else []
+        if duties:
             yield Symptom(
                 Trouble.OUT_OF_SIGHT,
                 f"{_listed(duties)} for role {printed(role)!r}; the agent returned as {printed(who.role)!r}.",
@@ -138,6 +139,15 @@ def _in_slot(log: Log, task: str, slot: str, trial: Trial) -> Iterator[Item]:
         seen = not isinstance(item, Item) or trial.request.identity.may_see(item.scope)
         if isinstance(item, Item) and not seen and item.scope.visibility == "team":
             yield item
+
+
+def _in_force(log: Log, items: Iterable[Item], trial: Trial) -> list[Item]:
+    """Those that nobody withdrew, replaced or settled."""
+    named = {item.id: item for item in items}
+    for event in log.about(tuple(named), until=trial.request.epoch) if named else ():
+        if isinstance(event.payload, Revoke | Settle | Supersede):
+            named.pop(event.payload.target, None)
+    return list(named.values())
 
 
 def _supplies(item: Item, need: str) -> bool:
@@ -191,6 +201,6 @@ def _scope(item: Item) -> str:
     return ", ".join(parts)
 
 
-def _listed(duties: list[Obligation]) -> str:
+def _listed(duties: Sequence[Item]) -> str:
     ids = ", ".join(duty.id for duty in duties[:MOST])
     return f"Duty {ids} is" if len(duties) == 1 else f"Duties {ids}{' and others' if len(duties) > MOST else ''} are"

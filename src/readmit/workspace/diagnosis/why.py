@@ -33,7 +33,7 @@ def why(workspace: Workspace, return_id: str) -> Diagnosis:
     then = past(log, return_id)
     asked = then.request
     departed = log.departure(asked.checkpoint)
-    says = f"Return {return_id} of {who(then)} {outcome(then)}"
+    says = f"Return {return_id} of {who(then)} was {outcome(then)}"
     if not complete(then) and (since := _since(log, then)) is not None:
         return Diagnosis(says, (since, *lacked(then)), (), return_id, asked.identity)
     failed = (*unsigned(workspace), *faults(then))
@@ -63,12 +63,12 @@ def symptoms(log: Log, trial: Trial, departed: Checkpoint) -> tuple[tuple[Sympto
     if trial.decision.missing or not owes:
         others = elsewhere(log, trial.request.identity, until=trial.request.epoch)
         found += agent_spelling(trial, others)
-        found += out_of_sight(trial, others, log)
+        found += out_of_sight(log, trial, others)
         found += unrequired(trial) if trial.decision.missing else ()
         found += for_everybody(trial)
         if not owes:
             found += nothing_owed(trial)
-            found += duties_of_others(trial, others)
+            found += duties_of_others(log, trial, others)
         found += unrecorded(log, trial, departed)
     if complete(trial) or not owes:
         found += unexpected(log, trial, frozenset(name for one in found for name in one.about))
@@ -89,18 +89,18 @@ def who(trial: Trial) -> str:
     return f"{printed(one.principal)} ({printed(one.role)}, {printed(one.task)})"
 
 
-def outcome(trial: Trial, *, verb: str = "was") -> str:
+def outcome(trial: Trial) -> str:
     """What became of a return, in words."""
     decision = trial.decision
     if not decision.admitted:
-        return " ".join((f"{verb} {decision.kind}.", *(reason.doc for reason in decision.reasons)))
+        return " ".join((f"{decision.kind}.", *(reason.doc for reason in decision.reasons)))
     if decision.view is not None and decision.view.partial:
-        return f"{verb} admitted in part: {', '.join(decision.view.withheld)} left out."
+        return f"admitted in part: {', '.join(decision.view.withheld)} left out."
     if decision.missing:
-        return f"{verb} admitted, and the policy lets it lack {', '.join(decision.missing)}."
+        return f"admitted, and the policy lets it lack {', '.join(decision.missing)}."
     if decision.view is not None and not decision.view.items:
-        return f"{verb} admitted with an empty view."
-    return f"{verb} admitted{': nothing lacks' if decision.report.obligations else ', and nothing is owed'}."
+        return "admitted with an empty view."
+    return "admitted: nothing lacks." if decision.report.obligations else "admitted, and nothing is owed."
 
 
 def unsigned(workspace: Workspace) -> Iterator[Symptom]:
