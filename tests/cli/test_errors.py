@@ -147,7 +147,7 @@ def test_a_pipe_that_closes_early_is_no_error(team: str, tmp_path: Path) -> None
                 "--valid-until",
                 "2026-01-01T00:00:00Z",
             ),
-            "--valid-until: 2026-01-01T00:00:00+00:00 is not later than --valid-from",
+            "--valid-until must be later than --valid-from",
         ),
         (("revoke", "o", "--by", ""), "--by: "),
         (("close", "o", "--by", "A2", "--end", "3"), "--end: Invalid RFC3339"),
@@ -204,6 +204,6 @@ def test_a_malformed_envelope_or_standard_input_is_located_too(team: str) -> Non
 
 
 def test_a_missing_folder_is_named_with_the_fix(team: str) -> None:
-    fix = "there is no folder no/where; make it first"
+    fix = "the folder no/where does not exist; make it with `mkdir -p no/where`"
     assert fix in run("keys", "export", "--output", "no/where/key.pem", "--db", team, status=1).stderr
     assert fix in run("init", "--db", "no/where/team.db", status=1).stderr

@@ -45,7 +45,7 @@ def of_file(error: OSError) -> str:
     if isinstance(error, FileNotFoundError) and isinstance(error.filename, str):
         folder = Path(error.filename).parent
         if not folder.is_dir():
-            return f"{error.filename}: there is no folder {folder}; make it first"
+            return f"{error.filename}: the folder {folder} does not exist; make it with `mkdir -p {folder}`"
     if error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}"
     return str(error)

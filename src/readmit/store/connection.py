@@ -6,6 +6,7 @@ import sqlite3
 import threading
 import weakref
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from readmit.records.errors import StoreError
@@ -16,7 +17,6 @@ from readmit.store.sql import ENROLL, FIND, MOVE, Level, flush, genesis, moves
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from readmit.store.gathered import Gathered
     from readmit.store.sql import End
@@ -78,7 +78,10 @@ class SqliteConnection:
             self.sql.execute("PRAGMA cache_size = -65536")
             migrate(self.sql, fill)
         except sqlite3.Error as error:
-            raise StoreError(f"cannot open {self.path}: {error}") from error
+            folder = Path(self.path).parent
+            lacking = not folder.is_dir()
+            why = f"the folder {folder} does not exist; make it with `mkdir -p {folder}`" if lacking else str(error)
+            raise StoreError(f"cannot open {self.path}: {why}") from error
 
     def enroll(self, workspace: str) -> int:
         """The number of a workspace, assigned when it is first opened."""
