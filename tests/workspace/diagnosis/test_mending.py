@@ -250,7 +250,7 @@ def no_key(scene: Scene) -> None:
 class Story:
     """What happened, the trouble that is named, and what its commands are filled in with."""
 
-    told: Callable[[Scene], None]
+    happened: Callable[[Scene], None]
     trouble: Trouble
     says: str
     policy: tuple[tuple[str, Any], ...] = ()
@@ -313,13 +313,13 @@ STORIES = (
 )
 
 
-@pytest.mark.parametrize("story", STORIES, ids=[story.told.__name__ for story in STORIES])
+@pytest.mark.parametrize("story", STORIES, ids=[story.happened.__name__ for story in STORIES])
 def test_the_commands_mend_it(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("answers.jsonl").touch()
     scene = Scene(tmp_path / "team.db", **dict(story.policy))
     scene.now = datetime.now(UTC)
-    story.told(scene)
+    story.happened(scene)
     before = scene.come_back(purpose=story.purpose if story.purpose == "travel" else None)
     owed = before.decision.report.obligations
     [symptom] = [one for one in before.why().symptoms if one.trouble is story.trouble and story.says in one.says]
@@ -343,11 +343,11 @@ BY_HAND = {"not_examined", "no_key"}
 
 
 @pytest.mark.parametrize(
-    "story", [one for one in STORIES if one.told.__name__ not in BY_HAND], ids=lambda one: one.told.__name__
+    "story", [one for one in STORIES if one.happened.__name__ not in BY_HAND], ids=lambda one: one.happened.__name__
 )
 def test_the_calls_do_the_same(story: Story) -> None:
     scene = Scene(**dict(story.policy))
-    story.told(scene)
+    story.happened(scene)
     before = scene.come_back(purpose=story.purpose if story.purpose == "travel" else None)
     [symptom] = [one for one in before.why().symptoms if one.trouble is story.trouble and story.says in one.says]
     known = {"workspace": scene.team, "msgspec": msgspec, "timedelta": timedelta, "Decimal": Decimal}
