@@ -368,3 +368,17 @@ def test_a_change_of_policy_keeps_the_other_settings(tmp_path: Path) -> None:
     before = scene.team.policy
     paste(symptom.remedies[0].command, scene.path)
     assert scene.team.policy == msgspec.structs.replace(before, max_chars=scene.team.policy.max_chars)
+
+
+def test_of_two_slots_in_two_spellings_one_statement_is_left(tmp_path: Path) -> None:
+    scene = Scene(tmp_path / "team.db", nothing_owed="fill")
+    scene.now = datetime.now(UTC)
+    scene.fact("h", slot="hotel")
+    scene.fact("h2", slot="Hotel")
+    before = scene.away()
+    [pair] = [one for one in before.why().symptoms if one.trouble is Trouble.SAME_SLOT]
+    paste(pair.remedies[0].command, scene.path)
+    scene.now = datetime.now(UTC)
+    after = scene.come_back()
+    assert after.view is not None
+    assert [one.id for one in after.view.items] == ["h2"]
