@@ -34,7 +34,7 @@ def why(invocation: Invocation, /, *, return_id: str | None) -> None:
 
     Says what lacks, who last supplied it and why that is out, then near misses: an item under another spelling or for
     another task, one without a source, a dependency that no duty requires, an observation that nobody recorded. It
-    speaks of items that were left out, so it is for whoever runs the workspace and never for the returning agent.
+    speaks of items that were left out, so it is for the people who run the workspace and never for the returning agent.
 
     In a command, "…" stands for what only the team knows.
     """
@@ -48,7 +48,7 @@ def why(invocation: Invocation, /, *, return_id: str | None) -> None:
     if invocation.json:
         emit(to_builtins(found))
     else:
-        show(*_told(invocation, found))
+        show(*_lines(invocation, found))
 
 
 @click.option("--principal", envvar="READMIT_PRINCIPAL", metavar="NAME", help="The agent. [env: READMIT_PRINCIPAL]")
@@ -79,12 +79,12 @@ def doctor(invocation: Invocation, /, *, principal: str | None, role: str | None
         emit({"healthy": found.healthy, **to_builtins(found)})
     else:
         for part in (found.workspace, *found.agents):
-            show(*_told(invocation, part), "")
+            show(*_lines(invocation, part), "")
         show("Nothing is the matter." if found.healthy else "Run a command above, then `readmit doctor` again.")
     return Status.OK if found.healthy else Status.UNWELL
 
 
-def _told(invocation: Invocation, found: Diagnosis) -> Iterator[Text]:
+def _lines(invocation: Invocation, found: Diagnosis) -> Iterator[Text]:
     from rich.text import Text
 
     from readmit.cli.output import shown

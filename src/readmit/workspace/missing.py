@@ -1,4 +1,4 @@
-"""What a past return lacked, for whoever runs the workspace: which items last met it, why they are out, what to do.
+"""What a past return lacked, for the people who run the workspace: what last met it, why that is out, what to do.
 
 None of this is for the returning agent, which learns the ids of missing dependencies and nothing more.
 """
@@ -172,7 +172,7 @@ class _Case:
         """A new item in the place of the last one, or in the slot that is meant."""
         for one in bearing[:LAST]:
             if self.judged[one.id].reasons == (Reason.DRAFT_UNCONFIRMED,):
-                # Whoever drafted it is known; somebody other than the agent that returns vouches for it.
+                # The returning agent cannot vouch for it in its own return.
                 yield confirm(one.id, self.trial.other_writer(one.by))
         last = bearing[0] if bearing else None
         slot = last.slot if last is not None else name if name in self.trial.slots else None

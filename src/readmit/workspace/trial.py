@@ -67,7 +67,7 @@ class Trial(msgspec.Struct, frozen=True):
         return next((name for name in allowed if name != self.reader), BLANK)
 
     def other_writer(self, last: str) -> str:
-        """The same, for an act that does not count in the return of whoever does it."""
+        """The same, for an act that does not count in the actor's own return."""
         return self.writer(None if last == self.reader else last)
 
     def fit(self, name: str) -> bool:

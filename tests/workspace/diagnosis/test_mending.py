@@ -250,7 +250,7 @@ def no_key(scene: Scene) -> None:
 class Story:
     """What happened, the trouble that is named, and what its commands are filled in with."""
 
-    told: Callable[[Scene], None]
+    happened: Callable[[Scene], None]
     trouble: Trouble
     says: str
     policy: tuple[tuple[str, Any], ...] = ()
@@ -313,13 +313,13 @@ STORIES = (
 )
 
 
-@pytest.mark.parametrize("story", STORIES, ids=[story.told.__name__ for story in STORIES])
+@pytest.mark.parametrize("story", STORIES, ids=[story.happened.__name__ for story in STORIES])
 def test_the_commands_mend_it(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("answers.jsonl").touch()
     scene = Scene(tmp_path / "team.db", **dict(story.policy))
     scene.now = datetime.now(UTC)
-    story.told(scene)
+    story.happened(scene)
     before = scene.come_back(purpose=story.purpose if story.purpose == "travel" else None)
     owed = before.decision.report.obligations
     [symptom] = [one for one in before.why().symptoms if one.trouble is story.trouble and story.says in one.says]
@@ -343,11 +343,11 @@ BY_HAND = {"not_examined", "no_key"}
 
 
 @pytest.mark.parametrize(
-    "story", [one for one in STORIES if one.told.__name__ not in BY_HAND], ids=lambda one: one.told.__name__
+    "story", [one for one in STORIES if one.happened.__name__ not in BY_HAND], ids=lambda one: one.happened.__name__
 )
 def test_the_calls_do_the_same(story: Story) -> None:
     scene = Scene(**dict(story.policy))
-    story.told(scene)
+    story.happened(scene)
     before = scene.come_back(purpose=story.purpose if story.purpose == "travel" else None)
     [symptom] = [one for one in before.why().symptoms if one.trouble is story.trouble and story.says in one.says]
     known = {"workspace": scene.team, "msgspec": msgspec, "timedelta": timedelta, "Decimal": Decimal}
@@ -368,3 +368,17 @@ def test_a_change_of_policy_keeps_the_other_settings(tmp_path: Path) -> None:
     before = scene.team.policy
     paste(symptom.remedies[0].command, scene.path)
     assert scene.team.policy == msgspec.structs.replace(before, max_chars=scene.team.policy.max_chars)
+
+
+def test_of_two_slots_in_two_spellings_one_statement_is_left(tmp_path: Path) -> None:
+    scene = Scene(tmp_path / "team.db", nothing_owed="fill")
+    scene.now = datetime.now(UTC)
+    scene.fact("h", slot="hotel")
+    scene.fact("h2", slot="Hotel")
+    before = scene.away()
+    [pair] = [one for one in before.why().symptoms if one.trouble is Trouble.SAME_SLOT]
+    paste(pair.remedies[0].command, scene.path)
+    scene.now = datetime.now(UTC)
+    after = scene.come_back()
+    assert after.view is not None
+    assert [one.id for one in after.view.items] == ["h2"]

@@ -197,18 +197,18 @@ def test_what_a_private_item_says_is_never_looked_at() -> None:
     scene = Scene()
     scene.duty(required=("hotel",))
     scene.fact("secret", slot="hotel", principals=["eve"], private=True, text="the safe is behind the picture")
-    told = str(scene.away().why())
-    assert "secret" not in told
-    assert "safe" not in told
+    text = str(scene.away().why())
+    assert "secret" not in text
+    assert "safe" not in text
 
 
 def test_an_item_out_of_sight_is_named_and_not_quoted() -> None:
     scene = Scene()
     scene.duty(required=("hotel",))
     scene.fact("theirs", slot="hotel", roles=["driver"], text="the code is 4711")
-    told = str(scene.away().why())
-    assert "theirs, written by bob, supplies hotel for role 'driver' only." in told
-    assert "4711" not in told
+    text = str(scene.away().why())
+    assert "theirs, written by bob, supplies hotel for role 'driver' only." in text
+    assert "4711" not in text
 
 
 def test_what_was_withdrawn_elsewhere_is_no_near_miss() -> None:
@@ -221,7 +221,7 @@ def test_what_was_withdrawn_elsewhere_is_no_near_miss() -> None:
     assert Trouble.OUT_OF_SIGHT not in troubles(scene.away().why())
 
 
-def test_a_slot_that_a_model_chose_needs_somebodys_word() -> None:
+def test_a_slot_that_a_model_chose_needs_the_word_of_a_person() -> None:
     scene = Scene()
     quote = "The hotel and the train confirm."
     scene.duty(required=("hotel",), critical=("hotel",))

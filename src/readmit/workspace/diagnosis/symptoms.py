@@ -98,9 +98,9 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
     def lines(self) -> list[str]:
         """In words: each symptom, what it rests on, and the commands that mend it."""
-        told = [self.says]
+        said = [self.says]
         for number, one in enumerate(self.symptoms, 1):
-            told.append(f"{number}. {one.says}")
-            told += [f"   {ground}" for ground in one.grounds]
-            told += [f"   $ {remedy.command}" for remedy in one.remedies]
-        return told + [f"Not looked at: {one}" for one in self.not_looked_at]
+            said.append(f"{number}. {one.says}")
+            said += [f"   {ground}" for ground in one.grounds]
+            said += [f"   $ {remedy.command}" for remedy in one.remedies]
+        return said + [f"Not looked at: {one}" for one in self.not_looked_at]
