@@ -186,9 +186,11 @@ def overridden(settings: Settings, changes: Sequence[str]) -> Settings:
         group, _, name = place.partition(".")
         known = _parameters(settings, group, place)
         if name not in known:
-            raise RecordError(f"{place}: no such setting; use one of {', '.join(f'{group}.{one}' for one in known)}")
+            raise RecordError(
+                f"settings: {place}: no such setting; use one of {', '.join(f'{group}.{one}' for one in known)}"
+            )
         if not equals or not text:
-            raise RecordError(f"{place}: has no value; write {place}={_written(known[name])}")
+            raise RecordError(f"settings: {place}: has no value; write {place}={_written(known[name])}")
         changed[group][name] = _read(place, text, known[name])
     made = settings
     for group, values in changed.items():
@@ -197,7 +199,7 @@ def overridden(settings: Settings, changes: Sequence[str]) -> Settings:
         try:
             one = msgspec.convert(whole, kind, strict=True)
         except msgspec.ValidationError as error:
-            raise RecordError(f"{group}.{_told(error, values)}") from None
+            raise RecordError(f"settings: {group}.{_told(error, values)}") from None
         made = msgspec.structs.replace(made, **{group: one})
     return made
 
@@ -207,7 +209,8 @@ def _parameters(settings: Settings, group: str, place: str) -> dict[str, Any]:
         named = ", ".join(f"{one}.…" for one in Settings.__struct_fields__)
         presets = ", ".join(PRESETS)
         raise RecordError(
-            f"{place or '(nothing)'}: no such setting; names begin with one of {named}, or name a preset: {presets}"
+            f"settings: {place or '(nothing)'}: no such setting; names begin with one of {named}, or name a preset: "
+            f"{presets}"
         )
     held = getattr(settings, group)
     return {name: getattr(held, name) for name in held.__struct_fields__}
@@ -224,7 +227,9 @@ def _read(place: str, text: str, now: Any) -> Any:
         return kind(text)
     except ValueError:
         wanted = "a number" if kind is float else "a whole number"
-        raise RecordError(f"{place}: {text!r} is not {wanted}; write {place}={_written(now)}, for instance") from None
+        raise RecordError(
+            f"settings: {place}: {text!r} is not {wanted}; write {place}={_written(now)}, for instance"
+        ) from None
 
 
 def _written(value: Any) -> str:
