@@ -107,5 +107,5 @@ def test_hiding_an_event_from_a_reader_shows_in_the_audit(name: str) -> None:
     report = audit(scene.team.log)
     assert report.intact is not HIDDEN[name].admits
     if HIDDEN[name].admits:
-        assert "'audience' lacks 1 rows" in report.problems[0]
+        assert "'audience' lacks 1 row" in report.problems[0]
         assert "epoch" in report.problems[0]

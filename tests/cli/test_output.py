@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.cli.output import counted
+from readmit.records.wording import counted
 from tests.cli.run import SCRIPT, SOURCES, run
 
 if TYPE_CHECKING:

@@ -60,7 +60,7 @@ def test_the_markdown_reads_well() -> None:
 - For: `A1` as `planner`, workspace `trip`
 - Task: `family-trip`
 - State at epoch 7, issued 2026-03-01T12:00:00Z, expires 2026-03-01T12:15:00Z
-- Coverage: 1 of 1 obligations, 1 of 1 critical dependencies
+- Coverage: 1 of 1 obligation, 1 of 1 critical dependency
 - Implicit changes: no examination is on record
 
 ## Obligations
@@ -216,7 +216,7 @@ def test_a_partial_view_says_so_and_names_what_is_withheld_and_what_lacks() -> N
     lacking = msgspec.structs.replace(view_of().coverage, obligations=3, missing=("d_p",), uncovered=("o2", "o3"))
     view = msgspec.structs.replace(view_of(), withheld=("o2", "o3"), coverage=lacking)
     text, bundle = markdown(view, ITEMS, EXPERIENCES), json.loads(json_bundle(view, ITEMS, EXPERIENCES))
-    assert "- Coverage: 1 of 3 obligations, 1 of 1 critical dependencies\n" in text
+    assert "- Coverage: 1 of 3 obligations, 1 of 1 critical dependency\n" in text
     assert "- Partial: only whole duties are here. Withheld: `o2`, `o3`. Do not act on those\n" in text
     assert "- Still missing: `d_p`\n" in text
     assert (bundle["partial"], bundle["withheld"], bundle["coverage"]["missing"]) == (True, ["o2", "o3"], ["d_p"])

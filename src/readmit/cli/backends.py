@@ -125,7 +125,8 @@ def _shape(pair: PairedReturn) -> dict[str, object]:
 def _print(pair: PairedReturn) -> None:
     from rich.text import Text
 
-    from readmit.cli.output import counted, show, shown, table
+    from readmit.cli.output import show, shown, table
+    from readmit.records.wording import counted
 
     heading = f"{pair.backend}, {pair.label}: {pair.principal} is {pair.decision}"
     counts = (

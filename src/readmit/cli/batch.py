@@ -51,8 +51,9 @@ def check(invocation: Invocation, /, *, directory: str) -> Status:
 
     Waiting is no problem here. Ends with 5 if something needs a look.
     """
-    from readmit.cli.output import counted, emit, show, shown
+    from readmit.cli.output import emit, show, shown
     from readmit.models import batch as files
+    from readmit.records.wording import counted
 
     found = files.check_batch(directory)
     if invocation.json:
@@ -70,7 +71,7 @@ def check(invocation: Invocation, /, *, directory: str) -> Status:
 
 
 def _line(found: BatchStatus) -> str:
-    from readmit.cli.output import counted
+    from readmit.records.wording import counted
 
     return (
         f"{counted(found.requests, 'request')}: {found.answered} answered, {found.failed} answered with an error, "

@@ -56,7 +56,8 @@ def list_items(invocation: Invocation, /, **wanted: str | None) -> None:
     its return decides, and `readmit explain` explains.
     """
     from readmit.cli import entries
-    from readmit.cli.output import counted, emit, show
+    from readmit.cli.output import emit, show
+    from readmit.records.wording import counted
 
     listing = _listing(invocation)
     found = [one for one in listing.items.values() if _wanted(one, wanted)]
@@ -160,7 +161,8 @@ def show_log(
 ) -> None:
     """What happened, the newest last."""
     from readmit.cli import entries
-    from readmit.cli.output import counted, emit, show
+    from readmit.cli.output import emit, show
+    from readmit.records.wording import counted
 
     load_declared_elsewhere()
     if unknown := [kind for kind in kinds if kind not in KINDS]:

@@ -125,9 +125,10 @@ def extract(
     counted. A statement that says more than its quote is recorded as the quote. Extracting twice changes and costs
     nothing.
     """
-    from readmit.cli.output import counted, emit, show, shown
+    from readmit.cli.output import emit, show, shown
     from readmit.inference import Inference
     from readmit.records.events import EventKind
+    from readmit.records.wording import counted
 
     if bool(evidence) == everything:
         raise click.UsageError("name evidence by digest, or give --all")

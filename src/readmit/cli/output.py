@@ -80,13 +80,6 @@ def shown(text: str) -> str:
     return " ".join(escaped(text).split())
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun, in the plural unless there is one of it."""
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number} {noun[:-1]}ies" if noun.endswith("cy") else f"{number} {noun}s"
-
-
 @contextmanager
 def progress(what: str, total: int | None = None, *, alone: bool = True) -> Iterator[Callable[[], None]]:
     """A bar on standard error, if that is a terminal. Call what this yields once per unit of work.

@@ -13,12 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from readmit.cli import reports, shapes
-from readmit.cli.output import counted, shown
+from readmit.cli.output import shown
 from readmit.records.events import Checkpoint, Supersede
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
 from readmit.records.verdicts import Answer, Verdict
+from readmit.records.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

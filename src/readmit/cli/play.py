@@ -70,7 +70,8 @@ def _print(done: Play) -> None:
     from rich.text import Text
 
     from readmit.cli import reports
-    from readmit.cli.output import counted, show, shown
+    from readmit.cli.output import show, shown
+    from readmit.records.wording import counted
 
     show(Text(shown(done.scenario.name), style="bold"))
     for one in done.returns:

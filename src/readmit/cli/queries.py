@@ -146,7 +146,8 @@ def explain(invocation: Invocation, /, *, return_id: str, item: str | None) -> N
 def replay(invocation: Invocation, /, *, return_id: str | None, every: bool) -> Status:
     """Recompute a past decision from the log and the stored verdicts, and compare bytes."""
     from readmit.cli.audit import returns_of
-    from readmit.cli.output import counted, emit, progress, show
+    from readmit.cli.output import emit, progress, show
+    from readmit.records.wording import counted
 
     if (return_id is None) != every:
         raise click.UsageError("give either RETURN or --all")
@@ -184,9 +185,10 @@ def status(invocation: Invocation, /) -> None:
     """What a workspace holds: its log, its audit, its policy, its key, and who is away."""
     import msgspec
 
-    from readmit.cli.output import counted, emit, progress, show, shown
+    from readmit.cli.output import emit, progress, show, shown
     from readmit.ports.presence import last_absence
     from readmit.records.events import Checkpoint
+    from readmit.records.wording import counted
 
     with invocation.open() as workspace, progress("Reading the log", workspace.epoch) as watch:
         kinds: Counter[str] = Counter()

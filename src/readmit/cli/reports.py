@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from readmit.cli import shapes
-from readmit.cli.output import counted, shown, table
+from readmit.cli.output import shown, table
 from readmit.records.reasons import DutyState, State
+from readmit.records.wording import counted
 from readmit.workspace.history import draft_in_words
 
 if TYPE_CHECKING:

@@ -75,7 +75,7 @@ def opened(workspace: Workspace, given: Mapping[str, Any]) -> Inference:
 
 def lines(prepared: Prepared) -> Iterator[str]:
     """One preparation, for whoever runs readmit."""
-    from readmit.cli.output import counted
+    from readmit.records.wording import counted
 
     who = prepared.identity
     yield (

@@ -209,8 +209,9 @@ def _write_item(invocation: Invocation, fields: dict[str, Any], verb: str, *, wa
 
 
 def _write_file(invocation: Invocation, file: BinaryIO) -> None:
-    from readmit.cli.output import counted, emit, show
+    from readmit.cli.output import emit, show
     from readmit.cli.output import progress as bar
+    from readmit.records.wording import counted
     from readmit.scenario.document import read_steps
     from readmit.scenario.play import write
 

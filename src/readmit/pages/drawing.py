@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.pages.markup import Markup, element, together, trusted
 from readmit.pages.values import LANES
-from readmit.pages.wording import counted, moment
+from readmit.pages.wording import moment
+from readmit.records.wording import counted
 from readmit.seal.render import escaped
 
 if TYPE_CHECKING:

@@ -15,11 +15,12 @@ from readmit.pages.entries import Sight
 from readmit.pages.premises import trees
 from readmit.pages.seals import deliveries, digests, seals
 from readmit.pages.values import Happening, Heading, ReturnPage, ShownDuty, ShownNeed, Use
-from readmit.pages.wording import counted, moment
+from readmit.pages.wording import moment
 from readmit.records.events import EventKind
 from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
 from readmit.records.snapshot import WorkState
+from readmit.records.wording import counted
 from readmit.workspace.history import dispositions, recorded
 from readmit.workspace.missing import lacking
 from readmit.workspace.trial import FIT

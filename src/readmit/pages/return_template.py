@@ -8,8 +8,9 @@ from readmit.pages import drawing, layout
 from readmit.pages.entries import short
 from readmit.pages.layout import PageSection, badge, folded, named, tone_of
 from readmit.pages.markup import Markup, element, together
-from readmit.pages.wording import counted, cut
+from readmit.pages.wording import cut
 from readmit.records.reasons import PRECEDENCE, State
+from readmit.records.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -85,7 +86,7 @@ def _duties(duties: Sequence[ShownDuty], anchors: Mapping[str, str]) -> Markup:
         for duty in duties
     )
     whole = layout.table("Each duty, and what it requires", ("Duty", "State", "Requires"), rows)
-    return folded(counted(len(duties), "duty", "duties"), len(duties), whole)
+    return folded(counted(len(duties), "duty"), len(duties), whole)
 
 
 def _fate(duty: ShownDuty) -> Markup:

@@ -71,8 +71,3 @@ def moment(at: datetime) -> str:
 def cut(text: str, most: int) -> str:
     """The beginning of a long text."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """A number with its noun."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -24,6 +24,7 @@ _END = re.compile(
     r"""|[。！？]+)""",  # noqa: RUF001
     re.IGNORECASE,
 )
+_CONSONANT_Y = re.compile("[^aeiou]y$")
 _BREAK = re.compile(r"\n[^\S\n]*\n\s*")
 
 
@@ -52,6 +53,13 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
         start = found.end()
     if start < len(text):
         yield start, len(text)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in the plural unless there is one of it."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun[:-1]}ies" if _CONSONANT_Y.search(noun) else f"{number} {noun}s"
 
 
 @cache

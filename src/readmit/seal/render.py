@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from readmit.records.items import Frontier, Item, Kind, Obligation
+from readmit.records.wording import counted
 from readmit.seal.view import contents
 
 if TYPE_CHECKING:
@@ -155,8 +156,8 @@ def _head(view: ReturnView) -> Iterator[str]:
         yield f"- Purpose: {_inline(view.purpose)}"
     yield f"- State at epoch {view.epoch}, issued {_moment(view.issued)}, expires {_moment(view.expires)}"
     yield (
-        f"- Coverage: {coverage.covered} of {coverage.obligations} obligations, "
-        f"{coverage.critical_covered} of {coverage.critical} critical dependencies"
+        f"- Coverage: {coverage.covered} of {counted(coverage.obligations, 'obligation')}, "
+        f"{coverage.critical_covered} of {counted(coverage.critical, 'critical dependency')}"
     )
     if view.partial:
         yield f"- Partial: only whole duties are here. Withheld: {_ids(view.withheld)}. Do not act on those"
@@ -176,8 +177,7 @@ def _looked(view: ReturnView) -> str:
     else:
         words = f"looked for by {_inline(looked.verifier)} up to epoch {looked.until}"
         if looked.unexamined:
-            newer = "observation" if looked.unexamined == 1 else "observations"
-            words += f", not in {looked.unexamined} newer {newer}"
+            words += f", not in {counted(looked.unexamined, 'newer observation')}"
     return f"{words}; suspected and not settled: {view.open_pairs}" if view.open_pairs else words
 
 

@@ -14,6 +14,7 @@ from readmit.records.canonical import canonical
 from readmit.records.drafts import Draft
 from readmit.records.events import EventKind, Resolve
 from readmit.records.kinds import targets_of
+from readmit.records.wording import counted
 from readmit.store.bulk import insert
 from readmit.store.connection import SqliteConnection
 from readmit.store.indexes import INDEXES
@@ -60,7 +61,7 @@ class Rebuilt:
                 ).fetchall()
                 if rows:
                     first = ", ".join(f"{name} {value!r}" for name, value in zip(columns, rows[0], strict=True))
-                    yield f"the index {index!r} {flaw} {len(rows)} rows, the first with {first}"
+                    yield f"the index {index!r} {flaw} {counted(len(rows), 'row')}, the first with {first}"
 
     def _keep(self, index: str, stored: Iterator[tuple[Any, ...]]) -> None:
         names = ", ".join(INDEXES[index])

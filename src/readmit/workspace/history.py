@@ -17,6 +17,7 @@ from readmit.records.errors import UnknownError
 from readmit.records.events import EventKind
 from readmit.records.items import Drafted, Item
 from readmit.records.reasons import Reason, state_of
+from readmit.records.wording import counted
 from readmit.rules_1 import decide as rules_1
 from readmit.seal.render import escaped
 from readmit.seal.statement import encode_view
@@ -209,7 +210,7 @@ def replay(log: Log, return_id: str) -> Replay:
         differences.append("decision")
     rows = [row for row in log.audit.rows(first=stored.first, last=stored.last) if row.kind == "candidate"]
     if len(rows) != len(outcome.rows):
-        differences.append(f"{len(rows)} candidates recorded, {len(outcome.rows)} recomputed")
+        differences.append(f"{counted(len(rows), 'candidate')} recorded, {len(outcome.rows)} recomputed")
     differences += [
         f"disposition of {row.item}" for row, again in zip(rows, outcome.rows, strict=False) if row.body != again
     ]

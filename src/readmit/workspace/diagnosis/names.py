@@ -68,8 +68,3 @@ def state_word(state: State | DutyState) -> str:
 def joined(names: Sequence[str]) -> str:
     """Names as a list in a sentence."""
     return " and ".join((", ".join(names[:-1]), names[-1]) if len(names) > 1 else names) or "Something"
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

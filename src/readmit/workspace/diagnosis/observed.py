@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from readmit.records.evidence import Evidence
 from readmit.records.reasons import Reason
-from readmit.workspace.diagnosis.names import counted, printed, quoted
+from readmit.records.wording import counted
+from readmit.workspace.diagnosis.names import printed, quoted
 from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
 from readmit.workspace.examining import observations
 from readmit.workspace.remedies import BLANK, prepare, write
