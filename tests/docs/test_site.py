@@ -6,6 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from readmit import Policy
 from tests.conftest import ROOT
 from tests.docs.pictures import FOLDER, PICTURES
 
@@ -36,3 +37,8 @@ def test_a_picture_says_what_it_shows_and_fetches_nothing(name: str) -> None:
 def test_every_picture_is_used() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
     assert {name for name in PICTURES if f"pictures/{name}.svg" not in text} == set()
+
+
+def test_the_page_on_policies_explains_every_setting() -> None:
+    text = (DOCS / "guide" / "policy.md").read_text(encoding="utf-8")
+    assert {name for name in Policy.__struct_fields__ if name not in text} == set()
