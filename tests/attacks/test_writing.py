@@ -141,6 +141,7 @@ def test_the_only_texts_an_agent_is_handed_are_in_the_bundle() -> None:
         "acknowledge",
         "explain",
         "lacking",
+        "why",
     }
 
 
