@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, time, timedelta
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -82,17 +83,16 @@ def draft(
     )
 
 
-def _refuse_opaque(kind: DeclaredKind, payload: object) -> None:
+def _refuse_opaque(kind: DeclaredKind, payload: Any) -> None:
     """Refuse what the encoder would turn into a text that nobody wrote."""
-    fields = payload if isinstance(payload, dict) else {}
-    if isinstance(payload, msgspec.Struct):
-        fields = {field: getattr(payload, field) for field in payload.__struct_fields__}
-    for field, value in fields.items():
-        if isinstance(value, _OPAQUE) and not isinstance(value, datetime):
+    is_record = isinstance(payload, msgspec.Struct)
+    for field in payload.__struct_fields__ if is_record else payload if isinstance(payload, dict) else ():
+        value = getattr(payload, field) if is_record else payload[field]
+        if type(value) in _OPAQUE:
             raise RecordError(f"{kind}.{field}: {shown(value)} is not a value that a record can hold; give a text")
 
 
-_OPAQUE = (bytes, bytearray, memoryview, date, time, timedelta, UUID)
+_OPAQUE = frozenset({bytes, bytearray, memoryview, date, time, timedelta, UUID})
 
 
 def draft_alike(first: Draft, text: str, at: datetime) -> Draft:

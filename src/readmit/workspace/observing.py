@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Source: TypeAlias = Literal["message", "tool_result", "document"]
 """What was observed."""
+_SOURCES = get_args(Source)
 
 
 class ObservationFields(TypedDict, total=False):
@@ -117,7 +118,7 @@ class Observer:
         last = self._last
         if id is None and last is not None and last[0] == shared and type(text) is str and type(at) is datetime:
             return draft_alike(last[1], text, at)
-        require_choice("source", source, get_args(Source))
+        require_choice("source", source, _SOURCES)
         author, scope = nfc(by), scope_of(self._workspace, task, roles, principals)
         evidence = Evidence(text=text, by=author, at=at, source=source, scope=scope)
         entry = draft(EventKind.OBSERVE, evidence, id=id, by=author, at=at, dated=dated)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 from readmit.records.arguments import check_fields
 from readmit.records.base import listed, nfc, require_digest, require_flag, utc
@@ -41,6 +41,7 @@ def scope_of(
 
 StatementKind: TypeAlias = Literal["fact", "role_constraint", "interface_constraint"]
 """The kinds of item that ``record`` makes."""
+STATEMENT_KINDS = get_args(StatementKind)
 
 
 class UseFields(TypedDict, total=False):

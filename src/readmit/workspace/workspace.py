@@ -6,7 +6,7 @@ import secrets
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from readmit.capture.moment import later
 from readmit.records.arguments import explained
@@ -36,7 +36,7 @@ from readmit.workspace.diagnosis.why import why
 from readmit.workspace.exposing import Asker, acknowledge, expose, instance_of
 from readmit.workspace.naming import normal, who
 from readmit.workspace.observing import Observer, drafts
-from readmit.workspace.recording import StatementKind, content_of, id_of, inherited, open_again
+from readmit.workspace.recording import STATEMENT_KINDS, content_of, id_of, inherited, open_again
 from readmit.workspace.signing import Keys
 from readmit.workspace.verbs import Verbs
 from readmit.workspace.writing import check, disputed, policy_in_force
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from readmit.workspace.history import Explanation, Replay
     from readmit.workspace.missing import Lack
     from readmit.workspace.observing import ObservationEntry, ObservationFields, Source
-    from readmit.workspace.recording import ItemFields
+    from readmit.workspace.recording import ItemFields, StatementKind
 
 DEFAULT_NAME = "default"
 
@@ -177,6 +177,9 @@ class Workspace(Verbs):
             text, now if at is None else utc(at, field="at"), dated=at is not None, by=by, id=id, source=source,
             task=task, roles=listed("roles", roles), principals=listed("principals", principals),
         )  # fmt: skip
+        if id is None:
+            self.log.append([entry], now=now, check=self._checker(now))
+            return entry.digest
         return self._observed([entry], now)[0]
 
     def observe_many(
@@ -209,7 +212,7 @@ class Workspace(Verbs):
         ``slot`` meets a requirement of that name; ``supports`` names further dependencies. With ``inherits`` it also
         supports what its predecessor did: the item it supersedes, or the last one in its slot.
         """
-        require_choice("kind", kind, get_args(StatementKind))
+        require_choice("kind", kind, STATEMENT_KINDS)
         with self.batch():
             author = require_name("by", nfc(by))
             if require_flag("inherits", inherits):
@@ -346,19 +349,22 @@ class Workspace(Verbs):
 
     def _observed(self, entries: Sequence[Draft], now: datetime) -> list[str]:
         """Commit observations, and say under which digest each of them is known."""
-        check, new = self._checker(now), set[str]()
+        check, new = self._checker(now), []
 
         def note(entry: Draft) -> None:
             check(entry)
-            new.add(entry.id)
+            new.append(entry.id)
 
         if not any(entry.named for entry in entries):
             self.log.append(entries, now=now, check=check)
             return [entry.digest for entry in entries]
         epochs = self.log.append(entries, now=now, check=note)
+        if len(new) == len(entries):
+            return [entry.digest for entry in entries]
+        fresh = set(new)
         return [
             # Under its id it may be known from an earlier moment.
-            entry.digest if not entry.named or entry.id in new else self.log.event(epoch).digest
+            entry.digest if not entry.named or entry.id in fresh else self.log.event(epoch).digest
             for entry, epoch in zip(entries, epochs, strict=True)
         ]
 
