@@ -23,7 +23,7 @@ CASES: dict[str, tuple[Callable[[Workspace], object], str, str]] = {
     "rebase": (
         lambda team: team.rebase("s", task="trip", by="bob"),
         "taken out",
-        "s and every slot below it start anew, by bob",
+        "s and every slot below it were reset, by bob",
     ),
     "dispute": (
         lambda team: team.dispute(["a", "b"], by="bob", id="q"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from readmit.records.canonical import explained
 from readmit.records.errors import RecordError
 
 if TYPE_CHECKING:
@@ -46,8 +47,12 @@ def read_prices(path: Path) -> Prices:
     """The table of a file; an error names the field that is wrong."""
     decode = msgspec.toml.decode if path.suffix == ".toml" else msgspec.json.decode
     try:
-        return decode(path.read_bytes(), type=Prices)
+        data = path.read_bytes()
     except OSError as error:
         raise RecordError(f"{path}: cannot be read ({error.strerror}); name a JSON or TOML file of prices") from None
+    try:
+        return decode(data, type=Prices)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
-        raise RecordError(f"{path}: {error}; a model has a price for a million tokens of input and output") from None
+        raise RecordError(
+            f"{path}: {explained(error, data)}; a model has a price for a million tokens of input and output"
+        ) from None

@@ -1,0 +1,31 @@
+"""What else follows from a reason: which grant sets it aside, and what it makes of a duty."""
+
+from __future__ import annotations
+
+from readmit.records.reasons import DutyState, Reason
+
+
+def test_a_grant_sets_aside_only_what_an_event_or_a_verdict_did() -> None:
+    assert {reason for reason in Reason if reason.set_aside_by == "settle"} == {Reason.DISPUTED, Reason.DISPUTE_LOST}
+    assert {reason for reason in Reason if reason.set_aside_by == "restore"} == {
+        Reason.REVOKED,
+        Reason.SUPERSEDED,
+        Reason.SLOT_UPDATED,
+        Reason.SLOT_CONTESTED,
+        Reason.EPOCH_INCOMPATIBLE,
+        Reason.EXPIRED,
+        Reason.SUSPECTED,
+        Reason.PREMISE_CHANGED,
+    }
+
+
+def test_what_ends_a_duty_leaves_it_not_owed() -> None:
+    ending = {reason.ends_duty for reason in Reason if reason.ends_duty is not None}
+    assert not any(state.owed for state in ending)
+    # That one needs more than a reason: whether its author could impose it when the agent left.
+    assert ending == {state for state in DutyState if not state.owed} - {DutyState.NOT_IMPOSED}
+
+
+def test_an_obstacle_does_not_end_a_duty() -> None:
+    for reason in (Reason.EXPIRED, Reason.DISPUTED, Reason.SUSPECTED, Reason.PREMISE_CHANGED, Reason.UNPROVEN):
+        assert reason.ends_duty is None
