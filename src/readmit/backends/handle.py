@@ -115,7 +115,7 @@ class ReturnedMemory:
     def search(self, query: str, *, limit: int = 10) -> tuple[Hit, ...]:
         """The nearest records, in the store's own order, with its own scores."""
         if not 1 <= limit <= MOST:
-            raise RecordError(f"limit: {limit} must lie between 1 and {MOST}")
+            raise RecordError(f"limit: {limit} must be between 1 and {MOST}")
         return _gates[self].search(query, limit)
 
     def records(self) -> tuple[Hit, ...]:

@@ -81,8 +81,8 @@ def look_inside(
 ) -> Inside:
     """Verify what is open among statements that would be handed over together.
 
-    Pairs about the same need come first, then those that share most words. This ``looker`` skips pairs beyond ``most``
-    for good, like pairs that no signal proposes. ``besides`` are pairs that were just asked about.
+    Pairs about the same need come first, then those that share most words. This ``looker`` never examines pairs beyond
+    ``most``, like pairs that no signal proposes. ``besides`` are pairs that were just asked about.
     """
     if len(names) < 2:  # noqa: PLR2004 - a pair has two sides
         return Inside()

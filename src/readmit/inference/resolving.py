@@ -77,7 +77,7 @@ def resolve_disputes(
     """
     by = nfc(by)
     if by == identity.principal:
-        raise NotAllowedError(f"{by!r} may not resolve disputes for its own return: name somebody else")
+        raise NotAllowedError(f"{by!r} may not resolve disputes for its own return: name another principal")
     with workspace.log.reading():
         contests = [
             _Contest(event.name, (about or {}).get(event.name) or _asked(workspace.log, event, identity))
@@ -140,7 +140,7 @@ def _resolve(
     workspace: Workspace, contest: _Contest, opinions: Mapping[Question, Opinion | Failure], by: str
 ) -> Resolution:
     if not _has_sides(contest):
-        return Resolution(dispute=contest.name, why="it has one side only: somebody has to look")
+        return Resolution(dispute=contest.name, why="it has one side only: a person has to decide")
     said = opinions[contest.question]
     if isinstance(said, Failure):
         return Resolution(dispute=contest.name, why=f"no answer: {said.message}")

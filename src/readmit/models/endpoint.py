@@ -43,7 +43,7 @@ _DENIED = frozenset(
 
 
 class CallError(Exception):
-    """A call failed for good. Stays inside the providers, which turn it into a ``Failure``."""
+    """A call failed after all retries. Stays inside the providers, which turn it into a ``Failure``."""
 
     def __init__(self, fault: Fault, message: str, *, complaint: bool = False) -> None:
         super().__init__(message)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from readmit.ports.models import Ask, Failure, Reply
 
-# Tells llama.cpp's schema compiler to omit white space; other servers ignore it.
+# Makes llama.cpp's schema compiler omit white space; other servers ignore it.
 _COMPACT = {"x-guidance": {"whitespace_flexible": False}}
 
 
