@@ -70,7 +70,7 @@ def test_what_nobody_expected_is_one_line_too(team: str, monkeypatch: pytest.Mon
 
 def test_a_bad_policy_names_the_field(tmp_path: Path) -> None:
     Path("policy.json").write_text('{"gamma": "7"}', encoding="utf-8")
-    assert "gamma must lie between 0 and 1" in run("init", "--policy", "policy.json", status=1).stderr
+    assert "gamma must be between 0 and 1" in run("init", "--policy", "policy.json", status=1).stderr
     assert [path.name for path in tmp_path.iterdir()] == ["policy.json"]
 
 

@@ -36,7 +36,7 @@ BAD = {
     "no steps": Bad({"readmit": 1, "name": "x"}, "$.steps: required, but missing"),
     "unknown field": Bad(document(clok="2026-01-01T00:00:00Z"), "$.clok: no such field"),
     "clock without zone": Bad(document(clock="2026-01-01T00:00:00"), "$.clock: "),
-    "policy": Bad(document(policy={"gamma": "2"}), "$.policy: gamma must lie between 0 and 1"),
+    "policy": Bad(document(policy={"gamma": "2"}), "$.policy: gamma must be between 0 and 1"),
     "policy field": Bad(document(policy={"gama": "1"}), "$.policy.gama: no such field"),
     "step without do": Bad(document(OBSERVE, {"text": "x"}), "$.steps[1].do: required, but missing"),
     "unknown step": Bad(document({"do": "jump"}), "$.steps[0].do: Invalid value 'jump'; a step does one of observe, "),

@@ -242,7 +242,7 @@ def test_sources_in_a_text_are_refused_in_words() -> None:
 
 
 POLICIES: dict[str, dict[str, Any]] = {
-    "gamma must lie between 0 and 1": {"gamma": 2},
+    "gamma must be between 0 and 1": {"gamma": 2},
     "gamma: 0.8 is not exact; write '0.8'": {"gamma": 0.8},
     "Policy.gama: Policy has no such field; did you mean gamma?": {"gama": "1"},
     "Policy.max_items: Expected `int`, got `str`": {"max_items": "8"},

@@ -1,6 +1,6 @@
-"""Memory stores behind one port: ``ScopedMem`` is our own, the others are adapters to stores that you may have.
+"""Memory stores behind one port: ``ScopedMem`` is our own, the others are adapters to existing stores.
 
-What a LangGraph program needs besides ``LangGraphMemory`` is in ``readmit.backends.langgraph``.
+The other parts for LangGraph programs are in ``readmit.backends.langgraph``.
 """
 
 from __future__ import annotations

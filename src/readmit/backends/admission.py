@@ -1,13 +1,12 @@
 """Which native records a returned agent may read. Pure.
 
-A record is in only if *all* the items it was formed from are in: members of the exposed Return View that still pass
-the gates. Evidence stands for every item that rests on it, because a text formed from it may tell any of them. A
-record whose sources are unknown, whose text is not the one that was bound, whose writer the policy does not accept,
-or that lies in someone else's private bank is out. Where the search ranked it does not matter.
+A record is in only if *all* the items it was formed from are in: members of the exposed Return View that still pass the
+gates. Evidence counts as every item bound to it, because a text formed from it may reveal any of them. A record is out
+if its sources are unknown, its text is not the one that was bound, the policy does not accept its writer, or it is in
+another principal's private bank. Its search rank does not matter.
 
-The set of items is the view's, not everything eligible: what the view leaves out as not needed, memory must not
-bring back in. Whoever wants a whole store back asks for a view that holds it: ``Policy(fill=True)`` and budgets to
-match.
+The set of items is the view's, not everything eligible: memory must not bring back what the view leaves out as not
+needed. To get a whole store back, ask for a view that holds it: ``Policy(fill=True)`` with matching budgets.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     reader: str
     """The returned principal."""
     carriers: Mapping[str, frozenset[str]] = {}
-    """Evidence digest → the items that rest on it."""
+    """Evidence digest → the items bound to it."""
     writers: AbstractSet[str] = frozenset()
     """Principals whose records count. Empty: everyone's, as in the policy."""
     reasons: Mapping[str, tuple[Reason, ...]] = {}
@@ -43,7 +42,7 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Standing(Record, kw_only=True):
-    """What became of one native record. For the operator and the audit, never for the agent."""
+    """The disposition of one native record. For the operator and the audit, never for the agent."""
 
     record: NativeId
     state: State
@@ -59,7 +58,7 @@ class Standing(Record, kw_only=True):
 
 
 def items_of(bindings: Iterable[Binding], carriers: Mapping[str, frozenset[str]]) -> frozenset[str] | None:
-    """The items that bindings stand for, or ``None`` if some of them are unknown."""
+    """The items that bindings refer to, or ``None`` if some of them are unknown."""
     found: set[str] = set()
     for one in bindings:
         if one.of == "item":
@@ -72,7 +71,7 @@ def items_of(bindings: Iterable[Binding], carriers: Mapping[str, frozenset[str]]
 
 
 def admissible(entry: Entry, ground: Ground) -> bool:
-    """Whether a bound record is in, as far as it can be told without its text."""
+    """Whether a bound record is in, judged without its text."""
     if entry.owner not in (TEAM, ground.reader) or (ground.writers and not entry.writers <= ground.writers):
         return False
     items = items_of(entry.bindings, ground.carriers)
@@ -85,12 +84,12 @@ def unaltered(entry: Entry, text: str) -> bool:
 
 
 def text_digest(text: str) -> str:
-    """What the ledger keeps of a record's text. A text that UTF-8 cannot carry has no digest that matches one."""
+    """The digest of a record's text for the ledger. A text that UTF-8 cannot encode matches no digest."""
     return digest_of(text.encode("utf-8", "backslashreplace"))
 
 
 def standing(record: str, text: str, entry: Entry | None, ground: Ground) -> Standing:
-    """A record with every reason that holds."""
+    """A record's disposition, with every reason that holds."""
     if entry is None:
         return Standing(record=record, state=State.UNPROVEN, reasons=(Reason.SOURCE_UNKNOWN,))
     reasons: list[Reason] = []
@@ -106,11 +105,11 @@ def standing(record: str, text: str, entry: Entry | None, ground: Ground) -> Sta
     if items is None:
         reasons.append(Reason.SOURCE_UNKNOWN)
     elif missing:
-        # The sources' own reasons say more than "not admitted", so the state is theirs.
+        # The sources' own reasons are more specific than "not admitted", so they set the state.
         why = [reason for name in missing for reason in ground.reasons.get(name, ())]
         state = state_of((*reasons, *why)) if why else state_of((*reasons, Reason.SOURCE_NOT_ADMITTED))
-        told = tuple(dict.fromkeys((*reasons, Reason.SOURCE_NOT_ADMITTED, *why)))
-        return Standing(record=record, state=state, reasons=told, sources=tuple(missing), conservative=conservative)
+        every = tuple(dict.fromkeys((*reasons, Reason.SOURCE_NOT_ADMITTED, *why)))
+        return Standing(record=record, state=state, reasons=every, sources=tuple(missing), conservative=conservative)
     if reasons:
         return Standing(
             record=record, state=state_of(tuple(reasons)), reasons=tuple(reasons), conservative=conservative

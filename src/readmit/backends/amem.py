@@ -1,8 +1,8 @@
 """A-MEM (the ``a-mem`` package) behind the port.
 
-A note's ``content`` is the text that was given, and is all that is bound. Context, keywords, tags and links are
-written by a model that also sees neighboring notes, and change when other notes come: they help A-MEM find a note and
-are never handed over. A-MEM has no slot for sources, so the note's id carries our key; admission never reads it.
+A note's ``content`` is the text that was given, and is all that is bound. Context, keywords, tags and links are written
+by a model that also sees neighboring notes, and change when notes are added: they help A-MEM find a note and are never
+handed over. A-MEM has no slot for sources, so the note's id carries our key; admission never reads it.
 
 Notes are read from Chroma itself: A-MEM's own reads turn a content that looks like a number or a list into one.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _MARK = "readmit"
 _BATCH = 256
-# Chroma looks each id up, so only a short list is worth handing over.
+# Chroma looks up each id, so only a short list is worth passing.
 _FEW = 200
 _PAGE = 1_000
 
@@ -94,7 +94,7 @@ class AMem:
     def over(cls, system: Any, workspace: str, *, name: str = "adopted") -> Self:
         """An ``AgenticMemorySystem`` that exists, with its own model and embedder.
 
-        Everything in it is taken for this workspace's. Nothing has a source yet: adopt its notes first.
+        Everything in it is treated as this workspace's. Nothing has a source yet: adopt its notes first.
         """
         need("agentic_memory", "amem")
         if not hasattr(system, "retriever"):
@@ -133,7 +133,7 @@ class AMem:
             alone = list(among) if among is not None and usable <= _FEW else None
             wanted = limit
             if among is not None and alone is None:
-                # As many as it takes if what is out were spread evenly, and some to spare.
+                # Enough if rejected records are spread evenly, plus a margin.
                 wanted = -(-(limit + 4) * held // min(usable, held))
             while True:
                 most = min(wanted, held if alone is None else usable)
@@ -165,14 +165,14 @@ class AMem:
             yield Stored(id=name, text=str(metadata.get("content", "")), owner=_owner(name))
 
     def export(self) -> Iterator[Stored]:
-        """Notes with all that A-MEM made of them, and their vectors."""
+        """Notes with all of A-MEM's metadata, and their vectors."""
         for name, metadata, document, vector in self._every(vectors=True):
             native = _Native(metadata=metadata, document=document, embedder=self._embedder, vector=vector)
             text = str(metadata.get("content", ""))
             yield Stored(id=name, text=text, owner=_owner(name), native=msgspec.json.encode(native))
 
     def load(self, records: Sequence[Stored]) -> list[str]:
-        """Notes keep their ids. Vectors of the same embedder are taken over, others are made; no model is asked."""
+        """Notes keep their ids. Vectors of the same embedder are kept, others are computed; no model is asked."""
         for start in range(0, len(records), _BATCH):
             part = records[start : start + _BATCH]
             native = [self._restored(one) for one in part]
@@ -187,7 +187,7 @@ class AMem:
         return [one.id for one in records]
 
     def update(self, record: str, text: str) -> list[Change]:
-        """Another content. What the model made of the former one goes with it."""
+        """Replace the content. What the model made of the former one is dropped."""
         changed = Stored(id=record, text=text, owner=_owner(record))
         with self._native("update"):
             self._known(record)
@@ -205,7 +205,7 @@ class AMem:
         with self._lock:
             if not self._closed:
                 self._closed = True
-                # A system that was given is its owner's to close.
+                # A system that was passed in is closed by its owner.
                 if self._llm is not None:
                     self._system.retriever.client.close()
 
@@ -241,7 +241,7 @@ class AMem:
     def _restored(self, record: Stored) -> _Native:
         native = decode(record.native, _Native, what=f"record {record.id!r}") if record.native else None
         if native is None or native.metadata.get("content") != record.text:
-            # What was made of another text says nothing about this one.
+            # Metadata made from another text does not describe this one.
             return _Native(metadata=_plain(record), document=record.text)
         mine = self._embedder and native.embedder == self._embedder
         return native if mine else msgspec.structs.replace(native, vector=())
@@ -251,14 +251,14 @@ class AMem:
             raise UnknownError(f"no record {record!r} in {self.name} of workspace {self.workspace!r}; list them first")
 
     def _check(self, record: Stored) -> None:
-        """A-MEM prints and goes on when a write fails, so what is there is looked at."""
+        """Check that a write succeeded: A-MEM only prints when it fails."""
         found = self._collection.get(ids=[record.id], include=["metadatas"])
         if not found["ids"] or found["metadatas"][0].get("content") != record.text:
             raise BackendError(f"{self.name}: A-MEM did not keep note {record.id!r}; its output says why")
 
     @contextmanager
     def _native(self, what: str) -> Iterator[None]:
-        """One call at a time, and whatever goes wrong in it becomes an error of ours."""
+        """One call at a time; any failure becomes a ``BackendError``."""
         with self._lock:
             if self._closed:
                 raise BackendError(f"{self.name} is closed; open it again")
@@ -273,7 +273,7 @@ class AMem:
 
 
 def _plain(record: Stored) -> dict[str, Any]:
-    """A-MEM's metadata for a note of which nothing but its content is known."""
+    """A-MEM's metadata for a note of which only the content is known."""
     moment = datetime.now(UTC).strftime("%Y%m%d%H%M")
     return {
         "id": record.id,

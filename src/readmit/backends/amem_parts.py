@@ -1,8 +1,8 @@
 """readmit's embedder and model in the places where A-MEM would put its own.
 
-A-MEM builds both in its constructor: a sentence transformer that it downloads, and a client that wants a key. The
-constructor is run as it is, with other names in its view of the module, so its prompts and settings stay upstream's
-and nothing outside the new object is changed.
+A-MEM builds both in its constructor: a sentence transformer that it downloads, and a client that wants a key. Its
+constructor runs unchanged, with substitutes for those names, so its prompts and settings stay upstream's and nothing
+outside the new object changes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from readmit.ports.models import Embedder, Model
 
 EMBEDDER = "readmit_embedder"
-"""Under this name a collection says which embedder made its vectors."""
+"""The metadata key under which a collection names its embedder."""
 
 
 def build(folder: Path, collection: str, embedder: Embedder, llm: Llm) -> Any:
@@ -106,9 +106,9 @@ def _embedding(embedder: Embedder) -> Any:
 
 
 class Llm:
-    """Stands where A-MEM keeps its language model.
+    """Replaces A-MEM's language model.
 
-    A-MEM prints and goes on when an answer cannot be had. A failure is kept here until the adapter asks.
+    A-MEM only prints when there is no answer. The failure is kept here until the adapter checks.
     """
 
     def __init__(self, model: Model | None, workspace: str, max_tokens: int) -> None:
@@ -151,13 +151,13 @@ class Llm:
 
 @contextmanager
 def _offline() -> Iterator[None]:
-    """A-MEM imports litellm, which would fetch a price list from the network unless it is told not to."""
+    """A-MEM imports litellm, which downloads a price list unless that is disabled."""
     name = "LITELLM_LOCAL_MODEL_COST_MAP"
     before = os.environ.get(name)
     os.environ[name] = "True"
     try:
         with warnings.catch_warnings():
-            # Of packages that it imports and this adapter does not use.
+            # Warnings of packages that A-MEM imports and this adapter does not use.
             warnings.simplefilter("ignore")
             yield
     finally:

@@ -1,7 +1,7 @@
 """Write to a memory store and keep the ledger in step.
 
-The store is written first. If the process dies in between, the record has no entry or an entry for another text,
-and both keep it out.
+The store is written first. If the process dies in between, the record has no entry or one for another text, and either
+keeps it out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Archived(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class BoundBackend:
-    """A memory store with the ledger that says what its records were formed from."""
+    """A memory store with the ledger of its records' sources."""
 
     def __init__(self, backend: MemoryBackend, ledger: SourceLedger) -> None:
         self.backend = backend
@@ -45,7 +45,7 @@ class BoundBackend:
         return self._file(self.backend.form(checked(material, what="material")), sources, by=by)
 
     def update(self, record: str, text: str, sources: Sequence[Binding], *, by: str) -> tuple[str, ...]:
-        """Give a record another text with its own sources."""
+        """Replace a record's text and sources."""
         self.check(sources)
         return self._file(self.backend.update(record, text), sources, by=by)
 
@@ -54,7 +54,7 @@ class BoundBackend:
         self.ledger.write(self.backend.name, (), drop=(record,))
 
     def bind(self, records: Iterable[tuple[Stored, Sequence[Binding]]], *, by: str) -> None:
-        """File sources for records that are there already, with the texts that they have now."""
+        """Bind sources to existing records, with their current texts."""
         entries = []
         for record, sources in records:
             self.check(sources)
@@ -62,16 +62,16 @@ class BoundBackend:
         self.ledger.write(self.backend.name, entries)
 
     def export(self) -> Iterator[Archived]:
-        """Every record of the store with its entry, fit for ``load``."""
+        """Every record of the store with its entry, for ``load``."""
         entries = self.ledger.entries(self.backend.name)
         for record in self.backend.export():
             yield Archived(record=record, entry=entries.get(record.id))
 
     def load(self, archive: Sequence[Archived]) -> tuple[str, ...]:
-        """Take exported records in without forming them again.
+        """Import exported records without forming them again.
 
-        The archive is believed as the ledger is, so it must be kept like the workspace's file. A record whose text is
-        not the one that its entry was made for stays unbound.
+        The archive is trusted like the ledger, so protect it like the workspace's file. A record whose text does not
+        match its entry stays unbound.
         """
         held = [
             one.entry if one.entry is not None and unaltered(one.entry, one.record.text) else None for one in archive
@@ -114,7 +114,7 @@ class BoundBackend:
                 bindings = tuple(map(conservative, bindings))
             if change.kind == "merged":
                 before = entries.get(record.id) or self.ledger.entry(self.backend.name, record.id)
-                # What was in it before is unknown: so is what is in it now.
+                # Its former content is unknown, so its content now is too.
                 bindings = () if before is None or not before.bindings else union(before.bindings, bindings)
                 others = frozenset() if before is None else before.writers - {by}
             entries[record.id] = _entry(record, bindings, by, others)
@@ -123,17 +123,17 @@ class BoundBackend:
 
 
 def union(before: Sequence[Binding], after: Sequence[Binding]) -> tuple[Binding, ...]:
-    """The sources of a merged record. None is exact any more: which of them its words came from cannot be told."""
+    """The sources of a merged record. None is exact: its words may come from any of them."""
     return tuple(dict.fromkeys(map(conservative, (*before, *after))))
 
 
 def conservative(binding: Binding) -> Binding:
-    """The same source, no longer taken for the only one."""
+    """The same source, marked as not exact."""
     return msgspec.structs.replace(binding, precision=Precision.CONSERVATIVE)
 
 
 def source_key(sources: Sequence[Binding]) -> str:
-    """A short name for a set of sources, fit for a store's metadata."""
+    """A short key for a set of sources, for a store's metadata."""
     return digest(sorted(f"{one.of}:{one.ref}" for one in sources))[:32]
 
 

@@ -1,8 +1,8 @@
-"""What a returned agent gets instead of a memory store: search, listing and writing, all through its view.
+"""A returned agent's access to a memory store: search, listing and writing, all through its view.
 
-The store itself is not an attribute of the handle, nor of anything that the handle's attributes lead to. That keeps
-an agent's tools from reaching around the view by accident or by a clever prompt. It is not a sandbox: code that runs
-in the same process can always read its memory, so an agent that runs code of its own belongs behind the server.
+The store itself is not reachable through the handle's attributes. That keeps an agent's tools from bypassing the view
+by accident or by a clever prompt. It is not a sandbox: code in the same process can always read its memory, so an agent
+that runs its own code belongs behind a server.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST = 1_000
 
 
 class OpenedMemory(msgspec.Struct, frozen=True):
-    """The records that a view opens, at one state of the ledger and one ground."""
+    """The records that a view admits, at one state of the ledger and of the view's items."""
 
     ground: Ground
     entries: Mapping[str, Entry]
@@ -40,10 +40,10 @@ class OpenedMemory(msgspec.Struct, frozen=True):
 
 
 class Gate:
-    """Between one returned agent and one memory store. Held by the module, never by the handle."""
+    """Filters one memory store for one returned agent. Held by the module, never by the handle."""
 
     def __init__(self, bound: BoundBackend, ground: Callable[[], Ground], note: Callable[[OpenedMemory], None]) -> None:
-        """``ground`` gives the view's standing items now, or raises; ``note`` commits to the audit what is opened."""
+        """``ground`` returns the view's items that stand now, or raises; ``note`` writes admissions to the audit."""
         self.bound = bound
         self._ground = ground
         self._note = note
@@ -51,7 +51,7 @@ class Gate:
         self._judged: tuple[int, int, OpenedMemory, Ground] | None = None
 
     def opened(self) -> OpenedMemory:
-        """What may be read now. Judged again whenever the ledger or the ground moved."""
+        """What may be read now. Judged again whenever the ledger or the standing items change."""
         ledger, name = self.bound.ledger, self.bound.backend.name
         with self._lock:
             ground, version = self._ground(), ledger.version(name)
@@ -62,7 +62,7 @@ class Gate:
             inside = {record: entry for record, entry in entries.items() if admissible(entry, carried)}
             opened = OpenedMemory(carried, inside, len(entries))
             self._note(opened)
-            # The ground is kept, so that its identity is not given to another one.
+            # Keeping the object prevents its id() from being reused.
             self._judged = id(ground), version, opened, ground
             return opened
 
@@ -79,11 +79,11 @@ class Gate:
 def filtered_search(
     bound: BoundBackend, inside: Mapping[str, Entry], query: str, *, limit: int, reader: str, of: int
 ) -> tuple[Hit, ...]:
-    """Ask the store for as many as will do, leave out what is out, and ask for more if that was too few."""
+    """Search, drop rejected records, and search again with a higher limit if too few are left."""
     backend = bound.backend
     wanted = limit + 4
     if not (isinstance(backend, Narrowing) and backend.narrows(len(inside))):
-        # As many as it takes if what is out were spread evenly, and some to spare: a second round costs a whole search.
+        # Enough if rejected records are spread evenly, plus a margin: a second round costs a whole search.
         wanted = -(-(wanted + 2 * math.isqrt(limit)) * max(of, len(inside)) // len(inside))
     while True:
         found = backend.search(query, limit=wanted, reader=reader, among=inside.keys())
@@ -103,8 +103,8 @@ _gates: WeakKeyDictionary[ReturnedMemory, Gate] = WeakKeyDictionary()
 class ReturnedMemory:
     """A memory store as one returned agent may use it: the team's records and its own private bank, through its view.
 
-    What was admitted at exposure can only shrink: a record is withheld from the moment an item behind it falls. To
-    gain something, return again.
+    What was admitted at exposure can only shrink: a record is withheld as soon as one of its items falls. To see more,
+    return again.
     """
 
     __slots__ = ("__weakref__",)
@@ -115,11 +115,11 @@ class ReturnedMemory:
     def search(self, query: str, *, limit: int = 10) -> tuple[Hit, ...]:
         """The nearest records, in the store's own order, with its own scores."""
         if not 1 <= limit <= MOST:
-            raise RecordError(f"limit: {limit} must lie between 1 and {MOST}")
+            raise RecordError(f"limit: {limit} must be between 1 and {MOST}")
         return _gates[self].search(query, limit)
 
     def records(self) -> tuple[Hit, ...]:
-        """Everything that the view opens, without a ranking."""
+        """Every record that the view admits, unranked."""
         gate = _gates[self]
         inside = gate.opened().entries
         return tuple(
@@ -129,9 +129,9 @@ class ReturnedMemory:
         )
 
     def context(self, query: str = "", *, limit: int = 40, max_chars: int = 4_000) -> str:
-        """Records as lines for a prompt, whole ones only: the nearest to a query, or whatever the view opens.
+        """Whole records as lines for a prompt: the nearest to a query, or all that the view admits.
 
-        Where a store has a context of its own that goes on listing what was replaced, this takes its place.
+        Use it instead of a store's own context, which may still list what was replaced.
         """
         lines: list[str] = []
         room = max_chars
@@ -146,14 +146,14 @@ class ReturnedMemory:
     def remember(
         self, text: str, *, sources: Sequence[str], team: bool = False, verbatim: bool = True
     ) -> tuple[str, ...]:
-        """Keep a text that comes from these items of the view, in the private bank or for the team."""
+        """Store a text that comes from these items of the view, in the private bank or for the team."""
         gate = _gates[self]
         ground = gate.opened().ground
         owner = TEAM if team else ground.reader
         return gate.bound.form(text, _within(sources, ground), by=ground.reader, owner=owner, verbatim=verbatim)
 
     def revise(self, record: str, text: str, *, sources: Sequence[str] = ()) -> tuple[str, ...]:
-        """Change a record of one's own. Its former sources stay: the new text may still tell of them."""
+        """Change one of the agent's own records. It keeps its former sources: the new text may still reveal them."""
         gate = _gates[self]
         entry = self._own(gate, record)
         named = _within(sources, gate.opened().ground) if sources else ()
@@ -161,7 +161,7 @@ class ReturnedMemory:
         return gate.bound.update(record, text, kept, by=entry.by)
 
     def forget(self, record: str) -> None:
-        """Delete a record of one's own."""
+        """Delete one of the agent's own records."""
         gate = _gates[self]
         self._own(gate, record)
         gate.bound.delete(record)
@@ -170,8 +170,8 @@ class ReturnedMemory:
         opened = gate.opened()
         entry = opened.entries.get(record)
         if entry is None:
-            # One message for what does not exist and what is withheld: neither is this agent's to know.
-            raise UnknownError(f"record {record!r} is not among those that this view opens")
+            # One message for missing and withheld records, so that the agent cannot distinguish them.
+            raise UnknownError(f"record {record!r} is not among those that this view admits")
         if entry.by != opened.ground.reader:
             raise NotAllowedError(f"record {record!r} was written by someone else; record a correction instead")
         return entry

@@ -1,8 +1,8 @@
-"""Which state of a LangGraph thread was written since its agent came back, kept in our own ledger.
+"""Tracks which state of a LangGraph thread was written since its agent came back, in our own ledger.
 
-A label in the thread itself would not do: whoever can write to the checkpoint database could write the label too.
+A label in the thread is not enough: anyone who can write to the checkpoint database could write the label too.
 So the ledger holds a digest of every checkpoint and pending write that went through readmit, under the period it was
-written in. Before an agent's first departure there is nothing to tell apart, and nothing is kept.
+written in. Before an agent's first departure nothing is kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _plain = JsonPlusSerializer()
 
 
 class Periods:
-    """What an agent's threads hold of each stretch of its work."""
+    """The state of an agent's threads by period of work."""
 
     def __init__(self, log: Log, identity: Identity, serde: SerializerProtocol) -> None:
         self._log = log
@@ -40,23 +40,23 @@ class Periods:
         self._name = f"langgraph-threads:{_short(identity.agent)}"
 
     def now(self) -> Presence:
-        """Where the agent stands."""
+        """The agent's presence."""
         return presence(self._log, self._identity)
 
     def file_state(self, config: RunnableConfig, checkpoint: Any) -> None:
-        """A checkpoint was written now."""
+        """Record a written checkpoint."""
         self._file(config, lambda: [_state(checkpoint, self._settled)])
 
     def file_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task: str) -> None:
-        """Pending writes were written now."""
+        """Record pending writes."""
         self._file(config, lambda: [_write(task, channel, self._settled(value)) for channel, value in writes])
 
     def holds(self, saved: CheckpointTuple, now: Presence) -> bool:
-        """Whether a checkpoint is of the present period and as it was written."""
+        """Whether a checkpoint is of the current period and unchanged."""
         return now == NEVER_LEFT or self._filed(saved.config, _state(saved.checkpoint, _encoded), now)
 
     def checked(self, saved: CheckpointTuple, now: Presence) -> CheckpointTuple:
-        """A checkpoint of the present period, without pending writes that did not come through here."""
+        """A checkpoint of the current period, without pending writes that bypassed this saver."""
         if now == NEVER_LEFT:
             return saved
         kept = [
@@ -67,14 +67,14 @@ class Periods:
         return saved._replace(pending_writes=kept)
 
     def forget(self, thread: str) -> None:
-        """A thread was deleted."""
+        """Forget a deleted thread."""
         start = f"{_short(thread)}/"
         gone = [one for one in self._log.sources.entries(self._name) if one.startswith(start)]
         self._log.sources.write(self._name, (), drop=gone)
 
     def _file(self, config: RunnableConfig, digests: Callable[[], Iterable[str]]) -> None:
         now = self.now()
-        # An agent that is away writes for nobody: what it leaves here is not handed back as it is.
+        # State that an agent writes while it is away is not handed back to it.
         if now != NEVER_LEFT and (now.back or now.reset):
             by = self._identity.principal
             entries = [
@@ -92,12 +92,12 @@ class Periods:
         return f"{_short(str(place['thread_id']))}/{_short(json.dumps(parts))}"
 
     def _settled(self, value: Any) -> bytes:
-        """A value's bytes as they are once it was stored and loaded."""
+        """A value's bytes after a round trip through storage."""
         return _encoded(self.serde.loads_typed(self.serde.dumps_typed(value)))
 
 
 def _state(checkpoint: Any, encode: Callable[[Any], bytes]) -> str:
-    """One digest over everything of a checkpoint that reaches a node or decides which runs."""
+    """One digest over every part of a checkpoint that reaches a node or decides which node runs."""
     order = [checkpoint["channel_versions"], checkpoint["versions_seen"]]
     hashed = hashlib.sha256(json.dumps(order, sort_keys=True).encode())
     for channel, value in sorted(checkpoint["channel_values"].items()):
@@ -111,7 +111,7 @@ def _write(task: str, channel: str, body: bytes) -> str:
 
 
 def _encoded(value: Any) -> bytes:
-    # Not the saver's own serializer: an encrypting one gives other bytes each time.
+    # Not the saver's own serializer: an encrypting one gives different bytes each time.
     kind, body = _plain.dumps_typed(value)
     return kind.encode() + b"\0" + body
 

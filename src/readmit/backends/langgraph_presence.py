@@ -1,4 +1,4 @@
-"""Whether the agent of a LangGraph thread is at work, away, or back, and how its state is told apart by that."""
+"""Whether the agent of a LangGraph thread is at work, away, or back, and the period that its state belongs to."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 class Presence(NamedTuple):
-    """Where an agent stands. ``departure`` is the id of its last one."""
+    """An agent's presence. ``departure`` is the id of its last departure."""
 
     departure: str = ""
     back: bool = True
     """A view of a return from that departure was exposed, or there was no departure."""
     reset: bool = False
-    """The last return from it ended in a reset: the agent starts from nothing."""
+    """The last return from it was reset: the agent starts empty."""
 
     @property
     def period(self) -> str:
-        """Names the stretch of work that state belongs to. State of another period does not carry over."""
+        """The period of work that state belongs to. State of another period does not carry over."""
         return f"{'reset' if self.reset else 'back' if self.back else 'away'}:{self.departure}"
 
 
@@ -30,7 +30,7 @@ NEVER_LEFT = Presence()
 
 
 def presence(log: Log, identity: Identity) -> Presence:
-    """Where an agent stands now."""
+    """An agent's presence now."""
     with log.reading():
         absence = last_absence(log, identity)
     if absence is None:

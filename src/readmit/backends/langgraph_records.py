@@ -1,8 +1,8 @@
 """LangGraph's stores as a memory backend: which namespace belongs to whom, and records to and from store items.
 
-Any ``BaseStore`` will do. Its ``put`` overwrites and has no slot for sources, so every value that is written through
-here also goes into a history of ours, and what it came from into the ledger. A record's text is its whole value:
-whichever field is changed natively, the record no longer counts as the one that was bound.
+Any ``BaseStore`` will do. Its ``put`` overwrites and has no place for sources, so every value written here also goes
+into our history, and its sources into the ledger. A record's text is its whole value: changing any field natively
+unbinds it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[list[Op], list[Result], T]"
-"""What to ask a store, one batch at a time: the same steps serve its synchronous and its asynchronous face."""
+"""Operations for a store, one batch at a time: the same steps serve its sync and async interfaces."""
 
 Namespace: TypeAlias = tuple[str, ...]
 _OURS = "readmit"
@@ -46,7 +46,7 @@ _BATCH = 256
 
 
 class Place(NamedTuple):
-    """Where a record is, as its users name it: whose bank, which namespace, which key."""
+    """A record's location as users name it: bank, namespace and key."""
 
     owner: str
     namespace: Namespace
@@ -75,8 +75,8 @@ class LangGraphMemory:
     ) -> None:
         """``history`` is the workspace's ``log.memories``.
 
-        ``namespace`` puts readmit in front of what a store holds already: the namespaces below it are the team's, under
-        their own names. Without one, the workspace gets a part of the store to itself.
+        ``namespace`` puts readmit in front of existing data: the namespaces below it are the team's, under their own
+        names. Without one, the workspace gets its own part of the store.
         """
         if not isinstance(store, BaseStore):
             raise BackendError(f"store: {type(store).__name__} is not a LangGraph store; pass a BaseStore")
@@ -95,7 +95,7 @@ class LangGraphMemory:
     def name(self) -> str:
         return f"langgraph:{self._name}"
 
-    # Where things are.
+    # Locations.
 
     def native(self, place: Place) -> Namespace:
         """The store's own namespace for a place."""
@@ -110,18 +110,18 @@ class LangGraphMemory:
         return place.namespace
 
     def holds(self, place: Place) -> bool:
-        """Whether a place is within the workspace's part of the store."""
+        """Whether a place is in the workspace's part of the store."""
         return bool(place.owner or self._hidden) or place.namespace[: len(self._team)] == self._team
 
     def below(self, owner: str, prefix: Namespace) -> Namespace | None:
-        """The store's own prefix for everything of an owner below a prefix, or ``None`` if nothing can be there."""
+        """The store's native prefix for an owner's records below a prefix, or ``None`` if there can be none."""
         if owner != TEAM or self._hidden:
             return self.native(Place(owner, prefix, ""))
         shared = min(len(prefix), len(self._team))
         return None if prefix[:shared] != self._team[:shared] else max(prefix, self._team, key=len)
 
     def place(self, namespace: Namespace, key: str) -> Place | None:
-        """Whose record is at a native place; ``None`` if it is none of this workspace.
+        """The place of a native item; ``None`` if it is not of this workspace.
 
         Stores may match a prefix as a string, so that ``team`` finds ``teamwork`` too: labels are compared here.
         """
@@ -139,7 +139,7 @@ class LangGraphMemory:
             return None
         return Stored(id=record_id(place), text=text_of(item.value), owner=place.owner)
 
-    # Steps, for both faces of a store.
+    # Steps, for both interfaces of a store.
 
     def putting(
         self, place: Place, value: Mapping[str, Any] | None, *, index: Any = None, ttl: float | None = None
@@ -196,7 +196,7 @@ class LangGraphMemory:
         steps = [self.searching(owner, op, lambda _: True) for owner in (TEAM, reader)]
         found = merged(one for part in steps for one in drive(part, self.store))[:limit]
         scores = [one.item.score for one in found if one.item.score is not None]
-        # What the store did not rank comes after what it did.
+        # Unranked results come after ranked ones.
         unranked = min(0.0, *scores) if scores else 0.0
         return [
             Hit(id=record.id, text=record.text, score=unranked if item.score is None else item.score)
@@ -230,7 +230,7 @@ class LangGraphMemory:
         versions: list[NewMemory] = []
         for record in records:
             value = json.loads(record.native) if record.native else {"text": record.text}
-            # An archive's text is what was bound: a value that says something else must not come in under it.
+            # The archive's text was bound, so a value that differs from it must not be imported.
             if text_of(value) != record.text:
                 value = {"text": record.text}
             place = self._destination(record)
@@ -263,7 +263,7 @@ class LangGraphMemory:
         return self._history.history(self.name, record)
 
     def close(self) -> None:
-        """Nothing to let go of: the store is its owner's."""
+        """Nothing to close: the store belongs to its owner."""
 
     def _known(self, record: str) -> Place:
         place = place_of(record)
@@ -278,7 +278,7 @@ class LangGraphMemory:
 
 
 def drive(steps: Steps[T], store: BaseStore) -> T:
-    """Take steps on a store's synchronous face."""
+    """Run steps on a store's sync interface."""
     try:
         ops = next(steps)
         while True:
@@ -289,7 +289,7 @@ def drive(steps: Steps[T], store: BaseStore) -> T:
 
 
 async def adrive(steps: Steps[T], store: BaseStore) -> T:
-    """Take steps on a store's asynchronous face."""
+    """Run steps on a store's async interface."""
     try:
         ops = next(steps)
         while True:
@@ -300,19 +300,19 @@ async def adrive(steps: Steps[T], store: BaseStore) -> T:
 
 
 def merged(found: Iterable[FoundRecord]) -> list[FoundRecord]:
-    """Several rankings of one store as one: by score, those without one last, in the order they came."""
+    """Merge several rankings of one store: by score, unscored results last, in their order."""
     return sorted(found, key=lambda one: (one.item.score is None, -(one.item.score or 0.0)))
 
 
 def text_of(value: Any) -> str:
-    """A value as the text that is bound: the note's own, or the whole value in one spelling."""
+    """The bound text of a value: the note's own text, or the whole value in canonical form."""
     if isinstance(value, dict) and value.keys() == {"text"} and isinstance(value["text"], str):
         return value["text"]
     return json.dumps(value, sort_keys=True, ensure_ascii=False, default=repr)
 
 
 def bound_text(value: Any) -> str:
-    """As ``text_of``, for a value that is about to be bound: it must come back from every store as it went in."""
+    """As ``text_of``, for a value that is about to be bound: every store must return it unchanged."""
     try:
         json.dumps(value)
     except (TypeError, ValueError) as error:
@@ -347,7 +347,7 @@ def place_of(record: str) -> Place:
 
 
 def label(name: str) -> str:
-    """A name as a namespace label: no period, and nothing that a store could take for a wildcard."""
+    """A name as a namespace label, without periods or wildcards."""
     return quote(name, safe="").replace(".", "%2E").replace("%", "=")
 
 

@@ -1,8 +1,8 @@
-"""What a LangGraph thread hands back when its agent resumes: the steps, for both faces of a checkpoint saver.
+"""What a LangGraph thread returns when its agent resumes: steps for both interfaces of a checkpoint saver.
 
-State from before a departure is a native record without sources, so none of it is handed back as it is. What comes
-back is a new checkpoint, with no parent: the graph's position, the state keys that were declared to hold no memory,
-those whose sources are all in the view, and the view itself.
+State from before a departure is a native record without sources, so none of it is returned unchanged. The result is a
+new checkpoint without a parent: the graph's position, the state keys that were declared to hold no memory, those whose
+sources are all in the view, and the view itself.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[tuple[str, tuple[Any, ...]], Any, T]"
-"""Which method of the inner saver to call next, by its synchronous name; ``""`` calls the function that is given."""
+"""Which method of the inner saver to call next, by its synchronous name; ``""`` calls the given function."""
 
 # The version of the checkpoint format that LangGraph writes for an empty thread.
 _FORMAT = 4
@@ -124,13 +124,13 @@ class Resume:
         self._given: tuple[str, int, Bundled] | None = None
 
     def bundle(self) -> Bundled:
-        """What the agent was handed when it last resumed here."""
+        """The bundle of the agent's last resume here."""
         if self._given is None or self._given[0] != self.periods.now().departure:
             raise QuarantineError(f"{self._agent.identity.principal!r} has not come back here: resume its thread first")
         return self._given[2]
 
     def resuming(self, config: RunnableConfig) -> Steps[CheckpointTuple | None]:
-        """A thread's state, as far as the agent may have it now."""
+        """The part of a thread's state that the agent may have now."""
         saved: CheckpointTuple | None = yield "get_tuple", (config,)
         now = self.periods.now()
         if saved is not None and self.periods.holds(saved, now):
@@ -152,7 +152,7 @@ class Resume:
         return written
 
     def _come_back(self, now: Presence) -> Bundled:
-        """Return, or stop the run. As long as nothing has happened, another thread gets what the first one got."""
+        """Return, or stop the run. Until something changes, other threads get the same bundle."""
         with self._lock:
             if self._given is not None and self._given[:2] == (now.departure, self._log.head):
                 return self._given[2]
@@ -210,7 +210,7 @@ class Resume:
     def _passes(self, channel: str, value: Any, admitted: frozenset[str]) -> bool:
         if channel in self._keep:
             return True
-        # Where the graph stands, not what it knows: an edge that was taken, the names of nodes that have joined.
+        # The graph's position, not its data: a taken edge, the names of joined nodes.
         if channel.startswith("branch:to:"):
             return value is None
         if channel.startswith("join:"):

@@ -3,9 +3,9 @@
     saver = ReturningSaver(SqliteSaver(connection), agent=planner, log=trip.log, keep=["step"], into="view")
     graph = builder.compile(checkpointer=saver)
 
-As long as its agent is at work, it is the saver behind it. After a departure the first resume asks for a return. If
-that is admitted the thread goes on from what the view allows; if not, the run stops with an interrupt that says what
-is missing, and the next run asks again. After a reset the next run starts the thread from nothing.
+While its agent is at work, it passes through to the inner saver. After a departure, the first resume requests a return.
+If it is admitted, the thread continues from what the view allows; if not, the run stops with an interrupt that says
+what is missing, and the next run tries again. After a reset, the next run starts the thread empty.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 INTERRUPT = "__interrupt__"
 
-# A node can get at its graph's saver, so what is behind it is not among its attributes.
+# A node can reach its graph's saver, so the inner saver is not among its attributes.
 _behind: WeakKeyDictionary[ReturningSaver, Resume] = WeakKeyDictionary()
 
 
@@ -57,8 +57,8 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
     ) -> None:
         """``keep`` names state keys that hold no memory, as counters and flags; ``into`` the one that gets the view.
 
-        ``sources`` says for any other key and its value which items the value was formed from: it comes back if
-        there are some and the view holds them all. ``log`` is the workspace's; ``prepare`` is ``come_back``'s.
+        ``sources`` returns, for any other key and its value, the items the value was formed from: it comes back if
+        there are any and the view holds them all. ``log`` is the workspace's; ``prepare`` is ``come_back``'s.
         """
         inner: object = saver
         if not isinstance(inner, BaseCheckpointSaver) or isinstance(inner, ReturningSaver):
@@ -107,14 +107,14 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
-        """Checkpoints of the present period only."""
-        resume, told = _behind[self], 0
+        """Checkpoints of the current period only."""
+        resume, count = _behind[self], 0
         now = resume.periods.now()
         for saved in resume.saver.list(config, filter=filter, before=before):
-            if told == limit:
+            if count == limit:
                 return
             if resume.periods.holds(saved, now):
-                told += 1
+                count += 1
                 yield resume.periods.checked(saved, now)
 
     async def alist(
@@ -125,14 +125,14 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Checkpoints of the present period only."""
-        resume, told = _behind[self], 0
+        """Checkpoints of the current period only."""
+        resume, count = _behind[self], 0
         now = resume.periods.now()
         async for saved in resume.saver.alist(config, filter=filter, before=before):
-            if told == limit:
+            if count == limit:
                 return
             if resume.periods.holds(saved, now):
-                told += 1
+                count += 1
                 yield resume.periods.checked(saved, now)
 
     # Writing.
@@ -185,13 +185,13 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         return _behind[self].saver.get_next_version(current, channel)
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> ReturningSaver:
-        """The same saver, with more types that the one behind it may load."""
+        """The same saver, with more types that the inner one may load."""
         resume = _behind[self]
         resume.saver = resume.saver.with_allowlist(extra_allowlist)
         self.serde = resume.periods.serde = resume.saver.serde
         return self
 
-    # Both faces of the saver behind.
+    # Both interfaces of the inner saver.
 
     def _drive(self, steps: Steps[T]) -> T:
         saver = _behind[self].saver
@@ -217,7 +217,7 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
 
 
 def invoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> Any:
-    """As ``graph.invoke``, and a return that is not admitted is answered like any interrupt, in ``__interrupt__``."""
+    """As ``graph.invoke``. A return that is not admitted is reported like any interrupt, in ``__interrupt__``."""
     try:
         return Context().run(graph.invoke, given, config, **options)
     except ReturnInterrupt as stopped:
@@ -235,8 +235,8 @@ async def ainvoke(graph: Any, given: Any, config: RunnableConfig, **options: Any
 def as_node(graph: Any, config: RunnableConfig, *, give: Collection[str]) -> Callable[..., Any]:
     """A node of an outer graph that runs an agent's own graph, with its own thread and saver.
 
-    ``give`` names the keys of the outer state that the agent is handed. The outer state outlives its absence, so name
-    orders and counters, not what somebody knew.
+    ``give`` names the keys of the outer state that the agent gets. The outer state outlives its absence, so name orders
+    and counters, not knowledge.
 
     LangGraph lends an inner graph the outer one's saver, so the inner one runs in a context of its own. A return that
     is not admitted is the node's interrupt: the outer run pauses, and resuming it asks again. So is an interrupt of

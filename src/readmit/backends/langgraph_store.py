@@ -1,11 +1,11 @@
 """Stores to compile a LangGraph graph with: one for an agent at work, one for an agent that came back.
 
-    with sources(h0):                                  # what the next puts come from
+    with sources(h0):                                  # the sources of the next puts
         store.put(("trip",), "hotel", {"name": "Sunrise"})
 
-``TeamStore`` reads everything and binds what it writes, until its agent departs; from then on it is closed, or, if it
-was told where to find the handle of a return, a ``ReturnedStore``. That one reads through the view, whichever of
-``get``, ``search`` and ``list_namespaces`` is called.
+``TeamStore`` reads everything and binds what it writes, until its agent departs; from then on it is closed, or, if
+``returned`` gives the handle of a return, a ``ReturnedStore``. That one reads through the view in ``get``, ``search``
+and ``list_namespaces`` alike.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _named: ContextVar[tuple[Binding, ...]] = ContextVar("readmit_sources", default=
 
 @contextmanager
 def sources(*items: str, evidence: Sequence[str] = ()) -> Iterator[None]:
-    """What everything that is put inside this block comes from: ids of items, digests of evidence."""
+    """The sources of everything that is put inside this block: ids of items, digests of evidence."""
     token = _named.set(bindings(items, evidence))
     try:
         yield
@@ -63,7 +63,7 @@ def sources(*items: str, evidence: Sequence[str] = ()) -> Iterator[None]:
 class TeamStore(BaseStore):
     """A LangGraph store as one agent at work uses it. It sees the team's records and its own.
 
-    A value that is put outside a ``sources`` block is kept, but has no source: no view will ever open it.
+    A value that is put outside a ``sources`` block is kept without a source, so no view admits it.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class TeamStore(BaseStore):
 
 
 class _Work(NamedTuple):
-    """What is behind a ``TeamStore``: not among its attributes, because its agent may depart and keep it."""
+    """The internals of a ``TeamStore``, not among its attributes because its agent may depart and keep it."""
 
     memory: LangGraphMemory
     log: Log
@@ -150,9 +150,9 @@ _works: WeakKeyDictionary[TeamStore, _Work] = WeakKeyDictionary()
 class ReturnedStore(BaseStore):
     """A LangGraph store through the view of one return.
 
-    What the agent puts goes to its private bank, so it can neither overwrite nor find out what is withheld from it;
-    with ``team=True`` it goes to the team, under keys that nobody else has written. A put draws on the items named by
-    ``sources``, or, without that, on everything in the view.
+    What the agent puts goes to its private bank, so it can neither overwrite nor discover what is withheld from it;
+    with ``team=True`` it goes to the team, under keys that no other principal has written. A put draws on the items
+    named by ``sources``, or, without that, on everything in the view.
     """
 
     def __init__(self, memory: ReturnedMemory, *, team: bool = False) -> None:
@@ -174,7 +174,7 @@ class ReturnedStore(BaseStore):
         results: list[Result] = []
         for op in ops:
             opened = gate.opened()
-            # The agent's own value stands before the team's of the same name: it is what the agent put there.
+            # The agent's own value takes precedence over the team's of the same name.
             owners = (opened.ground.reader, TEAM)
 
             def inside(record: Stored, opened: OpenedMemory = opened) -> bool:
@@ -211,7 +211,7 @@ class ReturnedStore(BaseStore):
                 raise _taken(op)
             return
         drawn = _drawn(opened)
-        # The new value may still tell what the former one did.
+        # The new value may still reveal the sources of the former one.
         kept = drawn if former is None else union(former.bindings, drawn)
         written = yield from memory.putting(place, op.value, index=op.index, ttl=op.ttl)
         gate.bound.bind([(written, kept)], by=reader)
@@ -254,7 +254,7 @@ def _search(
 
 
 def _shown(memory: LangGraphMemory, item: Any) -> Any:
-    """An item under the name its users know, as a copy: an in-memory store hands out its own objects."""
+    """An item under its users' name, as a copy: an in-memory store returns its own objects."""
     place = memory.place(tuple(item.namespace), item.key)
     shown = copy.deepcopy(item)
     shown.namespace = () if place is None else place.namespace
@@ -272,7 +272,7 @@ def _everywhere(memory: LangGraphMemory, owners: tuple[str, ...]) -> Steps[list[
 
 
 def _namespaces(places: Iterable[Place], op: Op) -> list[tuple[str, ...]]:
-    """Match, cut and page namespaces as LangGraph does, by letting it."""
+    """Match, truncate and page namespaces with LangGraph's own code."""
     if not isinstance(op, ListNamespacesOp):
         raise BackendError(f"{type(op).__name__} is an operation that this version of readmit does not know")
     listing = InMemoryStore()

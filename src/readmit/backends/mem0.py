@@ -5,7 +5,7 @@ messages and the nearest memories of the same ids, and the model may write any o
 inferred add runs under a ``run_id`` of its own: the session is empty, and the text is all that the model sees. Search
 and listing do not ask for a ``run_id`` and find everything. Verbatim adds ask no model.
 
-The metadata carries our source key for whoever looks into the store. Admission never reads it.
+The metadata holds our source key for people who inspect the store. Admission never reads it.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Mem0:
             raise RecordError("query: say what to search for")
         filters: dict[str, Any] = dict(self._scope)
         if reader is not None and among is None:
-            # A caller with a list leaves the others' records out itself; the condition costs a look at every payload.
+            # A caller with a list filters out other principals' records itself; the condition would read every payload.
             filters["NOT"] = [{_OWNER: {"nin": [TEAM, reader]}}]
         with self._native("search"), self._narrowed(among):
             found = self._memory.search(query, filters=filters, top_k=limit)["results"]
@@ -141,7 +141,7 @@ class Mem0:
 
     @contextmanager
     def _narrowed(self, among: Collection[str] | None) -> Iterator[None]:
-        """Let qdrant rank a set alone, instead of having mem0 score everything to look for it far down."""
+        """Let qdrant rank only a set, instead of having mem0 score everything."""
         store = self._memory.vector_store
         if among is None or not self.narrows(len(among)):
             yield
@@ -173,14 +173,14 @@ class Mem0:
             self._memory.delete(record)
 
     def history(self, record: str) -> list[dict[str, Any]]:
-        """mem0's own account of a record's changes."""
+        """mem0's own history of a record."""
         with self._native("history"):
             self._payload(record)
             found: list[dict[str, Any]] = self._memory.history(record)
         return found
 
     def export(self) -> Iterator[Stored]:
-        """Payloads, and vectors where the store is qdrant. mem0's history stays behind."""
+        """Payloads, and vectors where the store is qdrant. mem0's history is not exported."""
         with self._native("export"):
             points = self._points()
         embedder = self._embedding.embedder.name if self._embedding is not None else ""
@@ -194,7 +194,7 @@ class Mem0:
             )
 
     def load(self, records: Sequence[Stored]) -> list[str]:
-        """Records keep their ids. Vectors of the same embedder are taken over, others are made; no model is asked."""
+        """Records keep their ids. Vectors of the same embedder are kept, others are computed; no model is asked."""
         for start in range(0, len(records), _BATCH):
             part = records[start : start + _BATCH]
             native = [
@@ -221,7 +221,7 @@ class Mem0:
 
     def _restored(self, record: Stored, native: _Native) -> dict[str, Any]:
         lemmatize = import_module("mem0.utils.lemmatization").lemmatize_for_bm25
-        # The ids are this store's, whatever the archive says: records never change their workspace.
+        # Scope ids are this store's, whatever the archive says: records never change their workspace.
         kept = {key: value for key, value in native.payload.items() if key not in ("user_id", "agent_id", "run_id")}
         return {
             **kept,
@@ -273,7 +273,7 @@ class Mem0:
 
     @contextmanager
     def _native(self, what: str) -> Iterator[None]:
-        """One call at a time, and whatever goes wrong in it becomes an error of ours."""
+        """One call at a time; any failure becomes a ``BackendError``."""
         with self._lock:
             if self._closed:
                 raise BackendError(f"{self.name} is closed; open it again")
@@ -293,7 +293,7 @@ class Mem0:
 
 
 def _opened(folder: Path, collection: str, dimensions: int) -> Any:
-    # Read when mem0 is first imported; without them it calls home and writes into the home directory.
+    # Read when mem0 is first imported; without them it sends telemetry and writes into the home directory.
     os.environ["MEM0_TELEMETRY"] = "False"
     os.environ.setdefault("MEM0_DIR", str(folder / "mem0"))
     mem0 = import_module("mem0")
@@ -301,7 +301,7 @@ def _opened(folder: Path, collection: str, dimensions: int) -> Any:
         raise BackendError(
             "mem0 was imported before with its telemetry on; set MEM0_TELEMETRY=False in the environment"
         )
-    # Its own model and embedder are put in place of these before anything is asked of them.
+    # Replaced by our model and embedder before they are used.
     unused = {"provider": "openai", "config": {"api_key": "unused", "model": "unused"}}
     config = {
         "vector_store": {

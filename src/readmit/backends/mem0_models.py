@@ -1,7 +1,7 @@
 """readmit's model and embedder in the shape that mem0 calls.
 
-mem0 logs and goes on when an answer cannot be read or a text cannot be embedded: the memory is then simply missing.
-Here both are failures, kept until the adapter asks, so that nothing is lost in silence.
+When an answer cannot be read or a text cannot be embedded, mem0 only logs it and the memory is missing. Here both are
+failures, kept until the adapter checks, so that nothing is lost silently.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Memories(msgspec.Struct):
 
 
 class Extractor:
-    """Stands where mem0 keeps its language model."""
+    """Replaces mem0's language model."""
 
     def __init__(self, model: Model | None, workspace: str, max_tokens: int) -> None:
         self._model = model
@@ -79,12 +79,12 @@ class Extractor:
 
 
 class Mem0Embedding:
-    """Stands where mem0 keeps its embedder."""
+    """Replaces mem0's embedder."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
         self.failed: Exception | None = None
-        """What went wrong since the adapter last looked: mem0 may have swallowed it."""
+        """The failure since the adapter last checked, which mem0 may have swallowed."""
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:  # noqa: ARG002 - mem0's own name
         return self.embed_batch([text])[0]

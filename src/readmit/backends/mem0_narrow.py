@@ -1,7 +1,7 @@
-"""A qdrant client that ranks certain points alone.
+"""A qdrant client that ranks only given points.
 
-mem0 filters by metadata only, and a record's id is not metadata. So the narrowing happens where mem0's search passes
-through to qdrant: scoring, thresholds and everything after stay mem0's.
+mem0 filters by metadata only, and a record's id is not metadata. So the narrowing happens in mem0's call to qdrant:
+scoring, thresholds and everything after stay mem0's.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-# Embedded qdrant goes through a list of ids for every point. Up to about this length that is cheaper than looking into
-# the point's payload, which the ids then make unnecessary.
+# Embedded qdrant scans a list of ids for every point. Up to about this length that is cheaper than reading the point's
+# payload.
 _FEW = 500
 
 
 class NarrowedClient:
-    """Hands every call on, and keeps queries of one collection to certain points."""
+    """Forwards every call, and limits queries of one collection to given points."""
 
     def __init__(self, client: Any, collection: str, among: Collection[str]) -> None:
         self._client = client
@@ -29,7 +29,7 @@ class NarrowedClient:
         return getattr(self._client, name)
 
     def query_points(self, collection_name: str, *, limit: int, query_filter: Any = None, **options: Any) -> Any:
-        """As qdrant's own; mem0 keeps its entities in another collection, which stays as it is."""
+        """As qdrant's own. mem0's entities are in another collection, which is not limited."""
         options |= {"collection_name": collection_name, "query_filter": query_filter}
         if collection_name != self._collection:
             return self._client.query_points(limit=limit, **options)
@@ -44,10 +44,11 @@ class NarrowedClient:
         return models.Filter(must=must) if query_filter is None else query_filter.model_copy(update={"must": must})
 
     def _sifted(self, limit: int, options: dict[str, Any]) -> Any:
-        """Rank without payloads until enough are among them, and read the payloads of those alone."""
+        """Rank without payloads until enough points match, and read only their payloads."""
         total = self._client.get_collection(self._collection).points_count or 0
         wanted = -(-limit * max(total, len(self._among)) // len(self._among))
-        # mem0 asks for four times what it hands on, so somewhat fewer will do, and a second round costs a whole search.
+        # mem0 asks for four times what it returns, so somewhat fewer are enough, and a second round costs a whole
+        # search.
         enough = limit - limit // 4
         while True:
             found = self._client.query_points(limit=wanted, with_payload=False, **options)

@@ -3,7 +3,7 @@
 Its server turns chats into profile slots and events, merges into slots what comes later, and forgets the chats. The
 only link from a slot back to a text is the answer of a synchronous flush, which the client throws away: here the
 endpoint is called directly. A slot that a flush updates holds the union of its sources; an event those of its flush.
-Both are records, so an event that tells of something superseded is withheld like any other.
+Both are records, so an event about something superseded is withheld like any other.
 
 Every bank is a Memobase user of its own. A verbatim memory is a profile slot written as it is, without a model.
 Memobase ranks events alone and hands profiles out whole, so slots are ordered here, by the embedder.
@@ -60,7 +60,7 @@ class Memobase:
         self._ledger = ledger
         self._embedder = embedder
         self._vectors: dict[str, NDArray[np.float32]] = {}
-        # A flush takes whatever waits in a user's buffer: two at once could not tell whose text it was.
+        # A flush processes everything in a user's buffer: with two at once, the texts could not be attributed.
         self._lock = threading.RLock()
         self._owners = {TEAM}
 
@@ -114,7 +114,7 @@ class Memobase:
     def _changes(self, owner: str, before: dict[str, str], flushed: Flushed) -> list[Change]:
         after = {one.id: one for one in self._profiles(owner)}
         touched = [_id(owner, PROFILE, one) for one in (*flushed.added, *flushed.updated)]
-        # Whatever the answer says: a slot whose text is another now has taken in something of this flush.
+        # Whatever the answer says, a slot whose text changed contains something of this flush.
         touched += [name for name, one in after.items() if before.get(name) != one.text]
         changes: list[Change] = []
         for name in dict.fromkeys(touched):
@@ -147,7 +147,7 @@ class Memobase:
         return changes
 
     def _disown_altered(self, record: str, text: str) -> None:
-        """What was changed behind our back and is merged now does not get its former sources back."""
+        """A record that was changed natively and is merged now does not get its former sources back."""
         entry = self._ledger.entry(self.name, record)
         if entry is not None and not unaltered(entry, text):
             self._ledger.write(self.name, (), drop=(record,))
@@ -171,7 +171,7 @@ class Memobase:
         missing = [text for text in dict.fromkeys([query, *sorted(texts)]) if text not in self._vectors]
         made = dict(zip(missing, self._embedder.embed(missing), strict=True)) if missing else {}
         known = self._vectors | made
-        # Texts that are gone, and questions, are not kept.
+        # Deleted texts and queries are not kept.
         self._vectors = {text: known[text] for text in self._vectors.keys() | texts if text in known}
         return [Hit(id=one.id, text=one.text, score=float(known[one.text] @ known[query])) for one in slots]
 

@@ -1,7 +1,7 @@
 """The calls that the Memobase adapter makes, over the client's own connection, with errors that say what to do.
 
-Where the client's methods lose something they are not used: ``flush`` throws its answer away, ``profile`` cuts the
-list at 1,000 tokens unless told otherwise, and queries go into addresses as they are.
+Client methods that lose data are not used: ``flush`` discards its answer, ``profile`` cuts the list at 1,000 tokens by
+default, and queries are not escaped in URLs.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _NOT_FOUND = 404
 
 
 class Flushed(NamedTuple):
-    """What one flush did, by the server's own account."""
+    """What one flush did, as the server reports it."""
 
     added: tuple[str, ...]
     updated: tuple[str, ...]
     events: tuple[str, ...]
     alone: bool
-    """Whether nothing but our own chat was in the buffer."""
+    """Whether only our own chat was in the buffer."""
 
 
 class Server:
@@ -66,7 +66,7 @@ class Server:
         self._there.add(user)
 
     def flush(self, user: str, text: str) -> Flushed:
-        """Have one chat message processed now, and tell what came of it."""
+        """Process one chat message now, and return what it changed."""
         waiting = len(self._waiting(user))
         message = {"blob_type": "chat", "fields": None, "blob_data": {"messages": [{"role": "user", "content": text}]}}
         inserted = self._call("POST", f"/blobs/insert/{user}?wait_process=true", message)
@@ -101,7 +101,7 @@ class Server:
         return str(self._call("POST", f"/users/profile/{user}", body)["id"])
 
     def update_profile(self, user: str, profile: str, content: str) -> None:
-        """Another content for a slot."""
+        """Replace a slot's content."""
         (held,) = [one for one in self.profiles(user) if one["id"] == profile]
         body = {"content": content, "attributes": held["attributes"]}
         self._call("PUT", f"/users/profile/{user}/{profile}", body)
@@ -118,7 +118,7 @@ class Server:
         return [] if answer is None else _listed(answer, "events")
 
     def update_event(self, user: str, event: str, text: str) -> None:
-        """Another text for an event, and nothing of the former one. Its place in searches stays."""
+        """Replace an event's text. Its rank in searches stays."""
         body = {"profile_delta": [], "event_tip": text, "event_tags": []}
         self._call("PUT", f"/users/event/{user}/{event}", body)
 
@@ -130,8 +130,8 @@ class Server:
         self.client.client.close()
 
     def _call(self, method: str, path: str, body: Any = None, **absent: Any) -> Any:
-        """The data of an answer. ``absent`` is what to answer where there is nothing."""
-        with self._told(method, path):
+        """The data of an answer, or ``absent`` if there is none."""
+        with self._translated(method, path):
             response = self.client.client.request(method, path, json=body)
             refused = response.status_code in (401, 403)
             if not refused and not (absent and response.status_code == _NOT_FOUND):
@@ -149,7 +149,7 @@ class Server:
         return answer.get("data")
 
     @contextmanager
-    def _told(self, method: str, path: str) -> Iterator[None]:
+    def _translated(self, method: str, path: str) -> Iterator[None]:
         http: Any = import_module("httpx")
         try:
             yield
@@ -165,7 +165,7 @@ class Server:
 
 
 def event_text(event: dict[str, Any]) -> str:
-    """Everything that an event tells."""
+    """The whole text of an event."""
     data = event.get("event_data") or {}
     deltas = [one.get("content") for one in data.get("profile_delta") or ()]
     tags = [f"{one.get('tag')}: {one.get('value')}" for one in data.get("event_tags") or ()]

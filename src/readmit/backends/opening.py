@@ -44,13 +44,13 @@ class NoOptions(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Site(NamedTuple):
-    """Where a store is opened: for which workspace, at which place, with which models."""
+    """The context of opening a store: workspace, place and models."""
 
     line: Line
     log: Log
-    """The workspace's log: ``log.memories`` and ``log.sources`` are there for stores that keep something in it."""
+    """The workspace's log: stores may keep data in ``log.memories`` and ``log.sources``."""
     folder: Path | None = None
-    """Where a store on disk goes if the line names no folder."""
+    """The folder of a store on disk, if the line names none."""
     embedder: Embedder | None = None
     model: Model | None = None
     """Forms memories. Without one, only verbatim memories can be formed."""
@@ -68,7 +68,7 @@ class Site(NamedTuple):
         return self.line.target or self.folder or ""
 
     def needed_embedder(self) -> Embedder:
-        """The embedder, for a store that cannot do without."""
+        """The embedder, for a store that needs one."""
         if self.embedder is None:
             raise BackendError(f"backend {self.line.kind}: embedder: give one, as open_embedder('minilm')")
         return self.embedder
@@ -84,7 +84,7 @@ def open_backend(
     """Open the memory store that a line names, for the workspace of a log.
 
     Another package adds a store by an entry point in the group ``readmit.backends``: a function that takes a ``Site``
-    and gives the store.
+    and returns the store.
     """
     line = STORES.read(spec)
     made: MemoryBackend = STORES.open(line, Site(line, log, folder, embedder, model), methods=_METHODS)
@@ -94,13 +94,13 @@ def open_backend(
 
 
 def need(package: str, extra: str) -> None:
-    """Refuse to go on without a package."""
+    """Raise unless a package is installed."""
     if find_spec(package) is None:
         raise BackendError(f"{package} is not installed; run: pip install 'readmit[{extra}]'")
 
 
 def folder_at(path: str | Path) -> Path:
-    """The folder of a store, made if it is not there."""
+    """The folder of a store, created if missing."""
     if not str(path):
         raise BackendError("path: name a folder for the store")
     folder = Path(path).absolute()

@@ -2,7 +2,7 @@
 
 It keeps texts as they are, the team's beside each principal's private ones, with every earlier version. Search ranks
 by words (Okapi BM25) and, if it is given an embedder, by meaning too; the two rankings are fused by reciprocal rank,
-which needs no scale that both share. Nothing here needs a model.
+which needs no common scale. Nothing here needs a model.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 _K1, _B = 1.2, 0.75
 # Reciprocal rank fusion: how fast a rank loses weight.
 _FUSION = 60
-# In a large store, a word in more records than this share says almost nothing, and reading where it stands would be
+# In a large store, a word in more records than this share has almost no weight, and reading its occurrences would be
 # most of a search's cost.
 _COMMON, _LARGE = 0.5, 1_000
-# Up to this many records are looked up one by one; of more, it is cheaper to skip those that are not wanted.
+# Up to this many records are looked up one by one; beyond that, skipping unwanted ones is cheaper.
 _FEW = 1_000
 _WORD = re.compile(r"\w+")
 
@@ -53,7 +53,7 @@ class _Native(msgspec.Struct, frozen=True):
 
 
 class ScopedMem:
-    """A store in a workspace. Several may stand side by side under different names."""
+    """A store in a workspace. There may be several, under different names."""
 
     def __init__(
         self,
@@ -123,9 +123,9 @@ class ScopedMem:
         mean = totals.length / totals.records
         counts = {word: self._memories.frequency(self._store, word) for word in set(_words(query))}
         common = totals.records * _COMMON if totals.records >= _LARGE else totals.records
-        telling = [word for word, count in counts.items() if 0 < count <= common]
+        rare = [word for word, count in counts.items() if 0 < count <= common]
         scores: dict[int, float] = {}
-        for word in telling or [word for word, count in counts.items() if count]:
+        for word in rare or [word for word, count in counts.items() if count]:
             weight = math.log(1 + (totals.records - counts[word] + 0.5) / (counts[word] + 0.5))
             for seq, owner, times, length in self._memories.postings(self._store, word):
                 if (usable is None or seq in usable) and (reader is None or owner in (TEAM, reader)):
@@ -137,7 +137,7 @@ class ScopedMem:
         return (Stored(id=row.id, text=row.text, owner=row.owner) for row in self._memories.rows(self._store))
 
     def get(self, record: str) -> Stored:
-        """One record as it stands."""
+        """The current version of one record."""
         row = self._row(record)
         return Stored(id=row.id, text=row.text, owner=row.owner)
 
@@ -179,7 +179,7 @@ class ScopedMem:
         return [record.id for record in records]
 
     def close(self) -> None:
-        """Nothing to let go of: the file is the workspace's."""
+        """Nothing to close: the file belongs to the workspace."""
 
     def _new(self, record: Stored, key: str, at: str | None = None) -> NewMemory:
         return NewMemory(record.id, record.owner, record.text, key, at or self._now(), Counter(_words(record.text)))

@@ -1,4 +1,4 @@
-"""Implicit invalidation with models: worked out before a decision, written to the log, read by the return.
+"""Implicit invalidation with models: judged before a decision, written to the log, read by the return.
 
 Paper, "From a possible dependency to a confirmed invalidation". ``Inference`` is the user's handle.
 """

@@ -1,6 +1,6 @@
-"""What a preparation starts from: items that still stand, what was observed since, and what is settled already.
+"""The input of a preparation: items that still stand, later observations, and pairs that are already settled.
 
-The same reading serves a return and the work before it: an identity, a departure, an epoch.
+The same reading, of an identity, a departure and an epoch, serves a return and the work before it.
 """
 
 from __future__ import annotations
@@ -37,32 +37,32 @@ if TYPE_CHECKING:
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
-    """The question before it is asked: which of these items may be changed by which of these observations?"""
+    """The items and the observations that may change them, before any model is asked."""
 
     epoch: int
     use: str
     held: dict[str, Held]
-    """Items whose premises may have changed: those that stand, and those that only a suspicion keeps out."""
+    """Items whose premises may have changed: those that stand, or are out only because of a suspicion."""
     since: dict[str, int]
-    """For each, the position of the latest evidence behind it: only later observations can change its premises."""
+    """For each, the epoch of its latest evidence: only later observations can change its premises."""
     known: dict[str, Held]
-    """These, and everything they may rest on."""
+    """These, and everything they may depend on."""
     critical: frozenset[str]
     """Dependencies ``K``."""
     observed: dict[str, Event]
     """Raw observations since the first of the items, by digest."""
     texts: dict[str, str]
-    """What each observation says."""
+    """The text of each observation."""
     sources: dict[str, Evidence]
     """The intact evidence that the items themselves were drawn from."""
     marks: dict[str, tuple[Event, ...]]
     """Verdicts and suspicions about each item that concern this use."""
     policy: Policy
     alone: bool = True
-    """Whether what is critical is judged by itself."""
+    """Whether critical items are judged alone."""
 
     def targets(self, passed: Mapping[str, int] | None = None) -> tuple[Target, ...]:
-        """What may have changed. ``passed`` says up to which position the observations were looked at before."""
+        """The items that may have changed. ``passed`` is the epoch up to which observations were examined before."""
         found = targets_of(self.held.values(), self.known, critical=self.critical)
         return tuple(
             msgspec.structs.replace(one, epoch=max(self.since[one.item], (passed or {}).get(one.item, 0)))
@@ -77,7 +77,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
         return observations_of(sightings, self.known.values())
 
     def suspected(self, judged: Mapping[str, frozenset[str]]) -> Iterator[Pair]:
-        """Suspicions that nobody has settled: they are looked into first, whatever the signals say."""
+        """Open suspicions: they are verified first, whatever the signals say."""
         for item, marks in self.marks.items():
             pairs = (mark.payload.pair for mark in marks if isinstance(mark.payload, Suspect))
             for pair in dict.fromkeys(pairs):
@@ -89,14 +89,14 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
         return not self.critical.isdisjoint(self.held[item].item.covers)
 
     def own(self, item: str) -> list[Evidence]:
-        """What an item was drawn from."""
+        """The evidence that an item was drawn from."""
         receipts = self.held[item].item.receipts
         return [self.sources[one.evidence] for one in receipts if one.evidence in self.sources]
 
     def words(self, item: str) -> str:
-        """The original words behind an item: the paragraph that it was drawn from, or all of its evidence."""
+        """An item's original text: the paragraph that it was drawn from, or all of its evidence."""
         drafted = self.held[item].item.drafted
-        # A statement in the very words of its evidence is its own quote.
+        # A statement in the exact words of its evidence is its own quote.
         quote = (drafted.quote if drafted else "") or self.held[item].item.text
         texts = [one.text for one in self.own(item) if one.text != self.held[item].item.text]
         found = (part for text in texts for part in text.split("\n\n") if quoted(quote, part))
@@ -184,7 +184,7 @@ def _concerning(marks: Sequence[Event], use: str) -> Iterator[Event]:
 def _open_items(
     seen: Snapshot, unbound: Mapping[str, tuple[Cause, ...]], policy: Policy, settings: Settings
 ) -> dict[str, Held]:
-    """Items that stand, or would if every suspicion turned out empty; and premises of theirs that are out of sight."""
+    """Items that stand, or would without open suspicions; and their premises that the agent cannot see."""
     against = resolve(seen, unbound, policy).against
 
     def open_(name: str) -> bool:
@@ -208,5 +208,5 @@ def _open_items(
 
 
 def _may_lapse(cause: Cause, open_: Callable[[str], bool]) -> bool:
-    """Whether a verdict could still take this cause away: it is a suspicion, or rests on one."""
+    """Whether a verdict could still remove this cause: it is a suspicion, or depends on one."""
     return cause.reason is Reason.SUSPECTED or bool(cause.chain and open_(cause.chain[-1]))

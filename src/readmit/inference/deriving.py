@@ -1,6 +1,6 @@
-"""Texts made of texts: premises, implied facts and vectors, each made once and kept with the workspace.
+"""Derived texts: premises, implied facts and vectors, each made once and kept with the workspace.
 
-A return over a history that was looked at before reads them and asks nobody.
+A return over a history that was examined before reads them and asks no model.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def premises(
     budgets: Budgets,
     extracted: str = "",
 ) -> Written:
-    """What each statement rests on. ``extracted`` names who drew items from evidence: premises came with them."""
+    """The premises of each statement. ``extracted`` names the extractor, whose items came with premises."""
     ask = partial(imply.premises, model, max_tokens=budgets.lines_tokens, max_chars=budgets.lines_chars)
     by = maker(model.name, imply.PREMISES)
     return _written(derived, PREMISES, by, texts, ask=ask, workspace=workspace, extracted=extracted)
@@ -74,29 +74,29 @@ def implied(
     budgets: Budgets,
     extracted: str = "",
 ) -> Written:
-    """What each observation implies. Of one that items were drawn from, that is what those items state."""
+    """The facts that each observation implies. If items were drawn from it, these are their statements."""
     ask = partial(imply.implied, model, max_tokens=budgets.lines_tokens, max_chars=budgets.lines_chars)
     by = maker(model.name, imply.IMPLIED)
     return _written(derived, FACTS, by, texts, ask=ask, workspace=workspace, extracted=extracted)
 
 
 def keep_premises(derived: Derived, by: str, known: Mapping[str, Sequence[str]]) -> None:
-    """Keep premises that came with an extraction, so that nobody is asked for them again."""
+    """Keep premises that came with an extraction, so that no model is asked for them."""
     derived.write(PREMISES, by, {source_of(text): msgspec.json.encode(lines) for text, lines in known.items() if lines})
 
 
 def keep_facts(derived: Derived, by: str, known: Mapping[str, Sequence[str]]) -> None:
-    """Keep what an extraction found stated in observations. Where it found nothing, nobody is asked either."""
+    """Keep the statements that an extraction found in observations, also if it found none."""
     derived.write(FACTS, by, {source_of(text): msgspec.json.encode(lines) for text, lines in known.items()})
 
 
 def maker(model: str, prompt: str) -> str:
-    """Who made a derived text: another model, or another version of the prompt, makes another one."""
+    """The maker of a derived text: a model and a version of its prompt."""
     return f"{model}/{prompt}"
 
 
 def source_of(text: str) -> str:
-    """What a derived text is filed under."""
+    """The key of a derived text."""
     return digest_of(text.encode("utf-8", "surrogatepass"))
 
 
@@ -127,7 +127,7 @@ def _written(
 
 
 class Scanning(msgspec.Struct, frozen=True):
-    """Pairs that the scan named, and pairs that it failed to look at."""
+    """Pairs that the scan named, and pairs that it failed to examine."""
 
     named: frozenset[Pair]
     failed: Mapping[Pair, Failure]
@@ -136,7 +136,7 @@ class Scanning(msgspec.Struct, frozen=True):
 def scanned(
     derived: Derived, model: Model, looks: Sequence[TargetLook], workspace: str, settings: Settings
 ) -> Scanning:
-    """The paper's scan. What was looked at once, beside whatever else, is not looked at again."""
+    """The paper's scan. A pair that was scanned once, in any request, is not scanned again."""
     wide = settings.scan_targets > 1 or settings.scan_per_call > PER_CALL
     by = maker(model.name, SCAN_MANY if wide else SCAN)
     sources = {(look.item, one.evidence): digest((look.text, one.text)) for look in looks for one in look.later}
@@ -185,13 +185,13 @@ def _pair(place: tuple[str, str]) -> Pair:
 
 
 class StoredVectors:
-    """Vectors of texts, each text embedded once in the life of the workspace."""
+    """Vectors of texts; each text is embedded once per workspace."""
 
     def __init__(self, embedder: Embedder, derived: Derived, workspace: str) -> None:
         self._embedder = CachedEmbedder(embedder, workspace, _Kept(derived, workspace))
 
     def rows(self, texts: Mapping[str, tuple[str, ...]]) -> dict[str, Matrix]:
-        """One matrix per name, a row per text; all that is missing is embedded in one go."""
+        """One matrix per name, a row per text; missing texts are embedded in one call."""
         flat = [text for own in texts.values() for text in own]
         if not flat:
             return {}

@@ -1,4 +1,4 @@
-"""Put on the log that it was looked for implicit changes, by whom, and how far."""
+"""Writes an examination to the log: which verifier looked for implicit changes, and up to which epoch."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def note(workspace: Workspace, departed: Checkpoint, prepared: Prepared, *, purpose: str | None, verifier: str) -> bool:
-    """Write down how far a preparation has looked, if nothing has come in meanwhile that it has not.
+    """Record how far a preparation has examined the log, unless something new arrived meanwhile.
 
-    In one transaction, so that whatever precedes the event was there to be looked at. What the log says already is not
-    said again: a watch that finds nothing new writes nothing.
+    In one transaction, so that everything before the event was available to it. An examination that is already on the
+    log is not repeated: a watch that finds nothing new writes nothing.
     """
     log, policy, identity = workspace.log, workspace.policy, prepared.identity
     with log.atomic():

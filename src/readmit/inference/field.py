@@ -1,4 +1,4 @@
-"""What linking and replacing look at: the needs that one agent's duties have, and the items that may meet them."""
+"""The input of linking and replacing: the needs of one agent's duties, and the items that may meet them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 NEED = "need"
 PLANNED = "plan"
-"""How derived texts name what a planned duty needs, in words."""
+"""The kind of derived text that describes what a planned duty needs."""
 
 
 class OpenNeed(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class OpenNeed(msgspec.Struct, frozen=True, kw_only=True):
     planned: bool
     """Whether only duties that a model planned require it."""
     vouched: bool
-    """Whether a person called it critical: no model's word alone meets it."""
+    """Whether a person called it critical: a model's link alone does not meet it."""
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     held: Mapping[str, Held]
     """Every fact and constraint in sight, in log order."""
     baseline: frozenset[str]
-    """Those that stand, or that only a suspicion keeps out."""
+    """Those that stand, or are out only because of a suspicion."""
     rejected: Mapping[str, Disposition]
 
     def open(self) -> tuple[OpenNeed, ...]:
@@ -66,7 +66,7 @@ def field(workspace: Workspace, departed: Checkpoint, identity: Identity, *, pur
         seen = take_snapshot(log, departed, identity, epoch=log.head, purpose=purpose, now=workspace.moment())
     found = examine(seen, policy)
     held = {name: entry for name, entry in seen.state.held.items() if _is_evidence(entry)}
-    # As they were opened: what is an open question so far is looked for like anything else.
+    # As they were opened, so that open questions are searched for like other needs.
     owed = [seen.state.held[duty.obligation.id].item for duty in found.duties.owed]
     return Field(
         needs=_needs(log.derived, [duty for duty in owed if isinstance(duty, Obligation)]),
@@ -77,7 +77,7 @@ def field(workspace: Workspace, departed: Checkpoint, identity: Identity, *, pur
 
 
 def stood(workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None) -> frozenset[str]:
-    """What stood at departure: a need that it met was met, whoever says so later."""
+    """What stood at departure: a need that it met counts as met, whenever the link was drawn."""
     log = workspace.log
     with log.reading():
         seen = take_snapshot(log, departed, identity, epoch=departed.epoch, purpose=purpose, now=departed.at)
@@ -91,17 +91,17 @@ def meets(held: Held) -> tuple[str, ...]:
 
 
 def spoken_of(held: Held) -> dict[str, int]:
-    """The dependencies that a link of an item, withdrawn or not, speaks of, each with the position of the last one."""
+    """The dependencies of an item's links, withdrawn or not, each with the epoch of the last link."""
     return {mark.payload.need: mark.epoch for mark in held.marks if isinstance(mark.payload, Link)}
 
 
 def need_key(duty: str, need: str) -> str:
-    """What the words of a need are filed under."""
+    """The key of a need's description."""
     return digest((duty, need))
 
 
 def _standing(found: Examined) -> frozenset[str]:
-    # What only a suspicion keeps out may be cleared by the preparation that is under way.
+    # The running preparation may clear an item that is out only because of a suspicion.
     suspected = (name for name, one in found.gated.rejected.items() if set(one.reasons) == {Reason.SUSPECTED})
     return frozenset((*found.gated.eligible, *suspected))
 

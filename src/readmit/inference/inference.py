@@ -1,7 +1,7 @@
 """``Inference``: implicit invalidation for one workspace, at return time or before.
 
-Verdicts enter the core as data. This works them out and writes them to the log; the return that follows reads
-them. Whatever fails here ends in a refused return with an audit row, never in one that was decided without.
+Verdicts enter the core as data. This class obtains them and writes them to the log; the next return reads them. A
+failure here ends in a refused return with an audit row, never in one that was decided without verdicts.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Inference:
         )
         self.settings = settings or Settings(signals=self.team.signals())
         self.ledger = TokenLedger()
-        """What ingesting, planning and resolving took. What a preparation took is in its ``Prepared``."""
+        """The usage of ingesting, planning and resolving. A preparation's usage is in its ``Prepared``."""
 
     def __repr__(self) -> str:
         return f"<Inference on workspace {self.workspace.name!r}>"
@@ -97,7 +97,7 @@ class Inference:
     # Before a decision.
 
     def prepare(self, agent: Agent, *, purpose: str | None = None, checkpoint: str | None = None) -> Prepared:
-        """Work out what has changed implicitly for one agent, so that its next return reads it from the log."""
+        """Find what has changed implicitly for one agent and write it to the log for its next return."""
         name = f"prepare-{secrets.token_hex(8)}"
         return self._prepare(agent.departed(checkpoint), agent.identity, purpose, name)
 
@@ -112,14 +112,14 @@ class Inference:
     ) -> Return:
         """Prepare a return and decide it. If preparing fails, the return is refused with ``inference_failed``.
 
-        ``tell`` gets what the preparation came to, before anything is decided.
+        ``tell`` gets the ``Prepared`` before anything is decided.
         """
 
         def prepare(departed: Checkpoint, return_id: str) -> None:
             prepared = self._prepare(departed, agent.identity, purpose, return_id)
             tell(prepared)
             if prepared.unlinked:
-                # Decided now, they would pass for questions that nobody ever answered.
+                # If it were decided now, they would count as open questions.
                 raise ModelError(f"linker: no answer about {', '.join(prepared.unlinked)}; try again")
 
         return agent.come_back(purpose=purpose, checkpoint=checkpoint, id=id, prepare=prepare)
@@ -127,10 +127,10 @@ class Inference:
     def resolve(
         self, agent: Agent, *, by: str, about: Mapping[str, Asked] | None = None, max_tokens: int = MAX_TOKENS
     ) -> tuple[Resolution, ...]:
-        """Put the open disputes that an agent can see to the verifier, which answers without knowing who says what.
+        """Put the open disputes that an agent can see to the verifier, which does not see who says what.
 
-        A dispute is resolved in the name of ``by``, who is not the agent, if the answer is one side's alone and sure
-        enough for the policy; otherwise it stays open. ``about`` says, by dispute, which question it is about.
+        A dispute is resolved in the name of ``by``, who is not the agent, if the answer matches exactly one side and is
+        sure enough for the policy; otherwise it stays open. ``about`` gives the question of a dispute.
         """
         model = self._needed(self.team.verifier, "verifier")
         return resolve_disputes(self.workspace, model, agent.identity, by=by, about=about, max_tokens=max_tokens)
@@ -154,7 +154,7 @@ class Inference:
             prepared = self._looked(departed, identity, purpose, name, ledger)
             if always or prepared.eventful:
                 file(self.workspace, name, prepared)
-            # Who looks at what others rest on has not examined the others.
+            # Looking only at premises does not examine the items that depend on them.
             if self.settings.targets == "premises" or note(
                 self.workspace, departed, prepared, purpose=purpose, verifier=self._verifier()
             ):
@@ -164,7 +164,7 @@ class Inference:
     def _looked(
         self, departed: Checkpoint, identity: Identity, purpose: str | None, name: str, ledger: TokenLedger
     ) -> Prepared:
-        """One look at the log, and further ones as long as something falls or takes a needed item's place."""
+        """One look at the log, and further ones while items fall or needed ones are replaced."""
         earlier: Prepared | None = None
         while True:
             try:
@@ -179,7 +179,7 @@ class Inference:
                 )
             except BaseException:
                 if earlier is not None:
-                    # What was found and written stays so, and the audit says it.
+                    # Everything found so far is on the log, and the audit records it.
                     file(self.workspace, name, earlier)
                 raise
             earlier = prepared.after(earlier)
@@ -260,7 +260,7 @@ class Inference:
         return planning.plan(self.workspace, model, text, by=by, role=role, task=task)
 
     def usage(self) -> tuple[StageUsage, ...]:
-        """What ingesting, planning and resolving took so far, per stage."""
+        """The usage of ingesting, planning and resolving so far, per stage."""
         return self.ledger.stages()
 
     def _needed(self, model: Model | None, name: str) -> Model:

@@ -1,10 +1,10 @@
 """From conversation to items: observe evidence, draw statements from it, record them with receipts.
 
-A model drafts what is recorded, on behalf of a principal, and the item says so. What its quote does not carry is not
-recorded: the quoted words stand in its place.
+A model drafts the items on behalf of a principal, and they are marked as drafted. A statement that its quote does not
+carry is not recorded: the quoted words are recorded instead.
 
-Optional: whoever has structured state records it directly. Nothing is withdrawn on a model's word: a statement
-that something ended is recorded in the slot it is about, and takes the place of what was there, like any other.
+Optional: callers with structured state record it directly. A model withdraws nothing: a statement that something ended
+is recorded in its slot and replaces the earlier item, like any other.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ EXTRACTION = "extraction"
 
 
 class Ingested(msgspec.Struct, frozen=True, kw_only=True):
-    """What one piece of evidence gave."""
+    """The result for one piece of evidence."""
 
     evidence: str
     items: tuple[str, ...] = ()
     dropped: dict[str, int] = {}
     """How many proposed items were dropped, per reason."""
     quoted: int = 0
-    """How many statements said more than their quote carries, so that the quote was recorded in their place."""
+    """How many statements said more than their quote carries, so that the quote was recorded instead."""
     failure: str = ""
     """Why nothing could be drawn from it; it can be tried again."""
 
@@ -67,9 +67,9 @@ def ingest(
 ) -> tuple[Ingested, ...]:
     """Draw items from observed evidence and record them, in one commit.
 
-    ``turns`` tells, by digest, which turns of a conversation to read; what is not among them is not read and not
-    paid for. ``supports`` names the dependencies that a slot is evidence for, ``without`` the speakers that give no
-    items. Further fields are those of ``Workspace.record``. An extraction is kept and never repeated.
+    ``turns`` gives, by digest, the turns of a conversation to read; others are neither read nor paid for. ``supports``
+    names the dependencies that a slot is evidence for, ``without`` the speakers that give no items. Further fields are
+    those of ``Workspace.record``. An extraction is kept and never repeated.
     """
     # In log order, so that of two statements about one slot the later observed one is recorded last.
     ordered = sorted(evidence, key=lambda name: workspace.log.evidence(name).epoch)
@@ -110,7 +110,7 @@ def ingest(
 
 
 class _Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """One item before it is recorded: what its quote carries."""
+    """One item before it is recorded, reduced to what its quote carries."""
 
     text: str
     slot: str
@@ -120,7 +120,7 @@ class _Draft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _draft(item: Extracted, evidence: str, model: str) -> _Draft | None:
-    """What may be recorded of a statement; nothing if the evidence itself does not hold its quote."""
+    """What may be recorded of a statement; nothing if the evidence does not contain its quote."""
     found = worded(item.statement, item.quote, evidence)
     if found is None:
         return None
@@ -169,14 +169,14 @@ def _recorded(
     fields: UseFields,
 ) -> str:
     scope = evidence.scope
-    # An item is seen by whoever may see what it was drawn from, unless the caller says otherwise.
+    # By default an item has the scope of its evidence.
     seen: UseFields = {"task": scope.task, "roles": scope.roles, "principals": scope.principals}
     seen.update(fields)
     newer = _newer(workspace, name, seen["task"], item.slot)
     item_id = workspace.record(
         item.text,
         id=f"x{digest((name, by, item.slot, item.text))[:16]}",
-        # Drawn from a conversation that others have overtaken: it must not take the slot back.
+        # Drawn from a conversation that is older than the slot's current item: it must not replace that item.
         slot=item.slot if newer is None else None,
         sources=[name],
         by=by,

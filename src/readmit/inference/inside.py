@@ -1,7 +1,7 @@
 """Pairs inside a view: of two statements that would be handed over together, the later one may end the earlier.
 
-Signals rank pairs over everything that stands, and their limits may cut these. So what a return would hand over now is
-worked out, without writing anything, and its statements are put to the verifier against each other's evidence.
+Signals rank pairs over everything that stands, and their limits may cut these. So this computes what a return would
+hand over now, without writing anything, and verifies its statements against each other's evidence.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 NAME = "preview"
 PASSED = "inside"
-"""How derived texts name pairs inside a view that a look passed over."""
+"""The kind of derived text that lists pairs inside a view that a look skipped."""
 
 
 class Inside(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of the pairs inside a view."""
+    """The results for the pairs inside a view."""
 
     pairs: tuple[Pair, ...] = ()
     cut: int = 0
@@ -48,7 +48,7 @@ class Inside(msgspec.Struct, frozen=True, kw_only=True):
 def previewed(
     workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None
 ) -> tuple[str, ...]:
-    """What a return at this moment would hand over."""
+    """What a return now would hand over."""
     log = workspace.log
     with log.reading():
         request = Request(
@@ -81,8 +81,8 @@ def look_inside(
 ) -> Inside:
     """Verify what is open among statements that would be handed over together.
 
-    First come those about the same need, then those that share most words. What lies beyond ``most`` is passed over for
-    good by this ``looker``, like a pair that no signal proposes. ``besides`` are pairs that were asked about just now.
+    Pairs about the same need come first, then those that share most words. This ``looker`` never examines pairs beyond
+    ``most``, like pairs that no signal proposes. ``besides`` are pairs that were just asked about.
     """
     if len(names) < 2:  # noqa: PLR2004 - a pair has two sides
         return Inside()
@@ -110,7 +110,7 @@ def look_inside(
 
 
 def _pairs(earlier: Item, later: Item, state: Baseline) -> Iterator[Pair]:
-    """One statement against the evidence of another, where that is later than its own."""
+    """Each statement with another one's later evidence."""
     own = {receipt.evidence for receipt in earlier.receipts}
     for receipt in later.receipts:
         seen = state.observed.get(receipt.evidence)

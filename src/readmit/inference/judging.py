@@ -1,7 +1,7 @@
-"""Put pairs to the verifier, and put what it says on the log: verdicts as ``judge`` events, the rest as ``suspect``.
+"""Puts pairs to the verifier and writes the results to the log: verdicts as ``judge`` events, the rest as ``suspect``.
 
-A verdict's id is the digest of model, prompt version, pair, use and texts within its workspace: told twice it is
-one event, and every later return and agent with the same use reads it instead of asking.
+A verdict's id is the digest of model, prompt version, pair, use and texts within its workspace, so a repeated verdict
+is one event, and every later return and agent with the same use reads it instead of asking.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class JudgedPairs(msgspec.Struct, frozen=True):
-    """What came of the pairs that were put to the verifier."""
+    """The results for the pairs that were put to the verifier."""
 
     verdicts: tuple[Verdict, ...] = ()
     failed: tuple[tuple[Pair, Failure], ...] = ()
@@ -50,7 +50,7 @@ def case_of(baseline: Baseline, pair: Pair) -> PairCase:
 
 
 def settled(baseline: Baseline, verifier: Verifier) -> Mapping[str, frozenset[str]]:
-    """Pairs that need not be asked again: settled by anybody, or already answered by this very verifier."""
+    """Pairs that need no request: settled, or already answered by this verifier."""
     return {
         item: frozenset(
             mark.payload.pair.evidence
@@ -64,9 +64,9 @@ def settled(baseline: Baseline, verifier: Verifier) -> Mapping[str, frozenset[st
 
 
 def judge(workspace: Workspace, baseline: Baseline, verifier: Verifier, pairs: Sequence[Pair]) -> JudgedPairs:
-    """Ask about each pair once and write down what is said, all in one commit.
+    """Ask about each pair once and write the answers in one commit.
 
-    An answer that did not come leaves a suspicion: the item is out until somebody settles it.
+    A missing answer leaves a suspicion: the item is out until it is settled.
     """
     cases = [case_of(baseline, pair) for pair in pairs]
     answers = verifier.verify(cases) if cases else []
@@ -82,13 +82,13 @@ def judge(workspace: Workspace, baseline: Baseline, verifier: Verifier, pairs: S
             try:
                 workspace.judge(said, by=AUTHOR, id=verifier.key(case))
             except ConflictError:
-                # Another process asked the same at the same time, and its answer came first: it stands.
+                # Another process asked the same at the same time; its answer was first and counts.
                 continue
     return JudgedPairs(tuple(verdicts), tuple(failed))
 
 
 def suspect(workspace: Workspace, pairs: Iterable[Pair], signal: str) -> None:
-    """Leave suspicions. The same suspicion is one event, however often it is raised."""
+    """Write suspicions. The same suspicion is one event, however often it is raised."""
     with workspace.batch():
         for pair in pairs:
             payload = Suspect(pair=pair, signal=signal)

@@ -1,8 +1,8 @@
-"""Bring needs and items together, and write the links down: drafts, each with who drew it.
+"""Links needs to items and writes the links as drafts, each with its maker.
 
-A need and an item meet by name, by the slot of what met the need before, and then by the linker's answer with a
-quote, or, without a linker, by nearness. What an item meets by itself, and what a person linked or unlinked, is left
-alone. A critical need that a person wrote is never looked at here: no model's word alone meets it.
+An item is linked to a need by name, by the slot of an item that met the need before, and then by the linker's answer
+with a quote or, without a linker, by nearness. Pairs that an item meets by itself, or that a person linked or unlinked,
+are left alone. A critical need that a person wrote is skipped: a model alone cannot meet it.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ if TYPE_CHECKING:
 NAME = "name"
 SLOT = "slot"
 NEARNESS = "nearness"
-"""Who drew a link, where no model did."""
+"""The makers of links that no model drew."""
 LINKED = "link"
-"""How derived texts name what a linker said of one need and one statement: its quote, or nothing."""
+"""The kind of derived text that holds a linker's answer about a need and a statement: its quote, or nothing."""
 SHOWN = 12
-"""Statements shown to a linker for one need where there are too many for one request."""
+"""Statements shown to a linker for one need if there are too many for one request."""
 
 
 class Drawn(msgspec.Struct, frozen=True, kw_only=True):
-    """What one round of linking came to."""
+    """The result of one round of linking."""
 
     links: int = 0
     dropped: int = 0
-    """Links that the linker proposed and that no quote or no shown text bears out."""
+    """Links that the linker proposed without a valid quote or for a text that was not shown."""
     unmet: tuple[str, ...] = ()
     """Needs that nothing that stands meets."""
     faults: tuple[str, ...] = ()
-    """Why the linker did not answer. Then it is not known whether anybody ever met what is not met."""
+    """Why the linker did not answer. It is then unknown whether an item ever met the unmet needs."""
 
 
 def link(
@@ -64,7 +64,7 @@ def link(
     embedder: Embedder | None,
     settings: Settings,
 ) -> Drawn:
-    """Link what one agent's duties need and nothing that stands meets. Done twice, it writes and asks nothing."""
+    """Link the unmet needs of one agent's duties. Repeating it writes and asks nothing."""
     if not settings.linking or workspace.policy.drafts == "refuse":
         return Drawn()
     ground = field(workspace, departed, identity, purpose=purpose)
@@ -73,7 +73,7 @@ def link(
         return Drawn(unmet=tuple(need.name for need in ground.open()))
     bearing = ground.baseline | stood(workspace, departed, identity, purpose=purpose)
     work = _Work(workspace, ground, [name for name in ground.held if name in bearing], embedder)
-    # Told by name and by slot alike, it is one link.
+    # A link found by name and by slot is one link.
     named = {(one.need, one.item): one for need in wanted for one in (*work.by_slot(need), *work.by_name(need))}
     drafts = tuple(named.values())
     met = {one.need for one in drafts if one.item in ground.baseline}
@@ -96,7 +96,7 @@ def _written(workspace: Workspace, links: Iterable[Link]) -> int:
             try:
                 workspace.append(EventKind.LINK, one, by=AUTHOR, id=digest((AUTHOR, one.item, one.need, one.drafted)))
             except ConflictError:
-                # Another process drew the same link with other words, and was first: its words stand.
+                # Another process drew the same link with another quote, and was first: its quote counts.
                 continue
             count += 1
     return count
@@ -118,14 +118,14 @@ class _Work:
         self._vectors = None if embedder is None else StoredVectors(embedder, workspace.log.derived, workspace.name)
 
     def by_name(self, need: OpenNeed) -> Iterator[Link]:
-        """Items whose slot, or a dependency that they support, has the words of the need's name."""
+        """Items whose slot, or a supported dependency, has the same words as the need's name."""
         words = sorted(name_words(need.name))
         for item in self._candidates(need):
             if words and any(sorted(name_words(one)) == words for one in self._ground.held[item].item.covers):
                 yield Link(item=item, need=need.name, drafted=NAME)
 
     def by_slot(self, need: OpenNeed) -> Iterator[Link]:
-        """What stands in the slot of an item that is linked to the need: it says the same, as it is now."""
+        """The current item in the slot of an item that is linked to the need."""
         linked = [one for one in self._ground.held.values() if need.name in spoken_of(one) and need.name in meets(one)]
         slots = {(one.item.scope.task, one.item.slot) for one in linked if one.item.slot is not None}
         for item in self._candidates(need):
@@ -134,9 +134,9 @@ class _Work:
                 yield Link(item=item, need=need.name, drafted=SLOT)
 
     def by_nearness(self, needs: Sequence[OpenNeed], settings: Settings) -> _Said:
-        """The nearest items, for needs that a model planned: a person's need is not met by a resemblance."""
+        """The nearest items, for needs that a model planned: nearness does not meet a person's need."""
         since = {need.name: self._last(need) for need in needs if need.planned}
-        # What was passed over when the need was last linked stays so: a second choice is no evidence.
+        # Items that were not chosen when the need was last linked stay out: a second choice is not evidence.
         fresh = {
             need.name: {item for item in self._candidates(need) if self._ground.held[item].epoch > since[need.name]}
             for need in needs
@@ -149,7 +149,7 @@ class _Work:
         return _Said(tuple(links))
 
     def asked(self, model: Model, needs: Sequence[OpenNeed], settings: Settings) -> _Said:
-        """What the linker says of the near candidates, each need and statement asked about once."""
+        """The linker's answers about the near candidates; each need and statement is asked about once."""
         looks = self._looks(needs)
         derived, by = self._workspace.log.derived, maker(model.name, stage.PROMPT)
         sources = {(look.need, one.item): digest((look.text, one.text)) for look in looks for one in look.candidates}
@@ -187,7 +187,7 @@ class _Work:
     def _chosen(
         self, ties: Sequence[stage.Tie], needs: Sequence[OpenNeed], by: str, settings: Settings
     ) -> Iterator[Link]:
-        """The first few for each need, of what stands and of what stood at departure."""
+        """The first few items for each need, among those that stand and those that stood at departure."""
         for need in needs:
             free = set(self._candidates(need))
             own = list({one.item: one for one in ties if one.need == need.name and one.item in free}.values())
@@ -208,7 +208,7 @@ class _Work:
         return looks
 
     def _candidates(self, need: OpenNeed) -> Iterator[str]:
-        """Items that nothing says meet the need, or do not."""
+        """Items without any answer about the need."""
         for item in self._items:
             held = self._ground.held[item]
             if need.name not in held.item.covers and need.name not in spoken_of(held):
@@ -225,5 +225,5 @@ class _Work:
         return own.text if own.slot is None else f"{' '.join(name_words(own.slot))}. {own.text}"
 
     def _last(self, need: OpenNeed) -> int:
-        """The position of the last link that speaks of a need."""
+        """The epoch of the last link to a need."""
         return max((spoken_of(one).get(need.name, 0) for one in self._ground.held.values()), default=0)

@@ -1,4 +1,4 @@
-"""How near statements are to a need: by the words they share, and by vectors where there is an embedder."""
+"""How near statements are to a need: by shared words, and by vectors if there is an embedder."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 SHARED = 0.4
 COSINE = 0.6
-"""How large a share of a need's words, or which cosine, makes a statement near. Vectors of statements about the same
-person are near each other whatever they say, so much more than a common subject is asked for."""
+"""The share of a need's words, or the cosine, from which a statement is near. Statements about the same person have
+near vectors whatever they say, so the cosine must be high.
+"""
 
 _WORD = re.compile(r"[^\W_]+")
-# Words that say nothing about a subject, and those in which needs are put ("which", "current", "user").
+# Words without a subject, and words that describe needs ("which", "current", "user").
 _EMPTY = frozenset(
     _WORD.findall(
         "a about after all also an and any are as at be been before being but by can could currently current did do "
@@ -32,7 +33,7 @@ _SHORTEST_PLURAL = 4
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text that say what it is about, in one form for singular and plural."""
+    """The content words of a text, in one form for singular and plural."""
     return frozenset(_stem(word) for word in _WORD.findall(text.casefold()) if word not in _EMPTY)
 
 
@@ -44,7 +45,7 @@ def name_words(name: str) -> tuple[str, ...]:
 def near(
     needs: Mapping[str, str], items: Mapping[str, str], vectors: StoredVectors | None
 ) -> dict[str, list[tuple[float, str]]]:
-    """For each need, every item with its nearness, the nearest first, and the later of equals. From 1 on it is near."""
+    """For each need, every item with its nearness, nearest first, the later one on a tie. From 1 on it is near."""
     shared = _shared(needs, items)
     if vectors is not None and items:
         by_name = vectors.rows({**{f"n{name}": (text,) for name, text in needs.items()},
@@ -61,7 +62,7 @@ def near(
 
 
 def _shared(needs: Mapping[str, str], items: Mapping[str, str]) -> dict[str, dict[str, float]]:
-    """The share of a need's words that an item has, a rare word counting for more than one that many items have."""
+    """The share of a need's words that an item has; rare words count more."""
     own = {item: words_of(text) for item, text in items.items()}
     having = Counter(word for words in own.values() for word in words)
     weight = {word: math.log(1 + len(items) / count) for word, count in having.items()}
@@ -69,7 +70,7 @@ def _shared(needs: Mapping[str, str], items: Mapping[str, str]) -> dict[str, dic
     found: dict[str, dict[str, float]] = {}
     for need, text in needs.items():
         wanted = words_of(text)
-        # Summed exactly: the order of a set is not the same in every process.
+        # An exact sum, because the order of a set differs between processes.
         whole = math.fsum(weight.get(word, unknown) for word in wanted)
         found[need] = {
             item: math.fsum(weight[word] for word in wanted & words) / whole / SHARED if whole else 0.0

@@ -37,8 +37,8 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 def plan(workspace: Workspace, model: Model, text: str, *, by: str, role: str, task: str) -> Planned:
     """Plan a task and open its obligations, bound to the task's own words. The same task opens them once.
 
-    They are marked as drafted by the planner, and say no more than the task does: words that it does not carry are
-    left out for its own. What each of them needs is kept in words, for whoever looks for it.
+    They are marked as drafted by the planner and say no more than the task: wording that the task does not carry is
+    replaced by the task's own. The description of each need is kept for the linker.
     """
     (said,) = ask(model, [Task(text=text, role=role)], workspace=workspace.name)
     if isinstance(said, Failure):

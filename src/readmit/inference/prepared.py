@@ -1,4 +1,4 @@
-"""What one preparation did, as the audit keeps it: what was looked at, what was found, what was not, what it took."""
+"""The report of one preparation for the audit: what was examined, found and skipped, and the usage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class StageTokens(Record, kw_only=True):
-    """What one stage took."""
+    """The usage of one stage."""
 
     stage: Name
     calls: Count
@@ -42,22 +42,23 @@ class SignalCount(Record, kw_only=True):
 
 
 class ProposedPair(Record, kw_only=True):
-    """A pair that was put to the verifier, and the signals that proposed it. None did: it was a suspicion already."""
+    """A pair that was put to the verifier, and the signals that proposed it; none if it was a suspicion."""
 
     pair: Pair
     signals: tuple[Name, ...] = ()
 
 
 class Prepared(Record, kw_only=True):
-    """One preparation. What was not looked at can be told from it later."""
+    """One preparation, including what it did not examine."""
 
     identity: Identity
     use: Note
     epoch: Count
-    """The log position that was looked at."""
+    """The epoch of the log that was examined."""
     until: Count = 0
-    """Every observation up to here was looked at: judged, suspected, or passed over by every signal. Pairs that the
-    limits cut, or that failed answers hid, are not, unless they are suspicions now."""
+    """Every observation up to here was examined: judged, suspected, or skipped by every signal. Pairs that the limits
+    cut or that failed answers hid do not count as examined, unless they are suspicions now.
+    """
     targets: Count
     observations: Count
     """Observations with at least one pair that was still open."""
@@ -69,13 +70,13 @@ class Prepared(Record, kw_only=True):
     invalidated: tuple[Id, ...] = ()
     """Items that this preparation found changed."""
     unsure: Count = 0
-    """Verdicts that settle nothing."""
+    """Verdicts that do not settle their pair."""
     unanswered: Count = 0
     """Pairs that the verifier gave no usable answer to. Each is a suspicion now."""
     cut: tuple[Pair, ...] = ()
-    """Proposed, but beyond the limits, and not verified."""
+    """Pairs proposed beyond the limits, and not verified."""
     unseen: tuple[Pair, ...] = ()
-    """Hidden from a signal by a failed answer, proposed by no other, and not verified."""
+    """Pairs hidden from a signal by a failed answer, proposed by no other, and not verified."""
     suspected: Count = 0
     """Of the cut and unseen pairs, those of critical items, which are suspicions now."""
     proposed: tuple[ProposedPair, ...] = ()
@@ -83,23 +84,23 @@ class Prepared(Record, kw_only=True):
     links: Count = 0
     """Links between needs and items that were drawn."""
     links_dropped: Count = 0
-    """Links that the linker proposed and that no quote bears out."""
+    """Links that the linker proposed without a valid quote."""
     unmet: tuple[Id, ...] = ()
-    """Needs of the duties that are owed which nothing that stands met, after linking."""
+    """Needs of the owed duties that no standing item meets after linking."""
     unlinked: tuple[Id, ...] = ()
-    """Those of them that the linker gave no answer about: whether anybody ever met them is not known."""
+    """Those that the linker did not answer about: whether an item ever met them is unknown."""
     replacements: tuple[Id, ...] = ()
     """Items drafted from the observations that invalidated needed ones."""
     inside: Count = 0
     """Pairs verified because the return would have handed over both sides together."""
     cut_inside: Count = 0
-    """Pairs inside the view beyond the limit. No signal had proposed them, and they are passed over."""
+    """Pairs inside the view beyond the limit. No signal proposed them, and they are skipped."""
     fell_inside: tuple[Id, ...] = ()
     """Items that fell by one of these."""
     signals: tuple[SignalCount, ...] = ()
     usage: tuple[StageTokens, ...] = ()
     faults: tuple[Note, ...] = ()
-    """Why answers are missing. For whoever runs readmit, never for the returning agent."""
+    """Why answers are missing. For the operator, never for the returning agent."""
 
     @property
     def tokens(self) -> int:
@@ -112,7 +113,7 @@ class Prepared(Record, kw_only=True):
         return bool(self.open or self.judged or self.unanswered or self.usage or self.links or self.replacements)
 
     def after(self, earlier: Prepared | None) -> Prepared:
-        """The account of both, where this preparation went on from an earlier one with the same ledger."""
+        """The combined report, if this preparation continues an earlier one with the same ledger."""
         if earlier is None:
             return self
         both: dict[str, Any] = {

@@ -1,7 +1,6 @@
-"""One preparation: load, derive, propose, verify, write down. A return runs it, and so does a watch.
+"""One preparation: load, derive, propose, verify, write. Returns and watches run it.
 
-The decision itself reads nothing but the log, so doing this early changes what it costs and when, never the rules
-by which it is decided.
+The decision reads only the log, so preparing early changes the cost and its time, never the rules of the decision.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 
 PASSED = "passed"
 LEFT_OUT = "left_out"
-"""How derived texts name, for each item, how far a look came, and the observations on the way that it left out."""
+"""The kinds of derived text that hold, per item, how far a look came and the observations it left out."""
 
 
 def prepare(
@@ -67,7 +66,7 @@ def prepare(
         return baseline(workspace.log, departed, identity, purpose=purpose, now=now, policy=policy, settings=settings)
 
     state = stand()
-    # Without a duty in sight there is no need to link anything to.
+    # Without a visible duty there is no need to link to.
     owing = any(isinstance(held.item, Obligation) for held in state.known.values())
     drawn, pending = Drawn(), None
     try:
@@ -79,7 +78,7 @@ def prepare(
     except PendingAnswers as waiting:
         pending = waiting
     if drawn.links:
-        # Which items are critical has changed with them.
+        # The links may have changed which items are critical.
         state = stand()
     verifier = _verifier(team, settings, ledger, workspace)
     known = judging.settled(state, verifier)
@@ -87,7 +86,7 @@ def prepare(
     looker = _looker(state, verifier, readers, settings, identity)
     found = find(state, known, readers, settings, _passed(workspace, state, looker))
     if pending is not None:
-        # Only now: what the signals ask goes out in the same round.
+        # Only now, so that the signals' requests go out in the same round.
         raise pending
     chosen = list(dict.fromkeys([*state.suspected(known), *(one.pair for one in found.proposals.kept)]))
     left_out = _except(chosen, dict.fromkeys([*_left(found), *_left_out(workspace, state, looker, known)]))
@@ -107,7 +106,7 @@ def prepare(
     if not found.faults:
         seen = str(state.epoch).encode("ascii")
         workspace.log.derived.write(PASSED, looker, dict.fromkeys(state.held, seen))
-        # The next look starts where this one ended, and would not come across them again.
+        # The next look starts where this one ended and would not see them again.
         workspace.log.derived.write(LEFT_OUT, looker, _by_item(unlooked))
     return Prepared(
         identity=identity,
@@ -144,7 +143,7 @@ def prepare(
 
 
 def _looker(state: Baseline, verifier: Verifier, readers: Readers, settings: Settings, identity: Identity) -> str:
-    """Who looks, and how. Whoever looks differently looks at everything anew."""
+    """The cache key of the inference configuration: a changed one examines everything again."""
     names = [None if one is None else one.name for one in (verifier.second, readers.implier, readers.scanner)]
     return digest(
         (identity, state.use, verifier.model.name, names, None if readers.embedder is None else readers.embedder.name,
@@ -153,14 +152,14 @@ def _looker(state: Baseline, verifier: Verifier, readers: Readers, settings: Set
 
 
 def _passed(workspace: Workspace, state: Baseline, looker: str) -> dict[str, int]:
-    """How far the same look has come for each item. What it passed over then it would pass over now."""
+    """How far the same configuration has examined each item. It would skip the same pairs again."""
     return {item: int(body) for item, body in workspace.log.derived.read(PASSED, looker, state.held).items()}
 
 
 def _left_out(
     workspace: Workspace, state: Baseline, looker: str, known: Mapping[str, frozenset[str]]
 ) -> Iterable[Pair]:
-    """Pairs that earlier looks of the same kind left out and that nobody has settled since."""
+    """Pairs that earlier looks of the same configuration left out and that are still open."""
     stored = workspace.log.derived.read(LEFT_OUT, looker, state.held)
     pairs = (Pair(item=item, evidence=one) for item, body in stored.items() for one in body.decode("ascii").split())
     return (one for one in pairs if one.evidence in state.observed and one.evidence not in known.get(one.item, ()))
@@ -174,7 +173,7 @@ def _by_item(pairs: Iterable[Pair]) -> dict[str, bytes]:
 
 
 def file(workspace: Workspace, name: str, prepared: Prepared) -> None:
-    """Leave an audit row, beside those of the return that is prepared."""
+    """Write an audit row beside those of the prepared return."""
     log = workspace.log
     with log.atomic():
         log.audit.append(name, [("inference", "", canonical(prepared))])
@@ -182,7 +181,7 @@ def file(workspace: Workspace, name: str, prepared: Prepared) -> None:
 
 
 def _left(found: FoundPairs) -> Iterable[Pair]:
-    """What was proposed and cut, or could not be looked at."""
+    """Pairs that were proposed and cut, or could not be examined."""
     return dict.fromkeys([*(one.pair for one in found.proposals.cut), *found.unseen])
 
 
@@ -196,10 +195,10 @@ def _unanswered(judged: JudgedPairs) -> Iterable[str]:
 
 
 def _may_have_fallen(state: Baseline, judged: JudgedPairs) -> bool:
-    """Whether anything in sight was ever found changed. Most returns are spared a second look by this."""
+    """Whether any visible item was ever found changed. For most returns this avoids a second look."""
     marks = (mark.payload for held in state.known.values() for mark in held.marks)
     said = (one for one in (*judged.verdicts, *marks) if isinstance(one, Verdict))
-    # Whether the quotes are found is left to that second look.
+    # The second look checks the quotes.
     return any(ruling(one, state.policy, grounded=lambda: True) is Ruling.INVALID for one in said)
 
 

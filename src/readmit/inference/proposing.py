@@ -1,7 +1,7 @@
-"""From a standing state to the pairs worth a judgment: prepare what the signals read, run them, account for the rest.
+"""Proposes pairs to judge: prepares the signals' inputs, runs them, and reports the rest.
 
-A signal that could not look at a pair, because a model failed, has not cleared it: such pairs are reported
-beside those that the limits cut.
+A pair that a signal could not score because a model failed is not cleared: such pairs are reported beside those that
+the limits cut.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ if TYPE_CHECKING:
 
 
 class FoundPairs(msgspec.Struct, frozen=True):
-    """What the signals propose, and what they could not look at."""
+    """What the signals propose, and what they could not score."""
 
     proposals: Proposals
     unseen: tuple[Pair, ...]
-    """Open pairs that a failed answer kept some signal from looking at, and that no signal proposed."""
+    """Open pairs that a failed answer hid from some signal, and that no signal proposed."""
     faults: tuple[str, ...]
-    """What failed, in words."""
+    """Messages about failures."""
     observations: int
     """Observations with at least one open pair."""
 
 
 class Readers(msgspec.Struct, frozen=True, kw_only=True):
-    """Who writes and compares what the signals read."""
+    """The models that produce the signals' inputs."""
 
     derived: Derived
     workspace: str
@@ -62,7 +62,7 @@ class Readers(msgspec.Struct, frozen=True, kw_only=True):
     scanner: Model | None
     embedder: Embedder | None
     extracted: str = ""
-    """Who drew items from evidence, as derived texts name it."""
+    """The extractor, as derived texts name it."""
 
 
 def find(
@@ -72,7 +72,7 @@ def find(
     settings: Settings,
     passed: Mapping[str, int] | None = None,
 ) -> FoundPairs:
-    """Propose pairs among those that are open: not judged, and not passed over by an earlier look."""
+    """Propose open pairs: those not judged, and not skipped by an earlier look."""
     openings = open_pairs(baseline.targets(passed), baseline.observations(), judged)
     work = _Work(baseline, openings, readers)
     scorers: list[Scorer] = []

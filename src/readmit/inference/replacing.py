@@ -1,7 +1,6 @@
-"""What took the place of a needed item: the observation that invalidated it, drafted as an item in its own words.
+"""Drafts the replacement of a needed item: the observation that invalidated it, in its own words.
 
-It says what is true now beside what lacks. It has no slot and supports nothing: it meets a need only through a link
-of its own.
+It says what is true now. It has no slot and supports nothing: it meets a need only through a link of its own.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 def replace(
     workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None, settings: Settings
 ) -> tuple[str, ...]:
-    """Draft what the observations say that invalidated needed items. Drafted twice, it is one item."""
+    """Draft the observations that invalidated needed items. A repeated draft is one item."""
     if not settings.linking or workspace.policy.drafts == "refuse":
         return ()
     ground = field(workspace, departed, identity, purpose=purpose)
@@ -48,7 +47,7 @@ def replace(
 
 
 def _fallen(log: Log, ground: Field) -> Iterator[tuple[str, Verdict]]:
-    """Needed items, each with the verdicts by which it is out, be they on itself, a premise, or what replaced it."""
+    """Needed items, each with the verdicts that took it out, on itself, a premise, or its replacement."""
     for name in ground.held:
         fate, item = ground.rejected.get(name), _first(name, ground)
         needs = frozenset(need for one in (name, item) for need in meets(ground.held[one])) & ground.needs.keys()
@@ -60,7 +59,7 @@ def _fallen(log: Log, ground: Field) -> Iterator[tuple[str, Verdict]]:
 
 
 def _is_news(log: Log, verdict: Verdict, needs: frozenset[str], ground: Field) -> bool:
-    """Whether one of the needs lacks evidence as late as the observation: then nothing says what is true of it now."""
+    """Whether one of the needs lacks evidence as late as the observation, so that its current state is unknown."""
     pair = verdict.pair
     if pair.item not in ground.held or not verdict.evidence_quote.strip():
         return False
@@ -74,7 +73,7 @@ def _said_at(log: Log, held: Held) -> int:
 
 
 def _first(name: str, ground: Field) -> str:
-    """What a replacement is drafted instead of: what replaces it in turn takes the same place."""
+    """The item that a draft replaces; a draft that replaces it again refers to the same item."""
     drafted = ground.held[name].item.drafted
     if drafted is None or drafted.instead_of is None or drafted.instead_of not in ground.held:
         return name
@@ -84,7 +83,7 @@ def _first(name: str, ground: Field) -> str:
 def _record(workspace: Workspace, name: str, item: str, verdict: Verdict) -> bool:
     observed = workspace.log.evidence(verdict.pair.evidence).payload
     assert isinstance(observed, Evidence)  # noqa: S101 - it was judged, so it was observed
-    # The quoted words, or the whole sentences around them where the words alone would say something else.
+    # The quoted words, or the whole sentences around them if the words alone would mislead.
     found = worded(verdict.evidence_quote, verdict.evidence_quote, observed.text)
     if found is None:
         return False
@@ -93,7 +92,7 @@ def _record(workspace: Workspace, name: str, item: str, verdict: Verdict) -> boo
         text,
         id=name,
         sources=[verdict.pair.evidence],
-        # The words are the observer's own.
+        # The author is the observer, whose words these are.
         by=observed.by,
         task=observed.scope.task,
         roles=observed.scope.roles,

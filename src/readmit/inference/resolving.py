@@ -1,7 +1,7 @@
-"""Open disputes put to a model that answers by itself, in the name of somebody who may resolve them.
+"""Puts open disputes to a model, in the name of a principal who may resolve them.
 
-A dispute is the team's, so no model ends one on its own account: a principal lets it, and the resolution is theirs. It
-never counts in a return of that principal. What the dispute was about still has to pass every gate.
+No model ends a dispute by itself: a principal asks for it, and the resolution is that principal's. It never counts in
+that principal's own return. The disputed items still have to pass every gate.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
 OPINION = "opinion"
-"""How derived texts name what a model answered by itself."""
+"""The kind of derived text that holds a model's own answer."""
 LONGEST_NOTE = 2_000
 
 
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one dispute. Without ``keep`` it stays open."""
+    """The outcome of one dispute. Without ``keep`` it stays open."""
 
     dispute: str
     keep: str | None = None
@@ -43,16 +43,16 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What a dispute is about, where that is known: the question, and what each item answers to it."""
+    """The question of a dispute, if known, and each item's answer to it."""
 
     question: Question
     sides: dict[str, str]
     exact: bool = False
-    """Whether the answers are choices, and one that differs in a bracket is another choice."""
+    """Whether the answers are exact choices, so that even brackets matter."""
 
 
 class _Contest(msgspec.Struct, frozen=True):
-    """An open dispute, and what it is about."""
+    """An open dispute and its question."""
 
     name: str
     asked: Asked
@@ -71,13 +71,13 @@ def resolve_disputes(
     about: Mapping[str, Asked] | None = None,
     max_tokens: int = MAX_TOKENS,
 ) -> tuple[Resolution, ...]:
-    """Resolve the open disputes that an identity can see, each only if the model's own answer is one side's alone.
+    """Resolve the open disputes that an identity can see, if the model's own answer matches exactly one side.
 
-    ``about`` says, by dispute, which question it is about. Of any other the question is which of its items is true.
+    ``about`` gives the question of a dispute. Otherwise the question is which of its items is true.
     """
     by = nfc(by)
     if by == identity.principal:
-        raise NotAllowedError(f"{by!r} may not resolve disputes for its own return: name somebody else")
+        raise NotAllowedError(f"{by!r} may not resolve disputes for its own return: name another principal")
     with workspace.log.reading():
         contests = [
             _Contest(event.name, (about or {}).get(event.name) or _asked(workspace.log, event, identity))
@@ -89,7 +89,7 @@ def resolve_disputes(
 
 def _open(log: Log, identity: Identity) -> list[Event]:
     seen = log.seen(identity, until=log.head)
-    # What the agent itself resolved does not count in its own return.
+    # The agent's own resolutions do not count in its return.
     others = (event.payload for event in seen if event.by != identity.principal)
     over = {payload.dispute for payload in others if isinstance(payload, Resolve)}
     return [event for event in seen if isinstance(event.payload, Dispute) and event.name not in over]
@@ -104,9 +104,9 @@ def _asked(log: Log, event: Event, identity: Identity) -> Asked:
 
 
 def _question(items: Sequence[Item], context: str) -> Question:
-    """What the sides disagree about, without who says what, in an order that is nobody's.
+    """The question that the sides disagree about, without authors and in a neutral order.
 
-    It may rest on what others than the disputing parties observed.
+    Its evidence is what principals other than the parties observed.
     """
     choices = sorted({item.text for item in items}, key=digest)
     slots = {item.slot for item in items}
@@ -121,7 +121,7 @@ def _has_sides(contest: _Contest) -> bool:
 def _opinions(
     workspace: Workspace, model: Model, questions: Sequence[Question], max_tokens: int
 ) -> dict[Question, Opinion | Failure]:
-    """What the model answers, each asked for once."""
+    """The model's answers; each question is asked once."""
     keys = {question: question.key(model.name, workspace=workspace.name) for question in questions}
     known = workspace.log.derived.read(OPINION, PROMPT, keys.values())
     found: dict[Question, Opinion | Failure] = {
@@ -140,7 +140,7 @@ def _resolve(
     workspace: Workspace, contest: _Contest, opinions: Mapping[Question, Opinion | Failure], by: str
 ) -> Resolution:
     if not _has_sides(contest):
-        return Resolution(dispute=contest.name, why="it has one side only: somebody has to look")
+        return Resolution(dispute=contest.name, why="it has one side only: a person has to decide")
     said = opinions[contest.question]
     if isinstance(said, Failure):
         return Resolution(dispute=contest.name, why=f"no answer: {said.message}")

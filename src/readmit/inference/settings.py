@@ -45,7 +45,7 @@ class Budgets(Record, kw_only=True, omit_defaults=False):
 
 
 class Settings(Record, kw_only=True, omit_defaults=False):
-    """How much is looked for, how it is confirmed, and what happens to what could not be looked at."""
+    """How much is examined, how verdicts are confirmed, and what happens to pairs that are not examined."""
 
     signals: tuple[Signal, ...] = (
         Signal.DECLARED_PREMISE,
@@ -56,12 +56,13 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     )
     """Which signals propose pairs. ``scan`` is the paper's; it reads every open pair and costs accordingly."""
     kinds: tuple[Kind, ...] = (Kind.FACT, Kind.ROLE_CONSTRAINT, Kind.INTERFACE_CONSTRAINT)
-    """Kinds of item whose premises may change unsaid. What is owed ends by an event of its own."""
+    """Kinds of item whose premises may change implicitly. A duty ends only by an explicit event."""
     targets: Literal["items", "premises"] = "items"
-    """Whether every item is looked at, or only what other items rest on, as the paper's observations: what rests on
-    it falls with it. The latter is no examination of the other items, and none is written down."""
+    """Whether every item is examined, or only premises of other items, as in the paper: dependent items fall with them.
+    The latter does not examine the other items, and no examination is recorded.
+    """
     since: Literal["item", "departure"] = "item"
-    """Which observations may change an item: all that are later than it, or of these only those of the absence."""
+    """Which observations may change an item: all later ones, or only those since the departure."""
     per_target: Positive = 20
     """Most pairs proposed for one item."""
     pairs_per_return: Annotated[int, msgspec.Meta(ge=0)] | None = 60
@@ -71,24 +72,28 @@ class Settings(Record, kw_only=True, omit_defaults=False):
     scan_targets: Annotated[int, msgspec.Meta(ge=1, le=scan_many.MOST)] = 1
     """Targets in a call of the scan. The paper's has one."""
     pairs_per_call: Positive = 1
-    """Most earlier statements in one call of the verifier, beside one later observation. More are cheaper and may be
-    judged less carefully; ``eval pairs`` measures it."""
+    """Most earlier statements in one call of the verifier, beside one later observation. More are cheaper but may be
+    judged less carefully; ``eval pairs`` measures it.
+    """
     critical_alone: bool = True
     """Whether a statement that supports a critical dependency has a call of the verifier to itself, whatever
-    ``pairs_per_call`` says. One that is confirmed again always has."""
+    ``pairs_per_call`` says. Statements that are confirmed always do.
+    """
     confirm_critical: Literal["none", "swapped", "second_model"] = "none"
     """How a verdict about an item that supports a critical dependency is confirmed: not at all, by the same model
     with the texts in the other order, or by the second verifier."""
     on_cut: Literal["block", "verify", "note"] = "block"
-    """A pair of a critical item that the limits cut, or that no signal could look at because a model failed, is
-    suspected (``block``), verified all the same (``verify``), or only noted in the audit (``note``)."""
+    """A pair of a critical item that the limits cut, or that no signal could score because a model failed, is suspected
+    (``block``), verified anyway (``verify``), or only noted in the audit (``note``).
+    """
     linking: bool = True
-    """Whether needs and items are linked, by the linker where one is given and else by nearness, and whether what
-    took the place of a needed item is drafted."""
+    """Whether needs and items are linked, by the linker or else by nearness, and whether replacements of needed items
+    are drafted.
+    """
     links_per_need: Positive = 3
     """Most items linked to one need in one preparation."""
     pairs_inside: Annotated[int, msgspec.Meta(ge=0)] = 24
-    """Most pairs verified besides, among the statements that the return would hand over together."""
+    """Most additional pairs verified among the statements that the return would hand over together."""
     budget: Annotated[int, msgspec.Meta(ge=0)] | None = None
     """Most tokens that one preparation may take. None: no limit."""
     budgets: Budgets = Budgets()
@@ -108,10 +113,10 @@ class Settings(Record, kw_only=True, omit_defaults=False):
 
 
 class InferenceModels:
-    """Which model does what. A stage may have its own; what is not given is not used.
+    """The model of each stage. A stage without a model is not used.
 
-    Each is a provider, or a line that ``open_model`` understands. What was opened from a line is closed with
-    the team, what was handed in is left open.
+    Each is a provider, or a line that ``open_model`` understands. Models opened from a line are closed with the team;
+    models passed in are left open.
     """
 
     def __init__(
@@ -152,7 +157,7 @@ class InferenceModels:
         return self._opened[model]
 
     def require(self, settings: Settings) -> None:
-        """Refuse settings that name work nobody was given to do."""
+        """Refuse settings that need a model which is not given."""
         lacking = [
             (self.verifier is None, "verifier", "proposed pairs are judged by it"),
             (

@@ -24,7 +24,7 @@ class VectorRows(Protocol):
 
 
 def whole_texts(vectors: VectorRows, items: Mapping[str, str], observations: Mapping[str, str]) -> Embeddings:
-    """Nearness of items and observations as wholes."""
+    """Nearness of whole items and observations."""
     return Embeddings(*_near(vectors, items, observations, windows))
 
 
@@ -36,7 +36,7 @@ def sentences(vectors: VectorRows, items: Mapping[str, str], observations: Mappi
 def implications(
     vectors: VectorRows, premises: Mapping[str, tuple[str, ...]], facts: Mapping[str, tuple[str, ...]]
 ) -> ImpliedFacts:
-    """Nearness of what items rest on to what observations imply."""
+    """Nearness of items' premises to the facts that observations imply."""
     later = vectors.rows(facts)
     return ImpliedFacts(vectors.rows(premises), later, _center(later))
 
@@ -52,7 +52,7 @@ def _near(
 
 
 def _center(matrices: Mapping[str, Matrix]) -> Center | None:
-    """The mean of what was observed: what all texts share says nothing about any pair."""
+    """The mean vector of the observations: what all texts share does not distinguish pairs."""
     import numpy as np
 
     rows = [matrix for matrix in matrices.values() if len(matrix)]

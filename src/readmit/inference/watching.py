@@ -1,7 +1,7 @@
 """Work done when events arrive: the same preparation, for everyone who is away or holds a view.
 
-A return that follows finds the verdicts on the log. Whoever holds an exposed view is told when one of its items
-no longer stands, for whatever reason; the recheck before exposure takes care of views that nobody holds yet.
+A return that follows finds the verdicts on the log. Holders of an exposed view are notified when one of its items no
+longer stands, for any reason; views that are not exposed yet are rechecked before exposure.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ANNOUNCED = "announced"
 
 
 class Announcement(Record, kw_only=True):
-    """An item of an exposed view no longer stands. Its holder knows the item; why is for the operator."""
+    """An item of an exposed view no longer stands. Its holder knows the item; the reason is for the operator."""
 
     return_id: Id
     identity: Identity
@@ -45,7 +45,7 @@ class Announcement(Record, kw_only=True):
 
 
 class Look(msgspec.Struct, frozen=True):
-    """What one look at the log came to."""
+    """The result of one look at the log."""
 
     epoch: int
     prepared: tuple[Prepared, ...] = ()
@@ -53,7 +53,7 @@ class Look(msgspec.Struct, frozen=True):
 
 
 class Watch:
-    """Follows one workspace. ``prepare`` does for an agent what its return would do first."""
+    """Follows one workspace. ``prepare`` is the preparation that an agent's return would run."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Watch:
         purposes: Sequence[str | None] = (None,),
         tell: Callable[[Announcement], object] | None = None,
     ) -> None:
-        """``purposes`` are those that agents are expected to return for; ``tell`` gets each announcement."""
+        """``purposes`` are the expected purposes of returns; ``tell`` gets each announcement."""
         self._workspace = workspace
         self._prepare = prepare
         self._purposes = tuple(purposes)
@@ -73,12 +73,12 @@ class Watch:
         self._exposed: dict[str, str] = {}
 
     def look(self) -> Look:
-        """Bring everything up to date with the log as it is now. Nothing new costs next to nothing."""
+        """Bring everything up to date with the log. If nothing is new, this costs almost nothing."""
         news = list(self._workspace.log.tail(since=self._read))
         for event in news:
             self._note(event)
         if all(event.kind is EventKind.EXAMINE for event in news):
-            # What a look itself left is nothing to look at.
+            # Events written by a look itself do not count as new.
             self._read = news[-1].epoch if news else self._read
             return Look(self._read)
         prepared = [
@@ -87,12 +87,12 @@ class Watch:
             for purpose in self._purposes_of(departed)
         ]
         announced = tuple(self._announce())
-        # Only now: a look that stopped halfway, at answers that are awaited, starts over.
+        # Only now, so that a look that stopped for pending answers starts over.
         self._read = news[-1].epoch
         return Look(self._workspace.log.head, tuple(prepared), announced)
 
     def follow(self, *, every: float = 1.0, until: Callable[[], bool] = lambda: False) -> Iterator[Look]:
-        """Look, wait, look again, for as long as ``until`` says no. Yields the looks that found news."""
+        """Look, wait and look again until ``until`` returns true. Yields the looks that found something."""
         while not until():
             found = self.look()
             if found.prepared or found.announced:
@@ -134,13 +134,13 @@ class Watch:
     def _fallen(self, return_id: str, view: ReturnView) -> Iterator[Announcement]:
         """Items of a view that no longer pass the gates and have not been announced."""
         workspace = self._workspace
-        told = workspace.log.derived.read(ANNOUNCED, return_id, [one.id for one in view.items])
+        announced = workspace.log.derived.read(ANNOUNCED, return_id, [one.id for one in view.items])
         request = self._workspace.log.returned(return_id).request
         with workspace.log.reading():
             head = workspace.log.head
             rejected = examine(current(workspace.log, request, workspace.moment()), workspace.policy).gated.rejected
         for one in view.items:
-            if one.id in rejected and one.id not in told:
+            if one.id in rejected and one.id not in announced:
                 fate = rejected[one.id]
                 yield Announcement(
                     return_id=return_id,

@@ -1,6 +1,6 @@
-"""Language models and embedders: open one from a line of text, bring your own, count what it takes.
+"""Language models and embedders: open one from a line of text, bring your own, account for usage.
 
-Each provider imports its library when it is first asked.
+Each provider imports its library on first use.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Answers in files: the output lines of an OpenAI batch, which are also the form of recorded answers.
 
-Each line carries the id of its request and either a response with a chat completion in it or an error.
-Whoever writes these files is outside readmit, so every way a line can be wrong is told, and none stops
-the lines around it.
+Each line carries the id of its request and either a response with a chat completion in it or an error. These files are
+written outside readmit, so every malformed line is reported, and none stops the others.
 """
 
 from __future__ import annotations
@@ -36,25 +35,25 @@ class AnswerEntry(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     error: str = ""
     refused: bool = False
-    """Whether the error says that the request itself is at fault, so that asking again is of no use."""
+    """Whether the request itself is at fault, so that asking again is pointless."""
     model: str | None = None
     """The model that was asked, where the writer noted it."""
 
 
 class Answers(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything some files hold, in order."""
+    """The contents of answer files, in order."""
 
     entries: dict[str, tuple[AnswerEntry, ...]]
     malformed: tuple[str, ...] = ()
     """Lines that cannot be read at all."""
     incomplete: tuple[str, ...] = ()
-    """Last lines that are only half there: their writer died or is still writing."""
+    """Incomplete last lines: their writer died or is still writing."""
 
     def answer(self, custom_id: str) -> AnswerEntry | None:
         """The entry that counts: the first answer, or else the last error.
 
-        The first, so that an answer that was used stays the answer when files are added; and an answer before
-        any error, so that a failed request can be asked again.
+        The first, so that a used answer stays the answer when files are added; an answer before any error, so that a
+        failed request can be asked again.
         """
         entries = self.entries.get(custom_id, ())
         return next((entry for entry in entries if not entry.error), entries[-1] if entries else None)
@@ -101,7 +100,7 @@ def read_answers(paths: Iterable[Path]) -> Answers:
 
 
 def result_of(ask: Ask, entry: AnswerEntry) -> Reply | Failure:
-    """What an entry means for the request it answers."""
+    """The result of the request that an entry answers."""
     if entry.error:
         fault = Fault.REFUSED if entry.refused else Fault.UNAVAILABLE
         return failure(ask, fault, f"{entry.where}: {entry.error}")
@@ -138,7 +137,7 @@ def _entry(data: bytes, where: str) -> AnswerEntry | None:
 
 
 def _reason(body: bytes) -> str:
-    """What the provider says in the body of a response that is no answer."""
+    """The provider's message in a response that is not an answer."""
     try:
         error = msgspec.json.decode(body, type=_Refusal).error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,9 +1,8 @@
 """A model that answers through files: requests out, answers in.
 
-A request without an answer is appended to ``DIR/requests.jsonl`` in the OpenAI batch format, and the run
-stops with ``PendingAnswers``. Answers are read from ``DIR/responses*.jsonl``; the same run, started
-again, goes on from there. Any number of rounds, any number of processes, and whoever writes the answers
-may be writing while they are read.
+A request without an answer is appended to ``DIR/requests.jsonl`` in the OpenAI batch format, and the run stops with
+``PendingAnswers``. Answers are read from ``DIR/responses*.jsonl``; the same run, started again, goes on from there.
+There may be any number of rounds and processes, and answers may be written while they are read.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ URL = "/v1/chat/completions"
 
 
 class Batch:
-    """A model called ``name`` whose answers come by file.
+    """The model ``name``, whose answers come by file.
 
     Requests are addressed by their key, which holds the workspace: two workspaces that use one directory
     share nothing. With ``shared``, equal requests are asked once for all workspaces; that is for
@@ -58,7 +57,7 @@ class Batch:
         self._seen: dict[Path, tuple[int, int]] = {}
         self._answers = Answers(entries={})
         self._requests = Addressed(self.directory / REQUESTS)
-        # Hundreds of threads may ask at once; each looks at the files as the one before it left them.
+        # Many threads may ask at once; each continues from the files as the previous one left them.
         self._looking = threading.Lock()
 
     def ask(self, asks: Sequence[Ask]) -> list[Reply | Failure]:
@@ -100,7 +99,7 @@ class Batch:
 
 
 class BatchStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a batch directory is."""
+    """The progress of a batch directory."""
 
     directory: str
     requests: int
@@ -111,7 +110,7 @@ class BatchStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Something in a batch directory that somebody should look at."""
+    """Something in a batch directory that needs attention."""
 
     kind: str
     where: str
@@ -120,7 +119,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BatchCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a batch directory is, and everything odd about it."""
+    """The progress of a batch directory, and its problems."""
 
     status: BatchStatus
     problems: tuple[Problem, ...]
@@ -129,7 +128,7 @@ class BatchCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing needs a look. Waiting is not a problem."""
+        """Whether there are no problems. Waiting is not one."""
         return not self.problems
 
 
@@ -179,7 +178,7 @@ def check_batch(directory: str | Path) -> BatchCheck:
 
 
 def waiting(directory: str | Path) -> Iterator[bytes]:
-    """The request lines that have no answer yet: what to send off next."""
+    """The request lines that have no answer yet, to send next."""
     folder = _existing(directory)
     answers = read_answers(folder.glob(RESPONSES))
     for custom_id, line in _requests(folder).items():
@@ -191,7 +190,7 @@ def _version(path: Path) -> tuple[int, int]:
     try:
         stat = path.stat()
     except FileNotFoundError:
-        # Replaced by its writer at this moment; it is looked at again with the next request.
+        # Its writer is replacing it right now; the next request reads it again.
         return (0, 0)
     return (stat.st_size, stat.st_mtime_ns)
 

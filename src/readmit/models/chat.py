@@ -1,7 +1,7 @@
 """The wire format that every provider here shares: chat completions, as OpenAI defined them.
 
-Live endpoints, local servers, batch files and recorded answers all carry these two bodies, so each is
-written and read in one place.
+Live endpoints, local servers, batch files and recorded answers all use these two bodies, so each is written and read in
+one place.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _MESSAGE_CHARS = 300
 
 
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):
-    """What one server understands of the format. Servers differ; a refused field steps down to the next form."""
+    """What one server supports of the format. If it refuses a field, the next simpler form is tried."""
 
     structure: Literal["json_schema", "json_object", "plain"] = "json_schema"
     limit: Limit = "max_completion_tokens"
     temperature: float | None = None
 
     def without(self, complaint: str) -> Dialect | None:
-        """The next form to try after a server's complaint, or ``None`` if it is about something else."""
+        """The next form to try after a server's error, or ``None`` if the error is about something else."""
         complaint = complaint.lower()
         if "temperature" in complaint and self.temperature is not None:
             return msgspec.structs.replace(self, temperature=None)
         if "max_completion_tokens" in complaint or "max_tokens" in complaint:
-            # OpenAI's message names both fields; the one to leave is the one in use.
+            # OpenAI's message names both fields; drop the one in use.
             if self.limit == "max_completion_tokens":
                 return msgspec.structs.replace(self, limit="max_tokens")
             return None
@@ -49,7 +49,7 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def request_body(ask: Ask, model: str, dialect: Dialect) -> dict[str, Any]:
-    """The JSON body that puts a request to a model."""
+    """The JSON body of a request."""
     system = ask.system
     body: dict[str, Any] = {"model": model, "messages": []}
     if ask.schema:
@@ -102,11 +102,11 @@ class _Completion(msgspec.Struct):
 
 
 def read_response(ask: Ask, body: bytes, *, milliseconds: int = 0, replayed: bool = False) -> Reply | Failure:
-    """What a response body says. Never raises for what a server wrote."""
+    """The result in a response body. Never raises on malformed bodies."""
     try:
         completion = msgspec.json.decode(body, type=_Completion)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # The decoder's message can quote the body, so it is left out.
+        # The decoder's message may quote the body, so it is omitted.
         return failure(ask, Fault.MALFORMED, "the response is not a chat completion in JSON", milliseconds=milliseconds)
     usage = _usage(ask, completion.usage, milliseconds)
     if not completion.choices:
@@ -136,7 +136,7 @@ def text_of(body: bytes) -> str | None:
 
 
 def response_body(reply: Reply) -> dict[str, Any]:
-    """The response body that a reply was read from, as far as it matters: what recorded answers are kept as."""
+    """The relevant part of a reply's response body, as recorded answers store it."""
     return {
         "model": reply.model,
         "choices": [
@@ -156,12 +156,12 @@ def response_body(reply: Reply) -> dict[str, Any]:
 
 
 def failure(ask: Ask, fault: Fault, message: str, *, milliseconds: int = 0) -> Failure:
-    """A failure of a request whose tokens nobody reported."""
+    """A failure of a request without reported usage."""
     return Failure(fault=fault, message=shown(message), usage=Usage(stage=ask.stage, milliseconds=milliseconds))
 
 
 def shown(message: str) -> str:
-    """A message that may quote what a server or a model wrote: one visible line of bounded length."""
+    """A message that may quote a server or a model, as one visible line of bounded length."""
     line = visible_text(message).replace("\n", " ")
     return line if len(line) <= _MESSAGE_CHARS else line[: _MESSAGE_CHARS - 1] + "…"
 

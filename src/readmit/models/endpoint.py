@@ -1,9 +1,8 @@
 """One connection to an OpenAI-compatible server, for chat and for embeddings.
 
-The SDK retries with exponential backoff and jitter and honors Retry-After (up to two minutes). What it
-does not do is done here: a deadline on the wall clock for a call with all its retries (its own timeout
-starts anew with every byte), a limit on how many calls run at once, a cap on the size of a response,
-and silence about keys and texts.
+The SDK retries with exponential backoff and jitter and honors Retry-After (up to two minutes). This module adds a
+wall-clock deadline for a call with all its retries (the SDK's own timeout restarts with every byte), a limit on
+concurrent calls, a cap on the size of a response, and keeps keys and texts out of logs.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ MAX_RESPONSE_BYTES = 8 * 2**20
 
 OPENAI = "https://api.openai.com/v1"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-# What is wrong is not the request: any other would end the same.
+# Statuses that are not about the request: any other request would fail too.
 _DENIED = frozenset(
     {
         HTTPStatus.UNAUTHORIZED,
@@ -44,13 +43,13 @@ _DENIED = frozenset(
 
 
 class CallError(Exception):
-    """A call failed for good. Stays inside the providers, which turn it into a ``Failure``."""
+    """A call failed after all retries. Stays inside the providers, which turn it into a ``Failure``."""
 
     def __init__(self, fault: Fault, message: str, *, complaint: bool = False) -> None:
         super().__init__(message)
         self.fault = fault
         self.complaint = complaint
-        """Whether the server objects to how the request is written."""
+        """Whether the server rejects the form of the request."""
 
 
 class Endpoint:
@@ -67,7 +66,7 @@ class Endpoint:
         retries: int = 4,
         concurrency: int = 8,
     ) -> None:
-        """Refuse at once what could not work later: a missing key, a limit below what is possible."""
+        """Fail early on a missing key or an impossible limit."""
         need("openai", "models")
         limits = {"deadline": (deadline, 0.01), "overall": (overall, 0.01)}
         limits |= {"retries": (retries, 0), "concurrency": (concurrency, 1)}
@@ -87,13 +86,13 @@ class Endpoint:
         self._client: openai.AsyncOpenAI | None = None
 
     def until(self) -> float:
-        """When calls that belong together and begin now must have ended, on the monotonic clock."""
+        """The deadline of calls that start together now, on the monotonic clock."""
         return time.monotonic() + self._overall
 
     def post(
         self, path: str, bodies: Sequence[dict[str, Any]], *, until: float | None = None
     ) -> list[tuple[bytes | CallError, int]]:
-        """Post every body; for each, in order, the response or what went wrong, and how many milliseconds it took."""
+        """Post every body; returns, in order, each response or error and its milliseconds."""
         if not bodies:
             return []
         loop, client = self._started()
@@ -166,7 +165,7 @@ class Endpoint:
             if self._loop is None or self._client is None:
                 self._client = self._connected()
                 self._loop = asyncio.new_event_loop()
-                # A daemon: a program that forgets to close its model must still be able to end.
+                # A daemon, so that a program that does not close its model can still exit.
                 threading.Thread(target=_serve, args=(self._loop,), name="readmit-endpoint", daemon=True).start()
             return self._loop, self._client
 
@@ -179,16 +178,16 @@ class Endpoint:
             max_retries=self._retries,
             timeout=self._deadline,
             http_client=_capped_client(
-                # A redirect would carry the request, and so record text, to a server nobody named.
+                # A redirect would send the request, and so record text, to an unconfigured server.
                 follow_redirects=False,
-                # A proxy from the environment is for the network, not for this machine.
+                # An environment proxy does not apply to this machine.
                 trust_env=urlsplit(self.base_url).hostname not in _LOOPBACK,
             ),
         )
 
 
 async def _end(client: openai.AsyncOpenAI) -> None:
-    """End what is under way, so that no thread waits for it any more, and close the connections."""
+    """Cancel running calls, so that no thread waits for them, and close the connections."""
     calls = asyncio.all_tasks() - {asyncio.current_task()}
     for call in calls:
         call.cancel()
@@ -205,7 +204,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _key_from(variable: str | None, base_url: str) -> str:
-    """The key in the environment. A server on this machine needs none, and is sent none that was not named for it."""
+    """The key in the environment. A local server needs none, and gets only one that was named for it."""
     if variable is None and urlsplit(base_url).hostname in _LOOPBACK:
         return ""
     variable = variable or "OPENAI_API_KEY"
@@ -241,7 +240,7 @@ def _capped_client(**options: Any) -> httpx2.AsyncClient:
         if isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = Capped(response.stream)
 
-    # Uncompressed, so that the cap counts what has to be held in memory.
+    # Uncompressed, so that the cap counts bytes in memory.
     return openai.DefaultAsyncHttpxClient(
         headers={"Accept-Encoding": "identity"}, event_hooks={"response": [cap]}, **options
     )

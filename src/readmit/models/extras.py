@@ -1,4 +1,4 @@
-"""Optional packages: told about when a model is opened, not when it is first asked."""
+"""Optional packages: a missing one is reported when a model is opened, not when it is first used."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from readmit.records.errors import ModelError
 
 
 def need(package: str, extra: str) -> None:
-    """Refuse to go on without a package, naming the command that installs it."""
+    """Raise unless a package is installed, with the command that installs it."""
     if find_spec(package) is None:
         raise ModelError(f"{package} is not installed; run: pip install 'readmit[{extra}]'")

@@ -1,11 +1,11 @@
 """Keeping record text apart from instructions.
 
-Text that somebody wrote into a workspace is put between two lines that carry a mark. The mark is
-derived from the texts of the request, so the same request has the same bytes and its answer can be
-found again, and no text can hold the mark of the request it is part of: that is checked, not hoped.
+Text from a workspace is put between two lines with a mark. The mark is derived from the texts of the request, so the
+same request has the same bytes and its stored answer is found again. The code checks that no text contains the mark of
+its request.
 
-Fencing lowers the chance that a model obeys what it reads. It is not what makes readmit safe: an answer
-can only take an item out (I6), is typed, and its quotes are looked up in the texts.
+Fencing lowers the chance that a model obeys what it reads. Safety does not depend on it: an answer can only take an
+item out (I6), is typed, and its quotes are looked up in the texts.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_CHARS = 24_000
-"""Most characters of one text that a prompt takes, unless the caller says otherwise."""
+"""Most characters of one text in a prompt, by default."""
 
 _MARK_CHARS = 16
-# Controls, and the invisible characters that serve to hide or reorder text: zero-width space, direction
+# Control characters, and invisible characters that hide or reorder text: zero-width space, direction
 # overrides, line separators, tags, lone surrogates. Joiners and emoji selectors stay, as several scripts
 # need them. Listed by hand because Python versions disagree about categories, and bytes must not.
 _HIDDEN = re.compile(
@@ -38,11 +38,11 @@ class Fenced(msgspec.Struct, frozen=True, kw_only=True):
     """Some texts, each between marked lines."""
 
     mark: str
-    """The code in every marked line: prompts name it, so that the model knows where data ends."""
+    """The code in every marked line. Prompts name it, so that the model knows where data ends."""
     texts: tuple[str, ...]
     """The fenced texts, in the order given."""
     cut: tuple[str, ...] = ()
-    """Labels of the texts that were longer than allowed. What was cut was not judged."""
+    """Labels of the texts that were too long. The part that was cut is not judged."""
 
 
 def fence(sections: Sequence[tuple[str, str]], *, max_chars: int = MAX_CHARS) -> Fenced:

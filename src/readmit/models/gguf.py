@@ -1,10 +1,9 @@
 """A local model file, served by llama.cpp inside this process (through xllamacpp).
 
-The server listens on a free port of the loopback interface, behind a key made for it. Asking it over
-HTTP rather than by a direct call gives the same deadline as any endpoint: a call that runs too long is
-dropped, and llama.cpp stops generating. Answers with a schema are constrained by a grammar, so also a
-small model writes the requested form; how long its texts and lists get may be set as well, because a small
-model does not know when to stop.
+The server listens on a free port of the loopback interface, behind a key made for it. HTTP instead of a direct call
+gives the same deadline as any endpoint: a call that runs too long is dropped, and llama.cpp stops generating. A grammar
+constrains answers with a schema, so even a small model writes the requested form; the length of its texts and lists can
+be limited too, because a small model does not stop by itself.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ if TYPE_CHECKING:
 
     from readmit.ports.models import Ask, Failure, Reply
 
-# How llama.cpp's own compiler of schemas is told to leave white space out; others pass over it.
+# Makes llama.cpp's schema compiler omit white space; other servers ignore it.
 _COMPACT = {"x-guidance": {"whitespace_flexible": False}}
 
 
 class Gguf:
-    """A model file. Its weights are loaded when it is first asked and let go when it is closed."""
+    """A model file. Its weights are loaded on first use and released on close."""
 
     def __init__(
         self,
@@ -49,11 +48,11 @@ class Gguf:
         list_items: int | None = None,
         compact: bool = False,
     ) -> None:
-        """Check the file and name the model by its content, so that replaced weights are another model.
+        """Check the file and name the model by its content, so that other weights are another model.
 
         For answers that have a schema: ``text_chars`` is the most of every text, ``list_items`` the number of
         entries of every list, as far as the schema allows it; ``compact`` leaves out white space, which is a third
-        of what a model writes, and all but two decimals. A larger model answers better when it is left to itself.
+        of what a model writes, and all but two decimals. A larger model answers better without these limits.
         """
         need("xllamacpp", "gguf")
         bounds = {"concurrency": concurrency, "text_chars": text_chars, "list_items": list_items}
@@ -63,9 +62,9 @@ class Gguf:
         self._path = Path(path)
         self._context = context
         self._concurrency = concurrency
-        # llama.cpp's threads spin while they wait for each other: with as many as there are cores, any other
-        # work on the machine makes generation ten times slower. So one core is left for it. With
-        # OMP_WAIT_POLICY=passive in the environment they sleep instead, and may be as many as there are cores.
+        # llama.cpp's threads spin while they wait for each other: with one per core, any other work on the machine
+        # makes generation ten times slower. So one core is left free. With OMP_WAIT_POLICY=passive in the environment
+        # they sleep instead, and every core can be used.
         self._threads = threads or max(1, (os.cpu_count() or 1) - 1)
         self._deadline = deadline
         self._overall = overall
@@ -78,7 +77,7 @@ class Gguf:
         self._model: OpenAICompatible | None = None
 
     def ask(self, asks: Sequence[Ask]) -> list[Reply | Failure]:
-        """Answer on this machine, as many at a time as there are slots."""
+        """Answer on this machine, one request per slot at a time."""
         if not asks:
             return []
         with self._loading:
@@ -106,7 +105,7 @@ class Gguf:
         return msgspec.structs.replace(ask, schema=msgspec.json.encode(schema))
 
     def _narrowed(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """The schema with its texts and lists bounded: whatever meets it meets the schema as well."""
+        """The schema with its texts and lists bounded; every match of it also matches the schema."""
         kept = dict(schema)
         if self._text_chars is not None and kept.get("type") == "string" and "enum" not in kept:
             kept["maxLength"] = min(self._text_chars, kept.get("maxLength", self._text_chars))
@@ -137,7 +136,7 @@ class Gguf:
             cpu.n_threads = self._threads
         parameters.hostnames = ["127.0.0.1"]
         parameters.port = 0
-        # Anyone on this machine can reach the port: a key, and none of the pages that show prompts.
+        # Any local user can reach the port, so require a key and disable the pages that show prompts.
         parameters.api_keys = [key]
         parameters.endpoint_slots = False
         parameters.endpoint_props = False
@@ -159,7 +158,7 @@ class Gguf:
 
 
 class _Compact(Endpoint):
-    """Sends the grammar of a schema instead of the schema, which the server would compile with white space."""
+    """Sends a schema's grammar instead of the schema, which the server would compile with white space."""
 
     def post(
         self, path: str, bodies: Sequence[dict[str, Any]], *, until: float | None = None

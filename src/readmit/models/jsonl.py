@@ -1,7 +1,7 @@
-"""Files of JSON lines that several processes append to and that anyone may read meanwhile.
+"""JSON Lines files that several processes append to while others read.
 
-A line is there once its newline is. Whatever follows the last newline was left by a writer that died, or
-belongs to one that is still writing; it counts only if it is a whole JSON value already.
+A line is complete once its newline is written. Text after the last newline comes from a writer that died or is still
+writing; it counts only if it is a whole JSON value.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Addressed(msgspec.Struct):
 
 
 def read_lines(path: Path) -> Lines:
-    """Read what is there. A missing file has no lines."""
+    """Read the complete lines. A missing file has none."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -63,7 +63,7 @@ def id_of(line: bytes) -> str | None:
 
 
 class Addressed:
-    """A file of lines with ids that grows. What was read of it is not read again, however often lines are added."""
+    """A growing file of lines with ids. Lines already read are not read again."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -72,13 +72,13 @@ class Addressed:
 
     @property
     def ids(self) -> AbstractSet[str | None]:
-        """The ids that the file held when lines were last added."""
+        """The ids in the file when lines were last added."""
         return self._ids
 
     def append_missing(self, lines: Mapping[str, bytes]) -> int:
-        """Append the lines whose id the file does not hold yet, durably; how many those were.
+        """Append the lines whose id is new to the file, durably; returns their number.
 
-        Also when two processes append the same lines at once, each ends up in the file once.
+        If two processes append the same lines at once, each is in the file once.
         """
         path = self._path
         try:
@@ -94,7 +94,7 @@ class Addressed:
     def _caught_up(self, file: BinaryIO, lines: Mapping[str, bytes]) -> int:
         end = file.seek(0, os.SEEK_END)
         if end < self._read:
-            # Somebody replaced the file.
+            # The file was replaced.
             self._read, self._ids = 0, set()
         file.seek(self._read)
         *whole, tail = file.read().split(b"\n")
@@ -105,7 +105,7 @@ class Addressed:
             self._ids.add(id_of(tail))
             new = b"\n"
         elif tail:
-            # Only a writer that died under the lock leaves half a line, and no one can use it.
+            # Only a writer that died under the lock leaves half a line, which is useless.
             end = file.truncate(self._read)
         missing = {address: line for address, line in lines.items() if address not in self._ids}
         if missing:

@@ -1,4 +1,4 @@
-"""A model from one line of text, as command lines and configuration files name it.
+"""Opens a model from one line of text, as command lines and configuration files write it.
 
     openai:NAME?base_url=…&key_env=…     any OpenAI-compatible endpoint
     gguf:PATH                            a local model file
@@ -70,10 +70,10 @@ PROVIDERS = Plugins(
 
 
 def open_model(spec: str) -> OpenModel:
-    """Open the model that a line names. Weights are loaded and connections made when it is first asked.
+    """Open the model that a line names. Weights are loaded and connections made on first use.
 
     Another package adds a provider by an entry point in the group ``readmit.models``: a function that takes a ``Line``
-    and gives the model.
+    and returns the model.
     """
     line = PROVIDERS.read(spec)
     if ":" in spec and line.kind and not line.target:

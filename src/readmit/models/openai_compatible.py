@@ -1,8 +1,8 @@
 """Any server that speaks OpenAI's chat completions: OpenAI, vLLM, Ollama, LM Studio, llama.cpp and others.
 
-Servers differ in what they take. A request that a server refuses for the way it is written is written in
-the next simpler way (JSON Schema, JSON, plain text; the older name of the token limit; no temperature),
-and what was understood is remembered for the requests that follow.
+Servers differ in what they accept. If a server refuses the form of a request, the next simpler form is tried (JSON
+Schema, JSON, plain text; the older name of the token limit; no temperature), and the form that worked is used for later
+requests.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class OpenAICompatible:
         results: dict[int, Reply | Failure] = {}
         waiting = list(range(len(asks)))
         while waiting:
-            # Before this server has taken a request, one goes ahead to find out what it understands.
+            # Until this server has accepted a request, one is sent alone to find the form it accepts.
             wave = waiting if self._understood or results else waiting[:1]
             tried = self._dialect
             bodies = [request_body(asks[at], self._model, tried) for at in wave]

@@ -1,8 +1,7 @@
-"""Answers from a store: what examples, tests and repeated measurements run on.
+"""Recorded answers, for examples, tests and repeated measurements.
 
-A store is a file of answer lines, or a directory of such files; the output of a batch is one as it is. A
-request without a recorded answer is an error, never a guess. ``Recorder`` writes such a store from what
-a real model answers.
+A store is a file of answer lines, or a directory of such files; the output of a batch is one too. A request without a
+recorded answer is an error, never a guess. ``Recorder`` writes such a store from a real model's answers.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Recorded:
     """A model that gives recorded answers only."""
 
     def __init__(self, path: str | Path, *, model: str | None = None) -> None:
-        """Read the store. ``model`` names the model whose answers they are, where the store does not say."""
+        """Read the store. ``model`` names the answering model, if the store does not."""
         self._path = Path(path)
         self._answers = _read(self._path)
         self.name = model or _only_model(self._answers, self._path)
@@ -73,7 +72,7 @@ class Recorder:
         self.name = model.name
         self._model = model
         self._file = Addressed(Path(path))
-        # Threads share what was read of the file.
+        # Threads share the file's state.
         self._writing = threading.Lock()
 
     def ask(self, asks: Sequence[Ask]) -> Sequence[Reply | Failure]:
@@ -116,7 +115,7 @@ def _read(path: Path) -> Answers:
         raise ModelError(f"{path}: no recorded answers there; give a .jsonl file or a directory of them")
     unreadable = (*answers.malformed, *answers.incomplete)
     if unreadable:
-        raise ModelError(f"{path}: not a recorded answer: {', '.join(unreadable[:5])}; remove or mend these lines")
+        raise ModelError(f"{path}: not a recorded answer: {', '.join(unreadable[:5])}; remove or fix these lines")
     for entries in answers.entries.values():
         texts = {entry.text for entry in entries if not entry.error}
         if len(texts) > 1:

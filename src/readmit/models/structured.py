@@ -1,7 +1,7 @@
 """Typed answers, or none.
 
-A model is asked for a value of a msgspec type. What it writes is decoded strictly; what does not decode
-is asked for once more, with the reason, and then is a failure. Nothing that a model writes raises.
+A model is asked for a value of a msgspec type. Its answer is decoded strictly; if that fails it is asked once more,
+with the reason, and then it is a failure. No model output raises.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def _decoded(reply: Reply | Failure, kind: type[T], max_chars: int) -> T | Failu
 def _unwrapped(text: str) -> str:
     """The answer without a leading block of thoughts and without a code block around it.
 
-    Reasoning models behind servers without a reasoning parser write the one, models without structured
-    output the other. Neither makes the value less exact.
+    Reasoning models behind servers without a reasoning parser write the former, models without structured output the
+    latter. Neither changes the value.
     """
     text = text.strip()
     if text.startswith("<think>"):
@@ -123,7 +123,7 @@ def _plain(schema: dict[str, Any], defs: dict[str, Any], name: str, path: tuple[
         if target in path:
             raise ModelError(f"{name}: {target} contains itself; an answer type must be finite")
         resolved = _plain(defs[target], defs, name, (*path, target))
-        # A type's docstring is for readers of the code: it must not change what is asked when it is reworded.
+        # A type's docstring is for readers of the code: rewording it must not change the request.
         resolved.pop("description", None)
         return resolved | {key: value for key, value in schema.items() if key == "description"}
     kept = {key: value for key, value in schema.items() if key in _KEPT}

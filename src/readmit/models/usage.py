@@ -1,9 +1,8 @@
-"""What asking models takes, per stage, and a budget that stops before it is exceeded.
+"""Model usage per stage, and a budget that is never exceeded.
 
-A request is let through only if the budget can bear the most it could take: its size in bytes (no
-tokenizer makes more tokens than bytes) and its token limit. When the answer is in, the reservation gives
-way to what the provider reports. Where many requests at once do not fit by that measure, they are asked
-in smaller waves, so a budget is not lost to caution.
+A request is sent only if the budget covers the most it could use: its size in bytes (no tokenizer makes more tokens
+than bytes) and its token limit. When the answer arrives, the reported usage replaces the reservation. Requests that do
+not fit together are sent in smaller waves, so that the reservation does not waste budget.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _TEMPLATE_TOKENS = 64
 
 
 class StageUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """What one stage has taken."""
+    """The usage of one stage."""
 
     stage: str
     calls: int = 0
@@ -37,7 +36,7 @@ class StageUsage(msgspec.Struct, frozen=True, kw_only=True):
     replayed: int = 0
     """Those that were answered from a store or a file; their tokens count as first reported."""
     unreported: int = 0
-    """Those whose tokens the provider did not say. The budget counts the most they could have taken."""
+    """Those without reported usage. The budget counts the most they could have used."""
     input: int = 0
     """Prompt tokens, cached ones included."""
     cached: int = 0
@@ -51,10 +50,10 @@ class StageUsage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TokenLedger:
-    """The account of one return, or of anything else that should be accounted together. Safe to share by threads."""
+    """The usage of one return, or of any other unit. Thread-safe."""
 
     def __init__(self, limit: int | None = None) -> None:
-        """Account without end, or stop before ``limit`` tokens are exceeded."""
+        """Count without a limit, or stop before ``limit`` tokens are exceeded."""
         if limit is not None and limit < 0:
             raise ModelError(f"budget: {limit} tokens is below 0")
         self.limit = limit
@@ -69,7 +68,7 @@ class TokenLedger:
         return self._spent
 
     def stages(self) -> tuple[StageUsage, ...]:
-        """The account per stage, in the order of the stages' first requests."""
+        """The usage per stage, in the order of the stages' first requests."""
         with self._changed:
             return tuple(self._stages.values())
 
@@ -80,9 +79,9 @@ class TokenLedger:
         return StageUsage(stage="total", **{field: sum(getattr(one, field) for one in stages) for field in fields})
 
     def reserve(self, needs: Sequence[int]) -> int:
-        """Set tokens aside for as many leading requests as fit; how many those are.
+        """Reserve tokens for as many leading requests as fit; returns how many.
 
-        None fit only when nothing else is under way that could still give tokens back.
+        Returns 0 only if no running request could still release tokens.
         """
         with self._changed:
             while True:
@@ -97,15 +96,15 @@ class TokenLedger:
                 self._changed.wait()
 
     def release(self, need: int) -> None:
-        """Give back what was set aside for a request that was not asked after all."""
+        """Release the reservation of a request that was not sent."""
         with self._changed:
             self._reserved -= need
             self._changed.notify_all()
 
     def enter(self, result: Reply | Failure, need: int) -> None:
-        """Enter what a request has taken in place of what was set aside for it."""
+        """Replace the reservation of a request by its usage."""
         usage = result.usage
-        # A provider that ran into the deadline has worked, and will be paid, without saying for what.
+        # A provider that ran into the deadline still charges, without reporting usage.
         worked = isinstance(result, Reply) or result.fault is Fault.TIMEOUT
         unreported = worked and usage.input + usage.output == 0
         with self._changed:
@@ -127,16 +126,16 @@ class TokenLedger:
 
 
 class Metered:
-    """A model whose every call is entered into a ledger, and not made where the ledger's limit could be exceeded."""
+    """A model whose calls are entered into a ledger, and skipped if they could exceed its limit."""
 
     def __init__(self, model: Model, ledger: TokenLedger) -> None:
-        """Account ``model`` in ``ledger``. Several models may share one."""
+        """Count ``model`` in ``ledger``. Several models may share one."""
         self.name = model.name
         self._model = model
         self._ledger = ledger
 
     def ask(self, asks: Sequence[Ask]) -> list[Reply | Failure]:
-        """Ask as many as the budget bears, in order; the rest fail unasked."""
+        """Ask as many as the budget covers, in order; the rest fail unasked."""
         results: list[Reply | Failure] = []
         while len(results) < len(asks):
             rest = asks[len(results) :]

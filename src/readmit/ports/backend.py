@@ -1,9 +1,9 @@
-"""Memory stores that readmit stands in front of, in one representation.
+"""The memory stores in front of which readmit stands, in one representation.
 
-Paper, "Backend integration and paired evaluation": eligibility is controlled "through a common representation of
-record identity, text, retrieval score, and source bindings", while forming and retrieving stay native. A store
-knows nothing of admission. What its records were formed from is kept in a ledger of ours, because the stores lose
-it and because whoever can write to a store could forge it there.
+Paper, "Backend integration and paired evaluation": eligibility is controlled "through a common representation of record
+identity, text, retrieval score, and source bindings", while forming and retrieving stay native. A store knows nothing
+of admission. Our own ledger records what its records were formed from, because stores do not keep it and anyone who can
+write to a store could forge it there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NativeId = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
 Owner = Annotated[str, msgspec.Meta(max_length=256)]
-"""Whose private bank a record belongs to; empty for the team's."""
+"""The owner of a record's private bank; empty for the team's records."""
 
 TEAM = ""
 
@@ -29,13 +29,13 @@ class Precision(StrEnum):
     """How much is known about where a record's text came from. Both kinds bind: every source must be admitted."""
 
     EXACT = "exact"
-    """The record was formed from its sources and nothing else could have entered it."""
+    """The record was formed from its sources and from nothing else."""
     CONSERVATIVE = "conservative"
-    """The record may hold something of each source: a merge, a native context, a claim made when it was adopted."""
+    """The record may contain parts of each source: a merge, native context, or a claim made when it was adopted."""
 
 
 class Binding(Record, kw_only=True):
-    """One source of a record: a work-state item, or evidence, which stands for every item that rests on it."""
+    """One source of a record: a work-state item, or evidence, which counts as every item bound to it."""
 
     of: Literal["item", "evidence"] = "item"
     ref: Id
@@ -43,18 +43,18 @@ class Binding(Record, kw_only=True):
 
 
 class Material(Record, kw_only=True):
-    """What a store is given to form memories from, in one call. The sources stay with us; ``key`` names them."""
+    """The input of one call that forms memories. The sources stay in our ledger; ``key`` refers to them."""
 
     text: Text
     key: Id
-    """Stands for the sources. A store that keeps metadata carries it along; nothing is ever admitted by it."""
+    """Refers to the sources. Stored as metadata if the store has any; admission never reads it."""
     owner: Owner = TEAM
     verbatim: bool = False
-    """Keep the text as it is, without a model, where the store has a choice."""
+    """Store the text unchanged, without a model, if the store can."""
 
 
 class Stored(Record, kw_only=True):
-    """A record as its store holds it. ``native`` is what the same adapter needs to put it back without forming it."""
+    """A record in its store. ``native`` is what the same adapter needs to restore it without forming it again."""
 
     id: NativeId
     text: str
@@ -65,8 +65,8 @@ class Stored(Record, kw_only=True):
 class Change(Record, kw_only=True):
     """What forming or updating did to one record.
 
-    ``added`` is new; ``merged`` existed and now holds something of the material too; ``replaced`` holds nothing of
-    its former text; ``deleted`` is gone, with ``record`` as it last was.
+    ``added`` is new; ``merged`` existed and now contains some of the material; ``replaced`` contains nothing of its
+    former text; ``deleted`` is gone, with ``record`` as it last was.
     """
 
     kind: Literal["added", "merged", "replaced", "deleted"]
@@ -88,7 +88,7 @@ class MemoryBackend(Protocol):
 
     @property
     def name(self) -> str:
-        """Kind and place, as ``mem0:team``: what the ledger files its records under."""
+        """Kind and place, as ``mem0:team``: the ledger's key for its records."""
         ...
 
     @property
@@ -97,7 +97,7 @@ class MemoryBackend(Protocol):
         ...
 
     def form(self, material: Material) -> Sequence[Change]:
-        """Form memories natively and tell every record that was touched, whatever its id."""
+        """Form memories natively and return every record that changed."""
         ...
 
     def search(
@@ -106,12 +106,12 @@ class MemoryBackend(Protocol):
         """The store's own ranking, best first; fewer than ``limit`` only if there are no more.
 
         ``reader`` leaves out other principals' private records. ``among`` lists the only records that the caller can
-        use: a store that can rank those alone says so (``Narrowing``), any other ignores it and is asked for more.
+        use. A store that can rank only those implements ``Narrowing``; others ignore it and are asked for more results.
         """
         ...
 
     def records(self) -> Iterable[Stored]:
-        """Everything it holds of this workspace, private banks too."""
+        """All its records of this workspace, including private banks."""
         ...
 
     def update(self, record: str, text: str) -> Sequence[Change]:
@@ -127,25 +127,25 @@ class MemoryBackend(Protocol):
         ...
 
     def load(self, records: Sequence[Stored]) -> Sequence[str]:
-        """Take exported records in without forming them again: no model is asked. Their ids here, in order."""
+        """Import exported records without forming them again: no model is asked. Returns their new ids, in order."""
         ...
 
     def close(self) -> None:
-        """Let go of files and connections. Closing twice is harmless."""
+        """Close files and connections. Closing twice is harmless."""
         ...
 
 
 @runtime_checkable
 class Narrowing(Protocol):
-    """A store that can rank a given set of records alone. Others are asked for more than is wanted."""
+    """A store that can rank a given set of records only. Others are asked for more results than needed."""
 
     def narrows(self, count: int) -> bool:
-        """Whether ``search`` heeds an ``among`` of this many records."""
+        """Whether ``search`` uses an ``among`` of this many records."""
         ...
 
 
 class Entry(Record, kw_only=True):
-    """What the ledger knows about a record: the text it was bound with, its sources, and who had it formed."""
+    """A record's ledger entry: the digest of its text, its sources, and who had it formed."""
 
     record: NativeId
     text: Digest
@@ -153,11 +153,11 @@ class Entry(Record, kw_only=True):
     by: Name
     owner: Owner = TEAM
     merged_from: tuple[Name, ...] = ()
-    """Who else has words in it: the writers of what a store merged into it."""
+    """Its other writers: those whose text a store merged into it."""
 
     @property
     def writers(self) -> frozenset[str]:
-        """Everybody who has words in it."""
+        """All its writers."""
         return frozenset((self.by, *self.merged_from))
 
 
@@ -165,7 +165,7 @@ class SourceLedger(Protocol):
     """Which sources each native record was formed from, for one workspace."""
 
     def version(self, backend: str) -> int:
-        """Moves with every change to a backend's entries."""
+        """Changes with every change to a backend's entries."""
         ...
 
     def entries(self, backend: str) -> Mapping[str, Entry]:
@@ -177,13 +177,13 @@ class SourceLedger(Protocol):
         ...
 
     def write(self, backend: str, entries: Sequence[Entry], *, drop: Sequence[str] = ()) -> None:
-        """File entries, replacing those of the same records, and forget others; durable when it returns."""
+        """Store entries, replacing those of the same records, and remove others; durable when it returns."""
         ...
 
     def carriers(self, backend: str) -> Mapping[str, frozenset[str]]:
-        """For each evidence digest that the backend's entries name: the items that rest on it."""
+        """For each evidence digest in the backend's entries: the items bound to it."""
         ...
 
     def lacking(self, bindings: Iterable[Binding]) -> tuple[Binding, ...]:
-        """Those that name nothing in this workspace."""
+        """The sources that are unknown in this workspace."""
         ...

@@ -1,4 +1,4 @@
-"""Where the reference memory store keeps its records: current texts, their versions, and an index of their words."""
+"""Storage of the reference memory store: current texts, their versions, and an index of their words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class MemoryRow(NamedTuple):
-    """A record as it stands. ``seq`` is its place in the index."""
+    """The current version of a record. ``seq`` is its place in the index."""
 
     seq: int
     id: str
@@ -29,7 +29,7 @@ class MemoryVersion(NamedTuple):
 
 
 class Posting(NamedTuple):
-    """How often a word stands in a record, and how many words the record has."""
+    """How often a word occurs in a record, and how many words the record has."""
 
     seq: int
     owner: str
@@ -38,7 +38,7 @@ class Posting(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """A store's size. ``version`` moves with every change."""
+    """A store's size. ``version`` changes with every write."""
 
     version: int = 0
     records: int = 0
@@ -64,7 +64,7 @@ class Memories(Protocol):
         ...
 
     def remove(self, store: str, record: str, at: str, *, purge: bool = False) -> bool:
-        """Delete a record. Its versions stay unless they are purged. Whether there was anything to delete."""
+        """Delete a record. Its versions stay unless they are purged. Returns whether there was anything to delete."""
         ...
 
     def totals(self, store: str) -> Totals:
@@ -72,11 +72,11 @@ class Memories(Protocol):
         ...
 
     def row(self, store: str, record: str) -> MemoryRow | None:
-        """A record as it stands."""
+        """The current version of a record."""
         ...
 
     def rows(self, store: str) -> Iterator[MemoryRow]:
-        """Every record as it stands, oldest first."""
+        """The current version of every record, oldest first."""
         ...
 
     def at(self, places: Sequence[int]) -> list[MemoryRow]:
@@ -88,11 +88,11 @@ class Memories(Protocol):
         ...
 
     def frequency(self, store: str, word: str) -> int:
-        """In how many records a word stands."""
+        """The number of records that contain a word."""
         ...
 
     def postings(self, store: str, word: str) -> list[Posting]:
-        """Where a word stands."""
+        """The occurrences of a word."""
         ...
 
     def history(self, store: str, record: str) -> list[MemoryVersion]:

@@ -1,8 +1,8 @@
-"""Language models and embedders, as the rest of readmit sees them.
+"""Protocols of language models and embedders.
 
-A model takes many requests at once and gives one result for each, in order, so that a provider may ask
-them concurrently or write them to a file. One failed request never loses the others. A failure is data:
-whoever asked decides what an absent answer means, and it never means "still valid".
+A model takes many requests at once and gives one result for each, in order, so that a provider may ask them
+concurrently or write them to a file. One failed request never loses the others. A failure is data: the caller decides
+what a missing answer means, and it never means "still valid".
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Prompt = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_.-]*@[0-9]+(\+repai
 
 
 class Ask(Record, frozen=True, kw_only=True):
-    """One request to a model: what is asked, by which stage, with which versioned prompt, for which workspace."""
+    """One request to a model: its texts, stage, versioned prompt and workspace."""
 
     stage: Name
     """Which stage asks (``extract``, ``verify`` …); usage is accounted under it."""
@@ -41,15 +41,15 @@ class Ask(Record, frozen=True, kw_only=True):
     temperature: str = ""
     """As a number in text. Empty: as the model is set up."""
     effort: str = ""
-    """How much the model is to reason, in its provider's word. Empty: as the provider thinks fit."""
+    """The provider's setting for reasoning effort. Empty: the provider's default."""
 
     def digest(self, model: str) -> str:
-        """What is asked of which model, whoever asks. Recorded answers are found by it."""
+        """The digest of request and model, without the workspace: the key of recorded answers."""
         how = ((self.temperature, self.effort),) if self.temperature or self.effort else ()
         return digest((model, self.prompt, self.system, self.user, self.schema, self.max_tokens, *how))
 
     def key(self, model: str) -> str:
-        """The digest within its workspace: what every cache of answers is addressed by.
+        """The digest within its workspace: the key of every answer cache.
 
         Equal requests of two workspaces have different keys, so neither can read the other's answer.
         """
@@ -57,7 +57,7 @@ class Ask(Record, frozen=True, kw_only=True):
 
 
 class Usage(Record, frozen=True, kw_only=True):
-    """What one call, or the sum of some, has taken."""
+    """The usage of one call, or the sum of several."""
 
     stage: Name
     input: Count = 0
@@ -69,16 +69,16 @@ class Usage(Record, frozen=True, kw_only=True):
 
 
 class Reply(Record, frozen=True, kw_only=True):
-    """An answer as the model wrote it. Nothing has checked it yet."""
+    """An answer as the model wrote it, unchecked."""
 
     text: str
     usage: Usage
     model: str
-    """The model that answered, by its provider's own account."""
+    """The model that answered, as its provider reports it."""
     complete: bool = True
-    """Whether the model ended by itself, not at the token limit."""
+    """Whether the model finished by itself, not at the token limit."""
     replayed: bool = False
-    """Whether the answer was read from a store or a file instead of being made now."""
+    """Whether the answer was read from a store or a file instead of being generated now."""
 
 
 class Fault(StrEnum):
@@ -93,7 +93,7 @@ class Fault(StrEnum):
     REFUSED = "refused"
     """The provider, or the model, declined the request."""
     DENIED = "denied"
-    """The provider does not take the key, the account, the address or the model's name: no request can succeed."""
+    """The provider rejects the key, the account, the address or the model's name: no request can succeed."""
     MALFORMED = "malformed"
     """The answer does not have the requested shape, also after one repair."""
     TOO_LONG = "too_long"
@@ -103,12 +103,12 @@ class Fault(StrEnum):
 
 
 class Failure(Record, frozen=True, kw_only=True):
-    """There is no usable answer. The message is for whoever runs readmit, never for the returning agent."""
+    """There is no usable answer. The message is for the operator, never for the returning agent."""
 
     fault: Fault
     message: Note
     usage: Usage
-    """What the failed request took, as far as the provider said."""
+    """The usage of the failed request, if the provider reported it."""
 
 
 class Model(Protocol):
@@ -128,12 +128,12 @@ class OpenModel(Model, Protocol):
     """A model that holds connections, files or weights until it is closed."""
 
     def close(self) -> None:
-        """Let go of them. Closing twice is harmless."""
+        """Release them. Closing twice is harmless."""
         ...
 
 
 class Embedder(Protocol):
-    """Something that turns texts into vectors. Cosine finds candidates; it never decides."""
+    """Something that turns texts into vectors. Cosine finds candidates and never decides."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""What opens a memory backend or a model from one line of text: ours by name, those of other packages by entry point.
+"""Opens a memory backend or a model from one line of text: ours by name, those of other packages by entry point.
 
     KIND:TARGET?option=value&option=value
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class Opener(NamedTuple):
-    """Where one of our own openers is, and the extra that its package comes with."""
+    """The module of one of our own openers, and the extra that installs its package."""
 
     opener: str
     extra: str = ""
 
 
 class Line(NamedTuple):
-    """What a line names, taken apart."""
+    """A parsed line."""
 
     kind: str
     target: str
@@ -45,14 +45,14 @@ class Plugins:
     def __init__(
         self, what: str, group: str, ours: Mapping[str, Opener], error: type[BackendError | ModelError]
     ) -> None:
-        """``what`` is how messages call such a thing, ``error`` what they are raised as."""
+        """``what`` names such a thing in messages, ``error`` is the exception they raise."""
         self._what = what
         self._group = group
         self._ours = ours
         self._error = error
 
     def open(self, line: Line, *arguments: object, methods: Iterable[str]) -> Any:
-        """What the opener of a line's kind makes of ``arguments``, if it has every one of ``methods``."""
+        """The object that a line's opener makes from ``arguments``. It must have all ``methods``."""
         if line.kind in self._ours:
             return EntryPoint(line.kind, self._ours[line.kind].opener, self._group).load()(*arguments)
         entry = self._entry(line.kind)
@@ -69,7 +69,7 @@ class Plugins:
         return made
 
     def read(self, spec: str) -> Line:
-        """Take a line apart. Whether its kind is known is found when it is opened."""
+        """Parse a line. An unknown kind is reported when it is opened."""
         kind, _, rest = spec.partition(":")
         target, _, query = rest.partition("?")
         try:
@@ -86,7 +86,7 @@ class Plugins:
         return Line(kind, target, options)
 
     def options(self, line: Line, kind: type[Options]) -> Options:
-        """A line's options as fields of a struct, whose names and types they must have."""
+        """A line's options as a struct, which checks their names and types."""
         try:
             return msgspec.convert(line.options, kind, strict=False)
         except msgspec.ValidationError as error:

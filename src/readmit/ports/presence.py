@@ -1,6 +1,6 @@
-"""Where an agent stands: at work, away, handed a view, or starting anew. Read from the log alone.
+"""Whether an agent is at work, away, holds a view, or was reset. Read from the log alone.
 
-Its handle, what it may write and its threads in other frameworks all ask here, so that they never disagree.
+The agent's handle, its write permissions and its threads in other frameworks all use this, so they agree.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Absence(NamedTuple):
 
     departure: Event
     end: Event | None = None
-    """The first exposure of a view of a return from it, or the return that let the agent start anew."""
+    """The first exposure of a view of a return from it, or the return that was reset."""
 
     @property
     def started_anew(self) -> bool:
@@ -29,7 +29,7 @@ class Absence(NamedTuple):
 
 
 def last_absence(log: Log, identity: Identity) -> Absence | None:
-    """The last absence of an agent, whichever role it is in now; none if it never departed."""
+    """The last absence of an agent, whatever its role now; none if it never departed."""
     departure = log.latest(EventKind.DEPART, identity.agent)
     if departure is None:
         return None
@@ -59,5 +59,5 @@ def is_away(log: Log, principal: str, task: str | None) -> bool:
 
 
 def received(log: Log, exposed: Event) -> bool:
-    """Whether a view that was handed over has arrived: its workload said so, or its principal went on to write."""
+    """Whether a view that was handed over has arrived: its workload acknowledged it, or its principal wrote since."""
     return log.named(EventKind.ACKNOWLEDGE, exposed.name) is not None or log.wrote(exposed.by, since=exposed.epoch)

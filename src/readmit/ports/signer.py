@@ -1,4 +1,4 @@
-"""What signs a Return View: a local key, or a key management service behind the same two names."""
+"""Signs a Return View: a local key, or a key management service with the same two members."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ class Signer(Protocol):
         ...
 
     def sign(self, data: bytes) -> bytes:
-        """The 64-byte Ed25519 signature over ``data``. Any exception means: nothing is signed."""
+        """The 64-byte Ed25519 signature over ``data``. Any exception means that nothing is signed."""
         ...

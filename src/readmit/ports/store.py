@@ -1,6 +1,6 @@
 """What the workspace needs of a store: an append-only log with an audience, and an audit trail.
 
-Every method speaks of one workspace. An implementation keeps the workspace in every key it writes.
+Every method concerns one workspace. An implementation has the workspace in every key it writes.
 """
 
 from __future__ import annotations
@@ -92,11 +92,11 @@ class Log(Protocol):
 
     @property
     def derived(self) -> Derived:
-        """What models and embedders made of the texts of the same workspace."""
+        """Texts and vectors that models derived from the texts of the same workspace."""
 
     @property
     def sources(self) -> SourceLedger:
-        """What the records of memory backends were formed from."""
+        """The sources of the records of memory backends."""
 
     @property
     def memories(self) -> Memories:
@@ -107,13 +107,13 @@ class Log(Protocol):
 
     @property
     def pending(self) -> bool:
-        """Whether a transaction is open, so that nothing of it is durable yet."""
+        """Whether a transaction is open, with nothing durable yet."""
 
     def reading(self) -> AbstractContextManager[None]:
         """Several reads of one consistent state."""
 
     def close(self) -> None:
-        """Let go of the storage."""
+        """Close the storage."""
 
     @property
     def head(self) -> int:
@@ -121,12 +121,12 @@ class Log(Protocol):
 
     @property
     def learnt(self) -> datetime | None:
-        """The last moment that the log has taken in, in an open transaction too; none if it is empty."""
+        """The last moment that the log has learnt, including an open transaction; none if it is empty."""
 
     def append(self, drafts: Sequence[Draft], *, now: datetime, check: Callable[[Draft], None] = ...) -> list[int]:
         """Commit events in order and return their epochs. An id already used for the same content is a no-op.
 
-        The content of a draft that is not ``dated`` is the same whatever moment is stored. ``check`` sees each new
+        The moment of a draft that is not ``dated`` is not part of its content. ``check`` sees each new
         event within the transaction and refuses it by raising. Observations that follow one another may all be checked
         before the first of them can be read.
         """
@@ -157,13 +157,13 @@ class Log(Protocol):
     ) -> list[Event]:
         """Every item recorded about one of these slots under one of these tasks, visible or not, in order.
 
-        Those at the epochs in ``known`` are left out, and cost next to nothing.
+        Those at the epochs in ``known`` are left out, at almost no cost.
         """
 
     def kin(self, items: Iterable[Item], *, until: int, known: AbstractSet[int]) -> list[Event]:
-        """What bears on some items without a slot in common, visible or not, in order.
+        """Items related to some items without a common slot, visible or not, in order.
 
-        Items that make the same statement, and the other frontiers of the same obligation. Those at the epochs in
+        These are items that make the same statement, and other frontiers of the same obligation. Those at the epochs in
         ``known`` are left out.
         """
 
@@ -180,16 +180,16 @@ class Log(Protocol):
         """The event at a position of the log."""
 
     def named(self, kind: DeclaredKind, name: str) -> Event | None:
-        """The event of a kind with this name, if any. Items share names, whichever kind brought them in."""
+        """The event of a kind with this id, if any. Items of all kinds share one name space."""
 
     def departure(self, name: str) -> Checkpoint:
-        """A departure by its name."""
+        """A departure by id."""
 
     def returned(self, return_id: str) -> Returned:
-        """A past return by its name: what was asked, and what came of it."""
+        """A past return by id: its request and its outcome."""
 
     def beginning_with(self, space: str, beginning: str, *, limit: int) -> list[str]:
-        """Names in a name space (``item``, ``return``…) that begin like this, in order; an exact one first.
+        """Ids in a name space (``item``, ``return``…) with this prefix, in order; an exact match first.
 
         The name space ``evidence`` holds the digests of observations.
         """
@@ -209,20 +209,20 @@ class Log(Protocol):
     def wrote(self, by: str, *, since: int) -> bool:
         """Whether a principal wrote anything after an epoch.
 
-        Departures, returns, exposures, acknowledgements and examinations do not count: they are no work of its own.
+        Departures, returns, exposures, acknowledgements and examinations do not count as work of its own.
         """
 
     def audiences(self) -> Iterator[tuple[str, str, str]]:
-        """Every different audience that something on the state was written for, as task, principal and role.
+        """Every distinct audience of a state event, as task, principal and role.
 
-        An empty string stands for any. Each costs one search in an index, whatever was written for it.
+        An empty string means any. Each costs one index search, however many events it has.
         """
 
     def newest_for(self, audience: tuple[str, str, str], *, until: int, most: int) -> list[Event]:
-        """The newest events on the state that were written for exactly this audience, in order."""
+        """The newest state events for exactly this audience, in order."""
 
     def agents(self) -> Iterator[Checkpoint]:
-        """The last departure of every agent that ever departed. Each costs a few searches in an index."""
+        """The last departure of every agent that ever departed. Each costs a few index searches."""
 
     def is_slot(self, name: str) -> bool:
         """Whether some item that is not private is about this slot."""
@@ -231,7 +231,7 @@ class Log(Protocol):
         """Whether some item that is not private supports this dependency."""
 
     def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
-        """The log itself, one event at a time, with its chain checked."""
+        """Every event in order, with the chain checked."""
 
     def indexed(self, index: str) -> Iterator[tuple[Any, ...]]:
         """The stored rows of one index over the log, without the workspace's number."""

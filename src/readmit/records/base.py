@@ -155,4 +155,4 @@ def require_share(field: str, value: Decimal) -> None:
     if not isinstance(value, Decimal):
         raise RecordError(f"{field}: {shown(value)} is not exact; write Decimal('{value}')")
     if not (value.is_finite() and 0 <= value <= 1):
-        raise RecordError(f"{field} must lie between 0 and 1")
+        raise RecordError(f"{field} must be between 0 and 1")

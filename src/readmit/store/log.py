@@ -125,7 +125,7 @@ class SqlLog(LogReads):
         self._indexes.add_observations(first, entries)
         if inserted(taken) != 2 * len(entries) or inserted(stored) != len(rows):
             raise StoreError(
-                f"a name or a place of epoch {first} or later is taken: somebody gave an observation the digest of "
+                f"a name or a place of epoch {first} or later is taken: an observation has the digest of "
                 "another as its id, or the log was tampered with"
             )
 

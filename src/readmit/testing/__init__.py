@@ -1,4 +1,4 @@
-"""For tests: what every memory backend must do, as one class, and stand-ins for the clock and for a model.
+"""For tests: one conformance class for memory backends, and stand-ins for the clock and for a model.
 
     from readmit.testing import BackendConformance
 
@@ -8,8 +8,8 @@
     class TestMyStore(BackendConformance):
         opener = staticmethod(open_mine)
 
-``team`` is a ``Workspace``, ``folder`` a directory that outlives one opening: the same pair is opened again after a
-restart, and the same folder for another team. ``BackendConformance`` needs pytest.
+``team`` is a ``Workspace``, ``folder`` a directory: the same pair is opened again after a restart, and the same folder
+for another team. ``BackendConformance`` needs pytest.
 """
 
 from __future__ import annotations

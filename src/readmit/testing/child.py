@@ -1,4 +1,4 @@
-"""A process that opens a backend, forms one memory, says so, and waits to be killed.
+"""A process that opens a backend, forms one memory, prints that it did, and waits to be killed.
 
 python -m readmit.testing.child MODULE:FUNCTION DATABASE FOLDER
 """
@@ -15,7 +15,7 @@ from readmit.workspace.memory import Memory
 
 
 def main(opener: str, database: str, folder: str) -> None:
-    """Open, form, tell, wait."""
+    """Open, form, print, wait."""
     module, _, name = opener.partition(":")
     journey = Journey(Path(database))
     memory = Memory(journey.team, getattr(importlib.import_module(module), name)(journey.team, Path(folder)))

@@ -76,7 +76,7 @@ class BackendConformance(LeakTests):
         before = self.returned(memory, journey)
         assert WORD in _found(before.search(WORD))
         journey.team.record("A second reading.", id="second", by="scout", sources=[journey.evidence["valid"]])
-        assert before.records() == (), "a text of this evidence may tell the new item, which the view does not hold"
+        assert before.records() == (), "a text of this evidence may reveal the new item, which is not in the view"
 
     def test_a_record_of_several_sources_needs_them_all(self, memory: Memory, journey: Journey) -> None:
         sources = [journey.items["valid"], journey.items["valid too"]]
@@ -191,7 +191,7 @@ class BackendConformance(LeakTests):
         memory.close()
 
     precision: ClassVar[Precision] = Precision.EXACT
-    """What one source per call gives: override where the store mixes in what it already holds."""
+    """The binding of a record with one source. Override it if the store mixes in what it already holds."""
 
 
 def _found(hits: object) -> str:

@@ -1,6 +1,6 @@
-"""The team that the conformance tests play: one agent leaves, and each kind of change befalls one thing it knew.
+"""The team of the conformance tests: one agent leaves, and each kind of change hits one thing it knew.
 
-Every statement has a made-up word that stands in no other, so a leak is seen by that word wherever it turns up.
+Every statement has a made-up word of its own, so a leak shows by that word wherever it turns up.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TASK = "journey"
 WHOLE_STORE = Policy(fill=True, max_items=200, max_chars=200_000, writers=("lead", "scout", "clerk", "walker"))
-"""A view that holds whatever is eligible, as people who return to a memory store expect."""
+"""A view that holds everything eligible, as users of a memory store expect."""
 
 KNOWN = {
     "valid": ("brindle", "The brindle museum opens at nine."),
@@ -35,7 +35,7 @@ KNOWN = {
     "expired": ("okapinda", "The Okapinda pass covers all museums."),
     "disputed": ("marrowby", "The Marrowby ferry takes dogs."),
 }
-"""What becomes of a statement → its word, and the statement."""
+"""The fate of a statement → its word, and the statement."""
 OUT = tuple(name for name in KNOWN if not name.startswith("valid"))
 
 

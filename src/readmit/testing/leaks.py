@@ -1,5 +1,5 @@
 # ruff: noqa: S101, PLR2004 - these are tests, shipped so that others can run them
-"""The leak tests: nothing that is out reaches a returned agent, and nothing planted behind our back does."""
+"""The leak tests: neither rejected nor planted records reach a returned agent."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class LeakTests:
         return Memory(journey.team, type(self).opener(journey.team, folder))
 
     def plant(self, backend: MemoryBackend, text: str, key: str) -> None:
-        """Put a record into the store as someone would who has its native interface and knows our source keys."""
+        """Write a record natively, as an attacker who knows our source keys would."""
         backend.form(Material(text=text, key=key, verbatim=True))
 
     def tamper(self, backend: MemoryBackend, record: str, text: str) -> None:
@@ -81,7 +81,7 @@ class LeakTests:
         journey.walker.depart()
         return memory.returned(journey.walker.come_back().expose())
 
-    # What is out.
+    # Rejected records.
 
     @pytest.mark.parametrize("state", OUT)
     def test_nothing_that_is_out_can_be_reached(self, memory: Memory, journey: Journey, state: str) -> None:
@@ -124,7 +124,7 @@ class LeakTests:
         journey.team.govern(Policy(nothing_owed="empty"), by="owner")
         assert self.returned(memory, journey).records() == (), "eligible, but not needed: not in the view"
 
-    # What was put in behind our back.
+    # Planted records.
 
     def test_a_planted_record_has_no_source(self, memory: Memory, journey: Journey) -> None:
         self.form(memory, journey, "valid")

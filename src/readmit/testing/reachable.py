@@ -1,4 +1,4 @@
-"""What can be got at: every text through a handle's calls, and every object through its attributes."""
+"""What an agent can reach: every text through a handle's calls, and every object through its attributes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def texts(handle: ReturnedMemory) -> set[str]:
 
 
 def objects(start: object, *, depth: int = 8) -> Iterator[object]:
-    """Everything that attributes, items, bound instances and closures lead to. Globals of modules are not walked."""
+    """Every object reachable through attributes, items, bound instances and closures. Module globals are not walked."""
     seen: set[int] = set()
     layer = [start]
     for _ in range(depth):
@@ -59,7 +59,7 @@ def _next(one: object) -> Iterator[object]:
         yield from (one.__self__, one.__func__)
         return
     for name in dir(one):
-        # Of the language's own names, those that hold something; the others are methods of every object.
+        # Dunder names that hold data; the others are methods of every object.
         if not name.startswith("__") or name in ("__dict__", "__wrapped__", "__weakref__", "__annotations__"):
             try:
                 yield getattr(one, name)

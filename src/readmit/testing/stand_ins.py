@@ -29,7 +29,7 @@ class Clock:
 
 
 class ScriptedModel:
-    """A model that a function answers for: it takes the ``Ask`` and gives a text, JSON data, or a ``Failure``."""
+    """A model whose answers a function gives: it takes the ``Ask`` and returns a text, JSON data, or a ``Failure``."""
 
     def __init__(self, say: Callable[[Ask], Any], *, name: str = "scripted") -> None:
         self.name = name
@@ -43,7 +43,7 @@ class ScriptedModel:
         return [self._reply(ask, self._say(ask)) for ask in asks]
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
     def _reply(self, ask: Ask, said: Any) -> Reply | Failure:
         if isinstance(said, Failure):

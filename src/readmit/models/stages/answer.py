@@ -1,7 +1,7 @@
 """An independent answer to a disputed question (ManBench style).
 
-The model answers the question by itself and never sees what the disputing parties said. A dispute is settled
-only if its answer is that of exactly one party, with enough confidence; otherwise it stays open.
+The model answers the question by itself and never sees what the disputing parties said. A dispute is settled only if
+the model gives exactly one party's answer with enough confidence; otherwise it stays open.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ THRESHOLD = Decimal("0.65")
 MAX_TOKENS = 384
 """The larger of the paper's verifier budgets."""
 AROUND_CHOICE = "".join(sign for sign in AROUND if sign not in "()[]")
-"""What may stand around a choice without making it another one."""
+"""Characters around a choice that do not change it."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,10 +39,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     choices: tuple[str, ...] = ()
     """If there are any, the answer is one of them."""
     context: str = ""
-    """What the answer may rest on, besides what the model knows."""
+    """Evidence for the answer, besides what the model knows."""
 
     def key(self, model: str, *, workspace: str = "") -> str:
-        """What a stored opinion is found by."""
+        """The key of a stored opinion."""
         return digest((workspace, model, PROMPT, self.text, self.choices, self.context))
 
 
@@ -50,7 +50,7 @@ class Opinion(msgspec.Struct, frozen=True, kw_only=True):
     """What a model answers by itself."""
 
     answer: str | None
-    """``None``: the question cannot be answered, or the answer is none of the choices."""
+    """``None``: the question cannot be answered, or the answer is not among the choices."""
     confidence: Decimal
     model: str
     prompt: str = PROMPT
@@ -93,7 +93,7 @@ def settled(
     *,
     exact: bool = False,
 ) -> str | None:
-    """The one position, by its name, that the opinion agrees with; ``None`` where the dispute stays open.
+    """The name of the one position that the opinion agrees with; ``None`` if the dispute stays open.
 
     ``exact``: positions are choices, and one that differs in a bracket is another choice.
     """
@@ -105,9 +105,9 @@ def settled(
 
 
 def choice_named(said: str, choices: Sequence[str]) -> str | None:
-    """The one choice that an answer names: as it is printed, or but for case and the quotes or stop around it.
+    """The one choice that an answer names: exactly, or ignoring case and surrounding quotes or a full stop.
 
-    Brackets count: there are questions to which they are the answer.
+    Brackets count: they can be the answer to a question.
     """
     printed = [choice for choice in dict.fromkeys(choices) if _equal(choice, said)]
     named = printed or [choice for choice in dict.fromkeys(choices) if _bare(choice) == _bare(said)]
@@ -115,13 +115,13 @@ def choice_named(said: str, choices: Sequence[str]) -> str | None:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two answers are equal but for case, white space and punctuation around them."""
+    """Whether two answers are equal, ignoring case, white space and surrounding punctuation."""
     plain = _plain(one)
     return bool(plain) and plain == _plain(other)
 
 
 def _equal(one: str, other: str) -> bool:
-    """Whether two answers are the same words and signs, however they are spaced."""
+    """Whether two answers are equal, ignoring white space."""
     return one.split() == other.split()
 
 

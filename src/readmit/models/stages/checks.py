@@ -1,4 +1,4 @@
-"""What is checked in every answer, in code: quotes, confidences, names and lengths."""
+"""Checks of every answer in code: quotes, confidences, names and lengths."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from readmit.ports.models import Failure, Fault, Usage
 NOTE_CHARS = 2_000
 _SHOWN = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 AROUND = " \t\n\"'.,;:!?()[]“”\u2018\u2019«»„…"
-"""What may stand around a quote or a short answer without being part of it."""
-# One character for one, so that places in the straightened text are places in the text.
+"""Characters around a quote or a short answer that are not part of it."""
+# Each character maps to one character, so that positions stay the same.
 _STRAIGHT = str.maketrans("\u2018\u2019\u201a\u201c\u201d\u201e\u2010\u2011\u2012\u2013\u2014", "'''\"\"\"-----")
 _NOT_SLOT = re.compile(r"[^a-z0-9.]+")
 _SLOT_CHARS = 128
 
 
 def grounded(quote: str, text: str) -> str:
-    r"""The quote as it stands in the text, or nothing.
+    r"""The quote in the text's own characters, or nothing.
 
     Models see hidden characters as ``\u{…}``, straighten quotation marks and dashes, and put quotation marks around
-    what they copy. All of that is undone by taking the words from the text itself, so that what is returned passes
-    the rule of ``records.quotes``.
+    what they copy. The result is taken from the text itself, so that it passes the rule of ``records.quotes``.
     """
     flat = " ".join(text.split())
     revealed = _SHOWN.sub(_character, quote)
@@ -44,7 +43,7 @@ def share(confidence: float) -> Decimal:
 
 
 def line(text: str, limit: int = NOTE_CHARS) -> str:
-    """What a model wrote in its own words, as one visible line of bounded length."""
+    """A model's own words as one visible line of bounded length."""
     flat = " ".join(visible_text(text).split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
@@ -55,13 +54,13 @@ def lines(texts: list[str], most: int, limit: int = 300) -> tuple[str, ...]:
 
 
 def slug(name: str) -> str:
-    """A name a model gave, as a slot key or dependency id; empty if nothing is left of it."""
+    """A model's name as a slot key or dependency id; empty if nothing usable is left."""
     parts = (_NOT_SLOT.sub("_", part).strip("_") for part in name.strip().lower().split("."))
     return ".".join(filter(None, parts))[:_SLOT_CHARS].rstrip("._")
 
 
 def too_long(stage: str, what: str, chars: int, limit: int) -> Failure:
-    """The failure of something that is not asked because it could not be shown whole."""
+    """The failure for a text that is not asked about because it cannot be shown whole."""
     message = f"{what} has {chars} characters and at most {limit} are shown; split it, or raise max_chars"
     return Failure(fault=Fault.TOO_LONG, message=message, usage=Usage(stage=stage))
 

@@ -1,8 +1,8 @@
 """From raw evidence to items: what each observation states, changes or withdraws.
 
-Every item carries a verbatim quote, and the code binds the quote to the turn it stands in. What has no such
-quote is dropped and counted, and so is what quotes an assistant, a question, a greeting or thanks. An extracted
-item is a proposal like any other: it still needs a receipt, an authorized writer and every gate.
+Every item has a verbatim quote, and the code binds it to its turn. Items without such a quote are dropped and counted,
+and so are quotes of an assistant, a question, a greeting or thanks. An extracted item is a proposal like any other: it
+still needs a receipt, an authorized writer and every gate.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ MAX_TOKENS = 4_096
 """The paper's budget for one extraction."""
 MAX_PREMISES = 8
 WITHOUT = (ASSISTANT,)
-"""Speakers that nothing is taken down from unless the caller asks for it."""
+"""Speakers from whom no items are drawn by default."""
 _STATEMENT_CHARS = 1_000
 _SPEAKER_CHARS = 64
-# What a turn takes besides its text: its own line and the speaker.
+# The overhead of a turn: its own line and the speaker.
 _TURN_CHARS = 120
 _LEAST_CHARS = 10 * _TURN_CHARS
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """What one speaker said at once. A document or a tool result is a single turn."""
+    """One speaker's turn. A document or a tool result is a single turn."""
 
     by: str
     text: str
@@ -56,7 +56,7 @@ class ExtractFrom(msgspec.Struct, frozen=True, kw_only=True):
     """One piece of raw evidence."""
 
     key: str
-    """How the caller calls it, as the digest of the evidence."""
+    """The caller's name for it, such as the digest of the evidence."""
     turns: tuple[Turn, ...]
     at: datetime | None = None
 
@@ -87,7 +87,7 @@ class Drop(StrEnum):
     TURN_UNCLEAR = "turn_unclear"
     """Several turns hold its quote, and it names none of them."""
     LOW_CONFIDENCE = "low_confidence"
-    """Its confidence lies below the floor."""
+    """Its confidence is below the minimum."""
     NO_SLOT = "no_slot"
     """Nothing of its slot key is usable."""
     NO_STATEMENT = "no_statement"
@@ -95,9 +95,9 @@ class Drop(StrEnum):
     REPEATED = "repeated"
     """An earlier item of the observation states the same."""
     ASSISTANT = "assistant"
-    """Only turns whose speaker was left out hold its quote: an assistant's own words are not what people stated."""
+    """Only turns of excluded speakers contain its quote: an assistant's words are not what people stated."""
     SAYS_NOTHING = "says_nothing"
-    """Its quote stands in questions, greetings or thanks only."""
+    """Its quote is only in questions, greetings or thanks."""
     NO_OBSERVATION = "no_observation"
     """It names an observation that was not shown."""
     OVER_LIMIT = "over_limit"
@@ -105,7 +105,7 @@ class Drop(StrEnum):
 
 
 class Extraction(msgspec.Struct, frozen=True, kw_only=True):
-    """What one observation gives, and what was dropped of it."""
+    """The items of one observation, and the dropped ones."""
 
     key: str
     items: tuple[Extracted, ...] = ()
@@ -132,12 +132,12 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Claims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the model proposes for one request."""
 
-    # More than this is a model that cannot stop.
+    # A model that proposes more does not stop.
     items: Annotated[list[Claim], msgspec.Meta(max_length=96)]
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """A stretch of one observation's turns that is shown in one request."""
+    """A run of one observation's turns that is shown in one request."""
 
     observation: int
     turns: tuple[tuple[int, str, str], ...]
@@ -160,8 +160,8 @@ def extract(
     """One extraction or failure per observation, in order.
 
     ``per_call`` observations share a request as far as ``max_chars`` allows; one that is longer is read in several
-    requests, and fails if any of them does. ``max_items`` counts per observation and request. ``without`` names the
-    speakers whose turns are shown, so that the others are understood, and give no items.
+    requests, and fails if any of them does. ``max_items`` counts per observation and request. ``without`` names
+    speakers whose turns are shown for context but give no items.
     """
     if per_call < 1 or max_chars < _LEAST_CHARS:
         raise ModelError(f"per_call: {per_call}, max_chars: {max_chars}; at least 1 and {_LEAST_CHARS} are needed")
@@ -192,7 +192,7 @@ def extract(
 
 
 def _parts(at: int, observation: ExtractFrom, max_chars: int) -> Iterator[_Part]:
-    """The observation in stretches that fit a request, cut between turns where that is possible."""
+    """The observation in parts that fit a request, cut between turns if possible."""
     shown: list[tuple[int, str, str]] = []
     chars = 0
     for number, turn in enumerate(observation.turns):
@@ -224,7 +224,7 @@ def _packed(parts: Sequence[_Part], per_call: int, max_chars: int) -> Iterator[l
 def _ask(
     observations: Sequence[ExtractFrom], call: Sequence[_Part], workspace: str, max_tokens: int, max_chars: int
 ) -> Ask:
-    # Turns are told apart by a code that no turn holds: nobody can write a turn for someone else.
+    # Turns are separated by a code that no turn contains, so that no text can forge a turn.
     code = mark_for([visible_text(text) for part in call for turn in part.turns for text in turn[1:]])
     sections = [
         Section(f"observation {number}", _shown(part, code), observations[part.observation].at)
@@ -280,7 +280,7 @@ def _checked(
     quotes = {at: quote for at, turn in enumerate(observation.turns) if (quote := grounded(claim.quote, turn.text))}
     if not quotes:
         return Drop.QUOTE_NOT_FOUND
-    # Words that both said are the user's.
+    # Words that both speakers said count as the user's.
     quotes = {at: quote for at, quote in quotes.items() if _speaker(observation.turns[at]) not in leave_out}
     if not quotes:
         return Drop.ASSISTANT

@@ -1,4 +1,4 @@
-"""Premises of an item, and facts that an observation implies: written once each, matched ever after.
+"""Premises of an item, and facts that an observation implies. Each is written once and reused.
 
 Each text is read alone, so what is written about it can be stored under its digest and serves every later
 return. Matching premises against implied facts proposes pairs; it decides nothing.
@@ -44,7 +44,7 @@ def premises(
     max_tokens: int = MAX_TOKENS,
     max_chars: int = MAX_CHARS,
 ) -> list[tuple[str, ...] | Failure]:
-    """What must hold for each statement to be usable as current: several short lines each."""
+    """What must hold for each statement to be current: several short lines each."""
     return _written(
         model, PREMISES, "statement", texts, workspace=workspace, max_tokens=max_tokens, max_chars=max_chars
     )
@@ -65,14 +65,14 @@ def implied(
 
 
 def lines_key(model: str, prompt: str, text: str, *, workspace: str = "") -> str:
-    """What stored lines are found by. ``prompt`` is ``PREMISES`` or ``IMPLIED``."""
+    """The key of stored lines. ``prompt`` is ``PREMISES`` or ``IMPLIED``."""
     return digest((workspace, model, prompt, digest_of(text.encode("utf-8", "surrogatepass"))))
 
 
 def _written(
     model: Model, prompt: str, label: str, texts: Sequence[str], *, workspace: str, max_tokens: int, max_chars: int
 ) -> list[tuple[str, ...] | Failure]:
-    # A blank text says nothing, and equal texts are asked about once.
+    # Blank texts are skipped, and equal texts are asked about once.
     shown = {text: pieces(text, max_chars) if text.strip() else [] for text in texts}
     asks = [
         request(prompt, [Section(label, piece)], workspace=workspace, max_tokens=max_tokens, max_chars=max_chars)

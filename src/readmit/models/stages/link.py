@@ -1,7 +1,7 @@
 """Which statements are evidence for which needs.
 
-A link carries words of its statement, and the code looks them up there: what has no such quote is dropped and
-counted. A link is a draft. Whether it counts is for the policy, and whether the statement stands is for the gates.
+A link quotes its statement, and the code checks the quote: links without one are dropped and counted. A link is a
+draft. The policy decides whether it counts, and the gates whether the statement stands.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_NEEDS = 8
 MOST_STATEMENTS = 40
 """Most needs, and most statements, in one request."""
 MAX_TOKENS = 1_024
-# What a line takes besides its text: its number.
+# The overhead of a line: its number.
 _LINE_CHARS = 6
 
 
@@ -49,7 +49,7 @@ class NeedLook(msgspec.Struct, frozen=True):
 
 
 class LinkQuestion(msgspec.Struct, frozen=True):
-    """One request: every need is held against every statement."""
+    """One request: every need is compared with every statement."""
 
     needs: tuple[tuple[str, str], ...]
     """Names and texts."""
@@ -57,7 +57,7 @@ class LinkQuestion(msgspec.Struct, frozen=True):
 
 
 class Tie(msgspec.Struct, frozen=True):
-    """A statement, a need that it meets, and its words that do."""
+    """A statement, a need that it meets, and the quote that shows it."""
 
     need: str
     item: str
@@ -68,7 +68,7 @@ class LinkDrop(StrEnum):
     """Why a proposed link was dropped."""
 
     QUOTE_NOT_FOUND = "quote_not_found"
-    """The statement does not hold its quote."""
+    """The statement does not contain its quote."""
     NOT_SHOWN = "not_shown"
     """It names a need or a statement that was not shown."""
     REPEATED = "repeated"
@@ -76,7 +76,7 @@ class LinkDrop(StrEnum):
 
 
 class Linking(msgspec.Struct, frozen=True):
-    """What one request gives, and what was dropped of it."""
+    """The links of one request, and the dropped ones."""
 
     links: tuple[Tie, ...] = ()
     dropped: tuple[LinkDrop, ...] = ()
@@ -101,7 +101,7 @@ class Claims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def packed(looks: Sequence[NeedLook], *, max_chars: int = MAX_CHARS) -> Iterator[LinkQuestion]:
-    """As few requests as the limits allow. A text that does not fit beside its need is in none of them."""
+    """As few requests as the limits allow, without texts that do not fit beside their need."""
     needs: dict[str, str] = {}
     shown: dict[str, Candidate] = {}
     for look in looks:
@@ -109,7 +109,7 @@ def packed(looks: Sequence[NeedLook], *, max_chars: int = MAX_CHARS) -> Iterator
         while rest:
             room = max_chars - _size(needs.values()) - _size([look.text]) - _size(one.text for one in shown.values())
             added = _fitting(rest, shown, room)
-            # A need of which nothing more fits beside the others begins a request of its own.
+            # A need that no longer fits beside the others starts a new request.
             if len(needs) == MOST_NEEDS or (needs and len(added) < len(rest)):
                 yield LinkQuestion(tuple(needs.items()), tuple(shown.values()))
                 needs, shown = {}, {}
@@ -119,7 +119,7 @@ def packed(looks: Sequence[NeedLook], *, max_chars: int = MAX_CHARS) -> Iterator
                 shown |= {one.item: one for one in added}
             taken = {one.item for one in added}
             kept = [one for one in rest if one.item not in taken]
-            # Alone and still too long: it cannot be shown whole, so it is not asked about.
+            # Too long even alone: it cannot be shown whole, so it is not asked about.
             rest = kept if added else []
     if needs:
         yield LinkQuestion(tuple(needs.items()), tuple(shown.values()))
@@ -133,7 +133,7 @@ def link(
     max_tokens: int = MAX_TOKENS,
     max_chars: int = MAX_CHARS,
 ) -> list[Linking | Failure]:
-    """What each request gives, in order."""
+    """The links of each request, in order."""
     asks = [_ask(one, workspace, max_tokens, max_chars) for one in questions]
     said = answer(model, asks, Claims)
     return [
@@ -147,7 +147,7 @@ def _size(texts: Iterable[str]) -> int:
 
 
 def _fitting(candidates: Sequence[Candidate], shown: Mapping[str, Candidate], room: int) -> list[Candidate]:
-    """Those that are shown already, and as many of the others as there is room for."""
+    """The ones already shown, and as many others as fit."""
     found: list[Candidate] = []
     count = len(shown)
     for one in candidates:
@@ -162,7 +162,7 @@ def _fitting(candidates: Sequence[Candidate], shown: Mapping[str, Candidate], ro
 
 
 def _flat(text: str) -> str:
-    """One line, so that no text can bring a number of its own."""
+    """One line, so that no text can forge a number."""
     return " ".join(visible_text(text).split())
 
 

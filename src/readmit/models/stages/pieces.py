@@ -1,4 +1,4 @@
-"""Cutting a long text where it hurts least, so that every part of it is read."""
+"""Cuts a long text at the best boundaries, so that every part of it is read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _BREAKS = ("\n\n", "\n", ". ", " ")
 
 
 def pieces(text: str, max_chars: int) -> list[str]:
-    """Parts of the text that are shown whole; joined, they are the text."""
+    """Parts that are shown whole; joined, they give the text."""
     parts: list[str] = []
     rest = text
     while True:
@@ -22,7 +22,7 @@ def pieces(text: str, max_chars: int) -> list[str]:
 def _fitting(text: str, max_chars: int) -> int:
     if len(visible_text(text)) <= max_chars:
         return len(text)
-    # Hidden characters are shown longer than they are.
+    # Hidden characters take more space when shown.
     size = max_chars
     while size > 1 and len(visible_text(text[:size])) > max_chars:
         size //= 2

@@ -1,7 +1,7 @@
 """From a task or question to what the returning role must be able to do, and what to look for.
 
-The planner reads the task alone and no record, so that nothing in the workspace can talk it into needing
-less. Callers who have structured obligations do not need it.
+The planner reads only the task and no record, so that no text in the workspace can make it require less. Callers who
+have structured obligations do not need it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_TOKENS = 2_048
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """What someone comes back to do or wants to know."""
+    """A task to do or a question to answer."""
 
     text: str
     role: str = ""
@@ -128,7 +128,7 @@ def _checked(said: Plans | Failure) -> Plan | Failure:
             name, text = slug(need.name), line(need.needed)
             if not name or not text:
                 return _refused("a dependency of the plan has no usable name or says nothing")
-            # Named twice: one dependency, and critical if either says so.
+            # Duplicates are one dependency, critical if either is.
             before = known.get(name)
             critical = need.critical or (before is not None and before.critical)
             own[name] = known[name] = Dependency(id=name, text=before.text if before else text, critical=critical)

@@ -1,7 +1,7 @@
 """The paper's scan: one target beside at most four later observations; which may change one of its premises?
 
-Its output is a set of hypotheses. What the model leaves unlabelled, and what is too long to be shown, is
-proposed, so that a scan can fail to save work but cannot hide a pair.
+Its output is a set of hypotheses. Unlabelled pairs, and those too long to be shown, are proposed, so that a scan can
+waste work but cannot hide a pair.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class TargetLook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says of one observation."""
+    """The model's answer about one observation."""
 
     observation: int
     may_change: bool
 
 
 class Labels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says of one look."""
+    """The model's answer about one look."""
 
     labels: Annotated[list[Label], msgspec.Meta(max_length=PER_CALL)]
 
@@ -71,7 +71,7 @@ def scan(
     """The pairs that each look proposes, in order.
 
     ``max_chars`` bounds all texts of one request; observations that do not fit beside the target go into further
-    requests. After a failure every pair of the look is still open: propose it, or treat it as unsure.
+    requests. After a failure every pair of the look is still open: propose it or treat it as unsure.
     """
     parts = [list(_parts(look, max_chars)) for look in looks]
     flat = [part for own in parts for part in own]

@@ -1,6 +1,6 @@
 """The scan with several targets, or more later observations, in one request than the paper's scan takes.
 
-The rule is that of ``scan``: what the model leaves unlabelled, and what is too long to be shown, is proposed.
+As in ``scan``, unlabelled pairs and those too long to be shown are proposed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST = 16
 
 
 class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says of one statement and one observation."""
+    """The model's answer about one statement and one observation."""
 
     statement: int
     observation: int
@@ -36,7 +36,7 @@ class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Cells(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says of one request."""
+    """The model's answer to one request."""
 
     labels: Annotated[list[Cell], msgspec.Meta(max_length=MOST * MOST)]
 
@@ -63,7 +63,7 @@ def scan_many(
 
 
 def _parts(group: Sequence[TargetLook], max_chars: int) -> Iterator[tuple[Later, ...]]:
-    """The observations in stretches that fit beside the targets; none where the targets alone do not fit."""
+    """The observations in parts that fit beside the targets; none if the targets alone do not fit."""
     if not group or len(group) > MOST or any(one.later != group[0].later or len(one.later) > MOST for one in group):
         raise ModelError(f"looks: a group takes 1 to {MOST} looks at the same observations, at most {MOST} of them")
     left = room = max_chars - sum(len(visible_text(one.text)) for one in group)

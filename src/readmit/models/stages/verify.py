@@ -1,10 +1,9 @@
 """Judging pairs (paper, "From a possible dependency to a confirmed invalidation").
 
 A request shows one later observation and one or several earlier statements, with the original texts, their times and
-the returning use, and asks for one score each: how likely it is that whoever relied on the statement now would be
-mistaken. A score that speaks against a statement counts only with a quote from each side that is found there;
-otherwise the verdict is *unsure*. A verdict can only take an item out, so the worst that a misled model does here is
-to leave something as it was or to withhold it.
+the returning use, and asks for one score each: how likely is it that relying on the statement now would be a mistake? A
+score against a statement counts only if a quote from each side is found; otherwise the verdict is *unsure*. A verdict
+can only take an item out, so a misled model can at worst leave an item as it was or withhold it.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ CALL_CHARS = 60_000
 
 
 class PairCase(msgspec.Struct, frozen=True, kw_only=True):
-    """A pair with everything its judgment rests on."""
+    """A pair with everything needed to judge it."""
 
     pair: Pair
     item_text: str
@@ -52,35 +51,35 @@ class PairCase(msgspec.Struct, frozen=True, kw_only=True):
     use: str = ""
     """The returning use, as verdicts name it. Empty: any use."""
     item_source: str = ""
-    """The observation that the item was drawn from, where it says more than the item."""
+    """The observation that the item was drawn from, if it says more than the item."""
     critical: bool = False
-    """Whether the item supports a critical dependency: it is judged alone, and again if the verifier is told to."""
+    """Whether the item supports a critical dependency: it is judged alone, and confirmed if configured."""
 
 
 class Judgment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says of one earlier statement, in the order it should think."""
+    """The model's answer about one earlier statement, in the order of its reasoning."""
 
     statement: int
     item_quote: str
     evidence_quote: str
     premise: str
-    # Another scale is asked for again instead of cut down: 3 of 10 would become certainty.
+    # A score on another scale is asked for again, not clamped: 3 of 10 would become 1.
     stale: Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Judgments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says of one request."""
+    """The model's answer to one request."""
 
     judgments: Annotated[list[Judgment], msgspec.Meta(max_length=MOST_STATEMENTS)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verifier:
-    """A way of judging pairs. What identifies it is part of every verdict and of every key."""
+    """A configuration for judging pairs. Its identity is part of every verdict and of every key."""
 
     model: Model
     second: Model | None = None
-    """Asked as well about critical items; disagreement is *unsure*."""
+    """Also asked about critical items; disagreement is *unsure*."""
     swap: bool = False
     """Ask about critical items again with the later text first; disagreement is *unsure*."""
     batch_size: int = 1
@@ -88,7 +87,7 @@ class Verifier:
     suspect_at: Decimal = Policy().suspect_at
     """From this score on, a judgment without both quotes is *unsure*."""
     max_chars: int = MAX_CHARS
-    """A pair with a longer text is not asked about and is *unsure*: part of a text is no ground for a judgment."""
+    """A pair with a longer text is not asked about and is *unsure*: part of a text is not enough for a judgment."""
     max_tokens: int = MAX_TOKENS
     """Of the answer about one statement."""
     workspace: str = ""
@@ -120,7 +119,7 @@ class Verifier:
         ]
 
     def key(self, case: PairCase) -> str:
-        """What a stored verdict is found by: who judged, by which prompt, which pair, use and texts, for whom."""
+        """The key of a stored verdict: model, prompt, pair, use, texts and workspace."""
         texts = tuple(
             digest_of(text.encode("utf-8", "surrogatepass"))
             for text in (case.item_text, case.item_source, case.evidence_text)
@@ -148,7 +147,7 @@ class Verifier:
         )
 
     def _joined(self, case: PairCase, said: Sequence[Judgment | Failure]) -> Verdict | Failure:
-        """What was said of one pair, once or several times: the least sure of judgments that agree."""
+        """One verdict from one or several judgments of a pair: the least sure of those that agree."""
         verdicts: list[Verdict] = []
         for one in said:
             if isinstance(one, Failure):
@@ -158,8 +157,8 @@ class Verifier:
                 msgspec.structs.replace(verdict, model=self._model_name(case), prompt=self._prompt_name(case))
             )
         if len({verdict.answer for verdict in verdicts}) > 1:
-            told = ", ".join(f"{one.answer} ({one.stale})" for one in verdicts)
-            return self._unsure(case, f"asked again, the answers were {told}")
+            why = ", ".join(f"{one.answer} ({one.stale})" for one in verdicts)
+            return self._unsure(case, f"asked again, the answers were {why}")
         return min(verdicts, key=lambda verdict: verdict.confidence)
 
     def _unsure(self, case: PairCase, note: str) -> Verdict:
@@ -175,7 +174,7 @@ class Verifier:
 
 
 def checked(case: PairCase, said: Judgment, *, suspect_at: Decimal) -> Verdict:
-    """A judgment as a verdict. One that speaks against the statement is none without both quotes."""
+    """A judgment as a verdict. One against the statement is *unsure* without both quotes."""
     stale = share(said.stale)
     item_quote = grounded(said.item_quote, case.item_text) or grounded(said.item_quote, case.item_source)
     evidence_quote = grounded(said.evidence_quote, case.evidence_text)
@@ -198,7 +197,7 @@ def checked(case: PairCase, said: Judgment, *, suspect_at: Decimal) -> Verdict:
 def _hand_out(
     answers: Iterable[Judgments | Failure], groups: Iterable[Sequence[int]], said: dict[int, list[Judgment | Failure]]
 ) -> None:
-    """Give each case what was said of its statement."""
+    """Assign each case the judgment of its statement."""
     for group, one in zip(groups, answers, strict=True):
         for number, at in enumerate(group, start=1):
             said[at].append(one if isinstance(one, Failure) else _picked(one, number))
@@ -213,7 +212,7 @@ def _picked(said: Judgments, number: int) -> Judgment | Failure:
 
 
 def _earlier(group: Sequence[PairCase]) -> Iterator[Section]:
-    """The statements by number, and what they were drawn from, each text once."""
+    """The numbered statements and their sources, each text once."""
     sources: dict[str, list[str]] = {}
     for number, case in enumerate(group, start=1):
         yield Section(f"earlier statement {number}", case.item_text, case.item_at)
@@ -238,7 +237,7 @@ def _too_long(case: PairCase, max_chars: int) -> str:
 
 
 def _groups(chosen: Iterable[int], cases: Sequence[PairCase], size: int) -> Iterator[list[int]]:
-    """Cases about the same observation and use, as many in a request as fit."""
+    """Cases about the same observation and use, as many per request as fit."""
     shared: dict[tuple[object, ...], list[int]] = {}
     for at in chosen:
         case = cases[at]

@@ -1,8 +1,8 @@
-"""Prompts from files a person can read, and requests made of them.
+"""Prompts from Markdown files, and requests built from them.
 
-``models/prompts/NAME@VERSION.md`` holds what the model is told once (``# System``) and what each request
-says (``# Request``). A changed text is a new version: stored answers are found by it. Record text enters a
-request only between fences, and is never searched for places to fill in.
+``models/prompts/NAME@VERSION.md`` holds the system message (``# System``) and the text of each request (``# Request``).
+A changed text is a new version, because stored answers are found by it. Record text enters a request only between
+fences, and is never searched for placeholders.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def wording(name: str) -> PromptWording:
 
 
 def request(prompt: str, sections: Sequence[Section], *, workspace: str, max_tokens: int, max_chars: int) -> Ask:
-    """The request that shows these sections whole. What is longer than ``max_chars`` is the stage's to refuse."""
+    """The request that shows these sections whole. The stage refuses longer ones beforehand."""
     said = wording(prompt)
     fenced = fence([(section.label, section.text) for section in sections], max_chars=max_chars)
     if fenced.cut:
