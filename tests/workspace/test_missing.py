@@ -299,3 +299,17 @@ def test_nothing_is_lacking_where_nothing_was_judged() -> None:
     assert scene.away().lacking() == ()
     failed = scene.ann().come_back(prepare=lambda *_: 1 / 0)
     assert (failed.reasons, failed.lacking()) == ((Reason.INFERENCE_FAILED,), ())
+
+
+def test_the_text_of_an_item_for_others_is_not_reported() -> None:
+    scene = Scene()
+    scene.team.oblige("Book it.", id="o", required=["hotel"], critical=["hotel"], by="bob")
+    scene.fact("shared", slot="hotel")
+    scene.fact("theirs", slot="hotel", text="Only bob may read this.", principals=["bob"])
+    scene.team.revoke("shared", by="bob")
+    outcome = scene.away()
+    assert {one.item for one in outcome.dispositions} >= {"shared", "theirs"}
+    (lack,) = outcome.lacking()
+    assert [one.item for one in lack.last] == ["shared"]
+    # A near miss may name its id and whom it is for; its text is for those.
+    assert "Only bob" not in str(outcome.why())

@@ -12,7 +12,7 @@ from readmit.capture.links import linked_needs
 from readmit.cycle import RULES
 from readmit.records.decisions import Decision, Disposition, Request
 from readmit.records.items import Item
-from readmit.records.reasons import State
+from readmit.records.reasons import Reason, State
 from readmit.records.snapshot import WorkState
 from readmit.workspace.examining import examination
 from readmit.workspace.history import dispositions, recorded
@@ -75,7 +75,13 @@ class Trial(msgspec.Struct, frozen=True):
         return self.judged[name].state in FIT
 
     def meets(self, item: Item, need: str) -> bool:
-        """Whether an item is evidence for a dependency, by its own words or by a link."""
+        """Whether an item is evidence for a dependency, by its own words or by a link.
+
+        An item that names other principals is a candidate only because it shares a slot. To this reader it does not
+        exist, so its text is not reported.
+        """
+        if Reason.PRINCIPAL_OUT_OF_SCOPE in self.judged[item.id].reasons:
+            return False
         return need in item.covers or need in self.links.get(item.id, ())
 
 
