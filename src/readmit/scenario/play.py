@@ -189,8 +189,8 @@ class Player:
         found = {one.item: one for one in outcome.dispositions}
         who, epoch = outcome.request.identity, outcome.request.epoch
         items = [event.payload for event in self._workspace.log.tail(until=epoch) if isinstance(event.payload, Item)]
-        told = (found.get(item.id) or out_of_sight(item, who) for item in items)
-        return tuple(one for one in told if one is not None)
+        fates = (found.get(item.id) or out_of_sight(item, who) for item in items)
+        return tuple(one for one in fates if one is not None)
 
     def _write(self, step: steps.Step, path: str) -> str:
         workspace = self._workspace

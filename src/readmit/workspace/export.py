@@ -72,12 +72,12 @@ def prov_document(
     story = _Story(log, document)
     for event in log.tail(until=until):
         if chosen is None or chosen.intersection(targets_of(event.payload)):
-            story.tell(event)
+            story.add(event)
         watch()
     if return_id is not None:
         for kind in (EventKind.RETURN, EventKind.EXPOSE):
             if (own := log.named(kind, return_id)) is not None:
-                story.tell(own)
+                story.add(own)
     return document
 
 
@@ -93,7 +93,7 @@ class _Story:
         self._activities: dict[str, Any] = {}
         self._replaced: set[tuple[str, int, Reason]] = set()
 
-    def tell(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         """Add one event."""
         match event.payload:
             case Evidence():
@@ -162,7 +162,7 @@ class _Story:
         event = self._log.event(epoch)
         rival = self._of("item", cause.ref)
         if not self.document.get_record(rival):
-            self.tell(event)
+            self.add(event)
         activity = self._activity(f"event/{epoch}", event, str(event.kind))
         why = {"readmit:reason": str(cause.reason)}
         self.document.wasInvalidatedBy(self._of("item", item), activity, event.at, None, why)

@@ -1,4 +1,4 @@
-"""Every item of a workspace and its current state, whoever may see it. For operators.
+"""Every item of a workspace and its current state, for every reader. For operators.
 
 An agent's return decides whether it may act on an item. Here, an item stands if there is no cause against it for an
 uninvolved reader of its own task.
