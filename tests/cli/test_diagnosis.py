@@ -67,8 +67,8 @@ def test_why_before_anybody_returned_points_to_the_doctor(team: str) -> None:
 
 def test_doctor_ends_with_0_when_nothing_is_the_matter(team: str) -> None:
     done = run("doctor", "--db", team)
-    assert "A1 (planner, trip), away: if it returned now, it would be admitted: nothing lacks." in done.stdout
-    assert done.stdout.endswith("Nothing is the matter.\n")
+    assert "A1 (planner, trip), away: if it returned now, it would be admitted: nothing is missing." in done.stdout
+    assert done.stdout.endswith("No problems found.\n")
 
 
 def test_doctor_ends_with_8_when_something_is_the_matter(team: str) -> None:
@@ -94,5 +94,5 @@ def test_a_return_that_did_not_end_well_names_the_command(team: str) -> None:
     assert "readmit why" not in run("return", *WHO, "--db", team).stdout
     blocked(team)
     text = run("return", *WHO, "--db", team, "--id", "r9", status=3).stdout
-    assert "Why, and what would mend it:\n  readmit why r9 --db team.db --workspace default\n" in text
+    assert "Why, and what would fix it:\n  readmit why r9 --db team.db --workspace default\n" in text
     assert "readmit why" not in run("return", *WHO, "--db", team, "--agent-facing", status=3).stdout

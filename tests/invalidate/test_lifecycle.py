@@ -178,7 +178,7 @@ def test_a_longer_circle_of_replacements_is_refused(length: int) -> None:
     for one, two in pairwise(names):
         scene.team.supersede(one, two, by="bob")
     before = scene.team.epoch
-    with pytest.raises(ConflictError, match="circle"):
+    with pytest.raises(ConflictError, match="cycle"):
         scene.team.supersede(names[-1], names[0], by="bob")
     assert scene.team.epoch == before
 

@@ -293,7 +293,7 @@ def test_whoever_owes_a_duty_settles_it_in_its_role() -> None:
     owed = {**OWED, "id": "o2", "required": ["d2"], "critical": [], "roles": ["planner"]}
     done = {"do": "settle", "obligation": "o2", "by": "A3", "role": "planner"}
     assert last(*START, owed, done, RETURN).outcome.admitted
-    with pytest.raises(ScenarioError, match="whoever owes it"):
+    with pytest.raises(ScenarioError, match="agents that owe it"):
         last(*START, owed, {**done, "role": "guest"}, RETURN)
 
 

@@ -148,7 +148,7 @@ def test_its_author_an_overseer_and_whoever_owes_it_may_end_a_duty(verb: str) ->
     for who in ({"by": "eve"}, {"by": "eve", "role": "guest"}, {"by": "ann"}):
         scene = owed(roles=["planner"])
         before = scene.team.epoch
-        with pytest.raises(NotAllowedError, match="its author, the overseers, and whoever owes it"):
+        with pytest.raises(NotAllowedError, match="its author, the overseers, and agents that owe it"):
             VERBS[verb](scene.team, **who)
         assert scene.team.epoch == before
     VERBS[verb](owed().team, by="eve")

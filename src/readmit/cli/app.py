@@ -42,7 +42,7 @@ EXAMPLES = (
 
 
 class Main(click.Group):
-    """Lists commands in the order of the flow and those of plugins, then examples and what the exit status means."""
+    """Lists commands in the order of use and those of plugins, then examples and exit statuses."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(dict.fromkeys((*self.commands, *_declared_elsewhere(), *plugins.names())))
@@ -68,8 +68,8 @@ class Main(click.Group):
 
 @contextmanager
 def _in_json(args: Sequence[str]) -> Iterator[None]:
-    """Wrong usage is told in JSON where the command line asks for JSON."""
-    # Before the arguments are taken in, which may empty the list.
+    """Usage errors are JSON if the command line asks for JSON."""
+    # Before parsing, which may empty the list.
     asked = "--json" in args
     try:
         yield
@@ -95,7 +95,7 @@ def main() -> None:
     """What may a returning agent still act on?
 
     An agent departs, the team changes the shared state, the agent returns and gets a decision: a small signed
-    bundle of what is still true, still allowed and still needed, or nothing when that would not be enough.
+    bundle of what is still true, still allowed and still needed, or nothing if that would not be enough.
     """
 
 

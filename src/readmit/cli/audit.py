@@ -94,7 +94,7 @@ def _is_partial(workspace: Workspace, return_id: str) -> bool:
 @click.argument("return_id", type=Reference("return"), metavar="RETURN")
 @click.option("--envelope", is_flag=True, help="Print the signed view and nothing else.")
 def show_return(invocation: Invocation, /, *, return_id: str, envelope: bool) -> None:
-    """One return: who asked, what was decided, every duty and candidate, what is missing, what became of the view."""
+    """One return: who asked, the decision, every duty and candidate, what is missing, and what happened to the view."""
     import msgspec
 
     from readmit.cli import reports, shapes
@@ -146,8 +146,8 @@ def _handed(row: dict[str, Any]) -> str:
 def verify(invocation: Invocation, /, *, kept: BinaryIO | None) -> Status:
     """Check the audit's chain and signatures, and that every return and exposure has its rows.
 
-    Whoever can rewrite the whole file can also remove the end of both log and audit; a head kept elsewhere
-    (`readmit audit head`) shows that too.
+    A user who can rewrite the whole file can also cut both log and audit; a head kept elsewhere (`readmit audit head`)
+    shows that too.
     """
     import msgspec
 
@@ -210,7 +210,7 @@ def _watched(lines: Iterable[bytes], watch: Callable[[], object]) -> Iterator[by
 
 
 def _write(lines: Iterable[bytes], output: str | None, invocation: Invocation) -> None:
-    """To a file, or to standard output with every character visible: a row may quote anybody."""
+    """To a file, or to standard output with every character visible: rows may quote user text."""
     from readmit.cli.output import emit
     from readmit.seal.render import escaped_json
 

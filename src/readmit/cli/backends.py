@@ -25,7 +25,7 @@ def add_to(group: click.Group) -> None:
 
     @group.group("backends")
     def backends() -> None:
-        """Memory stores that readmit stands in front of."""
+        """Memory stores in front of which readmit stands."""
 
     examples = (
         "readmit backends compare examples/travel.json",
@@ -43,9 +43,7 @@ def add_to(group: click.Group) -> None:
     help="A store to compare: scopedmem, mem0, amem, or one that a package registers. [default: scopedmem]",
 )
 @click.option("--embedder", metavar="NAME", help="Embedder for stores that need one. [default: minilm]")
-@click.option(
-    "--model", metavar="SPEC", help="Let the stores form memories with this model. Default: texts as they are."
-)
+@click.option("--model", metavar="SPEC", help="Let the stores form memories with this model. Default: unchanged texts.")
 @click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="Records per question.")
 def compare(
     invocation: Invocation,
@@ -143,7 +141,7 @@ def _print(pair: PairedReturn) -> None:
 
 
 def _because(one: Compared) -> str:
-    """The most telling reason, and the items it is about."""
+    """The most specific reason, and the items it is about."""
     reasons = [reason for reason in one.standing.reasons if reason != "source_not_admitted"] or one.standing.reasons
     sources = f" ({', '.join(one.standing.sources)})" if one.standing.sources else ""
     return f"{', '.join(reasons)}{sources}"

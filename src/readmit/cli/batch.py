@@ -1,4 +1,4 @@
-"""``readmit batch``: how far a directory of requests and answers is, and what is odd about it."""
+"""``readmit batch``: the progress of a directory of requests and answers, and its problems."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def add_to(group: click.Group) -> None:
 
 
 @click.argument("directory", type=click.Path(), metavar="DIR")
-@click.option("--waiting", is_flag=True, help="Print the request lines that have no answer: what to send off next.")
+@click.option("--waiting", is_flag=True, help="Print the request lines that have no answer, to send next.")
 def status(invocation: Invocation, /, *, directory: str, waiting: bool) -> Status:
     """Count requests, answers, failures and what still waits. Ends with 6 while something waits."""
     from readmit.cli.output import emit, show
@@ -49,7 +49,7 @@ def status(invocation: Invocation, /, *, directory: str, waiting: bool) -> Statu
 def check(invocation: Invocation, /, *, directory: str) -> Status:
     """Look at every line of every file: duplicates, unknown ids, errors, conflicts, half-written lines.
 
-    Waiting is no problem here. Ends with 5 if something needs a look.
+    Waiting is not a problem here. Ends with 5 if something needs attention.
     """
     from readmit.cli.output import emit, show, shown
     from readmit.models import batch as files
@@ -66,7 +66,7 @@ def check(invocation: Invocation, /, *, directory: str) -> Status:
         if found.repeated:
             show(f"Given more than once with the same text, which is harmless: {counted(found.repeated, 'answer')}.")
         if found.ok:
-            show("Nothing needs a look.")
+            show("Nothing needs attention.")
     return Status.OK if found.ok else Status.UNVERIFIED
 
 

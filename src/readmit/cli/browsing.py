@@ -1,4 +1,4 @@
-"""``items``, ``show``, ``log``: what is there, one thing in full, and what happened."""
+"""``items``, ``show``, ``log``: the items, one item or observation in full, and the events."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def add_to(group: click.Group) -> None:
     listing = ("readmit items", "readmit items --slot hotel --state stands", "readmit items --text booked --json")
     command(group, "items", examples=listing)(list_items)
     command(group, "show", examples=("readmit show h0", "readmit show 3f2a91"))(show_one)
-    telling = ("readmit log --limit 20", "readmit log --item h0", "readmit log --kind revoke --by A2 --since 40")
-    command(group, "log", examples=telling)(show_log)
+    browsing = ("readmit log --limit 20", "readmit log --item h0", "readmit log --kind revoke --by A2 --since 40")
+    command(group, "log", examples=browsing)(show_log)
 
 
 @click.option("--slot", metavar="ID", help="Only those about this slot.")
@@ -52,8 +52,8 @@ def add_to(group: click.Group) -> None:
 def list_items(invocation: Invocation, /, **wanted: str | None) -> None:
     """List items with their texts, and whether each stands now.
 
-    An item stands if nothing speaks against it. Whether an agent may act on it also depends on the agent: that is what
-    its return decides, and `readmit explain` explains.
+    An item stands if there is no cause against it. Whether an agent may act on it also depends on the agent: its return
+    decides that, and `readmit explain` explains it.
     """
     from readmit.cli import entries
     from readmit.cli.output import emit, show

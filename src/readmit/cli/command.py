@@ -82,7 +82,7 @@ class Command(click.Command):
         stored = (ctx.params.pop("db"), ctx.params.pop("workspace")) if self._store else ("", "")
         ctx.obj = Invocation(as_json, *stored)
         for stream in (sys.stdout, sys.stderr):
-            # A text that the terminal's encoding cannot show must not end the command halfway.
+            # Text that the terminal's encoding cannot show must not abort the command.
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
         if not debug:

@@ -1,4 +1,4 @@
-"""``readmit demo``: the paper's travel case, played and told."""
+"""``readmit demo``: plays and shows the paper's travel case."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add_to(group: click.Group) -> None:
 def demo(invocation: Invocation, /, *, db: str | None) -> None:
     """Play the travel case of the paper: an agent leaves, the plan changes, the agent returns.
 
-    Nothing in it is staged text: the panels show the decisions that readmit just made.
+    The panels show decisions that readmit just made, not canned text.
     """
     from readmit.cli import shapes
     from readmit.cli.output import emit, show

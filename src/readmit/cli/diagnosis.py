@@ -1,4 +1,4 @@
-"""``why``, ``doctor``: what is the matter with a return or with a workspace, and the commands that mend it."""
+"""``why``, ``doctor``: the problems of a return or of a workspace, and the commands that fix them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def add_to(group: click.Group) -> None:
 
 @click.argument("return_id", type=Reference("return"), metavar="RETURN", required=False)
 def why(invocation: Invocation, /, *, return_id: str | None) -> None:
-    """Why a return was blocked, partial or empty, and the commands that would mend it. Default: the newest return.
+    """Why a return was blocked, partial or empty, and the commands that would fix it. Default: the newest return.
 
-    Says what lacks, who last supplied it and why that is out, then near misses: an item under another spelling or for
-    another task, one without a source, a dependency that no duty requires, an observation that nobody recorded. It
-    speaks of items that were left out, so it is for the people who run the workspace and never for the returning agent.
+    Shows what is missing, who last supplied it and why that is out, then near misses: an item under another spelling or
+    for another task, one without a source, a dependency that no duty requires, an observation without an item. It
+    mentions items that were left out, so it is for operators and never for the returning agent.
 
     In a command, "…" stands for what only the team knows.
     """
@@ -55,10 +55,10 @@ def why(invocation: Invocation, /, *, return_id: str | None) -> None:
 @click.option("--role", envvar="READMIT_ROLE", metavar="NAME", help="Role the agent acts in. [env: READMIT_ROLE]")
 @click.option("--task", envvar="READMIT_TASK", metavar="NAME", help="Task the agent works on. [env: READMIT_TASK]")
 def doctor(invocation: Invocation, /, *, principal: str | None, role: str | None, task: str | None) -> Status:
-    """What is the matter with a workspace: its keys, its policy, and what each agent would lack if it returned now.
+    """Check a workspace: its keys, its policy, and what each agent would lack if it returned now.
 
-    Looks at every agent that ever departed, or at the one that is named, which need not have departed. Writes nothing.
-    Ends with 8 if something is the matter; what is only worth knowing does not count.
+    Checks every agent that ever departed, or the named one, which need not have departed. Writes nothing. Ends with 8
+    if something is wrong; findings that are only worth knowing do not count.
     """
     from msgspec import to_builtins
 
@@ -80,7 +80,7 @@ def doctor(invocation: Invocation, /, *, principal: str | None, role: str | None
     else:
         for part in (found.workspace, *found.agents):
             show(*_lines(invocation, part), "")
-        show("Nothing is the matter." if found.healthy else "Run a command above, then `readmit doctor` again.")
+        show("No problems found." if found.healthy else "Run a command above, then `readmit doctor` again.")
     return Status.OK if found.healthy else Status.UNWELL
 
 
@@ -103,6 +103,6 @@ def _lines(invocation: Invocation, found: Diagnosis) -> Iterator[Text]:
 
 
 def _store(invocation: Invocation) -> str:
-    """The options that make a command speak of the same store, where the defaults do not."""
+    """The options that make a command use the same store, if the defaults do not."""
     options = {"--db": (invocation.store, DEFAULT_DB), "--workspace": (invocation.workspace, DEFAULT_NAME)}
     return "".join(f" {name} {shlex.quote(value)}" for name, (value, usual) in options.items() if value != usual)

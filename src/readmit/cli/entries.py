@@ -1,4 +1,4 @@
-"""Items, observations and events of a workspace: as plain values for JSON, and as a person reads them."""
+"""Items, observations and events of a workspace: as plain values for JSON, and as text."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ STANDS = "stands"
 
 
 def state(one: ListedItem) -> str:
-    """Where an item stands, in one word."""
+    """The state of an item, in one word."""
     return STANDS if one.state is None else str(one.state)
 
 
 def item(one: ListedItem) -> dict[str, Any]:
-    """An item with its fields, where it entered the log, and why it does not stand."""
+    """An item with its fields, its epoch, and why it does not stand."""
     return {
         **msgspec.to_builtins(one.item),
         "epoch": one.epoch,
@@ -138,7 +138,7 @@ def item_lines(one: ListedItem, evidence: list[Event], holders: list[str], relyi
     yield "Evidence:" if evidence else "Evidence: none"
     yield from (f"  {in_words(seen)}, {shown(seen.by)}, epoch {seen.epoch}" for seen in evidence)
     yield f"Relied on by: {', '.join(relying) or 'no other item'}"
-    yield f"Handed over to: {shown(', '.join(holders)) or 'nobody who still works with it'}"
+    yield f"Handed over to: {shown(', '.join(holders)) or 'no agent that still works with it'}"
 
 
 def observation_lines(seen: Event, items: tuple[str, ...]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Errors in the words of the command line: the option's name for a field, the folder that is missing, one line."""
+"""Errors for the command line: one line, with option names for fields and the missing folder."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def as_object(kind: str, message: str) -> str:
 
 
 def of_file(error: OSError) -> str:
-    """What is wrong with a file, and the folder that it needs where that is what is missing."""
+    """What is wrong with a file, and the missing folder if that is the cause."""
     if isinstance(error, FileNotFoundError) and isinstance(error.filename, str):
         folder = Path(error.filename).parent
         if not folder.is_dir():
@@ -58,7 +58,7 @@ def name_of(file: IO[bytes]) -> str:
 
 
 def in_options(message: str, command: click.Command, also: Mapping[str, str]) -> str:
-    """A message with the options' names in the place of the fields' names. ``also`` names fields that differ."""
+    """A message with option names instead of field names. ``also`` names fields that differ."""
     labels = {str(param.name): label_of(param) for param in command.params}
     labels |= {field: labels[name] for field, name in also.items() if name in labels}
     # Where the command and the kind of event have names of their own, the message begins with both.

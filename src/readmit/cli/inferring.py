@@ -55,9 +55,9 @@ def prepare(
     invocation: Invocation, /, *, principal: str, role: str, task: str, purpose: str | None, checkpoint: str | None,
     resolve_by: str | None, **team: Any,
 ) -> None:  # fmt: skip
-    """Work out what has changed implicitly for one agent, so that its return reads it from the log.
+    """Find what has changed implicitly for one agent and write it to the log for its return.
 
-    Ends with 6 while answers are awaited. If it fails, do not return: nothing was worked out.
+    Ends with 6 while answers are pending. If it fails, do not return: nothing was examined.
     """
     from readmit.cli.output import emit, show, shown
 
@@ -87,8 +87,8 @@ def prepare(
 def watch(invocation: Invocation, /, *, purposes: Sequence[str], every: float, once: bool, **team: Any) -> None:
     """Do the work of a return when events arrive, for everyone who is away or holds a view.
 
-    Whoever holds a view with an item that no longer stands is announced. Stop it with Ctrl-C; it goes on from the
-    log when it is started again.
+    Announces every holder of a view with an item that no longer stands. Stop it with Ctrl-C; it continues from the log
+    when started again.
     """
     from readmit.cli.output import emit, show, shown
 
@@ -121,9 +121,9 @@ def extract(
 ) -> None:  # fmt: skip
     """Draw items from observed evidence and record them with receipts and quotes, marked as drafted by the model.
 
-    What has no verbatim quote in its evidence, or quotes an assistant, a question or a greeting, is dropped and
-    counted. A statement that says more than its quote is recorded as the quote. Extracting twice changes and costs
-    nothing.
+    Statements without a verbatim quote in their evidence, and quotes of an assistant, a question or a greeting, are
+    dropped and counted. A statement that says more than its quote is recorded as the quote. Extracting twice changes
+    and costs nothing.
     """
     from readmit.cli.output import emit, show, shown
     from readmit.inference import Inference
@@ -161,7 +161,7 @@ def extract(
 @click.option("--role", required=True, metavar="NAME", help="Role that owes it.")
 @click.option("--task", required=True, metavar="NAME", help="Task it belongs to.")
 def plan(invocation: Invocation, /, *, text: str, planner: str, by: str, role: str, task: str) -> None:
-    """Open the obligations that a task or question amounts to, with what each requires."""
+    """Open the obligations of a task or question, with what each requires."""
     from readmit.cli.output import emit, show, shown
     from readmit.inference import Inference
 

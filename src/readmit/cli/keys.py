@@ -89,7 +89,7 @@ def rotate(invocation: Invocation, /, *, overlap: str, by: str) -> None:
 @click.option("--reason", required=True, metavar="TEXT", help="Why; the log keeps it.")
 @options.author("owner")
 def revoke(invocation: Invocation, /, *, key: str, reason: str, by: str) -> None:
-    """Trust nothing that a key signed, from now on."""
+    """Reject everything that a key signed, from now on."""
     from readmit.cli.output import emit, show
 
     with invocation.open() as workspace:

@@ -16,7 +16,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 def identity(function: F) -> F:
-    """Who acts: a principal in a role on a task. Whoever runs the command has authenticated it."""
+    """The agent: a principal in a role on a task. The caller has authenticated it."""
     for name, meaning in (
         ("task", "Task the agent works on."),
         ("role", "Role the agent acts in."),
@@ -37,7 +37,7 @@ def author(default: str | None = None) -> Callable[[F], F]:
 
 
 def scope(function: F) -> F:
-    """Who may see what is written. Everybody, unless it is said."""
+    """Who may see what is written. Everybody by default."""
     for add in reversed(
         (
             click.option("--task", metavar="NAME", help="Only this task may see it."),

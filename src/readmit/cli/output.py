@@ -40,7 +40,7 @@ def show(*parts: RenderableType) -> None:
         if not isinstance(part, Table):
             screen.print(part, soft_wrap=isinstance(part, str | Text))
         elif screen.is_terminal:
-            # Ids that are wider than the terminal are left to it, whole.
+            # Ids wider than the terminal stay whole.
             console(max(screen.width, wide.measure(part).minimum)).print(part)
         else:
             with wide.capture() as captured:
@@ -76,7 +76,7 @@ def console(width: int | None = None) -> Console:
 
 
 def shown(text: str) -> str:
-    """Somebody's text on one line, without characters that a terminal would obey."""
+    """User text on one line, without terminal control characters."""
     return " ".join(escaped(text).split())
 
 
@@ -84,7 +84,7 @@ def shown(text: str) -> str:
 def progress(what: str, total: int | None = None, *, alone: bool = True) -> Iterator[Callable[[], None]]:
     """A bar on standard error, if that is a terminal. Call what this yields once per unit of work.
 
-    When output comes meanwhile (not ``alone``), a bar would be in its way on the same terminal.
+    If output is printed meanwhile (not ``alone``), no bar is drawn on the same terminal.
     """
     if not sys.stderr.isatty() or not (alone or not sys.stdout.isatty()):
         yield lambda: None

@@ -38,8 +38,8 @@ def page(
 ) -> None:  # fmt: skip
     """Write a past return, or a slot over time, as one HTML page that needs nothing else.
 
-    Without RETURN, the newest return. The page is for the people who run the workspace: it shows texts of items that
-    were left out, so never hand it to the returning agent.
+    Without RETURN, the newest return. The page is for operators: it shows texts of items that were left out, so never
+    hand it to the returning agent.
     """
     from readmit.cli.output import emit, show, shown
     from readmit.pages import return_page, slot_page

@@ -106,7 +106,7 @@ def _admissible(returned: PlayedReturn, texts: Mapping[str, Item], log: Sequence
 
 
 def _grounds(one: Disposition, log: Sequence[Event]) -> Iterator[str]:
-    """Why an item is out; for a verdict, in its own quotes; and which suspicions a verdict put to rest."""
+    """Why an item is out; for a verdict, with its quotes; and which suspicions a verdict settled."""
     for cause in one.causes:
         yield f"out: {reports.ground(cause)}"
     for event in log:

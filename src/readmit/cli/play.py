@@ -32,7 +32,7 @@ def add_to(group: click.Group) -> None:
 def play(
     invocation: Invocation, /, *, file: BinaryIO | None, db: str | None, workspace: str | None, schema: bool
 ) -> None:
-    """Play a scenario and print each decision with what became of every duty and every item.
+    """Play a scenario and print each decision with the outcome of every duty and every item.
 
     A scenario is one JSON document with a team's steps in order; - reads it from standard input. A scenario that
     cannot be played to its end changes nothing. Exit status 0 means that it was played, whatever was decided.

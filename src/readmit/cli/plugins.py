@@ -22,7 +22,7 @@ def names() -> list[str]:
 
 
 def plugged(name: str) -> click.Command | None:
-    """A plugin's command; one that explains itself where the plugin is missing or does not load."""
+    """A plugin's command, or one that explains why the plugin is missing or does not load."""
     entry = _found().get(name)
     if entry is None:
         return _refusing(name, f"not installed; run: pip install {PACKAGES[name]}") if name in PACKAGES else None

@@ -1,4 +1,4 @@
-"""``status``, ``explain``, ``replay``, ``verify``: what is there, why, and whether it holds."""
+"""``status``, ``explain``, ``replay``, ``verify``: contents, reasons, and checks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def add_to(group: click.Group) -> None:
 def verify(invocation: Invocation, /, *, file: BinaryIO, keys: tuple[BinaryIO, ...]) -> Status:
     """Check the signature and the consistency of a signed view (a DSSE envelope in a file, - for stdin).
 
-    Says whether it was issued as it stands. Whether it may still be acted on is what `readmit expose` checks.
+    Says whether it was issued in this form. `readmit expose` checks whether it may still be acted on.
     """
     from readmit.cli.output import emit, show, shown
     from readmit.records.canonical import decode

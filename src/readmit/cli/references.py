@@ -1,4 +1,4 @@
-"""Ids on the command line: the beginning of one is enough where it is the only one, and shells complete them."""
+"""Ids on the command line: a unique prefix is enough, and shells complete them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _COMPLETIONS = 50
 
 
 class Found(NamedTuple):
-    """A name on the log, and what it names."""
+    """An id on the log, and what it refers to."""
 
     space: str
     name: str
 
 
 class Reference(click.ParamType[str]):
-    """The id of something on the log, or its beginning. The command resolves it once it knows the store."""
+    """An id on the log, or its prefix. The command resolves it once it knows the store."""
 
     name = "id"
 
@@ -51,7 +51,7 @@ class Reference(click.ParamType[str]):
 
 
 def find(workspace: Workspace, spaces: Sequence[str], beginning: str, *, limit: int = _MANY) -> list[Found]:
-    """What begins like this in some name spaces."""
+    """The ids with a prefix in some name spaces."""
     found: list[Found] = []
     for space in spaces:
         if space == KEY:
@@ -64,9 +64,9 @@ def find(workspace: Workspace, spaces: Sequence[str], beginning: str, *, limit: 
 
 
 def resolve(workspace: Workspace, spaces: Sequence[str], given: str, *, label: str) -> Found | None:
-    """The one thing that begins like this; none if nothing does. An exact name wins."""
+    """The one id with this prefix; none if there is none. An exact match wins."""
     if not given:
-        # A variable of a script that is not set. In a workspace with one item, it must not mean that one.
+        # An unset variable of a script must not match the only item of a workspace.
         raise UnknownError(f"{label} is empty; give an id, or its beginning")
     found = find(workspace, spaces, given)
     exact = [one for one in found if one.name == given]
@@ -80,7 +80,7 @@ def resolve(workspace: Workspace, spaces: Sequence[str], given: str, *, label: s
 
 
 def resolve_all(workspace: Workspace, params: Sequence[click.Parameter], values: dict[str, Any]) -> None:
-    """Put full ids in the place of beginnings. What begins nothing is left for the command to refuse."""
+    """Replace prefixes by full ids. The command refuses those that match nothing."""
     for param in params:
         kind, value = param.type, values.get(str(param.name))
         if not isinstance(kind, Reference) or value is None:

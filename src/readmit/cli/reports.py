@@ -1,4 +1,4 @@
-"""Decisions as a person reads them."""
+"""Decisions as text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def verdict(decision: Decision) -> Text:
 
 
 def details(decision: Decision, *, private: bool = True) -> Iterator[Text]:
-    """What is missing, why, and what comes back; with ``private``, also what does not and what was not looked at."""
+    """What is missing, why, and what comes back; with ``private``, also what does not and what was not examined."""
     from rich.text import Text
 
     if decision.missing:
@@ -89,12 +89,12 @@ def duties(decision: Decision) -> Iterator[Table | str]:
     for note in decision.duties:
         style = "green" if note.handed_over else "red" if note.state.owed else "dim"
         rows.append((note.obligation, Text(str(note.state), style=style), Text(fate(note))))
-    fates = "what became of it"
+    fates = "outcome"
     yield from ("", table(("duty", "state", fates), rows, prose=fates))
 
 
 def fate(note: DutyNote) -> str:
-    """What became of a duty, in a sentence or two."""
+    """The outcome of a duty, in a sentence or two."""
     words = "" if note.state is DutyState.OWED else f"{note.state.doc} "
     if note.state.owed:
         words += "Handed over." if note.handed_over else "Not handed over."
@@ -115,7 +115,7 @@ def lacking(lacks: Iterable[Lack]) -> Iterator[Text]:
         for former in one.last:
             yield Text(f"  {_former(former)}")
         for now in one.instead:
-            yield Text(f"  Now: {now.item} “{shown(now.text)}”, drafted and evidence only once somebody links it")
+            yield Text(f"  Now: {now.item} “{shown(now.text)}”, drafted and evidence only once a principal links it")
         for remedy in one.remedies:
             yield Text(f"  Do: {shown(remedy.call)}")
             yield Text(f"   or {shown(remedy.command)}")
@@ -154,7 +154,7 @@ def drafts(found: Mapping[str, Drafted]) -> Iterator[Text]:
 
 
 def why(one: Disposition) -> Iterator[str]:
-    """Each reason with what it rests on."""
+    """Each reason with its basis."""
     causes = {cause.reason for cause in one.causes}
     yield from (str(reason) for reason in one.reasons if reason not in causes)
     yield from map(ground, one.causes)
@@ -163,7 +163,7 @@ def why(one: Disposition) -> Iterator[str]:
 
 
 def ground(cause: Cause) -> str:
-    """One reason, and what it rests on."""
+    """One reason with its basis."""
     words = str(cause.reason)
     if cause.ref:
         words += f" by {short(cause.ref)}"

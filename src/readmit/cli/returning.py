@@ -81,13 +81,13 @@ def come_back(
 ) -> Status:  # fmt: skip
     """Decide what a returning agent may still act on.
 
-    Prints the decision with coverage, what became of every duty and every candidate, and what is missing: which items
+    Prints the decision with coverage, the outcome of every duty and every candidate, and what is missing: which items
     last met it, why they are out, and the call that would meet it. An admitted return is handed over by
     `readmit expose`, which needs the return's id and the secret printed here: only its hash is stored.
 
-    With --prepare, models look first at what has changed without anybody saying so, as `readmit prepare` does. A pair
+    With --prepare, models first look for implicit changes, as `readmit prepare` does. A pair
     that gets no answer leaves a suspicion, and the return is decided on what is known. If preparing itself fails, the
-    return is refused (inference_failed). While answers are awaited, nothing is decided, and it ends with 6.
+    return is refused (inference_failed). While answers are pending, nothing is decided, and it ends with 6.
     """
     from msgspec import to_builtins
 
@@ -107,12 +107,15 @@ def come_back(
         lacks = () if agent_facing else returned.lacking()
     if envelope is not None and stored is not None and stored.envelope is not None:
         Path(envelope).write_bytes(stored.envelope + b"\n")
-    # What was looked at, and what failed, is for whoever runs readmit, never for the returning agent.
-    told = () if agent_facing else prepared
+    # What was examined, and what failed, is for the operator, never for the returning agent.
+    reported = () if agent_facing else prepared
     if invocation.json:
-        emit(_shape(returned, lacks, agent_facing=agent_facing) | ({"prepared": to_builtins(told[-1])} if told else {}))
+        emit(
+            _shape(returned, lacks, agent_facing=agent_facing)
+            | ({"prepared": to_builtins(reported[-1])} if reported else {})
+        )
     else:
-        _print(invocation, returned, lacks, told, agent_facing=agent_facing)
+        _print(invocation, returned, lacks, reported, agent_facing=agent_facing)
     return OF_DECISION[returned.kind]
 
 
@@ -169,7 +172,7 @@ def _print(
         show(*reports.duties(decision), *reports.lacking(lacks))
         show("", reports.dispositions(returned.dispositions))
         if not returned.view or returned.partial or not returned.view.items:
-            show("", "Why, and what would mend it:", f"  {shown(shlex.join(['readmit', 'why', returned.id, *store]))}")
+            show("", "Why, and what would fix it:", f"  {shown(shlex.join(['readmit', 'why', returned.id, *store]))}")
     if decision.view is not None:
         words = ["readmit", "expose", returned.id, "--secret", returned.secret]
         words += ["--principal", who.principal, "--role", who.role, "--task", who.task]
@@ -192,8 +195,8 @@ def expose(
 ) -> Status:  # fmt: skip
     """Check a view again at this moment and hand it over.
 
-    Prints the bundle for a prompt as Markdown, or as JSON with --json. It holds nothing about items left out. If it got
-    lost on the way, ask again: until the workload acknowledges it, writes or departs, it gets the same once more.
+    Prints the bundle for a prompt as Markdown, or as JSON with --json. It holds nothing about items left out. If it
+    gets lost, ask again: until the workload acknowledges it, writes or departs, it gets the same bundle.
     """
     from readmit.cli.output import emit, shown
     from readmit.records.canonical import canonical

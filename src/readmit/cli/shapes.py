@@ -30,7 +30,7 @@ def summary(decision: Decision, dispositions: Iterable[Disposition]) -> dict[str
 
 
 def account(decision: Decision) -> dict[str, Any]:
-    """What became of every duty, what was not looked at, and what could not be handed over. For operators only."""
+    """The outcome of every duty, what was not examined, and what could not be handed over. For operators only."""
     looked = decision.examination
     return {
         "duties": [duty(note) for note in decision.duties],
@@ -56,7 +56,7 @@ def duty(note: DutyNote) -> dict[str, Any]:
 
 
 def lacking(lacks: Iterable[Lack]) -> list[dict[str, Any]]:
-    """What a return lacked. For operators only: it speaks of items that were left out."""
+    """What a return lacked. For operators only: it mentions items that were left out."""
     return [msgspec.to_builtins(one) for one in lacks]
 
 
@@ -74,7 +74,7 @@ def outcome(decision: Decision) -> dict[str, Any]:
 
 
 def experiences(decision: Decision) -> dict[str, list[str]]:
-    """Private experiences by what became of them."""
+    """Private experiences by outcome."""
     back = decision.admitted
     given = {note.experience for note in decision.experiences if back and note.reason is Reason.SOURCE_IN_VIEW}
     return {

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """What a caller learns without reading the output."""
+    """What a caller can rely on without reading the output."""
 
     OK = 0
     ERROR = 1
@@ -24,13 +24,13 @@ OF_DECISION = {"admitted": Status.OK, "blocked": Status.BLOCKED, "reset": Status
 
 MEANINGS = {
     Status.OK: "done; a return was admitted, whole or, where the policy asks for that, in part",
-    Status.ERROR: "error, told in one line on standard error",
+    Status.ERROR: "error, in one line on standard error",
     Status.USAGE: "wrong usage",
     Status.BLOCKED: "the return was blocked, or the exposure was refused",
     Status.RESET: "the return ended in a reset",
     Status.UNVERIFIED: "a signature, an audit trail or a replay does not verify",
     Status.WAITING: "requests wait in a batch directory; answer them and run the same command again",
     Status.OUTAGE: "a model's provider gave no answer; run the same command again when it does",
-    Status.UNWELL: "`readmit doctor` found something that is the matter",
+    Status.UNWELL: "`readmit doctor` found a problem",
     Status.INTERRUPTED: "stopped by Ctrl-C; run the same command again to go on",
 }

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from readmit.scenario.steps import Step
     from readmit.workspace.workspace import Workspace
 
-# Shorter ones may well be somebody's words: what is observed is a text too.
+# Shorter ones may be ordinary words: an observation is text too.
 _DIGEST = re.compile("[0-9a-f]{8,64}")
 
 
 def step_of(fields: dict[str, Any]) -> Step:
-    """A step from what the options say; what was not said is left to its default."""
+    """A step from the options; missing ones keep their defaults."""
     from readmit.scenario.document import step
 
     return step({name: value for name, value in fields.items() if value is not None and value not in ((), False)})

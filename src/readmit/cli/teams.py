@@ -1,4 +1,4 @@
-"""Options that say who verifies and proposes, and by which settings; and what a preparation came to, in words."""
+"""Options that name the models and settings of a preparation; and its result as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _option = grouped("Models")
 
 
 def models(*, required: bool = True) -> Callable[[F], F]:
-    """Who does what. ``required``: whether the command is about nothing else."""
+    """The models. ``required``: whether the command needs them."""
     options = (
         _option(
             "--verifier",
@@ -68,13 +68,13 @@ def opened(workspace: Workspace, given: Mapping[str, Any]) -> Inference:
     settings = given["settings"]
     chosen = {name: given[name] for name in NAMES if name != "settings"}
     made = Inference(workspace, None if settings is None else settings_from(settings.read()), **chosen)
-    # Now: a return that is being prepared would be refused for what is a slip of whoever typed it.
+    # Now, so that a typing mistake is an error and does not refuse a return.
     made.team.require(made.settings)
     return made
 
 
 def lines(prepared: Prepared) -> Iterator[str]:
-    """One preparation, for whoever runs readmit."""
+    """One preparation, for the operator."""
     from readmit.records.wording import counted
 
     who = prepared.identity

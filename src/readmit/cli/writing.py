@@ -46,7 +46,7 @@ def add_to(group: click.Group) -> None:
 def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
     """Start a workspace, or put a policy in force in an existing one.
 
-    Makes the database file, or the tables on the server, if need be, and the workspace's first signing key.
+    Creates the database file, or the tables on the server, if needed, and the workspace's first signing key.
     """
     from readmit.cli.output import emit, show, shown
     from readmit.records.base import nfc
@@ -110,7 +110,7 @@ def observe(invocation: Invocation, /, *, text: str, **fields: Any) -> None:
 @click.option("--inherits", is_flag=True, help="It also supports what the item before it, or in its slot, did.")
 @options.item
 def record(invocation: Invocation, /, *, text: str | None, file: BinaryIO | None, **fields: Any) -> None:
-    """Record a fact or a constraint, or with --file many steps; all of it or nothing.
+    """Record a fact or a constraint, or with --file many steps, in one commit.
 
     A file holds a JSON array of the steps that scenarios have (`readmit play --schema`), except those that
     return, expose or set the clock.
@@ -155,7 +155,7 @@ def progress(invocation: Invocation, /, *, text: str, **fields: Any) -> None:
 @click.option("--bound-to", type=Reference("item"), required=True, metavar="ITEM", help="Item that it came from.")
 @click.option("--id", "id", metavar="ID", help="Makes the write idempotent.")
 def remember(invocation: Invocation, /, *, text: str, **fields: Any) -> None:
-    """Keep a private experience of an agent, usable only while the item it came from is.
+    """Store a private experience of an agent, usable only while its source item is.
 
     The agent must be at work: after it departed, its private bank is closed until it has returned.
     """

@@ -1,4 +1,4 @@
-"""Pages for the people who run a workspace: one past return, or one slot over time, as a single HTML file.
+"""Pages for operators: one past return, or one slot over time, as a single HTML file.
 
 They show texts of items that were left out. Never hand one to the returning agent.
 """

@@ -1,7 +1,7 @@
 """Drawings in SVG: a timeline, trees of premises, bars of what stood when, budgets.
 
-Places along a line are shares of the width and letters keep their size, so that one drawing serves a phone and a sheet
-of paper. Shapes say what colors say. ``inline`` puts a drawing into a page, ``standalone`` into a file of its own.
+Horizontal positions are shares of the width and letters keep their size, so that one drawing fits a phone and a sheet
+of paper. Shapes repeat what colors say. ``inline`` puts a drawing into a page, ``standalone`` into a file of its own.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ INDENT, DEEPEST, LINE, PAD = 16, 6, 15, 7
 
 
 def premises(tree: Fallen) -> Drawing:
-    """What fell on top, and what rests on it below, further and further in."""
+    """What fell on top, and its dependents indented below."""
     parts: list[Markup] = []
     height = _box(tree, 0, 1, parts)
     return Drawing(f"What fell with {tree.id}", height + 1, together(parts), NARROW)
@@ -188,7 +188,7 @@ def used(use: Use) -> Drawing:
 
 
 def wrapped(text: str, room: float, most: int) -> list[str]:
-    """A text in lines that fit, with no character that a reader would not see; what does not fit is cut."""
+    """A text in lines that fit, without invisible characters; the rest is cut."""
     fitting = int(room / LETTER)
     lines: list[str] = [""]
     for word in escaped(text).split():

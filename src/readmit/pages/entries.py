@@ -1,4 +1,4 @@
-"""Items as pages show them: text, facets, and each reason with the words it rests on."""
+"""Items as pages show them: text, facets, and each reason with its quotes."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ PRIVATE = "Private to others: its text is not shown."
 SOURCE_CHARS = 300
 """Most characters shown of an observation behind an item."""
 SIDE_CHARS = 600
-"""Most characters shown of an item that stands against another."""
+"""Most characters shown of an item that contradicts another."""
 _DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 _REPLACING = frozenset({Reason.SUPERSEDED, Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED, Reason.FRONTIER_MOVED})
 
 
 def short(text: str) -> str:
-    """A text in which every digest is cut to its beginning."""
+    """A text with shortened digests."""
     return _DIGEST.sub(r"\1…", text)
 
 
@@ -48,8 +48,8 @@ def short(text: str) -> str:
 class Sight:
     """Items and evidence as one reader is judged by them.
 
-    A statement that outdates one in sight is among them, whoever it is for. If it is private to others, the page names
-    it and does not say what it says; nor what was observed out of the reader's sight.
+    They include a statement that outdates a visible one, whoever it is for. If it is private to others, the page names
+    it without its text; the same holds for observations that the reader cannot see.
     """
 
     log: Log
@@ -88,7 +88,7 @@ class Sight:
         )
 
     def whys(self, judged: Disposition) -> Iterator[Why]:
-        """A sentence for each reason, with quotes where words stand against words."""
+        """A sentence for each reason, with both quotes of a verdict."""
         for place, sentence in enumerate(in_words(judged)):
             cause = judged.causes[place] if place < len(judged.causes) else None
             yield Why(short(sentence), () if cause is None else tuple(self._quotes(judged.item, cause)))
@@ -156,7 +156,7 @@ class Sight:
 
 
 class AppliedVerdict(NamedTuple):
-    """A verdict against an item, and the observation that it rests on."""
+    """A verdict against an item, and its observation."""
 
     verdict: Verdict
     digest: str

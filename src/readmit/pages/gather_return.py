@@ -1,6 +1,6 @@
 """Everything that the page of a return shows, read from the log and the audit.
 
-The cost follows what the return saw: its candidates, what happened between departure and return, and nothing else.
+The cost follows what the return saw: its candidates and the events between departure and return.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _duties(
     judged: Mapping[str, Disposition],
     links: Mapping[str, tuple[str, ...]],
 ) -> Iterator[ShownDuty]:
-    # What is handed over meets a need; where nothing is, whatever is fit would.
+    # Items that are handed over meet a need; if none are, all fit items count.
     counting = {State.ADMITTED} if decision.view is not None else FIT
     meeting: dict[str, list[str]] = {}
     for name, one in judged.items():

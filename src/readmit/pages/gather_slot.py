@@ -1,7 +1,7 @@
 """One slot over time: what was recorded about it, which statement stood when, and why the others fell.
 
-What stands depends on who asks. Without a principal and a role, it is what stands for everybody on the task: items that
-name somebody are listed apart.
+What stands depends on the reader. Without a principal and a role, it is what stands for everybody on the task: items
+that name principals or roles are listed apart.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class _Point(msgspec.Struct, frozen=True):
 
 
 class _Life:
-    """What is known of a slot, and what stood at any point."""
+    """The events of a slot, and what stood at any point."""
 
     def __init__(self, log: Log, slot: str, reader: Identity, now: datetime) -> None:
         self.log, self.slot, self.reader, self.now = log, slot, reader, now
@@ -138,12 +138,12 @@ class _Life:
         who = self.reader
         yield "Task", who.task or "every task"
         reading = " as ".join(name for name in (who.principal, who.role) if name)
-        yield "For", reading or "everybody: items that name somebody are listed apart"
+        yield "For", reading or "everybody: items for certain principals or roles are listed apart"
         yield "Items", str(len(self.entered))
         yield "First recorded", moment(points[0].now)
 
     def _points(self) -> Iterator[_Point]:
-        """Every event that touches the slot, and every moment at which time alone changes something."""
+        """Every event about the slot, and every moment at which time alone changes something."""
         hidden = {mark.epoch: mark for held in self.background.held.values() for mark in held.marks}
         first = min(event.epoch for event in self.entered.values())
         ruled = {event.epoch: event for event in self.policies if event.epoch > first}
@@ -197,7 +197,7 @@ class _Life:
         name = held.item.id
         entry = self.sight.entry(held, None, self.entered[name].at)
         falls = [tuple(why for fallen, why in one.fell if fallen == name) for one in moments]
-        # As it fell, not as it would be explained now: what replaced it may have been replaced since.
+        # The cause at the time: its replacement may have been replaced since.
         why = next((whys for whys in reversed(falls) if whys), ()) if name in out else ()
         stood = [name in one.standing for one in moments]
         return SlotItem(entry=msgspec.structs.replace(entry, whys=why), spans=tuple(_spans(stood)))
@@ -214,7 +214,7 @@ def _covers(rebase: Rebase, slot: str) -> bool:
 
 
 def _turns(event: Event) -> Iterator[tuple[datetime, str]]:
-    """Moments at which an event, or what it recorded, begins or ends to count."""
+    """Moments at which an event, or its item, starts or stops to count."""
     payload = event.payload
     if event.at > event.learnt:
         yield event.at, f"What was written at epoch {event.epoch} takes effect"

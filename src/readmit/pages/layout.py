@@ -82,7 +82,7 @@ def style() -> str:
 
 @cache
 def content_security() -> str:
-    """Nothing is fetched, nothing runs, and no style but the page's own applies."""
+    """The page fetches and runs nothing, and only its own style applies."""
     digest = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode("ascii")
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
@@ -119,7 +119,7 @@ def anchored(entries: Iterable[ShownItem]) -> Anchors:
 
 
 def article(entry: ShownItem, anchors: Mapping[str, str], *more: Markup) -> Markup:
-    """One item: its text, why it is in or out, and what else is known of it."""
+    """One item: its text, why it is in or out, and its other fields."""
     state = () if entry.state is None else (badge(entry.state, tone_of(entry.state)),)
     about = (
         ("By", f"{entry.by}, {moment(entry.at)}, epoch {entry.epoch}"),

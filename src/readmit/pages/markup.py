@@ -23,7 +23,7 @@ class Markup(str):
 def element(name: str, /, *children: str, **attributes: str | float | None) -> Markup:
     """An element. ``class_`` is written ``class`` and ``data_label`` with a dash; an attribute of None is left out.
 
-    A link leads to a place on the same page and nowhere else: a page fetches nothing and runs nothing.
+    Links only lead to places on the same page: a page fetches and runs nothing.
     """
     said = {word.rstrip("_").replace("_", "-"): value for word, value in attributes.items() if value is not None}
     if not str(said.get("href", "#")).startswith("#"):
@@ -35,7 +35,7 @@ def element(name: str, /, *children: str, **attributes: str | float | None) -> M
 
 
 def shown(text: str) -> Markup:
-    """A text as a page shows it: markup is inert, and characters that a reader would not see are written out."""
+    """Escaped text for a page: markup is inert, and invisible characters are written out."""
     return text if isinstance(text, Markup) else Markup(html.escape(escaped(text)))
 
 

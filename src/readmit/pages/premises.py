@@ -1,4 +1,4 @@
-"""What fell, and what fell with it: chains of premises, put together into trees."""
+"""What fell, and what fell with it: chains of premises as trees."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BRANCHES = 8
 """Most items drawn under one premise; the rest is counted."""
 DEEPEST = 12
-"""Most boxes drawn of one chain; what rests on the last of them is counted."""
+"""Most boxes drawn of one chain; dependents of the last one are counted."""
 NODE_CHARS = 240
 
 Branches: TypeAlias = "dict[str, Branches]"
@@ -40,13 +40,13 @@ def trees(sight: Sight, judged: Mapping[str, Disposition]) -> tuple[Fallen, ...]
 
 @dataclass(frozen=True)
 class _Forest:
-    """The candidates of a return, and what became of them."""
+    """The candidates of a return, and their dispositions."""
 
     sight: Sight
     judged: Mapping[str, Disposition]
 
     def paths(self, one: Disposition) -> Iterator[tuple[str, ...]]:
-        """From what changed down to an item that fell with it."""
+        """The path from what changed down to an item that fell with it."""
         for case in confirmed(self.sight, one):
             yield _OBSERVED + case.digest, one.item
         for cause in one.causes:
@@ -57,7 +57,7 @@ class _Forest:
                 yield (*changed[:1], *path)
 
     def tree(self, path: tuple[str, ...], below: Branches) -> Fallen:
-        """What a path leads to, and what rests on that."""
+        """The end of a path, and its dependents."""
         drawn = list(below)[: BRANCHES if len(path) < DEEPEST else 0]
         resting = tuple(self.tree((*path, name), below[name]) for name in drawn)
         more = sum(1 + _size(further) for further in list(below.values())[len(drawn) :])

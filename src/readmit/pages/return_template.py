@@ -1,4 +1,4 @@
-"""The page of one return: what was decided, why every item is in or out, and what that rests on."""
+"""The page of one return: the decision, and why every item is in or out."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _budget(page: ReturnPage) -> Markup:
 
 def _experiences(page: ReturnPage, anchors: Mapping[str, str]) -> Markup:
     rows = ((element("code", name), named(bound, anchors), why) for name, bound, why in page.experiences)
-    return layout.table("Their texts are the owner's alone", ("Experience", "Bound to", "What became of it"), rows)
+    return layout.table("Their texts are the owner's alone", ("Experience", "Bound to", "Outcome"), rows)
 
 
 def _signatures(page: ReturnPage) -> Markup:

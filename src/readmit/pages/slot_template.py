@@ -39,9 +39,7 @@ def _sections(page: SlotPage, anchors: Mapping[str, str]) -> Iterator[PageSectio
     cards = together((past, *(_item(one, page, anchors) for one in page.items)))
     yield PageSection("items", "Items of the slot", cards)
     if page.apart:
-        note = element(
-            "p", "These name somebody else, or another role. They stand for those they name, and for nobody else."
-        )
+        note = element("p", "These name other principals or roles, and stand only for those.")
         yield PageSection(
             "apart", "Items for others", together((note, layout.listing("For others", page.apart, anchors)))
         )

@@ -17,21 +17,21 @@ Tone = Literal["in", "fit", "out"]
 
 
 class Quote(msgspec.Struct, frozen=True):
-    """Words that a reason rests on, and whose they are."""
+    """A quote behind a reason, and its author."""
 
     label: str
     text: str
 
 
 class Why(msgspec.Struct, frozen=True):
-    """One reason in a sentence, with the words on both sides where there are any."""
+    """One reason in a sentence, with both quotes if there are any."""
 
     sentence: str
     quotes: tuple[Quote, ...] = ()
 
 
 class ShownItem(msgspec.Struct, frozen=True, kw_only=True):
-    """An item, and what became of it."""
+    """An item and its disposition."""
 
     id: str
     kind: Kind
@@ -53,20 +53,20 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
     lane: Lane
     words: str
     text: str = ""
-    """What was said, in the words of whoever said it."""
+    """The text of the event, in its author's words."""
     item: str = ""
     """The item that it is about."""
 
 
 class Fallen(msgspec.Struct, frozen=True):
-    """An item that is out, and what rests on it and fell with it."""
+    """An item that is out, and its dependents that fell with it."""
 
     id: str
     text: str
     note: str
     resting: tuple[Fallen, ...] = ()
     more: int = 0
-    """How many more rest on it than are drawn."""
+    """How many dependents are not drawn."""
 
 
 class ShownNeed(msgspec.Struct, frozen=True):
@@ -138,7 +138,7 @@ class ReturnPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Span(msgspec.Struct, frozen=True):
-    """From one of a slot page's moments up to another, an item stood."""
+    """A period in which an item stood, between two moments of a slot page."""
 
     first: int
     last: int

@@ -1,1 +1,1 @@
-"""A whole story as one JSON document: what the team did, in order, and what each return came to."""
+"""Scenarios: a team's steps in one JSON document, played in order, with the outcome of each return."""

@@ -1,6 +1,6 @@
 """A scenario: one JSON document with a team's steps in order.
 
-Reading is strict. Whatever is wrong is told with the path of the field, before anything is written.
+Reading is strict. Errors give the path of the field, before anything is written.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def read_steps(data: bytes | str, *, file: str = "") -> tuple[Step, ...]:
 
 
 def step(fields: Mapping[str, object]) -> Step:
-    """One step from plain values; an error calls its fields by the name of what it does."""
+    """One step from plain values; errors name its fields after its ``do``."""
     kind: Any = step_that_does(str(fields.get("do"))) or _one_of(every_step())
     try:
         made: Step = msgspec.convert(fields, kind)

@@ -16,7 +16,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
 def duration(text: str, *, field: str) -> timedelta:
-    """The span that a text stands for."""
+    """The duration that a text describes."""
     parts = re.findall(r"([0-9]{1,9})([smhdw])", text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise RecordError(

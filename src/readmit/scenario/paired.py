@@ -1,9 +1,9 @@
 """Static against readmit on the same stored records, backend by backend.
 
-Paper, "Backend integration and paired evaluation": "Within each backend, Static and TRACE share the episode history
-and pre-return memory formation. Static follows the ordinary retrieval path; TRACE restricts readmission using the
-admitted work state." Here the history is a scenario. Every observation of it is formed once per backend as it
-happens, private experiences too, and both ways of coming back ask the same questions of the same records.
+Paper, "Backend integration and paired evaluation": "Within each backend, Static and TRACE share the episode history and
+pre-return memory formation. Static follows the ordinary retrieval path; TRACE restricts readmission using the admitted
+work state." Here the history is a scenario. Every observation of it is formed once per backend as it happens, private
+experiences too, and both arms ask the same questions of the same records.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PairedReturn(msgspec.Struct, frozen=True, kw_only=True):
-    """One return on one backend, both ways."""
+    """One return on one backend, in both arms."""
 
     backend: str
     label: str
@@ -82,8 +82,8 @@ def compare(
 ) -> tuple[PairedReturn, ...]:
     """Play a scenario once per backend and compare every return of it.
 
-    ``limit`` is how many records one question gets; ``verbatim`` keeps texts as they are instead of asking the
-    backend's model.
+    ``limit`` is the number of records per question; ``verbatim`` stores texts unchanged instead of asking the backend's
+    model.
     """
     return tuple(
         pair

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class PlayClock:
-    """The scenario's time: fixed once a moment was given, else the machine's, moved by what was advanced."""
+    """The scenario's clock: fixed once a moment was given, else the machine's, plus what was advanced."""
 
     def __init__(self, start: datetime | None = None) -> None:
         self._moment = start
@@ -55,14 +55,14 @@ class PlayClock:
 
 
 class PlayedReturn:
-    """One return of a scenario, with everything the operator may want to know about it."""
+    """One return of a scenario, with its details for the operator."""
 
     def __init__(self, label: str, step: int, outcome: Return, dispositions: tuple[Disposition, ...]) -> None:
         self.label = label
         self.step = step
         self.outcome = outcome
         self.dispositions = dispositions
-        """Of every item in the workspace, also of those the agent could not see."""
+        """For every item in the workspace, including those the agent could not see."""
         self.bundle: Bundle | None = None
         self.refused: tuple[Reason, ...] = ()
 
@@ -121,7 +121,7 @@ def _perform(
 
 
 class Player:
-    """Carries steps out on one workspace, one after the other."""
+    """Runs steps on one workspace, one after the other."""
 
     def __init__(self, workspace: Workspace, clock: PlayClock | None = None) -> None:
         self._workspace = workspace
@@ -130,7 +130,7 @@ class Player:
         self.returns: dict[str, PlayedReturn] = {}
 
     def play(self, step: steps.Step, path: str, number: int = 0) -> str:
-        """Carry one step out. Returns the id of what it wrote, if it wrote something that has one."""
+        """Run one step. Returns the id of what it wrote, if any."""
         try:
             self._check_items(step, path)
             done = self._decide(step, path, number) or self._write(step, path)
@@ -178,19 +178,19 @@ class Player:
         return ""
 
     def _expose(self, returned: PlayedReturn) -> None:
-        # Within the batch that a play is; its bundles leave it only once that is committed.
+        # Inside the play's batch; its bundles are returned only after the commit.
         try:
             returned.bundle = returned.outcome.expose(within_batch=True)
         except ExposureError as error:
             returned.refused = error.reasons
 
     def _dispositions(self, outcome: Return) -> tuple[Disposition, ...]:
-        """Of every item so far. A return that was refused as a whole judged none of those in sight."""
+        """For every item so far. A return that was refused as a whole judged no visible item."""
         found = {one.item: one for one in outcome.dispositions}
         who, epoch = outcome.request.identity, outcome.request.epoch
         items = [event.payload for event in self._workspace.log.tail(until=epoch) if isinstance(event.payload, Item)]
-        told = (found.get(item.id) or out_of_sight(item, who) for item in items)
-        return tuple(one for one in told if one is not None)
+        fates = (found.get(item.id) or out_of_sight(item, who) for item in items)
+        return tuple(one for one in fates if one is not None)
 
     def _write(self, step: steps.Step, path: str) -> str:
         workspace = self._workspace
@@ -264,5 +264,5 @@ class Player:
 
 
 def _fields(step: steps.Step) -> dict[str, Any]:
-    """A step's fields that say something, as the workspace's keyword arguments."""
+    """A step's fields that are set, as the workspace's keyword arguments."""
     return {name: value for name, value in msgspec.structs.asdict(step).items() if value is not None}

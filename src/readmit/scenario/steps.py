@@ -1,8 +1,8 @@
 """The steps of a scenario: what a team does, in the words of the workspace.
 
-A step says what happens in its ``do``. Evidence is named by the id of the ``observe`` step that brought it in,
-or by its digest; items by their id. ``at`` is when a thing was true; the clock says when it was learnt. Events whose
-kind is declared with a wording have no step here: theirs is made from the declaration.
+A step says what happens in its ``do``. Evidence is named by the id of its ``observe`` step, or by its digest; items by
+their id. ``at`` is when a thing was true; the clock says when it was learnt. Events whose kind is declared with a
+wording have no step here: theirs is made from the declaration.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class Step(Record, kw_only=True, tag_field="do"):
 
 
 class TeamStep(Step, kw_only=True):
-    """One event that somebody writes. Without an id, an item is named by its content, and others are new."""
+    """One event with a writer. Without an id, an item is named by its content, and other events are new."""
 
     id: Id | None = None
 
 
 class EventStep(TeamStep, kw_only=True):
-    """An event that was true at a moment of its own."""
+    """An event with its own moment."""
 
     at: Time | None = None
 
@@ -227,7 +227,7 @@ def writing_steps() -> tuple[type[Step], ...]:
 
 
 def step_that_does(name: str) -> type[Step] | None:
-    """The step with this ``do``. Other packages are looked at only where none of ours has it."""
+    """The step with this ``do``. Other packages are searched only if it is none of ours."""
     for step in (*_WRITING, *_DECIDING):
         if step.__struct_config__.tag == name:
             return step

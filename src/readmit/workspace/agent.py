@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @explained
 class Agent:
-    """One principal in one role on one task. Whoever calls has authenticated it."""
+    """One principal in one role on one task. The caller has authenticated it."""
 
     def __init__(self, workspace: Workspace, identity: Identity) -> None:
         self._workspace = workspace
@@ -55,8 +55,8 @@ class Agent:
                 raise RecordError(f"epoch: {shown(at)} is not between 0 and {head}, the end of the log")
             name = secrets.token_hex(8) if id is None else require_id("id", id)
             if self._log.named(EventKind.DEPART, name) is not None:
-                # Unlike other writes, not even the same one again is passed over: the agent may have come back in
-                # between, and would then be at work although it said that it leaves.
+                # Unlike other writes, a repetition is refused: the agent may have come back in between, and would stay
+                # at work although it departs.
                 raise ConflictError(f"id {name!r} is already used for an earlier departure; choose another id")
             departed = checkpoint(self.identity, self._log.seen(self.identity, until=at), id=name, epoch=at, at=now)
             self._workspace.append(EventKind.DEPART, departed, by=self.identity.principal, id=name)
@@ -105,7 +105,7 @@ class Agent:
         return Return(self._workspace, request, outcome.decision, outcome.dispositions, secret=secret)
 
     def remember(self, text: str, *, bound_to: str, id: str | None = None) -> str:
-        """Keep a private experience, usable only while the item it came from is."""
+        """Store a private experience, usable only while its source item is."""
         if self._away():
             raise QuarantineError(f"{self.identity.principal!r} has departed: come back before remembering anything")
         name = f"x{secrets.token_hex(8)}" if id is None else require_id("id", id)
@@ -125,16 +125,16 @@ class Agent:
         return readable(self._log, self.identity)
 
     def settle(self, obligation: str, *, reason: str = "") -> int:
-        """Something that this agent owes in its role is done."""
+        """Settle a duty that this agent owes in its role."""
         return self._workspace.settle(obligation, by=self.identity.principal, role=self.identity.role, reason=reason)
 
     def departed(self, name: str | None = None) -> Checkpoint:
-        """The departure that a return now would be from, or the one that is named."""
+        """The departure that a return now would be from, or the named one."""
         principal = self.identity.principal
         if name is not None:
             require_id("checkpoint", name)
             event = self._log.named(EventKind.DEPART, name)
-            # Somebody else's departure is told like one that never was.
+            # Another agent's departure gives the same error as an unknown one.
             if event is None or event.by != principal:
                 raise UnknownError(f"no departure {name!r} of {principal!r} in workspace {self._log.workspace!r}")
             return self._log.departure(name)
@@ -147,7 +147,7 @@ class Agent:
         return absence.departure.payload  # type: ignore[return-value]  # the kind of the event says which payload it is
 
     def _is_back(self, absence: Absence) -> bool:
-        """Whether nothing is left to return from. A view that was handed over and never arrived ends no absence."""
+        """Whether there is no absence left to return from. A view that never arrived does not end one."""
         if absence.end is None:
             return False
         return absence.started_anew or received(self._log, absence.end)
@@ -159,7 +159,7 @@ class Agent:
 
 
 def _fault(prepare: Callable[[Checkpoint, str], object], departed: Checkpoint, return_id: str) -> str:
-    """What went wrong in preparing a return, in one word; empty if nothing did."""
+    """The fault of a failed preparation in one word; empty if there was none."""
     try:
         prepare(departed, return_id)
     except PendingAnswers:

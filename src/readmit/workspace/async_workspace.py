@@ -1,7 +1,7 @@
-"""``AsyncWorkspace``: the same verbs for programs with an event loop, which none of them blocks.
+"""``AsyncWorkspace``: the same verbs for programs with an event loop, without blocking it.
 
-Each verb is the one of ``Workspace``, ``Agent`` or ``Return``, run on a thread of the workspace's own, with the same
-arguments and the same result.
+Each verb is that of ``Workspace``, ``Agent`` or ``Return``, run on the workspace's own thread, with the same arguments
+and result.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ P = ParamSpec("P")
 
 
 class _OnThread(Generic[Twin]):
-    """Something whose twin blocks, and the thread on which to ask the twin."""
+    """An async wrapper of a blocking object, and the thread that runs it."""
 
     def __init__(self, thread: OwnThread, twin: Twin) -> None:
         self._thread = thread
         self._twin = twin
 
     async def run(self, call: Callable[Concatenate[Twin, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a function on the thread, with the twin that blocks and these arguments."""
+        """Call a function on the thread, with the blocking object and these arguments."""
         async with InTurn(self._thread):
             return await self._thread.call(partial(call, self._twin, *args, **kwargs))
 
 
 class _Verb(Generic[Twin, P, T, R]):
-    """A verb of the twin, awaited: its arguments are the twin's, and so is what it gives, in its form here."""
+    """An awaitable verb with the arguments of the blocking one. Its result is wrapped in the async class."""
 
     def __init__(self, verb: Callable[Concatenate[Twin, P], T], give: Callable[[OwnThread, T], R]) -> None:
         self._give = give
@@ -72,7 +72,7 @@ def _same(verb: Callable[Concatenate[Twin, P], T]) -> _Verb[Twin, P, T, T]:
 
 
 class AsyncReturn(DecidedReturn, _OnThread[Return]):
-    """A decided return, as ``Return``: what was decided is at hand, and its verbs are awaited."""
+    """A decided return, as ``Return``: the decision is available directly, and verbs are awaited."""
 
     def __init__(self, thread: OwnThread, twin: Return) -> None:
         _OnThread.__init__(self, thread, twin)
@@ -101,7 +101,7 @@ class AsyncAgent(_OnThread[Agent]):
 
 
 class _Opening:
-    """``await`` it, or enter it with ``async with``, which closes the workspace in the end."""
+    """``await`` it, or use ``async with``, which closes the workspace at the end."""
 
     def __init__(self, open_: Callable[[], Workspace]) -> None:
         self._open = open_
@@ -140,14 +140,14 @@ def _opens(open_: Callable[P, Workspace]) -> Callable[P, _Opening]:
 class AsyncWorkspace(_OnThread[Workspace]):
     """A team's log, as ``Workspace``, with verbs that are awaited. For one event loop; its tasks may share it.
 
-    A verb that is cancelled has done what it does, whole, or nothing: do it again to be sure, under the same ``id``.
-    ``run`` is for what has no verb here: it calls a function with the ``Workspace`` itself, on the workspace's thread.
+    A cancelled verb has taken effect completely or not at all: repeat it under the same ``id`` to be sure. ``run``
+    covers everything without a verb here: it calls a function with the ``Workspace`` itself, on its thread.
     """
 
     open = staticmethod(_opens(Workspace.open))
 
     async def close(self) -> None:
-        """Close the workspace, after everything that was begun. Closing twice is harmless."""
+        """Close the workspace after all started calls. Closing twice is harmless."""
         if self._thread.is_stopped:
             return
         async with InTurn(self._thread):

@@ -1,8 +1,8 @@
 """Check the audit of a workspace from end to end.
 
-The chain shows that no row was altered, removed or inserted; the signed head that the tail was not cut; a head
-kept elsewhere that nothing was rolled back together with its signature; the log that every return and every
-exposure has its rows, and every row its return; the log told again that no index hides an event or makes one up.
+The chain shows that no row was altered, removed or inserted; the signed head, that the tail was not cut; a head kept
+elsewhere, that nothing was rolled back together with its signature; the log, that every return and exposure has its
+rows, and every row its return. Rebuilt indexes show that no index hides or forges an event.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class AuditReport(msgspec.Struct, frozen=True):
 
 
 class _Filed:
-    """What the rows of one return say, gathered in one pass.
+    """The rows of one return, collected in one pass.
 
-    A preparation has rows of its own: before those of its return, or under its own name if no return followed.
+    A preparation has its own rows: before those of its return, or under its own id if no return followed.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class _Filed:
         self.joined = hashlib.sha256()
         self.decision = ""
         self.delivered: set[str] = set()
-        """Which steps of a delivery have a row."""
+        """The steps of a delivery that have a row."""
 
     def add(self, row: AuditRow) -> None:
         if row.kind != "inference" and not self.first:
@@ -80,7 +80,7 @@ class _Filed:
 
 
 def audit(log: Log, *, kept: Envelope | None = None, watch: Callable[[], object] = lambda: None) -> AuditReport:
-    """Check chain, signatures and the log. ``kept`` is a signed head that somebody kept outside the store."""
+    """Check chain, signatures and the log. ``kept`` is a signed head that was kept outside the store."""
     try:
         with log.reading():
             return _audit(log, kept, watch)
@@ -141,7 +141,7 @@ def _newest_head(log: Log, changes: Sequence[Event], problems: list[str]) -> Aud
 
 
 def _opened(log: Log, envelope: Envelope, changes: Sequence[Event], what: str, problems: list[str]) -> AuditHead | None:
-    """A head whose signature counts. A key retired since then still vouches for what it signed before."""
+    """A head whose signature counts. A key retired since then still counts for what it signed before."""
     try:
         head = open_head(envelope, trusted(changes, _LONG_AGO))
         if envelope.signatures[0].keyid not in trusted(changes, head.at):
@@ -193,7 +193,7 @@ def _check_log(log: Log, filed: dict[str, _Filed], problems: list[str], watch: C
 
 
 def _delivery_flaws(step: str, logged: set[str], audited: set[str]) -> Iterator[str]:
-    """Where the log and the audit do not agree on which views were exposed, or acknowledged."""
+    """Differences between the log and the audit about exposed or acknowledged views."""
     for name in sorted(audited - logged):
         yield f"return {name!r} has an {step} row, but no {step} in the log"
     for name in sorted(logged - audited):
@@ -201,7 +201,7 @@ def _delivery_flaws(step: str, logged: set[str], audited: set[str]) -> Iterator[
 
 
 def _return_flaws(log: Log, event: Returned, rows: _Filed | None) -> Iterator[str]:
-    """What does not fit together between a return in the log, its filed decision and its rows."""
+    """Inconsistencies between a return in the log, its filed decision and its rows."""
     name = event.request.return_id
     stored = log.audit.decision(name)
     if stored is None:

@@ -1,8 +1,7 @@
-"""What a return is judged against without being shown: premises, successors and rivals out of the reader's sight.
+"""Invisible items that a return is judged with: premises, successors and rivals that the reader cannot see.
 
-They are read from the log by item, by slot and by what they state, not through the reader's audience: an item recorded
-today may outdate one that was visible at departure, and an index row added for that would alter what the checkpoint
-covers.
+They are read from the log by item, by slot and by statement, not through the reader's audience: an item recorded today
+may outdate one that was visible at departure, and an index row for it would alter what the checkpoint covers.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def concerned(log: Log, identity: Identity, state: WorkState, epoch: int) -> WorkState:
-    """Items out of sight that decide whether one in sight stands, however far down, with what befell them."""
+    """Invisible items that decide, directly or not, whether a visible one stands, with their events."""
     events: dict[int, Event] = {}
     known = set(state.held)
     epochs = {held.epoch for held in state.held.values()}
@@ -57,10 +56,10 @@ def concerned(log: Log, identity: Identity, state: WorkState, epoch: int) -> Wor
 
 
 def with_frontiers(log: Log, identity: Identity, state: WorkState, epoch: int) -> WorkState:
-    """A state in which the frontiers that a reader sees only with their obligation carry all that befell them.
+    """A state in which frontiers that a reader sees only through their obligation have all their events.
 
-    Their later events reach those in their own scope, for the same reason as above; what a frontier that was withdrawn
-    or replaced says of its obligation must not depend on the reader's role.
+    Their later events reach only readers in their own scope, for the same reason as above; whether a frontier was
+    withdrawn or replaced must not depend on the reader's role.
     """
     names = [
         name
@@ -75,7 +74,7 @@ def with_frontiers(log: Log, identity: Identity, state: WorkState, epoch: int) -
 
 
 def _leads(fresh: Collection[Held], task: str) -> tuple[set[str], dict[str, set[str]]]:
-    """Premises and successors that some items name, and the slots that they are in, by task."""
+    """Premises and successors of some items, and their slots by task."""
     named: set[str] = set()
     slots: dict[str, set[str]] = {}
     for held in fresh:
@@ -90,9 +89,9 @@ def _leads(fresh: Collection[Held], task: str) -> tuple[set[str], dict[str, set[
 
 
 def _apart(state: WorkState) -> list[Item]:
-    """The items in sight that may have kin out of it: frontiers whose obligation is not in sight.
+    """Visible items that may have invisible relatives: frontiers whose obligation is not visible.
 
-    Whatever else makes the same statement has the same scope, and so the same readers.
+    Other repetitions of a statement have the same scope, and so the same readers.
     """
     return [
         held.item

@@ -1,4 +1,4 @@
-"""A principal's private bank: what is still in quarantine, and what a reset has put out of reach for good.
+"""A principal's private bank: what is still in quarantine, and what a reset has cut off permanently.
 
 All tasks of a principal share one bank. The log keeps every experience; these functions say which may be read.
 """
@@ -34,8 +34,8 @@ def readable(log: Log, identity: Identity) -> tuple[Experience, ...]:
 def within_reach(log: Log, identity: Identity, bank: Iterable[Event], *, until: int) -> tuple[Event, ...]:
     """The experiences that no reset up to an epoch has cut off.
 
-    A reset cuts its own agent off from everything before it, and the principal's other tasks from what the absence
-    had quarantined: what they remembered meanwhile is theirs.
+    A reset cuts its own agent off from everything before it, and the principal's other tasks from what the absence had
+    quarantined. They keep what they remembered meanwhile.
     """
     cut = max((_cut(log, identity, event) for event in log.milestones(EventKind.RETURN, identity.resets, until=until)),
               default=0)  # fmt: skip
@@ -52,9 +52,9 @@ def _cut(log: Log, identity: Identity, reset: Event) -> int:
 
 
 def _withheld(log: Log, identity: Identity, bank: Iterable[Event]) -> frozenset[int]:
-    """Positions of experiences still in quarantine, for whichever of the principal's tasks.
+    """Positions of experiences still in quarantine, for any of the principal's tasks.
 
-    That is what it remembered before a departure that no return has ended, and what the return that ended one did not
+    These are the experiences from before a departure that no return has ended, and those that the ending return did not
     give back.
     """
     departures = (event.payload for event in log.milestones(EventKind.DEPART, identity.bank))

@@ -1,4 +1,4 @@
-"""How far it was looked for implicit changes before a return, read from the log."""
+"""How far implicit changes were examined before a return, read from the log."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 def examination(
     log: Log, departed: Checkpoint, identity: Identity, *, purpose: str | None, epoch: int, policy: Policy
 ) -> Examination | None:
-    """The last examination for a return like this one, as of an epoch; none if nobody has looked.
+    """The last examination for such a return, as of an epoch; none if there was none.
 
-    One for another departure, role or purpose looked at other items, or at other uses of them, and does not count.
+    An examination for another departure, role or purpose covers other items or uses, and does not count.
     """
     event = _last(log, departed, identity, purpose, epoch)
     if event is None or not isinstance(event.payload, Examine):
         return None
     seen = event.payload
-    # An item that was recorded since is to be held against everything later than its own evidence.
+    # An item recorded since has to be compared with everything later than its own evidence.
     since = min([seen.until, *_evidence_of(statements(log, departed, identity, since=event.epoch, until=epoch), log)])
     missed = observations(log, departed, identity, since=since, until=epoch, policy=policy)
     return Examination(verifier=seen.verifier, until=seen.until, unexamined=len(missed))
@@ -37,9 +37,9 @@ def examination(
 def observations(
     log: Log, departed: Checkpoint, identity: Identity, *, since: int, until: int, policy: Policy
 ) -> dict[int, Event]:
-    """What was observed, by position, in the eyes of whoever departed or returns.
+    """The observations visible to the departed or returning identity, by position.
 
-    Whoever may not write cannot change an item's premises, nor keep anybody from returning by writing on and on.
+    A writer who is not allowed can neither change an item's premises nor block returns by writing continuously.
     """
     eyes = {identity, departed.identity}
     found = (event for one in eyes for event in log.observations(one, since=since, until=until))
@@ -47,7 +47,7 @@ def observations(
 
 
 def statements(log: Log, departed: Checkpoint, identity: Identity, *, since: int, until: int) -> dict[int, Event]:
-    """What was recorded, by position, in the eyes of whoever departed or returns, without duties and frontiers."""
+    """The items visible to the departed or returning identity, by position, without duties and frontiers."""
     eyes = {identity, departed.identity}
     found = (event for one in eyes for event in log.seen(one, since=since, until=until))
     return {
@@ -74,7 +74,7 @@ def _last(log: Log, departed: Checkpoint, identity: Identity, purpose: str | Non
 
 
 def _evidence_of(recorded: Mapping[int, Event], log: Log) -> list[int]:
-    """For each item, the position of the latest evidence behind it; its own if there is none."""
+    """For each item, the position of its latest evidence; its own if there is none."""
     positions = []
     for event in recorded.values():
         receipts = event.payload.receipts if isinstance(event.payload, Item) else ()

@@ -1,8 +1,8 @@
-"""The audit for other tools: rows as JSON lines, and the whole story as W3C PROV.
+"""The audit for other tools: rows as JSON lines, and log and audit as W3C PROV.
 
 JSON lines carry what a reader needs to recompute the chain: a row's hash is the SHA-256 of the hash before it,
 the return's id, the kind, the item and the body, joined by line feeds; the first link is the SHA-256 of the
-workspace's name. PROV speaks of digests and links only; it holds no text.
+workspace's name. PROV has digests and links only, and no text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from readmit.records.decisions import Cause
     from readmit.records.events import Event
 
-# What another item does to one by being recorded. No event names the item that it ends, so a return says it.
+# Reasons by which recording one item ends another. No event names the ended item, so returns supply it.
 _REPLACING = frozenset({Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED, Reason.FRONTIER_MOVED})
 
 
@@ -72,12 +72,12 @@ def prov_document(
     story = _Story(log, document)
     for event in log.tail(until=until):
         if chosen is None or chosen.intersection(targets_of(event.payload)):
-            story.tell(event)
+            story.add(event)
         watch()
     if return_id is not None:
         for kind in (EventKind.RETURN, EventKind.EXPOSE):
             if (own := log.named(kind, return_id)) is not None:
-                story.tell(own)
+                story.add(own)
     return document
 
 
@@ -93,7 +93,7 @@ class _Story:
         self._activities: dict[str, Any] = {}
         self._replaced: set[tuple[str, int, Reason]] = set()
 
-    def tell(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         """Add one event."""
         match event.payload:
             case Evidence():
@@ -129,7 +129,7 @@ class _Story:
             self.document.wasDerivedFrom(entity, self._of("item", premise))
 
     def _bound(self, digest: str) -> Any:
-        """Evidence behind an item, which one return's story meets here for the first time."""
+        """An item's evidence, if the export of one return has not included it yet."""
         name = self._of("evidence", digest)
         if not self.document.get_record(name) and self._log.sighting(digest):
             self._evidence(self._log.evidence(digest))
@@ -155,14 +155,14 @@ class _Story:
             self._view(event, activity, decision)
 
     def _replacement(self, item: str, cause: Cause, epoch: int) -> None:
-        """An item that the recording of another one replaced or contests, told once however many returns found it."""
+        """An item that another one's recording replaced or contests, exported once however many returns found it."""
         if (item, epoch, cause.reason) in self._replaced:
             return
         self._replaced.add((item, epoch, cause.reason))
         event = self._log.event(epoch)
         rival = self._of("item", cause.ref)
         if not self.document.get_record(rival):
-            self.tell(event)
+            self.add(event)
         activity = self._activity(f"event/{epoch}", event, str(event.kind))
         why = {"readmit:reason": str(cause.reason)}
         self.document.wasInvalidatedBy(self._of("item", item), activity, event.at, None, why)

@@ -1,8 +1,8 @@
 """Hand a view over, after checking everything again at that moment.
 
-The recheck and the mark "exposed" are one transaction: an event that lands between issue and exposure is either
-seen by the recheck or comes after the exposure. A delivery can get lost after that transaction, so the workload may
-ask again, until it says that the view arrived, writes, or departs. Each delivery has its own audit row.
+The recheck and the mark "exposed" are one transaction: an event between issue and exposure is either seen by the
+recheck or comes after the exposure. A delivery can get lost after that transaction, so the workload may ask again until
+it acknowledges, writes or departs. Each delivery has its own audit row.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ class Asker(msgspec.Struct, frozen=True):
     policy: Policy
     now: Time
     handed_over: Callable[[], int] = lambda: 0
-    """How far the log had come when something was last handed over. Asked where there is something to hand over."""
+    """The epoch of the last exposure. Called only if there is something to hand over."""
 
 
 def instance_of(secret: object) -> str:
-    """What requests, views and the log say of a workload: a hash, so that who reads them cannot pose as it."""
+    """The hash of a workload's secret for requests, views and the log, so that a reader cannot impersonate it."""
     if not isinstance(secret, str):
         raise RecordError("secret: it is not a text; give the secret of the return")
     return digest_of(secret.encode(errors="replace"))
@@ -115,12 +115,12 @@ def expose(log: Log, return_id: str, ask: Callable[[], Asker], signer: Callable[
 
 
 def acknowledge(log: Log, return_id: str, ask: Callable[[], Asker], signer: Callable[[], Signer]) -> None:
-    """Note that a view has arrived at the workload it was issued to. Saying so again changes nothing."""
+    """Record that a view has arrived at its workload. Repeating it changes nothing."""
     with log.atomic():
         asker = ask()
         issued = _issued_to(_returned(log, return_id), asker)
         if issued and log.named(EventKind.EXPOSE, return_id) is None:
-            raise UnknownError(f"return {return_id!r} was not handed over to anybody: expose it first")
+            raise UnknownError(f"return {return_id!r} was not handed over: expose it first")
         if issued and log.named(EventKind.ACKNOWLEDGE, return_id) is not None:
             return
         if issued:
@@ -170,7 +170,7 @@ def _answer(log: Log, event: Event, asker: Asker, before: Event | None) -> _Answ
     except (RecordError, SealError):
         return _Answer((Reason.SIGNATURE_INVALID,))
     try:
-        # The identity that asks is judged, not the one the view was issued to.
+        # The requesting identity is judged, not the one the view was issued to.
         state = current(log, request, moment, identity=asker.identity)
         failed, items, experiences = _judge(log, event, before, view=view, asker=asker, state=state)
         if failed:
@@ -182,11 +182,11 @@ def _answer(log: Log, event: Event, asker: Asker, before: Event | None) -> _Answ
 
 
 def _without_view(event: Event, asker: Asker, decision: Decision) -> _Answer:
-    """A return that was not admitted has nothing to hand over. Why is for the workload that returned."""
+    """A return that was not admitted has nothing to hand over. Only its own workload learns why."""
     if not _issued_to(event, asker):
         return _Answer((Reason.BINDING_MISMATCH,))
     if decision.kind == "reset":
-        return _Answer(decision.reasons, advice="The return was reset: there is no view, and the agent starts anew")
+        return _Answer(decision.reasons, advice="The return was reset: there is no view, and its bank is empty")
     lacking = f"; missing: {', '.join(decision.missing)}" if decision.missing else ""
     return _Answer(decision.reasons, advice=f"The return was blocked: there is no view{lacking}. Return again later")
 
@@ -208,7 +208,7 @@ def _judge(
         identity=asker.identity,
         instance=asker.instance,
         now=asker.now,
-        # What lies behind the last exposure was restored from before it.
+        # A log that ends before the last exposure was restored from an older state.
         head=log.head if log.head >= asker.handed_over() else 0,
         consumed=before is not None and received(log, before),
         newest_return="" if latest is None else latest.name,
@@ -224,7 +224,7 @@ def _judge(
 
 
 def _examined(log: Log, state: Snapshot, policy: Policy) -> Examination | None:
-    """Who has looked for implicit changes by now. Read only where something depends on it."""
+    """The current examination for implicit changes. Read only if it matters."""
     if policy.examination == "optional":
         return None
     return examination(log, state.checkpoint, state.identity, purpose=state.purpose, epoch=log.head, policy=policy)

@@ -1,4 +1,4 @@
-"""Look back: explain any past return, and recompute it from the log."""
+"""Explain any past return, and recompute it from the log."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Explanation(msgspec.Struct, frozen=True):
         return "; ".join(self.lines())
 
     def lines(self) -> Iterator[str]:
-        """In words, one reason a line, safe to print: others wrote the names and notes in it."""
+        """One reason per line, safe to print: names and notes in it are user input."""
         name = self.disposition.item
         said = [*_duty(self.duty)] if self.duty is not None else []
         drafted = [" ".join(escaped(draft_in_words(self.drafted)).split())] if self.drafted is not None else []
@@ -60,12 +60,12 @@ class Explanation(msgspec.Struct, frozen=True):
 
 
 def draft_in_words(drafted: Drafted) -> str:
-    """Who drafted an item, and from which words."""
+    """Which model drafted an item, and the words it quotes."""
     return f"Drafted by {drafted.model}" + (f", quote: “{drafted.quote}”." if drafted.quote else ".")
 
 
 def in_words(one: Disposition) -> Iterator[str]:
-    """Why an item is in or out, a sentence for each reason, safe to print: others wrote the names and notes in it."""
+    """Why an item is in or out, one sentence per reason, safe to print: names and notes in it are user input."""
     return (" ".join(escaped(line).split()) for line in _sentences(one))
 
 
@@ -83,7 +83,7 @@ def _sentences(one: Disposition) -> Iterator[str]:
 
 
 def _details(cause: Cause) -> str:
-    """What a cause rests on, as a sentence of its own."""
+    """The basis of a cause, as a sentence."""
     labels = (("by", cause.ref), ("at epoch", cause.epoch), ("written by", cause.by))
     parts = [f"{label} {value}" for label, value in labels if value]
     if cause.note:
@@ -97,11 +97,11 @@ def _duty(note: DutyNote) -> Iterator[str]:
     if note.lacks:
         yield f"It lacks {', '.join(note.lacks)}."
     if note.questions:
-        yield f"Nobody has ever answered {', '.join(note.questions)}, which a model planned: that blocks nothing."
+        yield f"No item ever met {', '.join(note.questions)}, which a model planned: that blocks nothing."
 
 
 def recorded(log: Log, return_id: str) -> tuple[Returned, Decision]:
-    """A past return as the log and the audit hold it."""
+    """A past return, from the log and the audit."""
     returned, stored = log.returned(return_id), log.audit.decision(return_id)
     if stored is None:
         raise UnknownError(f"no decision is filed for return {return_id!r}; see `readmit audit verify`")
@@ -157,7 +157,7 @@ def explain(log: Log, return_id: str, item_id: str) -> Explanation:
 
 
 def out_of_sight(item: Item, identity: Identity) -> Disposition | None:
-    """What becomes of an item that an identity cannot see; none if it can."""
+    """The disposition of an item that an identity cannot see; none if it can."""
     causes = tuple(authorized(item, identity))
     if not causes:
         return None
@@ -186,7 +186,7 @@ class Replay(msgspec.Struct, frozen=True):
 
 
 def _again(returned: Returned, decision: Decision, state: Snapshot) -> Outcome:
-    """The decision under the rules that its request names. Which searches met their deadline is repeated."""
+    """The decision under the rules that its request names, with the recorded timeouts of searches."""
     if returned.request.rules == 1:
         return rules_1.decide(returned.request, state, timed_out=returned.timed_out)
     deadline = Deadline.AHEAD

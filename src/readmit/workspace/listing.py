@@ -1,7 +1,7 @@
-"""Every item of a workspace and where it stands now, whoever may see it. For the people who run the workspace.
+"""Every item of a workspace and its current state, for every reader. For operators.
 
-Whether an agent may act on an item is what its return decides. Here, an item stands if nothing speaks against it for a
-reader of its own task who has no part in it.
+An agent's return decides whether it may act on an item. Here, an item stands if there is no cause against it for an
+uninvolved reader of its own task.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Sighting
 
-# Why a particular reader does not get an item says nothing about the item.
+# Reasons that concern a particular reader, not the item.
 _OF_THE_READER = frozenset({State.UNAUTHORIZED, State.NOT_APPLICABLE})
 
 
 class ListedItem(msgspec.Struct, frozen=True):
-    """An item, where it entered the log, and what speaks against it."""
+    """An item, its epoch, and the causes against it."""
 
     item: Item
     epoch: int

@@ -1,4 +1,4 @@
-"""Bring together what one return is judged against: ``D_a``, ``Δ``, evidence, and what is out of sight."""
+"""Load what one return is judged against: ``D_a``, ``Δ``, evidence, and invisible items."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def snapshot(
     now: datetime,
     rules: int = RULES,
 ) -> Snapshot:
-    """``C = D_a ⊕ Δ`` at an epoch. The first rules looked at less of what is out of sight."""
+    """``C = D_a ⊕ Δ`` at an epoch. The first rules considered fewer invisible items."""
     before = log.seen(departed.identity, until=departed.epoch)
     change = delta(log, departed, identity, until=epoch)
     if identity == departed.identity:
         state = fold(fold(WorkState(), before), change.events)
     else:
-        # What another role could see before departure is news, but it happened then: log order decides.
+        # What another role could see before departure is new to the agent, but keeps its position: log order decides.
         state = fold(WorkState(), sorted((*before, *change.events), key=lambda event: event.epoch))
     if state.bank:
         state = replace(state, bank=within_reach(log, identity, state.bank, until=epoch))
@@ -70,7 +70,7 @@ def snapshot(
 
 
 def requested(log: Log, departed: Checkpoint, request: Request) -> Snapshot:
-    """What a return is decided on: the state that its request names, under the rules that it names."""
+    """The input of a return: the state and the rules that its request names."""
     return snapshot(
         log,
         departed,
@@ -83,7 +83,7 @@ def requested(log: Log, departed: Checkpoint, request: Request) -> Snapshot:
 
 
 def current(log: Log, request: Request, now: datetime, *, identity: Identity | None = None) -> Snapshot:
-    """What a past return would be decided on now, by its own identity or the one that asks, under today's rules."""
+    """The input of a past return if it were decided now, for its own or another identity, under today's rules."""
     departed = log.departure(request.checkpoint)
     return snapshot(log, departed, identity or request.identity, epoch=log.head, purpose=request.purpose, now=now)
 
@@ -91,7 +91,7 @@ def current(log: Log, request: Request, now: datetime, *, identity: Identity | N
 def delta(log: Log, departed: Checkpoint, identity: Identity, *, until: int) -> Delta:
     """``Δ(t_d, t_r]``: the visible part of what happened since departure.
 
-    An agent that returns in another role also learns what that role could see before: to it, that is news.
+    An agent that returns in another role also gets what that role could see before: it is new to the agent.
     """
     events = {event.epoch: event for event in log.seen(departed.identity, since=departed.epoch, until=until)}
     if identity != departed.identity:
@@ -101,13 +101,13 @@ def delta(log: Log, departed: Checkpoint, identity: Identity, *, until: int) -> 
 
 
 def _writers(log: Log, epoch: int) -> tuple[str, ...]:
-    """Whom the policy let write at an epoch."""
+    """The policy's writers at an epoch."""
     event = log.latest(EventKind.GOVERN, until=epoch)
     return event.payload.writers if event is not None and isinstance(event.payload, Policy) else ()
 
 
 def add_judged(log: Log, held: Iterable[Held], evidence: dict[str, Sighting]) -> None:
-    """Observations that verdicts and suspicions speak of are needed to check their quotes."""
+    """The observations of verdicts and suspicions, needed to check their quotes."""
     for entry in held:
         for mark in entry.marks:
             if isinstance(mark.payload, Verdict | Suspect):

@@ -1,4 +1,4 @@
-"""A memory store under a workspace: form and bind on the operator's side, hand out handles on the agent's.
+"""A memory store in a workspace: operators form and bind records, returned agents get handles.
 
     memory = Memory.open(trip, "scopedmem")
     memory.form("Sunrise Hotel is booked", sources=[h0], by="A2")
@@ -6,7 +6,7 @@
     handle = memory.returned(planner.come_back().expose())
     handle.search("where do we sleep?")
 
-The handle is built from an exposed bundle, and the bundle's items are the ones whose memories it opens.
+The handle is built from an exposed bundle and admits memories of the bundle's items.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ class MemoryOpened(Record, kw_only=True):
     records: Count
     withheld: Count
     digest: Digest
-    """Over the readable records and the digests of their texts, in order of their ids."""
+    """The digest over the readable records and their texts, in order of their ids."""
 
 
 class Adoption(msgspec.Struct, frozen=True):
-    """What adopting did, and what it cannot prove."""
+    """The result of adopting: bound and unproven records."""
 
     bound: tuple[str, ...]
-    """Records that now have sources, conservatively: on the word of whoever adopted them."""
+    """Records that now have sources, conservatively: they rest on the adopter's claim."""
     unproven: tuple[str, ...]
     """Records without a source. They stay out of every view."""
 
@@ -125,7 +125,7 @@ class Memory:
     def update(
         self, record: str, text: str, *, by: str, sources: Sequence[str] = (), evidence: Sequence[str] = ()
     ) -> tuple[str, ...]:
-        """Give a record another text. Name every source that the new text still tells of."""
+        """Replace a record's text. Name every source that the new text still reveals."""
         by = self._allowed(by)
         return self._bound.update(record, text, bindings(sources, evidence), by=by)
 
@@ -134,10 +134,10 @@ class Memory:
         self._bound.delete(record)
 
     def adopt(self, claims: Mapping[str, Sequence[str]], *, by: str) -> Adoption:
-        """Bind records that the store held before readmit came, by claims: record → items it may come from.
+        """Bind existing records of the store by claims: record → items it may come from.
 
         A claim is not proof, so the binding is conservative; it holds for the text that the record has now. Records
-        without a claim, and claims without a record, are told.
+        without a claim, and claims without a record, are reported.
         """
         by = self._allowed(by)
         if not isinstance(claims, Mapping):
@@ -158,21 +158,21 @@ class Memory:
             yield record, entries[record.id].bindings if record.id in entries else ()
 
     def export(self) -> Iterator[Archived]:
-        """Every record with its ledger entry, fit for ``load``."""
+        """Every record with its ledger entry, for ``load``."""
         return self._bound.export()
 
     def load(self, archive: Sequence[Archived]) -> tuple[str, ...]:
-        """Take exported records in without forming them again."""
+        """Import exported records without forming them again."""
         return self._bound.load(archive)
 
     def review(self, return_id: str) -> tuple[Standing, ...]:
-        """What an admitted return opens and withholds of this store, and why. For the operator."""
+        """The records of this store that an admitted return admits and withholds, and why. For the operator."""
         log = self._workspace.log
         returned, decision = recorded(log, return_id)
         admitted = frozenset(one.id for one in decision.view.items) if decision.view is not None else frozenset()
         why: dict[str, tuple[Reason, ...]] = {one.item: one.reasons for one in dispositions(log, return_id)}
         for item in self._named() - why.keys():
-            # What the agent could not see was no candidate: the reason is worked out now.
+            # Invisible items were not candidates, so their reason is computed now.
             try:
                 why[item] = explain(log, return_id, item).disposition.reasons
             except UnknownError:
@@ -194,7 +194,7 @@ class Memory:
         return {item for items in bound for item in items}
 
     def standings(self, ground: Ground) -> tuple[Standing, ...]:
-        """Every record of the store against a ground."""
+        """Judge every record of the store."""
         entries = self._bound.ledger.entries(self.backend.name)
         carried = msgspec.structs.replace(ground, carriers=self._bound.ledger.carriers(self.backend.name))
         return tuple(
@@ -227,7 +227,7 @@ class Memory:
         self.backend.close()
 
     def _allowed(self, by: str) -> str:
-        """The writer's name as the policy spells it, if it is one."""
+        """The writer's name as the policy spells it, if it is listed."""
         by, writers = require_name("by", nfc(by)), self._workspace.policy.writers
         if writers and by not in writers:
             raise NotAllowedError(
@@ -258,7 +258,7 @@ class StandingView:
         self._until: datetime | None = None
 
     def __call__(self) -> Ground:
-        """The ground to judge records on; the same object as long as nothing changed."""
+        """The basis for judging records; the same object while nothing changes."""
         log = self._workspace.log
         with log.reading():
             now, learnt = self._workspace.now(), log.learnt
@@ -291,13 +291,13 @@ class StandingView:
         still = frozenset(
             one.id for one in self._view.items if one.id in eligible and eligible[one.id].digest == one.digest
         )
-        # Another object each time: also an event about other matters may change what evidence stands for.
+        # A new object each time: any event may change which items evidence is bound to.
         self._ground = Ground(admitted=still, reader=self._view.identity.principal, writers=frozenset(policy.writers))
         self._epoch, self._judged, self._until = head, moment, _next_turn(state, moment)
 
 
 def _next_turn(state: Snapshot, now: datetime) -> datetime | None:
-    """The next moment at which time alone changes what holds."""
+    """The next moment at which time alone changes the result."""
     turns: list[datetime] = []
     for held in (*state.state.held.values(), *state.background.held.values()):
         turns += [moment for moment in (held.item.valid.start, held.item.valid.end) if moment is not None]

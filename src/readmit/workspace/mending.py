@@ -1,4 +1,4 @@
-"""What takes a cause away that keeps an item out, or says the same again so that it counts."""
+"""What removes the cause that keeps an item out, or records the statement again so that it counts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from readmit.workspace.remedies import Remedy
     from readmit.workspace.trial import Trial
 
-# The statement may well be true, and lacks what would make it count: it is recorded again, in the same words.
+# The statement may be true but lacks what makes it count: record it again in the same words.
 SAID_BADLY = frozenset(
     {
         Reason.UNPROVEN,
@@ -32,7 +32,7 @@ SAID_BADLY = frozenset(
         Reason.TASK_OUT_OF_SCOPE,
     }
 )
-# Its own later version decides, or time does: there is nothing to take away.
+# Its later version or time decides: there is nothing to remove.
 _FINAL = frozenset({Reason.SETTLED, Reason.FRONTIER_MOVED, Reason.NOT_YET_VALID, Reason.OTHER_WORKSPACE})
 
 
@@ -45,19 +45,19 @@ def mended(trial: Trial, item: Item, *, need: str | None = None) -> tuple[Remedy
     if reasons <= SAID_BADLY:
         return (again(trial, item, need=need),)
     if reasons & SAID_BADLY:
-        # Withdrawn and unsourced, say: to set the one aside would not help, and its words are not to be repeated.
+        # For example withdrawn and unsourced: setting one aside does not help, and its text must not be repeated.
         return ()
     found = (remedy for cause in causes for remedy in against(trial, item, cause))
     return tuple(dict.fromkeys(found))
 
 
 def _ran_out(cause: Cause) -> bool:
-    """Whether time alone ended it: no event did that an overseer could set aside."""
+    """Whether time alone ended it: there is no event that an overseer could set aside."""
     return cause.reason is Reason.EXPIRED and cause.epoch is None
 
 
 def against(trial: Trial, item: Item, cause: Cause) -> Iterator[Remedy]:
-    """What takes one cause away from an item."""
+    """What removes one cause from an item."""
     match cause.reason:
         case Reason.DISPUTED:
             yield act("resolve", cause.ref, keep=[item.id], by=trial.other_writer(item.by))
@@ -78,7 +78,7 @@ def against(trial: Trial, item: Item, cause: Cause) -> Iterator[Remedy]:
 
 
 def again(trial: Trial, item: Item, *, need: str | None = None, words: bool = True) -> Remedy:
-    """The same statement from a source, by somebody whose word counts; without ``words`` the team fills them in."""
+    """The same statement with a source, by an allowed writer; without ``words`` the team fills them in."""
     supports = [name for name in dict.fromkeys((*item.supports, *((need,) if need else ()))) if name != item.slot]
     return write(
         "record",
@@ -94,7 +94,7 @@ def again(trial: Trial, item: Item, *, need: str | None = None, words: bool = Tr
 
 
 def reopened(trial: Trial, duty: Obligation, *, roles: Sequence[str] = ()) -> Iterator[Remedy]:
-    """The same duty by somebody who may write, or for fewer; then the end of the old one."""
+    """The same duty by an allowed writer, or for fewer agents; then the end of the old one."""
     yield write(
         "oblige",
         duty.text,

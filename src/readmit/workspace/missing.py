@@ -1,6 +1,6 @@
-"""What a past return lacked, for the people who run the workspace: what last met it, why that is out, what to do.
+"""What a past return lacked, for operators: what last met it, why that is out, and what to do.
 
-None of this is for the returning agent, which learns the ids of missing dependencies and nothing more.
+The returning agent must not see this: it learns only the ids of missing dependencies.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EVIDENCE = (Kind.FACT, Kind.ROLE_CONSTRAINT, Kind.INTERFACE_CONSTRAINT)
 
 
 class Former(msgspec.Struct, frozen=True):
-    """An item that bears on something lacking, and why it was not handed over."""
+    """An item related to something missing, and why it was not handed over."""
 
     item: str
     text: str
@@ -50,11 +50,11 @@ class Lack(msgspec.Struct, frozen=True):
     """The duties that need it."""
     critical: bool
     last: tuple[Former, ...]
-    """Candidates that bear on it, the newest first: what supported a dependency, or the record itself."""
+    """Related candidates, the newest first: what supported a dependency, or the record itself."""
     remedies: tuple[Remedy, ...]
     """What would meet it, to be done in this order."""
     instead: tuple[Former, ...] = ()
-    """What later observations say that invalidated those: drafted, and evidence only once somebody links it."""
+    """Drafts of the observations that invalidated those: evidence only once a principal links them."""
 
 
 def lacking(log: Log, return_id: str) -> tuple[Lack, ...]:
@@ -67,7 +67,7 @@ def lacking(log: Log, return_id: str) -> tuple[Lack, ...]:
 
 
 def lacks_of(trial: Trial) -> tuple[Lack, ...]:
-    """Everything that a return lacks, past or rehearsed."""
+    """Everything that a past or trial return lacks."""
     case = _Case(trial)
     return (*case.dependencies(), *case.records(), *case.without_room())
 
@@ -102,7 +102,7 @@ class _Case:
             )
 
     def _meeting(self, name: str, fit: Sequence[Item], *, critical: bool) -> Iterator[Remedy]:
-        """What lets evidence count that is there: somebody's word for a slot that a model chose, or room."""
+        """What makes existing evidence count: a principal's link for a slot that a model chose, or a larger budget."""
         claims = [one for one in fit if one.drafted is not None and name == one.slot and name not in one.supports]
         if critical and claims and len(claims) == len(fit):
             yield link(claims[0].id, name, self.trial.other_writer(claims[0].by))
@@ -125,7 +125,7 @@ class _Case:
             )
 
     def without_room(self) -> Iterator[Lack]:
-        """Duties of a partial view that lack nothing but room."""
+        """Duties of a partial view that only lack budget."""
         short = {note.obligation for note in self.decision.duties if note.lacks or note.state in _OBSTRUCTED}
         for name in () if self.decision.view is None else self.decision.view.withheld:
             duty = self.items[name]
@@ -172,7 +172,7 @@ class _Case:
         """A new item in the place of the last one, or in the slot that is meant."""
         for one in bearing[:LAST]:
             if self.judged[one.id].reasons == (Reason.DRAFT_UNCONFIRMED,):
-                # The returning agent cannot vouch for it in its own return.
+                # The returning agent cannot confirm it in its own return.
                 yield confirm(one.id, self.trial.other_writer(one.by))
         last = bearing[0] if bearing else None
         slot = last.slot if last is not None else name if name in self.trial.slots else None
@@ -210,8 +210,8 @@ class _Case:
         return write("progress", obligation=obligation, by=self.trial.writer(), sources=[BLANK], task=task)
 
     def _remedies(self, duty: Obligation, cause: Cause) -> Iterator[Remedy]:
-        """What takes one obstacle away from a duty that is owed."""
-        # Its author may no longer write. Somebody who may opens it in their own name and ends the old one.
+        """What removes one obstacle from an owed duty."""
+        # Its author may no longer write. An allowed writer opens it again and ends the old one.
         own = cause.reason is Reason.WRITER_NOT_ALLOWED
         return reopened(self.trial, duty) if own else against(self.trial, duty, cause)
 
@@ -228,5 +228,5 @@ class _Case:
 
 
 _OBSTRUCTED = frozenset({DutyState.OBSTRUCTED, DutyState.UNPROVEN})
-# What keeps the current frontier from being handed over without ending it.
+# Reasons that withhold the current frontier without ending it.
 _OBSCURED = frozenset({State.PREMISE_CHANGED, State.SUSPECTED, State.DISPUTED, State.UNPROVEN, State.TOO_LARGE})

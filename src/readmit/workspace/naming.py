@@ -30,7 +30,7 @@ def all_nfc(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def who(identity: Identity) -> Identity:
-    """An identity in NFC, but for the workspace, which is what it is."""
+    """An identity in NFC, except the workspace's name, which stays as it is."""
     return replace(identity, principal=nfc(identity.principal), role=nfc(identity.role), task=nfc(identity.task))
 
 

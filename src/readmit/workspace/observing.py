@@ -1,4 +1,4 @@
-"""Raw observations made ready for the log. What many have in common is checked once."""
+"""Prepares raw observations for the log. Fields that many share are checked once."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def drafts(
     *,
     now: datetime,
 ) -> Iterator[Draft]:
-    """Observations as events. ``shared`` says what an observation does not say itself."""
+    """Observations as events. ``shared`` supplies fields that an observation leaves out."""
     for field in ("id", "text"):
         if field in shared:
             raise RecordError(f"{field}: each observation has its own; give it as {{'text': …, 'id': …}}")
@@ -81,7 +81,7 @@ def drafts(
             if not isinstance(given, str):
                 yield _draft(workspace, {**shared, **given} if isinstance(given, Mapping) else given, now)
             elif first is None:
-                # What texts have in common is checked with the first of them.
+                # Shared fields are checked with the first text.
                 first = _draft(workspace, {**shared, "text": str(given)}, now)
                 yield first
             else:
@@ -91,9 +91,9 @@ def drafts(
 
 
 class Observer:
-    """Makes one observation after the other ready, as ``observe`` takes them.
+    """Prepares observations one by one, as ``observe`` takes them.
 
-    In a long loop each is like the last but for its text and its moment, so that no more than these are checked.
+    In a long loop each differs from the last only in text and moment, so only these are checked.
     """
 
     def __init__(self, workspace: str) -> None:

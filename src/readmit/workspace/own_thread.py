@@ -1,8 +1,8 @@
-"""A thread of a workspace's own, and the turns that tasks take on it.
+"""A workspace's own thread, and the turns that tasks take on it.
 
 A transaction belongs to the thread that opened it, so every call on a workspace runs on one thread, in the order in
-which it was handed over. That order is what makes cancellation safe: a call that was cancelled has not begun and never
-will, or it ends before anything that comes after it begins.
+which it was handed over. That order makes cancellation safe: a cancelled call either never begins, or ends before any
+later call begins.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class OwnThread:
         self.is_stopped = False
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
-        """Hand a call over. It runs after those before it."""
+        """Queue a call. It runs after those before it."""
         try:
             return self._pool.submit(call)
         except RuntimeError:
             raise StoreError("the workspace is closed: open it again") from None
 
     async def call(self, call: Callable[[], T], *, undo: Callable[[Future[T]], object] | None = None) -> T:
-        """Await a call. Cancelled, one that has not begun is dropped; one that has runs on, and ``undo`` gets it."""
+        """Await a call. When cancelled, it is dropped if it has not begun; else it finishes, and ``undo`` gets it."""
         running = self.submit(call)
         try:
             return await asyncio.wrap_future(running)
@@ -50,19 +50,19 @@ class OwnThread:
             raise
 
     async def finish(self, call: Callable[[], T], *, last: bool = False) -> T:
-        """Await a call that runs in any case, also if the task that awaits it is cancelled."""
+        """Await a call that runs even if the awaiting task is cancelled."""
         running = self.submit(call)
         if last:
             self.stop()
         return await asyncio.shield(asyncio.wrap_future(running))
 
     def stop(self) -> None:
-        """Take no more calls. Those that were handed over still run."""
+        """Accept no more calls. Queued ones still run."""
         self.is_stopped = True
         self._pool.shutdown(wait=False)
 
     def current_turn(self) -> CallTurn:
-        """The turn that the running task shares: that of the innermost batch it is in, or everybody's."""
+        """The turn of the running task: that of its innermost batch, or the shared one."""
         turn = _TURNS.get().get(self, self.turn)
         while turn.is_over and turn.outer is not None:
             turn = turn.outer
@@ -70,7 +70,7 @@ class OwnThread:
 
 
 class CallTurn:
-    """Who may call now. A batch holds the turn it began in, and has one of its own for what runs inside it."""
+    """Decides who may call now. A batch holds the turn it began in, and has its own for calls inside it."""
 
     def __init__(self, outer: CallTurn | None) -> None:
         self.outer = outer
@@ -78,8 +78,8 @@ class CallTurn:
         self.is_over = False
 
 
-# By thread, the turn of the batch that a task is in. Tasks that it starts inherit it. A turn that is over is passed
-# over, so that nothing has to be taken back here, wherever a batch ends.
+# By thread, the turn of the batch that a task is in. Tasks that it starts inherit it. A finished turn is skipped, so
+# nothing has to be reset here when a batch ends.
 _TURNS: ContextVar[Mapping[OwnThread, CallTurn]] = ContextVar("readmit_turns", default=MappingProxyType({}))
 
 
@@ -95,7 +95,7 @@ class InTurn:
             await self._turn.lock.acquire()
             if not self._turn.is_over:
                 return self._turn
-            # The batch that this task was waiting in has ended meanwhile.
+            # The batch in which this task waited has ended.
             self._turn.lock.release()
 
     async def __aexit__(self, *_: object) -> None:
@@ -125,11 +125,11 @@ class BatchOnThread:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            # What tasks inside have begun belongs to the batch.
+            # Calls that tasks began inside belong to the batch.
             async with self._turn.lock:
                 self._turn.is_over = True
         except asyncio.CancelledError as cancelled:
-            # Cancelled at the end of the block is cancelled in the block: nothing of it is kept.
+            # Cancellation at the end of the block rolls the block back.
             self._turn.is_over = True
             await self._close(cancelled)
             raise
@@ -149,7 +149,7 @@ class BatchOnThread:
         return opened
 
     def _leave_at_once(self, entering: Future[AbstractContextManager[None]]) -> None:
-        """Undo a batch that was opened for a task which has gone."""
+        """Undo a batch whose task is gone."""
 
         def leave() -> None:
             if entering.exception() is None:

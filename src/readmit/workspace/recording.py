@@ -45,7 +45,7 @@ STATEMENT_KINDS = get_args(StatementKind)
 
 
 class UseFields(TypedDict, total=False):
-    """Who may see an item, when it is true, and for what it may be used."""
+    """Who may see an item, when it is true, and what it may be used for."""
 
     task: str | None
     """The one task whose agents may see it."""
@@ -56,7 +56,7 @@ class UseFields(TypedDict, total=False):
     valid_from: Moment | None
     valid_until: Moment | None
     purposes: Sequence[str]
-    """What it may be used for; everything if none is named."""
+    """Its purposes; any if none is named."""
     tasks: Sequence[str]
     """The tasks that it applies to; all of them if none is named."""
 
@@ -65,11 +65,11 @@ class ItemFields(UseFields, total=False):
     """What ``record``, ``oblige`` and ``progress`` take besides arguments of their own."""
 
     slot: str | None
-    """What the item is about. A later item in the same slot replaces it, and what stands there meets that name."""
+    """What the item is about. A later item in the same slot replaces it, and the current one meets that name."""
     supports: Sequence[str]
     """Further dependencies that it is evidence for."""
     depends_on: Sequence[str]
-    """Items that it rests on: it falls with them."""
+    """Its premises: it falls with them."""
     receipts: Sequence[Receipt]
     """Evidence for the statement, or for single references that it makes; ``sources`` bind all of them."""
     drafted: Drafted | None
@@ -114,7 +114,7 @@ def _interval(start: Moment | None, end: Moment | None) -> Interval:
 
 
 def id_of(content: dict[str, Any]) -> str:
-    """The id of an item that was given none: the same content has the same."""
+    """The default id of an item: the same content has the same id."""
     return f"m{digest(content)[:16]}"
 
 
@@ -128,7 +128,7 @@ def inherited(
     fields: ItemFields,
     policy: Callable[[], Policy],
 ) -> tuple[str, ...]:
-    """What a replacement supports besides its own: all that its predecessor did.
+    """What a replacement also supports: everything that its predecessor did.
 
     That is the item it supersedes, or else the last one recorded in its slot for the same task.
     """
@@ -139,7 +139,7 @@ def inherited(
     if fields.get("drafted") is not None:
         raise RecordError("inherits: a draft takes over nothing; record it without, and link it in your own name")
     own = listed("supports", fields.get("supports", ()))
-    # Recorded before under this id, it took over then what there was to take over.
+    # If it was recorded before under this id, it took over its predecessor's support then.
     before = None if id is None or log.named(EventKind.RECORD, id) is None else log.item(id)
     before = before or _predecessor(log, by, supersedes, fields, policy)
     return tuple(dict.fromkeys((*own, *before.supports)))
@@ -160,9 +160,9 @@ def _predecessor(log: Log, by: str, supersedes: str | None, fields: ItemFields, 
 
 
 def open_again(log: Log, content: dict[str, Any], now: datetime) -> str:
-    """The id of a duty that was given none: the open one of the same content, or a new one if all of them are over.
+    """The default id of a duty: that of the open one with the same content, or a new one if all are over.
 
-    Otherwise what is owed once more would pass for what was settled.
+    Otherwise a duty that is owed again would count as settled.
     """
     first = name = id_of(content)
     number = 1

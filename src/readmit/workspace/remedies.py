@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from readmit.records.identity import Identity
 
 BLANK = "…"
-"""Stands in a call for what only the team knows."""
+"""The placeholder for what only the team knows."""
 
 # How the fields of a call are written on the command line, where that differs.
 _OPTIONS = {
@@ -55,7 +55,7 @@ def link(item: str, need: str, by: str) -> Remedy:
 
 
 def confirm(item: str, by: str) -> Remedy:
-    """Vouch for what a model drafted."""
+    """Confirm what a model drafted."""
     return _both("confirm", (item,), {"by": by})
 
 

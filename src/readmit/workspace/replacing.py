@@ -1,4 +1,4 @@
-"""Explicit supersessions as the log holds them: which of them count, and which would close a circle."""
+"""Explicit supersessions on the log: which of them count, and which would form a cycle."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ if TYPE_CHECKING:
 
 
 class Replacements:
-    """Who was replaced by whom. Between two items the latest supersession decides, so that one can be undone."""
+    """Which item replaced which. Between two items the latest supersession decides, so that one can be undone."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
         self._said: dict[str, dict[str, int]] = {}
 
     def of(self, item: str) -> Iterator[str]:
-        """The items that replaced an item, as far as nobody has undone it."""
+        """The items that replaced an item, without undone supersessions."""
         said = self._successors([item])[item]
         back = self._successors(said)
         return (successor for successor, epoch in said.items() if epoch >= back[successor].get(item, 0))
 
     def check(self, target: str, successor: str) -> None:
-        """Refuse a supersession that would lead from an item over others back to it.
+        """Refuse a supersession that would form a cycle.
 
-        One that only turns the last one between the same two items round is an undo, and no circle.
+        One that reverses the last supersession between the same two items is an undo, not a cycle.
         """
         if target == successor:
-            raise ConflictError(f"superseding {target!r} by itself would close a circle: name what replaces it")
+            raise ConflictError(f"superseding {target!r} by itself would form a cycle: name what replaces it")
         seen, ahead = {successor}, {one for one in self.of(successor) if one != target}
         while ahead:
             if target in ahead:
                 raise ConflictError(
-                    f"superseding {target!r} by {successor!r} would close a circle: "
-                    f"{successor!r} was itself replaced, in the end, by {target!r}"
+                    f"superseding {target!r} by {successor!r} would form a cycle: "
+                    f"{successor!r} was itself replaced by {target!r}, directly or through others"
                 )
             seen |= ahead
             ahead = {one for item in ahead for one in self.of(item)} - seen
 
     def _successors(self, items: Iterable[str]) -> dict[str, dict[str, int]]:
-        """For each item the successors that were ever named, with the epoch of the last time."""
+        """For each item, all successors ever named, with the epoch of the last event."""
         wanted = [item for item in items if item not in self._said]
         self._said |= {item: {} for item in wanted}
         for event in self._log.about(wanted, until=self._log.head) if wanted else ():

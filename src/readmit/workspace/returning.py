@@ -42,7 +42,7 @@ def carry_out(
 ) -> tuple[Request, Outcome]:
     """Decide a return and commit it. ``ask`` makes the request for the epoch that is judged.
 
-    ``unprepared`` says what failed before the decision; such a return is refused, and the audit has its row.
+    ``unprepared`` names the failure before the decision; such a return is refused, with an audit row.
     """
     with log.reading():
         request = ask(log.head)
@@ -55,7 +55,7 @@ def carry_out(
 
 
 def decided(log: Log, departed: Checkpoint, request: Request, unprepared: str = "") -> Outcome:
-    """What a return comes to. A failure is a decision too: nothing is handed over."""
+    """The outcome of a return. A failure is a decision too: nothing is handed over."""
     if unprepared:
         return refuse(request, Reason.INFERENCE_FAILED, unprepared)
     try:
@@ -83,7 +83,7 @@ def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], S
     head = log.audit.append(request.return_id, [*rows, ("decision", "", body)])
     sealed = None if envelope is None else canonical(envelope)
     log.audit.decide(request.return_id, StoredDecision(body, sealed, first, head.seq))
-    # An altered checkpoint is in the log itself, and the clock in the request: a replay finds both.
+    # A replay finds both: an altered checkpoint is in the log, and the clock is in the request.
     fault = set(decision.faults) - {Reason.CHECKPOINT_ALTERED, Reason.CLOCK_SKEW}
     returned = Returned(
         request=request,
@@ -99,7 +99,7 @@ def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], S
 
 
 def sign_head(log: Log, now: datetime, signer: Callable[[], Signer]) -> None:
-    """Sign the end of the audit chain. Without a signer the rows stand unsigned, and ``audit verify`` says so."""
+    """Sign the end of the audit chain. Without a signer the rows stay unsigned, and ``audit verify`` reports it."""
     head = log.audit.head
     try:
         signed = seal_head(AuditHead(workspace=log.workspace, seq=head.seq, hash=head.hash.hex(), at=now), signer())

@@ -1,4 +1,4 @@
-"""A decided return: what was decided, why, and the way to the bundle."""
+"""A decided return: the decision, its reasons, and access to the bundle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class DecidedReturn:
-    """What a return came to, without a way to act on it."""
+    """The outcome of a return, without its verbs."""
 
     def __init__(
         self, request: Request, decision: Decision, dispositions: tuple[Disposition, ...], *, secret: str
@@ -32,7 +32,7 @@ class DecidedReturn:
         self.decision = decision
         self.dispositions = dispositions
         self.secret = secret
-        """What the workload proves with that the view was issued to it. Only its hash is stored."""
+        """The secret with which the workload proves that the view was issued to it. Only its hash is stored."""
 
     def __repr__(self) -> str:
         named = self.items if self.admitted else self.missing
@@ -64,7 +64,7 @@ class DecidedReturn:
 
     @property
     def duties(self) -> tuple[DutyNote, ...]:
-        """Every duty that was considered, and what became of it."""
+        """Every duty that was considered, and its outcome."""
         return self.decision.duties
 
     @property
@@ -92,7 +92,7 @@ class DecidedReturn:
 
 @explained
 class Return(DecidedReturn):
-    """The outcome of ``come_back``. Whatever it holds about items left out is for the operator, not the agent."""
+    """The outcome of ``come_back``. Its details about items left out are for the operator, not the agent."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class Return(DecidedReturn):
         self._workspace.acknowledge(self.id, identity=self.request.identity, secret=self.secret)
 
     def explain(self, item: str) -> Explanation:
-        """Why this was in, or why it was out."""
+        """Why an item was in or out."""
         return explain(self._workspace.log, self.id, require_id("item", item))
 
     def lacking(self) -> tuple[Lack, ...]:
@@ -129,5 +129,5 @@ class Return(DecidedReturn):
         return lacking(self._workspace.log, self.id)
 
     def why(self) -> Diagnosis:
-        """Why it came out as it did, near misses, and what would mend it now. For operators, never for the agent."""
+        """The causes of the outcome, near misses, and what would fix it now. For operators, never for the agent."""
         return why(self._workspace, self.id)

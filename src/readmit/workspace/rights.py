@@ -1,7 +1,6 @@
 """Which items a principal may name, and who may end a duty.
 
-An item that a principal may not see does not exist for it: the error is, word for word, that of an id that nothing was
-ever recorded under.
+An item that a principal may not see does not exist for it: the error is exactly that of an unknown id.
 """
 
 from __future__ import annotations
@@ -35,23 +34,23 @@ def known_to(item: Item, by: str, policy: Callable[[], Policy]) -> bool:
 
 
 def check_may_touch(item: Item, *, by: str, verb: str, policy: Callable[[], Policy]) -> None:
-    """Refuse whoever reads a private item and neither wrote it nor oversees: what is said of it is for those."""
+    """Refuse readers of a private item who are neither its author nor an overseer."""
     if item.scope.visibility != "private" or by in {item.by, OWNER, AUTHOR} or by in policy().overseers:
         return
     raise NotAllowedError(f"{by!r} may not {verb} {item.id!r}: a private item is for its author and the overseers")
 
 
 def check_may_end(log: Log, duty: Obligation, *, by: str, role: str | None, verb: str, policy: Policy) -> None:
-    """Refuse whoever may not settle, revoke or supersede a duty, and whoever is away from it."""
+    """Refuse principals who may not settle, revoke or supersede a duty, or are away from it."""
     task = duty.scope.task
     if is_away(log, by, task):
         place = "a task" if task is None else repr(task)
         raise NotAllowedError(f"{by!r} may not {verb} {duty.id!r} while it is away from {place}: come back first")
     if by != AUTHOR and (by == duty.by or by in policy.overseers or _owes(duty, by, role)):
         return
-    hint = f"; whoever owes it in a role says which: role={duty.scope.roles[0]!r}" if duty.scope.roles else ""
+    hint = f"; an agent that owes it names its role: role={duty.scope.roles[0]!r}" if duty.scope.roles else ""
     raise NotAllowedError(
-        f"{by!r} may not {verb} {duty.id!r}: that is for its author, the overseers, and whoever owes it{hint}"
+        f"{by!r} may not {verb} {duty.id!r}: only its author, the overseers, and agents that owe it may{hint}"
     )
 
 

@@ -38,7 +38,7 @@ class Keys:
         self._directory = None if database is None else FileRing.beside(database)
         self._memory = MemoryRing()
         self.handed_over: Watermark = MemoryWatermark()
-        """How far the log had come when something was last handed over: a restored backup is behind it."""
+        """The epoch of the last exposure: a restored backup ends before it."""
         if self._directory is not None:
             self.handed_over = FileWatermark(self._directory / f"{digest_of(log.workspace.encode())[:16]}.mark")
 
@@ -56,7 +56,7 @@ class Keys:
     def rotate(self, *, by: str, now: datetime, overlap: timedelta = OVERLAP) -> str:
         """Sign with a new key from now on; views of the old ones can be exposed until the overlap ends.
 
-        Like ``revoke``, for the owner and overseers.
+        Like ``revoke``, only for the owner and overseers.
         """
         with self._log.atomic():
             by = nfc(by)
@@ -66,7 +66,7 @@ class Keys:
         return signer.keyid
 
     def revoke(self, key: str, *, by: str, reason: str, now: datetime) -> None:
-        """Trust nothing that a key signed, from this epoch on."""
+        """Reject everything that a key signed, from this epoch on."""
         with self._log.atomic():
             by = nfc(by)
             check_governor(by, policy_in_force(self._log), "revoke keys")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from readmit.records.policy import Policy
 
 FIT = frozenset({State.ADMITTED, State.NOT_NEEDED, State.WITHHELD})
-"""States of an item that passed every gate, whatever became of the return."""
+"""States of an item that passed every gate, whatever the outcome of the return."""
 REHEARSAL = "rehearsal"
 """The id of a return that is decided and not committed."""
 
@@ -42,9 +42,9 @@ class Trial(msgspec.Struct, frozen=True):
     judged: Mapping[str, Disposition]
     items: Mapping[str, Item]
     links: Mapping[str, tuple[str, ...]] = {}
-    """What links made the candidates evidence for."""
+    """The dependencies that links make the candidates support."""
     slots: frozenset[str] = frozenset()
-    """Those of the missing dependencies that are slots, of whichever items."""
+    """The missing dependencies that are slots of any item."""
 
     @property
     def reader(self) -> str:
@@ -56,11 +56,11 @@ class Trial(msgspec.Struct, frozen=True):
 
     @property
     def overseer(self) -> str | None:
-        """Somebody who may overrule a rejection in this return."""
+        """An overseer who may overrule a rejection in this return."""
         return next((name for name in self.policy.overseers if name != self.reader), None)
 
     def writer(self, last: str | None = None) -> str:
-        """Who may write: ``last`` if the policy lets them, or else the first whom it does."""
+        """An allowed writer: ``last`` if the policy allows it, or else the first allowed one."""
         allowed = self.policy.writers
         if last is not None and (not allowed or last in allowed):
             return last
@@ -123,7 +123,7 @@ def _trial(log: Log, request: Request, decision: Decision, judged: Mapping[str, 
 
 
 def _items(log: Log, request: Request, judged: Iterable[str]) -> tuple[dict[str, Item], dict[str, tuple[str, ...]]]:
-    """The candidates, read at once where that is possible, and what links made them evidence for."""
+    """The candidates, read in one query if possible, with the dependencies that links make them support."""
     state = fold(WorkState(), log.seen(request.identity, until=request.epoch))
     items = {name: state.held[name].item if name in state.held else log.item(name) for name in judged}
     return items, linked_needs(state.held, request.policy, request.moment)

@@ -1,4 +1,4 @@
-"""What happens to an item once it is recorded: one verb for each kind of event about it."""
+"""Verbs about recorded items: one for each kind of event."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Grant: TypeAlias = Literal["restore", "rejustify", "settle"]
 
 @explained
 class Verbs(ABC):
-    """The verbs of a workspace that touch items which are there."""
+    """The verbs of a workspace about existing items."""
 
     @abstractmethod
     def append(
@@ -66,7 +66,7 @@ class Verbs(ABC):
         id: str | None = None,
         at: Moment | None = None,
     ) -> int:
-        """``successor`` replaces ``target``. Said the other way round later, it is undone. ``role``: see ``settle``."""
+        """``successor`` replaces ``target``. The reverse call undoes it. ``role``: see ``settle``."""
         payload = Supersede(
             target=require_id("target", target), successor=require_id("successor", successor), reason=reason, role=role
         )
@@ -104,7 +104,7 @@ class Verbs(ABC):
     def rebase(
         self, slot: str, *, task: str, by: str, reason: str = "", id: str | None = None, at: Moment | None = None
     ) -> int:
-        """A slot, and those below it, start anew: what was recorded about them before no longer applies."""
+        """Reset a slot and those below it: what was recorded about them before no longer applies."""
         return self.append(
             EventKind.REBASE, Rebase(slot=require_id("slot", slot), task=task, reason=reason), by=by, id=id, at=at
         )
@@ -121,8 +121,7 @@ class Verbs(ABC):
     ) -> int:
         """The obligation is done, or no longer owed.
 
-        That is for its author, the overseers, and whoever owes it, who says in which ``role``; and for nobody who is
-        away.
+        Allowed for its author, the overseers, and agents that owe it, which name the ``role``; never while away.
         """
         payload = Settle(target=require_id("obligation", obligation), reason=reason, role=role)
         return self.append(EventKind.SETTLE, payload, by=by, id=id, at=at)
@@ -179,7 +178,7 @@ class Verbs(ABC):
         id: str | None = None,
         at: Moment | None = None,
     ) -> int:
-        """Say that an item is evidence for a dependency, or with ``withdrawn`` that it is none after all."""
+        """Say that an item is evidence for a dependency, or with ``withdrawn`` that it is not after all."""
         return self.append(
             EventKind.LINK,
             Link(item=require_id("item", item), need=require_id("need", need), withdrawn=withdrawn),
@@ -189,7 +188,7 @@ class Verbs(ABC):
         )
 
     def confirm(self, item: str, *, by: str, id: str | None = None, at: Moment | None = None) -> int:
-        """Vouch for an item that a model drafted."""
+        """Confirm an item that a model drafted."""
         return self.append(EventKind.CONFIRM, Confirm(target=require_id("item", item)), by=by, id=id, at=at)
 
     def govern(self, policy: Policy, *, by: str, id: str | None = None, at: Moment | None = None) -> int:
@@ -209,12 +208,12 @@ class Verbs(ABC):
     ) -> int:
         """Set automated rejections of an item aside, for a while and for a reason. Overseers only."""
         require_choice("grant", grant, get_args(Grant))
-        # Returns are judged by the moment: an overseer whose clock lags means what they see of it.
-        # Said again under the same id, it is meant from the same moment on.
+        # Returns are judged by the log's moment, so the duration starts there even if the overseer's clock lags. A
+        # repetition under the same id starts at the same moment.
         moment = self._said(EventKind.OVERRULE, id) or self.moment()
         try:
             end = moment + expires if isinstance(expires, timedelta) else utc(expires, field="expires")
         except OverflowError:
-            raise RecordError(f"expires: {expires} from now lies beyond the year 9999; give less") from None
+            raise RecordError(f"expires: {expires} from now is beyond the year 9999; give less") from None
         payload = Overrule(target=require_id("target", target), grant=grant, reason=reason, expires=end)
         return self.append(EventKind.OVERRULE, payload, by=by, id=id, at=moment if at is None else at)

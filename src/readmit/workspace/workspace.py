@@ -66,9 +66,9 @@ DEFAULT_NAME = "default"
 class Workspace(Verbs):
     """A team's log in a file or a database. Every verb is one durable event; ``batch`` makes several into one commit.
 
-    Every event takes an ``id``: writing the same content under the same id again changes nothing. What the clock
-    supplied is not compared; an ``at`` that is given has to be the stored one. Without an id, items are named by their
-    content, and every observation and every other event is new.
+    Every event takes an ``id``: writing the same content under the same id again changes nothing. A default ``at`` from
+    the clock is not compared; a given ``at`` must equal the stored one. Without an id, items are named by their
+    content, and every other event is new.
     """
 
     def __init__(self, log: Log, keys: Keys, clock: Callable[[], datetime]) -> None:
@@ -187,8 +187,8 @@ class Workspace(Verbs):
     ) -> list[str]:
         """Keep many raw observations in one commit, all or none, and return their digests.
 
-        Each is a text, or a mapping with the arguments of ``observe``; ``shared`` holds for those that do not say
-        otherwise.
+        Each is a text, or a mapping with the arguments of ``observe``; ``shared`` supplies the arguments that they
+        leave out.
         """
         now = self.now()
         entries = list(drafts(self.observe_many, self.name, observations, shared, now=now))
@@ -208,9 +208,9 @@ class Workspace(Verbs):
     ) -> str:
         """Record a statement and return its id.
 
-        ``sources`` are digests of evidence that the statement and all its references rest on. What stands in a
-        ``slot`` meets a requirement of that name; ``supports`` names further dependencies. With ``inherits`` it also
-        supports what its predecessor did: the item it supersedes, or the last one in its slot.
+        ``sources`` are digests of the evidence for the statement and all its references. The current item of a ``slot``
+        meets a requirement of that name; ``supports`` names further dependencies. With ``inherits`` it also supports
+        what its predecessor did: the item it supersedes, or the last one in its slot.
         """
         require_choice("kind", kind, STATEMENT_KINDS)
         with self.batch():
@@ -238,10 +238,10 @@ class Workspace(Verbs):
         id: str | None = None,
         **fields: Unpack[ItemFields],
     ) -> str:
-        """Open an obligation: what the role must be able to do, and the dependencies that takes.
+        """Open an obligation: what the role must be able to do, and the dependencies it needs.
 
-        ``required`` names slots, or dependencies that items support. Opening it is the act, so it needs no evidence.
-        The same duty without an ``id`` is one as long as it is open; once it is over, it is opened anew.
+        ``required`` names slots, or dependencies that items support. It needs no evidence. Without an ``id``, the same
+        content is the same duty while it is open, and a new duty once it is over.
         """
         with self.batch():
             content = {
@@ -276,10 +276,10 @@ class Workspace(Verbs):
     # What is handed over.
 
     def expose(self, return_id: str, *, identity: Identity, secret: str, within_batch: bool = False) -> Bundle:
-        """Check a view again at this moment and hand it over to the workload it was issued to.
+        """Check a view again now and hand it over to the workload it was issued to.
 
-        That workload, which ``secret`` proves it to be, gets the same bundle again until it acknowledges, writes or
-        departs.
+        ``secret`` proves that the caller is that workload, which gets the same bundle again until it acknowledges,
+        writes or departs.
         """
         if self.log.pending and not require_flag("within_batch", within_batch):
             raise QuarantineError("nothing is handed over before it is committed: expose after the batch")
@@ -288,7 +288,7 @@ class Workspace(Verbs):
         return bundle
 
     def acknowledge(self, return_id: str, *, identity: Identity, secret: str) -> None:
-        """The bundle has arrived: from here on it is not handed over again. Saying so twice changes nothing."""
+        """Acknowledge the bundle: it is not handed over again. Repeating it changes nothing."""
         acknowledge(self.log, require_id("return_id", return_id), self._asker(identity, secret), self.signer)
 
     def _asker(self, identity: Identity, secret: str) -> Callable[[], Asker]:
@@ -306,11 +306,11 @@ class Workspace(Verbs):
         return missing.lacking(self.log, require_id("return_id", return_id))
 
     def why(self, return_id: str) -> Diagnosis:
-        """Why a past return came out as it did, near misses, and what would mend it now."""
+        """The causes of a past return's outcome, near misses, and what would fix it now."""
         return why(self, return_id)
 
     def doctor(self, agent: Agent | None = None) -> Checkup:
-        """What is the matter, for one agent or for all that departed, if they returned now. Nothing is written."""
+        """What is wrong, for one agent or for all that departed, if they returned now. Nothing is written."""
         return checkup(self, None if agent is None else agent.identity)
 
     def replay(self, return_id: str) -> Replay:
@@ -322,21 +322,21 @@ class Workspace(Verbs):
         return history.recorded(self.log, require_id("return_id", return_id))[1]
 
     def dispositions(self, return_id: str) -> tuple[Disposition, ...]:
-        """What became of every candidate of a past return."""
+        """The disposition of every candidate of a past return."""
         return tuple(history.dispositions(self.log, require_id("return_id", return_id)))
 
     def drafts(self, return_id: str) -> dict[str, Drafted]:
         """The candidates of a past return that a model drafted, with the model and the words it quotes."""
         return history.drafts(self.log, require_id("return_id", return_id))
 
-    # The one way in.
+    # The single entry point for writes.
 
     def append(
         self, kind: DeclaredKind, payload: object, *, by: str, id: str | None = None, at: Moment | None = None
     ) -> int:
         """Check an event and commit it. Returns its epoch."""
         now = self.now()
-        # A resolution touches what its dispute does.
+        # A resolution concerns the items of its dispute.
         about = targets_of(disputed(self.log, payload.dispute)) if isinstance(payload, Resolve) else None
         name = secrets.token_hex(8) if id is None else id
         moment = now if at is None else utc(at, field="at")
@@ -348,7 +348,7 @@ class Workspace(Verbs):
         return epoch
 
     def _observed(self, entries: Sequence[Draft], now: datetime) -> list[str]:
-        """Commit observations, and say under which digest each of them is known."""
+        """Commit observations and return their digests."""
         check, new = self._checker(now), []
 
         def note(entry: Draft) -> None:
@@ -363,7 +363,7 @@ class Workspace(Verbs):
             return [entry.digest for entry in entries]
         fresh = set(new)
         return [
-            # Under its id it may be known from an earlier moment.
+            # Under its id it may already be stored with an earlier moment.
             entry.digest if not entry.named or entry.id in fresh else self.log.event(epoch).digest
             for entry, epoch in zip(entries, epochs, strict=True)
         ]
@@ -380,7 +380,7 @@ class Workspace(Verbs):
 
 
 def _spelled(path: str | Path, name: str) -> str:
-    """A workspace's name in one spelling, except where it was started in another one, before that was done."""
+    """A workspace's name in NFC, unless it was created under another spelling by an older release."""
     spelled = nfc(name)
     if spelled != name and str(path) != MEMORY:
         known = names(path)

@@ -1,4 +1,4 @@
-"""What may be written: references that exist, links without circles, principals within their rights.
+"""Checks of writes: references exist, links have no cycles, principals have the right.
 
 Checked inside the transaction that appends, so that a refused event changes nothing and two writers cannot
 pass each other.
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -> None:
     """Raise unless the event may be appended."""
     if isinstance(draft.payload, Evidence):
-        # It rests on nothing and touches nothing. Most of a large batch is this, so it comes first.
+        # Observations refer to nothing. They are most of a large batch, so they are checked first.
         _check_name(draft, draft.payload.by)
         _check_workspace(log, draft.payload.scope)
         return
@@ -57,7 +57,7 @@ def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -
 
 
 class _Checks:
-    """One event against what the log holds, in the eyes of whoever writes it."""
+    """Checks one event against what its writer can see of the log."""
 
     def __init__(self, log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -> None:
         self._log = log
@@ -83,11 +83,11 @@ class _Checks:
                 self._mark()
 
     def _named(self, name: str) -> Item:
-        """An item that the event names, if its writer may know of it."""
+        """An item that the event names, if its writer may see it."""
         return item_for(self._log, name, self._draft.by, self._policy)
 
     def _touched(self) -> list[Item]:
-        """The items whose standing the event touches, if its writer may."""
+        """The items that the event concerns, if its writer may change them."""
         targets = [self._named(name) for name in self._draft.about]
         for item in targets:
             check_may_touch(item, by=self._draft.by, verb=self._draft.kind, policy=self._policy)
@@ -165,7 +165,7 @@ class _Checks:
         dispute = disputed(self._log, resolve.dispute)
         items = [self._log.item(name) for name in dispute.items]
         if not all(known_to(item, self._draft.by, self._policy) for item in items):
-            # To resolve it would be to decide about items that do not exist for this principal.
+            # Resolving it would decide about items that this principal may not see.
             raise unknown_dispute(self._log, resolve.dispute)
         for item in items:
             check_may_touch(item, by=self._draft.by, verb=self._draft.kind, policy=self._policy)
@@ -186,15 +186,15 @@ class _Checks:
         ):
             raise UnknownError(f"no departure {examined.checkpoint!r} in workspace {self._log.workspace!r}")
         if examined.until > self._log.head:
-            raise RecordError(f"until: the log ends at {self._log.head}, and nobody has looked further")
+            raise RecordError(f"until: the log ends at {self._log.head}; an examination cannot go further")
 
 
 def _check_author(draft: Draft) -> None:
-    """Nobody writes in another's name, under another's id, or what the cycle alone writes."""
+    """Refuse writes in another's name, under another's id, or of kinds that only the cycle writes."""
     if draft.kind.is_reserved:
         raise NotAllowedError(f"a {draft.kind} is written by readmit itself: use its verb")
     if isinstance(draft.payload, (Item, Experience, Checkpoint)):
-        # The id is what makes a second, different account of the same thing a conflict.
+        # The id makes a second, different version of the same thing a conflict.
         own = draft.name
         if own != draft.payload.id:
             raise RecordError(f"id: the event has {own!r}, its content {draft.payload.id!r}; give both the same")
@@ -222,7 +222,7 @@ def _check_writer(log: Log, draft: Draft, policy: Callable[[], Policy], now: dat
         return
     if draft.by == AUTHOR and draft.kind.is_act:
         raise NotAllowedError(
-            f"{AUTHOR!r} may not {draft.kind}: what a model comes up with is nobody's act; name one of the writers"
+            f"{AUTHOR!r} may not {draft.kind}: a model's output is not a principal's act; name one of the writers"
         )
     if not draft.kind.invalidates:
         return
@@ -245,15 +245,15 @@ def policy_in_force(log: Log) -> Policy:
 
 
 def check_governor(by: str, policy: Policy, what: str) -> None:
-    """Policy and keys are the owner's and the overseers' to change."""
+    """Only the owner and overseers change the policy and keys."""
     if by != OWNER and by not in policy.overseers:
         raise NotAllowedError(f"{by!r} may not {what}: act as {OWNER!r}, or add it to the policy's overseers")
 
 
 def _is_own_finding(draft: Draft) -> bool:
-    """What readmit itself finds for a return, which its settings limit.
+    """Events that readmit writes for a return; its settings limit them.
 
-    Under a writer's limit, whoever floods the log with observations would make it fail, and nobody could return.
+    With a writer's limit, a flood of observations could exhaust it, and no agent could return.
     """
     return draft.by == AUTHOR and draft.kind in {EventKind.SUSPECT, EventKind.JUDGE}
 
@@ -278,10 +278,9 @@ def _check_evidence(log: Log, digest: str) -> None:
 
 
 def check_terms(log: Log, item: Item) -> None:
-    """A name means one thing to the team: a slot, or a dependency that items support.
+    """A name has one meaning: a slot, or a dependency that items support.
 
-    Private items neither give a name its meaning nor are held to one. Where both meanings were there already, neither
-    is refused.
+    Private items are not checked and define nothing for others. If both meanings exist already, neither is refused.
     """
     if item.scope.visibility == "private":
         return
@@ -308,5 +307,5 @@ def disputed(log: Log, name: str) -> Dispute:
 
 
 def unknown_dispute(log: Log, name: str) -> UnknownError:
-    """There is no such dispute, or none that the caller may know of."""
+    """The error for a dispute that does not exist or that the caller may not see."""
     return UnknownError(f"no dispute {name!r} in workspace {log.workspace!r}; dispute the items first")

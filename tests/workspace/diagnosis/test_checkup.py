@@ -26,7 +26,7 @@ def test_nothing_is_the_matter_with_a_covered_agent() -> None:
     assert done.healthy
     assert found(scene) == []
     assert done.agents[0].says == (
-        "ann (planner, trip), away: if it returned now, it would be admitted: nothing lacks."
+        "ann (planner, trip), away: if it returned now, it would be admitted: nothing is missing."
     )
 
 

@@ -115,7 +115,7 @@ def test_an_admitted_return_lacks_nothing() -> None:
     scene = Scene()
     scene.covered()
     found = scene.away().why()
-    assert found.says.endswith("was admitted: nothing lacks.")
+    assert found.says.endswith("was admitted: nothing is missing.")
     assert found.symptoms == ()
 
 

@@ -1,4 +1,4 @@
-"""What is the matter with a workspace without a return: its keys, its policy, and every agent that departed."""
+"""Checks a workspace without a return: its keys, its policy, and every agent that departed."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
 AGENTS = 20
-"""Most agents that are looked at."""
+"""Most agents that are checked."""
 LONG = timedelta(days=7)
-"""An absence that is worth a word."""
+"""An absence that is worth mentioning."""
 EVIDENCE = (Kind.FACT, Kind.ROLE_CONSTRAINT, Kind.INTERFACE_CONSTRAINT)
-# Worth knowing, and nothing is wrong because of it alone: what lacks because of it is a finding of its own.
+# Worth knowing, but no problem by itself: what is missing because of it is its own finding.
 NOTES = frozenset(
     {
         Trouble.MENDED,
@@ -54,14 +54,14 @@ NOTES = frozenset(
 
 
 class Checkup(msgspec.Struct, frozen=True):
-    """What is the matter with a workspace, and with each of its agents if they returned now."""
+    """The problems of a workspace, and of each of its agents if they returned now."""
 
     workspace: Diagnosis
     agents: tuple[Diagnosis, ...] = ()
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing is the matter. What is only worth knowing does not count."""
+        """Whether there is no problem. Findings that are only worth knowing do not count."""
         return all(one.trouble in NOTES for part in (self.workspace, *self.agents) for one in part.symptoms)
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class Checkup(msgspec.Struct, frozen=True):
 
 
 def checkup(workspace: Workspace, agent: Identity | None = None) -> Checkup:
-    """Look at one agent, or at every agent that departed, as if they returned now. Nothing is written."""
+    """Check one agent, or every agent that departed, as if they returned now. Nothing is written."""
     log, policy = workspace.log, workspace.policy
     found = [*unsigned(workspace), *settings(policy)]
     left_out: tuple[str, ...] = ()
@@ -85,13 +85,13 @@ def checkup(workspace: Workspace, agent: Identity | None = None) -> Checkup:
             hint = "To look at an agent before it departs, name it: --principal, --role and --task."
             found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (hint,), (depart(blank),)))
     says = f"Workspace {printed(workspace.name)} at epoch {workspace.epoch}: " + (
-        "its key and its policy are in order." if not found else "something is the matter."
+        "its key and its policy are in order." if not found else "something is wrong."
     )
     return Checkup(Diagnosis(says, tuple(found), left_out), tuple(_agent(workspace, one) for one in agents))
 
 
 def settings(policy: Policy) -> Iterator[Symptom]:
-    """Settings with which nothing, or nearly nothing, could ever be handed over."""
+    """Settings under which nothing, or almost nothing, could ever be handed over."""
     if not set(EVIDENCE).intersection(policy.kinds):
         said = "The policy admits no kind of item that can be evidence (kinds), so no duty can ever be covered."
         yield Symptom(Trouble.POLICY, said, (), (), (govern(policy, kinds=(*policy.kinds, Kind.FACT)),))

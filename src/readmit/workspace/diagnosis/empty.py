@@ -1,4 +1,4 @@
-"""A return to which nothing is owed: no duty in sight, or none that is the agent's now."""
+"""A return without any owed duty: none is visible, or none is the agent's now."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def nothing_owed(trial: Trial) -> Iterator[Symptom]:
     over = [f"{one.obligation} is {state_word(one.state)}." for one in duties if one.state not in _TROUBLES]
     yield Symptom(
         Trouble.NOTHING_OWED,
-        "No duty in sight is the agent's, so no item is needed for anything.",
+        "No visible duty is the agent's, so no item is needed.",
         tuple(one.obligation for one in duties),
-        tuple(over) or ("Without a duty, what stands is handed over as room allows, and nothing can be missing.",),
+        tuple(over) or ("Without a duty, what stands is handed over within the budget, and nothing can be missing.",),
         () if near else (_duty(trial),),
     )
     yield from near
@@ -95,7 +95,7 @@ def _begins(duty: Obligation, state: DutyState) -> Iterator[str]:
 
 
 def _duty(trial: Trial) -> Remedy:
-    """A duty that requires what stands."""
+    """The remedy: a duty that requires what stands."""
     names: dict[str, None] = {}
     for item in reversed(tuple(trial.items.values())):
         if not isinstance(item, Obligation | Frontier) and trial.fit(item.id):

@@ -29,7 +29,7 @@ def _remedies(trial: Trial, reason: Reason) -> Iterator[Remedy]:
     who = trial.request.identity
     match reason:
         case Reason.CHECKPOINT_ALTERED:
-            # Somebody changed the store: find out first, then seal anew what the agent may build on.
+            # The store was changed: investigate first, then seal what the agent may build on again.
             yield _VERIFY
             yield depart(who)
         case Reason.SIGNER_FAILED:

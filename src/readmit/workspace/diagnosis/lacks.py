@@ -1,4 +1,4 @@
-"""What lacks, who last supplied it, and what is there under another name."""
+"""What is missing, who last supplied it, and what exists under another name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def lacks(log: Log, trial: Trial) -> Iterator[Symptom]:
-    """Everything that lacks, critical dependencies first, each followed by the near misses that concern it."""
+    """Everything that is missing, critical dependencies first, each followed by its near misses."""
     for lack in sorted(lacks_of(trial), key=lambda one: not one.critical):
         if lack.kind != "dependency":
             yield unfit(lack, lack.remedies)
@@ -39,7 +39,7 @@ def lacks(log: Log, trial: Trial) -> Iterator[Symptom]:
 
 
 def lacked(trial: Trial) -> Iterator[Symptom]:
-    """What a past return lacked, where there is nothing left to do about it."""
+    """What a past return lacked, if nothing is left to do about it."""
     for lack in lacks_of(trial):
         yield absent(trial, lack) if lack.kind == "dependency" else unfit(lack)
 
@@ -66,7 +66,7 @@ def unfit(lack: Lack, remedies: Sequence[Remedy] = ()) -> Symptom:
 
 
 def _uncounted(trial: Trial, lack: Lack) -> Symptom:
-    """A dependency whose evidence is there: it does not fit, a model alone chose its slot, or less is asked for."""
+    """A dependency whose evidence does not count: it does not fit, only a model chose its slot, or less is required."""
     view = trial.decision.view
     if view is not None and not view.partial:
         trouble, why = Trouble.POLICY, "the policy's gamma and rho do not ask for it"
@@ -108,7 +108,7 @@ def _spelled_otherwise(trial: Trial, need: str) -> Iterator[Symptom]:
 
 
 def unrequired(trial: Trial) -> Iterator[Symptom]:
-    """Items that support only what no duty in sight requires: what lacks may be meant, or a duty be missing."""
+    """Items that support only what no visible duty requires: meant for what is missing, or a duty is missing."""
     required = {name for item in trial.items.values() if isinstance(item, Obligation) for name in item.required}
     return islice((_loose(trial, item) for item in _standing(trial) if _is_loose(trial, item, required)), MOST)
 
@@ -132,7 +132,7 @@ def _loose(trial: Trial, item: Item) -> Symptom:
 
 
 def for_everybody(trial: Trial) -> Iterator[Symptom]:
-    """Duties that keep the agent out and name nobody in particular."""
+    """Duties that block the agent and name no task, role or principal."""
     for note in trial.decision.duties:
         if not (note.state.owed and note.lacks):
             continue

@@ -1,4 +1,4 @@
-"""Names that somebody may have meant to be the same, and other people's words made fit to print."""
+"""Names that may be meant to be the same, and user text made safe to print."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ def alike(one: str, other: str) -> bool:
 
 
 def nearness(one: str, other: str) -> float:
-    """How much of two names is the same."""
+    """The similarity of two names."""
     return SequenceMatcher(None, plain(one), plain(other), autojunk=False).ratio()
 
 
 def printed(text: str) -> str:
-    """Somebody's words on one line, without characters that a terminal would obey."""
+    """User text on one line, without terminal control characters."""
     return " ".join(escaped(text).split())
 
 
 def quoted(text: str) -> str:
-    """The same in quotation marks, cut where it is long."""
+    """The same in quotation marks, truncated if long."""
     line = printed(text)
     return f"“{line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1] + '…'}”"
 

@@ -1,4 +1,4 @@
-"""Observations that nobody has made an item of, or looked at for implicit changes."""
+"""Observations without an item, or not examined for implicit changes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST = 3
 
 
 def unrecorded(log: Log, trial: Trial, departed: Checkpoint) -> Iterator[Symptom]:
-    """The newest observations since departure on which no item in the agent's sight rests."""
+    """The newest observations since departure that no visible item is bound to."""
     since = departed.epoch if trial.items else 0
     who, until = trial.request.identity, trial.request.epoch
     bound = {receipt.evidence for item in trial.items.values() for receipt in item.receipts}
@@ -46,7 +46,7 @@ def unrecorded(log: Log, trial: Trial, departed: Checkpoint) -> Iterator[Symptom
             Trouble.UNRECORDED,
             f"No item rests on what {printed(event.by)} observed at epoch {event.epoch}: {quoted(event.payload.text)}.",
             (event.digest,),
-            ("An observation alone is handed to nobody; record what it says.", *others),
+            ("An observation alone is never handed over; record what it says.", *others),
             (
                 write(
                     "record",
@@ -61,7 +61,7 @@ def unrecorded(log: Log, trial: Trial, departed: Checkpoint) -> Iterator[Symptom
 
 
 def unexamined(log: Log, trial: Trial, departed: Checkpoint) -> Iterator[Symptom]:
-    """Whether somebody still has to look for implicit changes."""
+    """Whether an examination for implicit changes is still due."""
     request = trial.request
     done = request.examination
     seen = observations(log, departed, request.identity, since=departed.epoch, until=request.epoch, policy=trial.policy)

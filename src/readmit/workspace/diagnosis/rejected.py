@@ -1,4 +1,4 @@
-"""An item that is out although somebody may expect it: why, and what would bring it back."""
+"""Items that are unexpectedly out: why, and what would bring them back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST = 3
 """Most items named for one kind of trouble."""
 
-# The first that holds names the trouble: what a single act mends comes before what takes evidence.
+# The first match names the problem: fixes by a single act come before those that need evidence.
 _TROUBLES = {
     Reason.DRAFT_UNCONFIRMED: Trouble.DRAFTED,
     Reason.DRAFT_REFUSED: Trouble.DRAFTED,
@@ -46,20 +46,20 @@ _TROUBLES = {
     Reason.NOT_YET_VALID: Trouble.TIME,
     Reason.EXPIRED: Trouble.TIME,
 }
-# What becomes of items in the normal course of things; worth a word only where it makes something lack.
+# Normal ends of items; reported only if something is missing because of them.
 _USUAL = frozenset({Trouble.TAKEN_OUT, Trouble.TIME, Trouble.OUT_OF_SIGHT})
-# What somebody decided on purpose; worth a word only where nothing is handed over.
+# Deliberate decisions; reported only if nothing is handed over.
 _MEANT = frozenset({Reason.OTHER_PURPOSE, Reason.KIND_NOT_ADMITTED})
 _ORDER = tuple(Trouble)
 
 
 def trouble_of(one: Disposition) -> Trouble:
-    """What kind of thing keeps an item out."""
+    """The kind of problem that keeps an item out."""
     return next((trouble for reason, trouble in _TROUBLES.items() if reason in one.reasons), Trouble.TAKEN_OUT)
 
 
 def supplier(log: Log, trial: Trial, item: Item, need: str) -> Symptom:
-    """An item that would supply something that lacks, if it were not out."""
+    """An item that would supply something missing, if it were not out."""
     one = trial.judged[item.id]
     trouble = trouble_of(one)
     remedies = mended(trial, item, need=need)
@@ -75,7 +75,7 @@ def supplier(log: Log, trial: Trial, item: Item, need: str) -> Symptom:
 
 
 def unexpected(log: Log, trial: Trial, known: frozenset[str]) -> Iterator[Symptom]:
-    """Items that are out for a reason that somebody can do something about, the newest of each kind first."""
+    """Items that are out for a fixable reason, the newest of each kind first."""
     found: dict[Trouble, list[Item]] = {}
     view = trial.decision.view
     meant = _MEANT if view is not None and view.items else frozenset()

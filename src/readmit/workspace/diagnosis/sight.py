@@ -1,6 +1,6 @@
-"""What is written for others: the agent's name, role or task may be spelled in two ways, or an item filed elsewhere.
+"""Items for others: the agent's name, role or task may have two spellings, or an item is filed elsewhere.
 
-Private items are never looked at. Of the others, ids and audiences are named, never the text: the agent cannot see it.
+Private items are never read. Of the others, only ids and audiences are shown, not the text: the agent cannot see it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from readmit.workspace.trial import Trial
 
 AUDIENCES = 1_000
-"""Most audiences whose names are compared. That costs one search in an index each."""
+"""Most audiences whose names are compared. Each costs one index search."""
 READ = 20
 """Most of them whose events are read: those that are nearest to the agent."""
 NEWEST = 50
@@ -50,7 +50,7 @@ class Elsewhere(msgspec.Struct, frozen=True):
 
 
 def elsewhere(log: Log, identity: Identity, *, until: int) -> Elsewhere:
-    """Look at what was written for others, within limits."""
+    """Read items written for others, within limits."""
     rows = list(islice(log.audiences(), AUDIENCES + 1))
     left_out = [f"audiences beyond the first {AUDIENCES:,}"] if len(rows) > AUDIENCES else []
     strangers = sorted((row for row in rows[:AUDIENCES] if not _reaches(row, identity)), key=_distance(identity))
@@ -71,7 +71,7 @@ def elsewhere(log: Log, identity: Identity, *, until: int) -> Elsewhere:
 
 
 def _distance(who: Identity) -> Callable[[Row], tuple[bool, int]]:
-    """How far an audience is from the agent: spelled in another way, then what has most in common with it."""
+    """How far an audience is from the agent: other spellings first, then the most similar."""
     own = [getattr(who, part) for part in _PARTS]
     return lambda row: (
         _meant(row, who) is None,
@@ -96,12 +96,12 @@ def agent_spelling(trial: Trial, others: Elsewhere) -> Iterator[Symptom]:
             f"{counted(len(items), 'item')} {'is' if len(items) == 1 else 'are'} for {spelled}; the agent's is {own}.",
             tuple(item.id for item in items[:MOST]),
             ("If the two are meant to be the same, the agent returns under the other spelling.",),
-            tuple(_as(meant, anew=differing != ["role"])),
+            tuple(_as(meant, departs=differing != ["role"])),
         )
 
 
 def out_of_sight(log: Log, trial: Trial, others: Elsewhere) -> Iterator[Symptom]:
-    """Items for others that would supply what lacks."""
+    """Items for others that would supply what is missing."""
     who = trial.request.identity
     rows = {row: items for row, items in others.items.items() if _meant(row, who) is None}
     for need in trial.decision.missing:
@@ -143,7 +143,7 @@ def _in_slot(log: Log, task: str, slot: str, trial: Trial) -> Iterator[Item]:
 
 
 def _in_force(log: Log, items: Iterable[Item], trial: Trial) -> list[Item]:
-    """Those that nobody withdrew, replaced or settled."""
+    """Those that were not withdrawn, replaced or settled."""
     named = {item.id: item for item in items}
     for event in log.about(tuple(named), until=trial.request.epoch) if named else ():
         if isinstance(event.payload, Revoke | Settle | Supersede):
@@ -172,14 +172,14 @@ def _widened(trial: Trial, item: Item, need: str) -> Remedy:
     )
 
 
-def _as(meant: Identity, *, anew: bool) -> Iterator[Remedy]:
-    if anew:
+def _as(meant: Identity, *, departs: bool) -> Iterator[Remedy]:
+    if departs:
         yield depart(meant)
     yield come_back(meant)
 
 
 def _meant(row: Row, who: Identity) -> Identity | None:
-    """The agent in the spelling of an audience, if the two differ in nothing else."""
+    """The agent in the spelling of an audience, if only the spelling differs."""
     changed = {}
     for part, value in zip(_PARTS, row, strict=True):
         own = getattr(who, part)

@@ -20,7 +20,7 @@ MOST = 3
 
 
 def same_slots(trial: Trial) -> Iterator[Symptom]:
-    """Pairs of items that stand side by side because their slots are spelled in two ways, a few of them."""
+    """A few pairs of items that both stand because their slots have different spellings."""
     found = 0
     standing: dict[str, list[Item]] = {}
     for item in trial.items.values():

@@ -12,7 +12,7 @@ from readmit.workspace.remedies import Remedy
 
 
 class Trouble(StrEnum):
-    """What kind of thing is the matter, the most useful to know first. Part of the public contract, as reasons are."""
+    """The kind of a problem, the most useful first. Part of the public contract, like reasons."""
 
     doc: str
 
@@ -32,10 +32,10 @@ class Trouble(StrEnum):
     NOT_DEPARTED = "not_departed", "The agent has not departed, so it has nothing to return from."
     NOT_EXAMINED = (
         "not_examined",
-        "The policy requires an examination, and nobody has looked at the newest observations.",
+        "The policy requires an examination, and the newest observations are not examined.",
     )
     LACKS = "lacks", "A duty requires something that nothing eligible supplies."
-    NO_ROOM = "no_room", "What is required is there and does not fit the policy's budget."
+    NO_ROOM = "no_room", "The required evidence exists but does not fit the policy's budget."
     UNFIT = "unfit", "A duty, a frontier or a constraint had to be handed over and could not be."
     NOTHING_OWED = "nothing_owed", "No duty applies to the agent."
     NOTHING_IN_SIGHT = "nothing_in_sight", "The agent can see no item at all."
@@ -48,8 +48,8 @@ class Trouble(StrEnum):
     )
     OUT_OF_SIGHT = "out_of_sight", "An item that would supply it is for another task, role or principal."
     UNSOURCED = "unsourced", "An item has no source, so it proves nothing."
-    WRITER = "writer", "An item, or its evidence, is by somebody outside the policy's writers."
-    DRAFTED = "drafted", "A model drafted an item, and it waits for somebody's word."
+    WRITER = "writer", "An item, or its evidence, is by a principal outside the policy's writers."
+    DRAFTED = "drafted", "A model drafted an item, and it waits for a confirmation."
     DISPUTED = "disputed", "An item is in an open dispute."
     SUSPECTED = "suspected", "An item is suspected to have changed, and no verdict has settled that."
     OTHER_PURPOSE = "other_purpose", "An item or a duty serves other purposes than the one the agent returned for."
@@ -61,28 +61,28 @@ class Trouble(StrEnum):
         "for_everybody",
         "A duty that keeps the agent out names no task, role or principal: everybody owes it.",
     )
-    UNRECORDED = "unrecorded", "An observation has no item resting on it."
-    UNEXAMINED = "unexamined", "Nobody has looked for implicit changes in observations that the agent can see."
+    UNRECORDED = "unrecorded", "No item is bound to an observation."
+    UNEXAMINED = "unexamined", "Observations that the agent can see are not examined for implicit changes."
     SAME_SLOT = "same_slot", "Two slots differ only in spelling, so neither replaces what stands in the other."
     LONG_AWAY = "long_away", "An agent has been away for a long time."
 
 
 class Symptom(msgspec.Struct, frozen=True):
-    """One thing that is the matter."""
+    """One problem."""
 
     trouble: Trouble
     says: str
-    """What is the matter, in one sentence. Safe to print."""
+    """The problem in one sentence. Safe to print."""
     about: tuple[str, ...] = ()
     """The ids that it concerns: dependencies, duties, items."""
     grounds: tuple[str, ...] = ()
-    """What it rests on: causes and quotes, a sentence each. Safe to print."""
+    """Its basis: causes and quotes, a sentence each. Safe to print."""
     remedies: tuple[Remedy, ...] = ()
-    """What would mend it, to be done in this order."""
+    """What would fix it, to be done in this order."""
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """What is the matter with a return or with a workspace, in order of usefulness."""
+    """The problems of a return or of a workspace, in order of usefulness."""
 
     says: str
     """The outcome in one sentence."""
@@ -97,7 +97,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """In words: each symptom, what it rests on, and the commands that mend it."""
+        """As text: each symptom, its basis, and the commands that fix it."""
         said = [self.says]
         for number, one in enumerate(self.symptoms, 1):
             said.append(f"{number}. {one.says}")

@@ -1,4 +1,4 @@
-"""Why a return came out as it did: what lacks, near misses, what has happened since, and what would mend it."""
+"""Explains the outcome of a return: what is missing, near misses, what has happened since, and what would fix it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def why(workspace: Workspace, return_id: str) -> Diagnosis:
-    """Why a past return came out as it did. What can be done is said as of now, not as of the return."""
+    """Explain the outcome of a past return. Remedies are as of now, not as of the return."""
     log = workspace.log
     then = past(log, return_id)
     asked = then.request
@@ -52,7 +52,7 @@ def why(workspace: Workspace, return_id: str) -> Diagnosis:
 
 
 def symptoms(log: Log, trial: Trial, departed: Checkpoint) -> tuple[tuple[Symptom, ...], tuple[str, ...]]:
-    """What is the matter with a return, in order of usefulness, and what was not looked at."""
+    """The problems of a return, in order of usefulness, and what was not checked."""
     if trial.decision.faults:
         return tuple(faults(trial)), ()
     others = None
@@ -78,7 +78,7 @@ def symptoms(log: Log, trial: Trial, departed: Checkpoint) -> tuple[tuple[Sympto
 
 
 def complete(trial: Trial) -> bool:
-    """Whether a return was, or would be, admitted with everything that it is due."""
+    """Whether a return was, or would be, admitted in full."""
     decision = trial.decision
     return decision.admitted and not decision.missing and not (decision.view is not None and decision.view.partial)
 
@@ -90,7 +90,7 @@ def who(trial: Trial) -> str:
 
 
 def outcome(trial: Trial) -> str:
-    """What became of a return, in words."""
+    """The outcome of a return, in words."""
     decision = trial.decision
     if not decision.admitted:
         return " ".join((f"{decision.kind}.", *(reason.doc for reason in decision.reasons)))
@@ -100,7 +100,7 @@ def outcome(trial: Trial) -> str:
         return f"admitted, and the policy lets it lack {', '.join(decision.missing)}."
     if decision.view is not None and not decision.view.items:
         return "admitted with an empty view."
-    return "admitted: nothing lacks." if decision.report.obligations else "admitted, and nothing is owed."
+    return "admitted: nothing is missing." if decision.report.obligations else "admitted, and nothing is owed."
 
 
 def unsigned(workspace: Workspace) -> Iterator[Symptom]:
@@ -118,7 +118,7 @@ def _since(log: Log, then: Trial) -> Symptom | None:
     end = None if absence is None else absence.end
     if end is None or end.epoch <= then.request.epoch or end.name == then.request.return_id:
         return None
-    said = f"The agent has come back since, by return {end.name}. Nothing is left to mend here."
+    said = f"The agent has come back since, by return {end.name}. Nothing is left to fix here."
     return Symptom(Trouble.BACK, said, (end.name,))
 
 
