@@ -66,7 +66,7 @@ def team(**settings: Any) -> tuple[Workspace, Any, Reader, Inference]:
 def test_of_two_statements_in_one_view_the_later_ends_the_earlier() -> None:
     _, agent, reader, inference = team()
     seen: list[Any] = []
-    returned = inference.come_back(agent, tell=seen.append)
+    returned = inference.come_back(agent, report=seen.append)
     assert reader.asked == 1, "only the later text is put against the earlier statement"
     assert (returned.kind, returned.missing) == ("blocked", ("d_a",))
     assert (seen[-1].inside, seen[-1].fell_inside, seen[-1].invalidated) == (1, ("a",), ("a",))
@@ -99,7 +99,7 @@ def test_what_its_limit_cuts_is_accounted_for(most: int) -> None:
     workspace.record("We meet at noon.", id="c", sources=[seen], by="bob", supports=["d_c"])
     workspace.oblige("Know the time.", id="p", by="bob", required=["d_c"])
     told: list[Any] = []
-    inference.come_back(agent, tell=told.append)
+    inference.come_back(agent, report=told.append)
     assert bool(told[-1].cut_inside) is (most == 1)
 
 
@@ -112,6 +112,6 @@ def test_what_was_passed_over_is_not_come_back_to() -> None:
     workspace.oblige("Ring.", id="p", by="bob", required=["d_c", "d_e", "d_f"])
     told: list[Any] = []
     for _ in range(3):
-        inference.come_back(agent, tell=told.append)
+        inference.come_back(agent, report=told.append)
     assert [(one.inside, one.cut_inside) for one in told] == [(1, 2), (0, 0), (0, 0)]
     assert reader.asked == 1

@@ -454,7 +454,7 @@ def test_a_replacement_does_not_stand_in_for_what_a_person_called_critical() -> 
     workspace = inference.workspace
     agent = needing_the_inn(inference)
     told: list[Any] = []
-    returned = inference.come_back(agent, tell=told.append)
+    returned = inference.come_back(agent, report=told.append)
     assert (returned.kind, returned.missing) == ("blocked", ("d_bed",))
     (name,) = told[0].replacements
     assert workspace.log.item(name).text == INSTEAD

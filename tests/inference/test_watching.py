@@ -80,7 +80,7 @@ def test_whoever_holds_a_view_is_told_once() -> None:
     agent = away(workspace)
     told: list[Announcement] = []
     inference = foresee(workspace, Ruled())
-    watch = inference.watch(tell=told.append)
+    watch = inference.watch(report=told.append)
     returned = inference.come_back(agent)
     assert returned.admitted
     watch.look()
@@ -95,7 +95,7 @@ def test_whoever_holds_a_view_is_told_once() -> None:
     hear(workspace, SHOES)
     watch.look()
     # A watch that starts over does not tell it again.
-    inference.watch(tell=told.append).look()
+    inference.watch(report=told.append).look()
     assert len(told) == 1
 
 
@@ -104,7 +104,7 @@ def test_an_explicit_event_is_announced_too() -> None:
     agent = away(workspace)
     told: list[Announcement] = []
     inference = foresee(workspace, Ruled())
-    watch = inference.watch(tell=told.append)
+    watch = inference.watch(report=told.append)
     inference.come_back(agent).expose()
     workspace.revoke("bedtime", by="A2", reason="misheard")
     watch.look()

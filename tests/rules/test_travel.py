@@ -89,7 +89,7 @@ def test_with_models_it_decides_as_without(label: str) -> None:
         settings = Settings(signals=(Signal.EMBEDDING,))
         inference = Inference(workspace, settings, verifier=model, linker=model, embedder=Lexical())
         told: list[Prepared] = []
-        returned = inference.come_back(agent, tell=told.append)
+        returned = inference.come_back(agent, report=told.append)
         assert told[0].invalidated == ("p0",)
         assert (returned.kind, returned.missing) == (plain.outcome.kind, plain.outcome.missing)
         states = {one.item: one.state for one in returned.dispositions}

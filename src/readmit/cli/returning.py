@@ -100,7 +100,7 @@ def come_back(
         agent = workspace.agent(principal, role=role, task=task)
         if prepare:
             with teams.opened(workspace, team) as inference:
-                returned = inference.come_back(agent, tell=prepared.append, **asked)
+                returned = inference.come_back(agent, report=prepared.append, **asked)
         else:
             returned = agent.come_back(**asked)
         stored = workspace.log.audit.decision(returned.id)

@@ -108,16 +108,16 @@ class Inference:
         purpose: str | None = None,
         checkpoint: str | None = None,
         id: str | None = None,
-        tell: Callable[[Prepared], object] = lambda _: None,
+        report: Callable[[Prepared], object] = lambda _: None,
     ) -> Return:
         """Prepare a return and decide it. If preparing fails, the return is refused with ``inference_failed``.
 
-        ``tell`` gets the ``Prepared`` before anything is decided.
+        ``report`` gets the ``Prepared`` before anything is decided.
         """
 
         def prepare(departed: Checkpoint, return_id: str) -> None:
             prepared = self._prepare(departed, agent.identity, purpose, return_id)
-            tell(prepared)
+            report(prepared)
             if prepared.unlinked:
                 # If it were decided now, they would count as open questions.
                 raise ModelError(f"linker: no answer about {', '.join(prepared.unlinked)}; try again")
@@ -136,14 +136,14 @@ class Inference:
         return resolve_disputes(self.workspace, model, agent.identity, by=by, about=about, max_tokens=max_tokens)
 
     def watch(
-        self, *, purposes: Sequence[str | None] = (None,), tell: Callable[[Announcement], object] | None = None
+        self, *, purposes: Sequence[str | None] = (None,), report: Callable[[Announcement], object] | None = None
     ) -> Watch:
         """Do the same work when events arrive, for everyone who is away or holds a view."""
 
         def early(departed: Checkpoint, identity: Identity, purpose: str | None) -> Prepared:
             return self._prepare(departed, identity, purpose, f"watch-{secrets.token_hex(8)}", always=False)
 
-        return Watch(self.workspace, early, purposes=purposes, tell=tell)
+        return Watch(self.workspace, early, purposes=purposes, report=report)
 
     def _prepare(
         self, departed: Checkpoint, identity: Identity, purpose: str | None, name: str, *, always: bool = True

@@ -61,13 +61,13 @@ class Watch:
         prepare: Callable[[Checkpoint, Identity, str | None], Prepared],
         *,
         purposes: Sequence[str | None] = (None,),
-        tell: Callable[[Announcement], object] | None = None,
+        report: Callable[[Announcement], object] | None = None,
     ) -> None:
-        """``purposes`` are the expected purposes of returns; ``tell`` gets each announcement."""
+        """``purposes`` are the expected purposes of returns; ``report`` gets each announcement."""
         self._workspace = workspace
         self._prepare = prepare
         self._purposes = tuple(purposes)
-        self._tell = tell
+        self._report = report
         self._read = 0
         self._departures: dict[str, Checkpoint] = {}
         self._exposed: dict[str, str] = {}
@@ -127,8 +127,8 @@ class Watch:
                     "view %s of %s holds %s, which is %s now",
                     return_id, announcement.identity.principal, announcement.item, announcement.state,
                 )  # fmt: skip
-                if self._tell is not None:
-                    self._tell(announcement)
+                if self._report is not None:
+                    self._report(announcement)
                 yield announcement
 
     def _fallen(self, return_id: str, view: ReturnView) -> Iterator[Announcement]:
