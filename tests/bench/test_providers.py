@@ -168,7 +168,7 @@ def test_the_command_says_what_happened_and_exits_with_its_own_status(tmp_path: 
         assert len(server.bodies) == 1, "a wrong key is not tried hundreds of times"
     assert "Static: 3 to go" in ran.output
     assert "wrong key" in ran.output
-    assert "Nothing more was asked. Mend what is told above, then run the same command again." in ran.output
+    assert "Nothing more was asked. Fix the errors above, then run the same command again." in ran.output
 
 
 def test_a_missing_key_is_told_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -289,7 +289,7 @@ STORIES = (
     Story(too_long, Trouble.POLICY, "supplies d, but it is too large", (("max_item_chars", 200),)),
     Story(too_much, Trouble.NO_ROOM, "does not fit the policy's budget", (("max_chars", 200),)),
     Story(duty_in_dispute, Trouble.UNFIT, "The duty o has to be handed over and cannot be"),
-    Story(no_duty, Trouble.NOTHING_OWED, "No duty in sight is the agent's"),
+    Story(no_duty, Trouble.NOTHING_OWED, "No visible duty is the agent's"),
     Story(
         nothing_at_all,
         Trouble.NOTHING_IN_SIGHT,

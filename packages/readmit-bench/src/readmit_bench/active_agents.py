@@ -3,7 +3,7 @@
 The actor answers the question before it departs. Old-Valid: the question stays; the active agents, in turn and each
 in its own social manner, argue for the misleading answer, and that is the challenger. Old-Stale: the question
 changes; each active agent answers it alone, and the answer most of them give is the challenger. What the agents said
-is part of the challenger's row, so that whoever is shown it is exposed to the persuasion as well.
+is part of the challenger's row, so that every reader of it is exposed to the persuasion as well.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class Staged:
 
 
 def texts(model: Model, asks: Sequence[Ask]) -> list[str]:
-    """The answers, or an error that says why one is missing: whoever runs the episode notes it as a failure."""
+    """The answers, or an error that says why one is missing: the runner records it as a failure."""
     results = model.ask(asks)
     said = []
     for ask, result in zip(asks, results, strict=True):

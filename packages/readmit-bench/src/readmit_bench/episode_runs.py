@@ -58,7 +58,7 @@ class Attempt:
     milliseconds: int = 0
     failure: str = ""
     reach: MemoraOutcome | None = None
-    """The checkpoint's own, where whoever scores several methods on it has it already."""
+    """The checkpoint's own, if a caller that scores several methods already has it."""
 
 
 def method_named(name: str, benchmark: str, roles: Roles, settings: Settings) -> Method:

@@ -3,7 +3,7 @@
 An ``Episode`` holds conversations and questions. ``Labels`` hold everything the benchmark knows
 about them. A ``Case`` pairs the two and stays with the data set and the scorer; a method is handed a
 ``Checkpoint``, whose fields can hold neither (``admitted`` refuses anything else). Ids are opaque,
-because a task name and a position would tell a ManBench method its condition.
+because a task name and a position would reveal the condition to a ManBench method.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Row(Record, frozen=True, kw_only=True):
     """The bare answer, where the text says more."""
     turn: str | None = None
     statement: str = ""
-    """What the words say, in the extractor's own sentence: to find the row by, and to tell it beside its words."""
+    """The extractor's own sentence for the words: to search the row by, and to show beside its words."""
     premises: tuple[str, ...] = ()
     """What has to hold for the statement to stay true, as the extractor wrote it."""
 
@@ -223,7 +223,7 @@ class Labels(msgspec.Struct, frozen=True, kw_only=True):
         return (), ()
 
     def __repr__(self) -> str:
-        """Only the name: a log line or a prompt that prints labels by accident tells nothing."""
+        """Only the name, so that printing labels by accident reveals nothing."""
         return f"<{type(self).__name__} of {self.case}>"
 
 
@@ -257,5 +257,5 @@ def digest_of_cases(cases: Iterable[Case[Any]]) -> str:
 
 
 def opaque_id(benchmark: str, case: str) -> str:
-    """An id that names the case to the scorer and tells a method nothing."""
+    """An id that names the case to the scorer and reveals nothing to a method."""
     return digest_of(f"{benchmark}\n{case}".encode())[:16]

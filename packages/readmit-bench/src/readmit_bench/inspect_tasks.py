@@ -109,7 +109,7 @@ async def _worked(sampled: Sampled, limit: int | None, work: Callable[[], None])
             # A limiter of its own: as many samples work at once as inspect lets begin.
             await to_thread.run_sync(work, limiter=CapacityLimiter(1))
         except CancelledError:
-            # The thread was told through its call; what was cancelled is this task.
+            # The thread was notified through its call; only this task was cancelled.
             await lowlevel.checkpoint()
             raise
         except (PendingAnswers, Outage) as stop:

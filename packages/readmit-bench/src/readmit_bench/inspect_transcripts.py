@@ -33,7 +33,7 @@ def as_messages(episode: Episode, made: Attempt) -> list[ChatMessage]:
 
 
 def as_metadata(result: Result, made: Attempt | None) -> dict[str, Any]:
-    """What became of the sample, and how the view came about."""
+    """The outcome of the sample, and how the view was made."""
     said: dict[str, Any] = {
         "state": f"failed: {result.failure}" if result.failure else "done" if result.eligible else "not eligible",
         "case": result.case,

@@ -119,7 +119,7 @@ def _taken(pipe: IO[bytes] | None) -> bytes | None:
 
 def main() -> None:
     """Answer until the input ends."""
-    # What somebody prints must not end up among the answers.
+    # Printed output must not end up among the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     while (data := _taken(sys.stdin.buffer)) is not None:

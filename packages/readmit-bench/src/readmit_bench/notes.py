@@ -1,10 +1,10 @@
 """A view as the returning agent reads it: notes in the order of time, each with when it was said.
 
-Every memory store can tell when something was stored, so every method's view says so; without it nobody could tell the
-later of two statements. An extracted row is told by the extractor's sentence with the words that it rests on: the words
-alone are often no sentence ("Not really, just mornings"), and the sentence alone would be the extractor's word. A row
-is not told again beside the whole turn that it stands in. ManBench's candidates carry their own task version and keep
-their order.
+Every memory store knows when something was stored, so every method's view shows it; otherwise the reader could not see
+which of two statements is later. An extracted row is shown by the extractor's sentence with the words that it rests on:
+the words alone are often no sentence ("Not really, just mornings"), and the sentence alone would be the extractor's
+word. A row is not repeated beside its whole turn. ManBench's candidates carry their own task
+version and keep their order.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def _rows(checkpoint: Checkpoint) -> dict[str, Row]:
 
 def _told(view: View, checkpoint: Checkpoint) -> list[tuple[Row, str]]:
     rows, words = _rows(checkpoint), handed(view, checkpoint)
-    told = [(rows[name], said) for name, said in words.items() if said not in words.get(rows[name].turn or "", "")]
-    return sorted(told, key=lambda one: one[0].at) if checkpoint.history else told
+    listed = [(rows[name], said) for name, said in words.items() if said not in words.get(rows[name].turn or "", "")]
+    return sorted(listed, key=lambda one: one[0].at) if checkpoint.history else listed
 
 
 def _said(row: Row, words: str) -> str:

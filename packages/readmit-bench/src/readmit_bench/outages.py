@@ -1,7 +1,7 @@
 """What it means that a request got no answer: it never will (a failure), or it may later (an outage).
 
 A request that a provider refuses for what it says (malformed, too long for the context window, filtered) is refused
-again each time: that is a ``Failure``, which whoever asked has to bear, and an episode that ends so keeps its line. A
+again each time: that is a ``Failure``, which the caller handles, and an episode that ends this way keeps its line. A
 lost connection, a rate limit, a broken server or a wrong key say nothing about the request: no line is written, and the
 same command goes on later. After one wrong key, or some outages in a row, a run asks nothing more.
 """

@@ -1,4 +1,4 @@
-"""The benchmark's own prompts: what the actor, the active agents and the judges are told.
+"""The benchmark's own prompts for the actor, the active agents and the judges.
 
 ``prompts/NAME@VERSION.md`` holds a ``# System`` and a ``# Request`` part, as the library's prompts do. Texts of the
 data enter between fences only.
@@ -24,7 +24,7 @@ _PLACE = re.compile(r"\{(code|texts)\}")
 
 @cache
 def wording(name: str) -> tuple[str, str]:
-    """What the model is told once, and what each request says."""
+    """The system message, and the text of each request."""
     text = resources.files("readmit_bench").joinpath("prompts", f"{name}.md").read_text("utf-8")
     system, _, request = text.partition("\n# Request\n")
     return system.removeprefix("# System\n").strip(), request.strip()

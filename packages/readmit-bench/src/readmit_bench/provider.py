@@ -89,7 +89,7 @@ class Readmit(ModelAPI):
                 self._model.ask, [ask], abandon_on_cancel=True, limiter=CapacityLimiter(1)
             )
         except PendingAnswers as waiting:
-            # Nothing went wrong, and hundreds of these are ordinary: told in the output, not raised.
+            # This is normal and happens hundreds of times, so it is in the output and not raised.
             return self._to_come(waiting.directory)
         if isinstance(result, Failure):
             if self._kind == "batch" and result.fault is Fault.UNAVAILABLE:
@@ -122,12 +122,12 @@ class Readmit(ModelAPI):
         self.close()
 
     def close(self) -> None:
-        """Let go of connections, files or weights, and of whoever still waits for an answer."""
+        """Release connections, files or weights, and callers that still wait for an answer."""
         self._model.close()
 
     def _to_come(self, directory: str, trouble: str = "") -> ModelOutput:
-        told = {PENDING: directory, **({TROUBLE: trouble} if trouble else {})}
-        return ModelOutput(model=self._model.name, error="the answer comes by file", metadata=told)
+        metadata = {PENDING: directory, **({TROUBLE: trouble} if trouble else {})}
+        return ModelOutput(model=self._model.name, error="the answer comes by file", metadata=metadata)
 
 
 def request_of(messages: list[ChatMessage], config: GenerateConfig) -> Ask:

@@ -2,7 +2,7 @@
 
 General English only, no word of any benchmark. A turn is cut into clauses. A clause *ends* something when it
 says so ("used to", "no longer", "remove … from", "change it from A to B"); it *asks* when it is a question;
-otherwise it *states*, above all where somebody
+otherwise it *states*, above all where a speaker
 speaks of themselves or gives an instruction. What a turn ends is
 named by the rarest run of content words that an earlier statement shares: that run is the slot.
 """
@@ -52,7 +52,7 @@ _PRONOUN = re.compile(r"\b(?:it|its|them|they|those|that|this|him|her|his|their)
 class Reading:
     """One turn: the parts of it that state something, and the phrases whose state it says has ended.
 
-    Parts are verbatim. ``own`` says that somebody speaks of themselves or gives an instruction in them; a turn
+    Parts are verbatim. ``own`` says that the speaker talks about themselves or gives an instruction in them; a turn
     without such a part still states what its other sentences say.
     """
 
@@ -85,7 +85,7 @@ def read(row: Row) -> Reading:
 
 
 def facts(text: str) -> Iterator[str]:
-    """The sentences in which somebody speaks of themselves, instructs or ends something; no questions."""
+    """The sentences in which the speaker talks about themselves, instructs or ends something; no questions."""
     for sentence in filter(None, (part.strip() for part in _SENTENCE.split(text))):
         if not sentence.endswith("?") and any(sign.search(sentence) for sign in (_SPEAKS, _INSTRUCTS, _ENDS)):
             yield sentence

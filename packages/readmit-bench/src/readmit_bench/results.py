@@ -92,7 +92,7 @@ class Result(Record, frozen=True, kw_only=True):
     candidates: dict[str, str] = msgspec.field(default_factory=dict)
     """ManBench's rows as they stood, since agents may have given them."""
     true_pair: Literal["", "missed", "proposed", "confirmed"] = ""
-    """STALE: what became of the one pair that the benchmark knows to be true."""
+    """STALE: the outcome of the one pair that the benchmark knows to be true."""
     answers: tuple[str, ...] = ()
     judgment: str = ""
     usage: tuple[StageUsage, ...] = ()
@@ -189,7 +189,7 @@ class Results:
         with self._file.open("r+b") as file:
             data = file.read()
             if data and not data.endswith(b"\n"):
-                # In place: a kill during the mending must not cost a line either.
+                # In place: a kill during the repair must not lose a line either.
                 if _whole(data.rpartition(b"\n")[2]):
                     file.write(b"\n")
                 else:

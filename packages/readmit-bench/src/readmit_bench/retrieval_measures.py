@@ -3,7 +3,7 @@
 Of every Memora case, the share of the statements that hold at return which some row of the checkpoint says (the
 ceiling of the checkpoint), and the share that the first rows of the ranking say (what Static hands over). Both ways
 have the same numbers of sessions and rows. The fused way was chosen on every other history, by name; the others are
-told apart, and the interval of the difference draws whole histories.
+separate, and the interval of the difference draws whole histories.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ class _Tally:
 
 
 def run(order: RunOrder, out: Path, watch: Callable[[int, int], None] | None = None) -> RunStatus:
-    """Run what is left of a study. ``watch`` is told how many lines there are, of how many."""
+    """Run what is left of a study. ``watch`` gets the number of lines done and planned."""
     study, models, methods, settings = _checked(order)
     found = _cases(order, study, settings)
     embedder = embedder_named(order.embedder) if embeds(study, methods, settings) else None
@@ -384,6 +384,6 @@ def failure_manifest(out: Path) -> list[dict[str, str]]:
     ]
 
 
-def as_json(told: RunStatus) -> dict[str, object]:
+def as_json(found: RunStatus) -> dict[str, object]:
     """A status for scripts."""
-    return {**msgspec.to_builtins(told), "complete": told.complete}
+    return {**msgspec.to_builtins(found), "complete": found.complete}

@@ -138,8 +138,8 @@ class RoleSettings(Record, frozen=True, kw_only=True):
     """Most tokens of an answer, in place of what each stage allows: reasoning counts. 0: as the stage says."""
 
     @property
-    def told(self) -> str:
-        """What differs from how every role answers unless it is said; empty if nothing does."""
+    def changes(self) -> str:
+        """The settings that differ from the defaults; empty if none do."""
         changed = [name for name in self.__struct_fields__ if getattr(self, name) != getattr(RoleSettings(), name)]
         return ", ".join(f"{name.replace('_', ' ')} {getattr(self, name)}" for name in changed)
 

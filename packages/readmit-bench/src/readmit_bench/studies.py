@@ -91,8 +91,8 @@ def _usable(methods: Sequence[str]) -> tuple[str, ...]:
 def absent_stores(study: Study, methods: Sequence[str], *, models: bool) -> tuple[str, ...]:
     """What a report must say: stores of the study that are not among the methods, with what they lack."""
     missing = set(stores_of(study.methods(models=models))) - set(stores_of(methods))
-    told = ((store, lacking(store)) for store in STORES if store in missing)
-    return tuple(f"{store} is left out: {why or 'it was not among the methods asked for'}." for store, why in told)
+    left_out = ((store, lacking(store)) for store in STORES if store in missing)
+    return tuple(f"{store} is left out: {why or 'it was not among the methods asked for'}." for store, why in left_out)
 
 
 def planned_cases(

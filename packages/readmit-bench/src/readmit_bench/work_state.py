@@ -14,7 +14,7 @@ extractor costs precision and hides nothing.
   from: a turn that states none is no row.
 * ManBench: the candidates are the work state; nothing is extracted.
 
-The *source* of a row is whoever's word it is, and that is the user in every session. The agents that processed a
+The *source* of a row is its speaker, and that is the user in every session. The agents that processed a
 session are not sources: they pass on what one person said, and when that person changes an answer, the one replaces
 the other; two of them did not contradict each other. (Taken as sources, round-robin agents would have MemTX
 quarantine nearly every update together with what it updates, and the paper's MemTX retains as much as MemStrata.)

@@ -169,5 +169,5 @@ def other_counts(benchmark: str, plan: RunPlan, study: Study, paper: Mapping[str
     expected = {f"{benchmark}/{block}": study.per_block or count for block, count in paper.items()}
     other = {name: count for name, count in plan.cases.items() if count != expected.get(name, count)}
     if other:
-        told = ", ".join(f"{name} {count} (paper: {expected[name]})" for name, count in other.items())
-        yield f"Other case counts than the paper's: {told}."
+        listed = ", ".join(f"{name} {count} (paper: {expected[name]})" for name, count in other.items())
+        yield f"Other case counts than the paper's: {listed}."

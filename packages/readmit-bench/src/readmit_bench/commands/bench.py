@@ -73,16 +73,16 @@ def run(
     order = RunOrder(study=study, models=named, calls=ProviderCalls(**calls, display=shown_by), **asked)
     try:
         with progress(f"Running {study}") as advance:
-            told = carry_out(order, out, lambda done, planned: advance())  # noqa: ARG005  # a bar counts by itself
+            ran = carry_out(order, out, lambda done, planned: advance())  # noqa: ARG005  # a bar counts by itself
     except KeyboardInterrupt:
         if not (out / "run.json").exists():
             raise
-        _tell(invocation, look(out, order.answers), out, order.answers)
+        _report(invocation, look(out, order.answers), out, order.answers)
         if not invocation.json:
             show("Stopped. Every answer that had arrived is kept: the same command goes on.")
         return Status.INTERRUPTED
-    _tell(invocation, told, out, order.answers)
-    return Status.OUTAGE if told.interrupted or told.stopped else Status.WAITING if told.waiting else Status.OK
+    _report(invocation, ran, out, order.answers)
+    return Status.OUTAGE if ran.interrupted or ran.stopped else Status.WAITING if ran.waiting else Status.OK
 
 
 @click.argument("out", type=FOLDER)
@@ -91,7 +91,7 @@ def status(invocation: Invocation, /, *, out: Path, answers: Path | None) -> Non
     """Say how far a run is, and what failed in it."""
     from readmit_bench.running import status as look
 
-    _tell(invocation, look(out, answers), out, answers)
+    _report(invocation, look(out, answers), out, answers)
 
 
 @click.argument("runs", type=FOLDER, nargs=-1, required=True, metavar="DIR...")
@@ -171,44 +171,44 @@ def list_all(invocation: Invocation, /, *, settings: bool) -> None:
             show(f"{name}={value}")
 
 
-def _tell(invocation: Invocation, told: RunStatus, out: Path, answers: Path | None = None) -> None:
+def _report(invocation: Invocation, ran: RunStatus, out: Path, answers: Path | None = None) -> None:
     from readmit.cli.output import emit, show, shown
     from readmit_bench.running import as_json, failure_manifest
 
     failures = failure_manifest(out)
     if invocation.json:
-        emit({**as_json(told), "failures": failures})
+        emit({**as_json(ran), "failures": failures})
         return
-    show(f"{told.study}: {told.done} of {told.planned} lines, {told.failed} failed, {told.ineligible} not eligible.")
-    if told.episodes:
-        pace = told.episodes / max(told.seconds, 1e-9)
-        show(f"{told.episodes:,} episodes in {told.seconds:.1f} s: {pace:.1f} a second.")
-    if told.settings:
-        show(f"Settings changed: {shown(', '.join(told.settings))}.")
-    if told.answers:
-        now = f"; {told.asked:,} were asked for now" if told.asked else ""
+    show(f"{ran.study}: {ran.done} of {ran.planned} lines, {ran.failed} failed, {ran.ineligible} not eligible.")
+    if ran.episodes:
+        pace = ran.episodes / max(ran.seconds, 1e-9)
+        show(f"{ran.episodes:,} episodes in {ran.seconds:.1f} s: {pace:.1f} a second.")
+    if ran.settings:
+        show(f"Settings changed: {shown(', '.join(ran.settings))}.")
+    if ran.answers:
+        now = f"; {ran.asked:,} were asked for now" if ran.asked else ""
         where = shown(str(answers or out))
-        show(f"{told.answers:,} model answers, {told.tokens:,} tokens in all, are kept in {where}{now}.")
-    for method, count in told.left.items():
+        show(f"{ran.answers:,} model answers, {ran.tokens:,} tokens in all, are kept in {where}{now}.")
+    for method, count in ran.left.items():
         show(f"  {method}: {count} to go")
-    if told.waiting:
-        show(f"{told.waiting} episodes wait for answers by file: answer the requests, then run the same command again.")
-    _tell_outages(told)
+    if ran.waiting:
+        show(f"{ran.waiting} episodes wait for answers by file: answer the requests, then run the same command again.")
+    _report_outages(ran)
     for one in failures[:FAILURES]:
         show(f"  failed: {one['method']}, {shown(one['case'])}: {shown(one['failure'])}")
     if len(failures) > FAILURES:
         show(f"  and {len(failures) - FAILURES} more that failed: --json has them all")
 
 
-def _tell_outages(told: RunStatus) -> None:
+def _report_outages(ran: RunStatus) -> None:
     from readmit.cli.output import show, shown
 
-    for message, count in list(told.outages.items())[:OUTAGES]:
+    for message, count in list(ran.outages.items())[:OUTAGES]:
         show(f"  no answer ({count}×): {shown(message)}")
-    if told.stopped:
-        show("Nothing more was asked. Mend what is told above, then run the same command again.")
-    elif told.interrupted:
-        show(f"{told.interrupted} episodes are open, because a provider gave no answer: run the same command again.")
+    if ran.stopped:
+        show("Nothing more was asked. Fix the errors above, then run the same command again.")
+    elif ran.interrupted:
+        show(f"{ran.interrupted} episodes are open, because a provider gave no answer: run the same command again.")
 
 
 _BY_FILE = '--actor "batch:DIR?model=NAME" --judge "batch:DIR?model=NAME"'

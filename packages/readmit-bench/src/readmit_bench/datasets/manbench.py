@@ -7,7 +7,7 @@ among the choices, it is the first wrong choice.
 
 With fixed candidates the departure answer is right for its question and the challenger is what the active
 agents would say; the actor's own answers replace both (``with_answers``). The challenger supersedes the
-departure answer in both conditions: a method can tell them apart only by the task version it can see.
+departure answer in both conditions: a method can distinguish them only by the task version it can see.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ def with_answers(
     """
     old, new = _candidates(case.labels.before, case.labels.current, departure_answer, challenger)
     old = msgspec.structs.replace(old, text=departure_answer[: None if room is None else room // 4])
-    told = "\n\n".join((challenger, *said))
-    new = msgspec.structs.replace(new, text=told[: None if room is None else room - room // 4])
+    joined = "\n\n".join((challenger, *said))
+    new = msgspec.structs.replace(new, text=joined[: None if room is None else room - room // 4])
     return Case(msgspec.structs.replace(case.episode, rows=(old, new)), case.labels)
 
 

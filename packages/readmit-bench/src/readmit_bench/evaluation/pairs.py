@@ -67,7 +67,7 @@ Verifier = Callable[[Sequence[LabelledPair]], Sequence[PairJudgment | None]]
 
 
 class JudgedPair(msgspec.Struct, frozen=True, kw_only=True):
-    """One case and what became of it. A case without a usable answer is as open as in a return."""
+    """One case and its outcome. A case without a usable answer is as open as in a return."""
 
     case: LabelledPair
     judgment: PairJudgment | None
@@ -190,7 +190,7 @@ class _DefeasibleRow(msgspec.Struct):
 
 
 def load_cases(path: Path, *, seed: int = 0) -> Loaded:
-    """Cases from any of the three formats, told apart by the first row's fields."""
+    """Cases from any of the three formats, recognized by the first row's fields."""
     rows = read_lines(path, dict[str, Any])
     first = rows[0] if rows else {}
     if "M_old" in first:

@@ -75,7 +75,7 @@ def _split(values: Sequence[float], labels: Sequence[bool]) -> tuple[Floats, Flo
 def _bootstrap(
     positive: Floats, negative: Floats, statistic: Callable[[Floats, Floats], float], *, seed: int, resamples: int
 ) -> IntervalEstimate:
-    """Draw anew within each label, so that no draw lacks one."""
+    """Resample within each label, so that every sample has both."""
     import numpy as np
 
     generator = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Judgments that a model gave earlier, read from a file and decided anew.
+"""Judgments that a model gave earlier, read from a file and decided again.
 
 One JSON object per line: ``old``, ``new``, ``invalidates`` (the label), and a score (``stale`` or ``mistaken``), or an
 ``answer`` with its ``confidence``, or both; optionally ``id``, ``use``, ``item_quote``, ``evidence_quote`` and
@@ -58,7 +58,7 @@ class StoredJudgments(NamedTuple):
 
 
 def holds_judgments(path: Path) -> bool:
-    """Whether a file is in this format, told by its first row."""
+    """Whether a file is in this format, judging by its first row."""
     rows = read_lines(path, dict[str, Any])
     return bool(rows) and "old" in rows[0] and not {"stale", "mistaken", "answer"}.isdisjoint(rows[0])
 
@@ -85,11 +85,11 @@ def _case(row: StoredJudgment, name: str) -> LabelledPair:
 def _scored(case: LabelledPair, row: StoredJudgment, policy: Policy) -> PairJudgment | None:
     if row.score is None:
         return None
-    told = verify.Judgment(
+    judgment = verify.Judgment(
         statement=1, item_quote=row.item_quote, evidence_quote=row.evidence_quote, premise=row.premise, stale=row.score
     )
     shown = verify.PairCase(pair=_pair(case), item_text=case.old, evidence_text=case.new, use=case.use)
-    return PairJudgment(verdict=verify.checked(shown, told, suspect_at=policy.suspect_at))
+    return PairJudgment(verdict=verify.checked(shown, judgment, suspect_at=policy.suspect_at))
 
 
 def _answered(case: LabelledPair, row: StoredJudgment) -> PairJudgment | None:

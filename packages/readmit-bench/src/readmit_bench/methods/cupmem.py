@@ -188,7 +188,7 @@ class CUPMem:
                 new.append((one, row, grounded(one.quote, row.text)))
         added = self._updated(new) if new else []
         if added:
-            sections = [("schema", SCHEMA), ("what is new", self._memory.told(added))]
+            sections = [("schema", SCHEMA), ("what is new", self._memory.listed(added))]
             affected = self._asked("cup-affected@1", sections, Affected).buckets
             self._invalidated(added, [bucket for bucket in affected if bucket in BUCKETS])
 
@@ -198,7 +198,7 @@ class CUPMem:
         listed = "\n".join(f"{n}. [{one.bucket}/{one.track}] {one.statement}" for n, (one, _, _) in enumerate(new, 1))
         decided: dict[int, Update] = {}
         if filed:
-            sections = [("new propositions", listed), ("filed items", memory.told(list(filed.values())))]
+            sections = [("new propositions", listed), ("filed items", memory.listed(list(filed.values())))]
             decided = {one.proposition: one for one in self._asked("cup-update@1", sections, Updates).updates}
         added = []
         for number, (one, row, quote) in enumerate(new, start=1):
@@ -226,7 +226,7 @@ class CUPMem:
         candidates = list({item.number: item for lane in lanes for item in lane}.values())
         if not candidates:
             return
-        sections = [("what is new", memory.told(list(added))), ("older items", memory.told(candidates))]
+        sections = [("what is new", memory.listed(list(added))), ("older items", memory.listed(candidates))]
         known = {item.number for item in candidates}
         for effect in self._asked("cup-invalidate@2", sections, Effects).effects:
             if effect.item not in known:
@@ -251,16 +251,16 @@ class CUPMem:
             memory.nearest(asked, everything, GLOBAL, FALLBACK),
         )
         used = list({item.number: item for lane in lanes for item in lane}.values())
-        told = memory.told(used)
+        shown = memory.listed(used)
         granted = parsed.taken_for_granted or "(nothing)"
-        sections = [("question", task), ("taken for granted", granted), ("memory", told)]
+        sections = [("question", task), ("taken for granted", granted), ("memory", shown)]
         premise = self._asked("cup-premise@1", sections, Premise)
         finding = f"{granted}: {premise.verdict}. {line(premise.reason)}"
-        sections = [("question", task), ("finding", finding), ("memory", told)]
+        sections = [("question", task), ("finding", finding), ("memory", shown)]
         ground = self._asked("cup-ground@2", sections, Ground)
         notes = "\n".join(
             (
-                told,
+                shown,
                 f"What the message takes for granted is {premise.verdict}.",
                 *(f"Rest on: {one}" for one in ground.rest_on),
                 *(f"Avoid: {one}" for one in ground.avoid),

@@ -70,7 +70,7 @@ class Memory:
                 scored.append((-share, -item.number, item))
         return [item for _, _, item in sorted(scored)[:most]]
 
-    def told(self, items: list[Item]) -> str:
+    def listed(self, items: list[Item]) -> str:
         """Items as a prompt shows them."""
         lines = []
         for item in items:

@@ -203,7 +203,7 @@ class Governed:
             at = _Played(workspace, agent, digests, ungrounded, checkpoint.task_version)
             looked = self._look(checkpoint, at, stated)
             outcome = at.come_back()
-            told = findings(checkpoint, looked, outcome, digests)
+            judged = findings(checkpoint, looked, outcome, digests)
             changes = tuple(changed(looked, outcome, stated, digests))
             drafts = drafted_by_the_product(checkpoint, workspace, outcome, {one.id for one in stated}, digests)
             placed = self._replaced(checkpoint, at, replace(work, statements=(*stated, *drafts)), supports, changes)
@@ -221,7 +221,7 @@ class Governed:
             outcome = replace(outcome, admitted=covered)
         private = () if rules.source_bound else tuple(known[name].row.id for name in bank)
         linked = {known[name].row.id for name, needs in placed.links.items() if needs and name in known}
-        return self._handed(checkpoint, outcome, rows, known, private=private, findings=told, linked=linked)
+        return self._handed(checkpoint, outcome, rows, known, private=private, findings=judged, linked=linked)
 
     def _planned(self, checkpoint: Checkpoint) -> Sequence[Plan | None]:
         """What the tasks take. A plan that all methods share is not asked for again."""

@@ -184,7 +184,7 @@ def findings(
     turns: dict[str, list[Row]] = {}
     for row in checkpoint.heard:
         turns.setdefault(item_of(session_of(row)), []).append(row)
-    told = []
+    settled = []
     for one in looked:
         finding = _finding(one, sessions.get(one.pair.evidence, ""))
         if one.pair.item in turns:
@@ -192,8 +192,8 @@ def findings(
             turn = next((row for row in own if quoted(finding.row_quote, row.text)), own[0])
             finding = msgspec.structs.replace(finding, row=turn.id)
         confirmed = (one.pair.item, one.pair.evidence) in returned.confirmed
-        told.append(msgspec.structs.replace(finding, confirmed=confirmed))
-    return tuple(told)
+        settled.append(msgspec.structs.replace(finding, confirmed=confirmed))
+    return tuple(settled)
 
 
 def _finding(one: Looked, session: str) -> Finding:

@@ -41,7 +41,7 @@ class MemoryStoreMethod:
     def _static(self, checkpoint: Checkpoint, absence: Absence) -> View:
         backend, most = absence.kept(self._store, self._model).memory.backend, checkpoint.budget.per_query
         hits = union([backend.search(task, limit=most) for task in checkpoint.tasks], checkpoint.budget)
-        return View(method=self.name, rows=(), memories=told(hits))
+        return View(method=self.name, rows=(), memories=texts_of(hits))
 
     def _admitted(self, checkpoint: Checkpoint, absence: Absence) -> View:
         # Formed first: a pair whose forming fails is lost on both sides, also where the return would be refused.
@@ -61,7 +61,7 @@ class MemoryStoreMethod:
         return View(
             method=self.name,
             rows=(),
-            memories=told(hits),
+            memories=texts_of(hits),
             left_out={"+".join(kept.turns.get(one, (one,))): kept.reasons[one] for one in withheld},
         )
 
@@ -78,6 +78,6 @@ def union(found: Sequence[Sequence[Hit]], budget: Budget) -> list[Hit]:
     return kept
 
 
-def told(hits: Sequence[Hit]) -> tuple[str, ...]:
+def texts_of(hits: Sequence[Hit]) -> tuple[str, ...]:
     """The records as the store words them, each wording once."""
     return tuple(dict.fromkeys(hit.text for hit in hits))

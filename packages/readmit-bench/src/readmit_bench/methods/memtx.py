@@ -12,9 +12,9 @@ A row starts raw and climbs to tentative, validated and committed through four c
 An unsettled conflict (3) quarantines both rows whether or not (4) would have held. What a row supersedes, it
 supersedes by being committed: a row that fails (4) supersedes nothing.
 
-A ``supersedes`` link supersedes its target outright. A deletion revokes the rows of its slot. Retraction
+A ``supersedes`` link supersedes its target directly. A deletion revokes the rows of its slot. Retraction
 cascades by type: what depends on a revoked row is revoked, what depends on a superseded or quarantined
-row is quarantined until it is written anew. (The state "action-safe", a commitment good enough for an
+row is quarantined until it is written again. (The state "action-safe", a commitment good enough for an
 irreversible act, plays no part in the view.) As the paper adapts it, every row has confidence 0.75 and
 authority 0.5. No model call.
 """

@@ -63,7 +63,7 @@ def admitted(method: Method, checkpoint: Checkpoint, *, rewords: bool = False) -
 def checked(name: str, view: View, checkpoint: Checkpoint, *, rewords: bool = False) -> View:
     """The view, if the method may hand it over: rows of the checkpoint, in their words, within the budget.
 
-    A memory store that forms memories by a model words them itself. Then ``rewords`` is said by whoever runs it, and
+    A memory store that forms memories by a model words them itself. Then its runner sets ``rewords``, and
     only the budget is checked of them.
     """
     texts = {row.id: row.text for row in (*checkpoint.observations, *checkpoint.rows)}

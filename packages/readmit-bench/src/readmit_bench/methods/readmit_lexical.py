@@ -9,7 +9,7 @@
   settle it, so neither is handed over and the return is blocked. A row about another version of the task is
   not applicable.
 
-The view is retrieval over what stands, within the budget of every other method: what somebody said of themselves
+The view is retrieval over what stands, within the budget of every other method: what speakers said about themselves
 or asked for comes first, other remarks fill what room is left.
 """
 
@@ -69,7 +69,7 @@ def explicit_work(checkpoint: Checkpoint, readings: Sequence[Reading]) -> Work:
 
 
 def shown(name: str, checkpoint: Checkpoint, returned: Returned, readings: Sequence[Reading]) -> View:
-    """Retrieval over what stands: what somebody said of themselves first, then what else was said."""
+    """Retrieval over what stands: what speakers said about themselves first, then what else was said."""
     parts: dict[str, list[str]] = {}
     for one in readings:
         for part_name, part in one.named().items():

@@ -187,7 +187,7 @@ def played(
                     moment[0] = clock.time(row.at)
                     writing.write(row, by_row.get(row.id, ()))
             moment[0] = clock.time(checkpoint.now)
-            _befall(workspace, work, clock, {one.id: place for place, one in enumerate(written)})
+            _apply(workspace, work, clock, {one.id: place for place, one in enumerate(written)})
         yield workspace, agent, writing.digests, ungrounded
 
 
@@ -272,7 +272,7 @@ def record(
     workspace.record(
         statement.text,
         sources=[evidence],
-        # A statement is that of whoever the session was observed by.
+        # The author of a statement is the observer of its session.
         by=workspace.log.evidence(evidence).by,
         id=statement.id,
         slot=None if statement.slot is None else _name(statement.slot),
@@ -294,7 +294,7 @@ def _remember(agent: Agent, work: Work, before: Sequence[Statement]) -> None:
             agent.remember(held[name].text, bound_to=name, id=f"x-{name}"[:128])
 
 
-def _befall(workspace: Workspace, work: Work, clock: Clock, place: Mapping[str, int]) -> None:
+def _apply(workspace: Workspace, work: Work, clock: Clock, place: Mapping[str, int]) -> None:
     for ending in work.endings:
         at = clock.time(ending.at)
         if ending.target not in place or ending.target == ending.successor:

@@ -2,7 +2,7 @@
 
 The store keeps versions: a row that names its predecessor in ``supersedes`` is its new version, and
 retrieval returns the last one. Nothing else is checked. On ManBench this hands over the challenger,
-whoever is right.
+which may be wrong.
 """
 
 from __future__ import annotations

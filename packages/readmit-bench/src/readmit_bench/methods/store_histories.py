@@ -59,8 +59,8 @@ class FormedStore:
 class Absence:
     """One history with one departure: the team's log up to the return, and the stores that were formed from it."""
 
-    def __init__(self, checkpoint: Checkpoint, told: StoredHistory) -> None:
-        self._told = told
+    def __init__(self, checkpoint: Checkpoint, stored: StoredHistory) -> None:
+        self._stored = stored
         self._exits = ExitStack()
         self._kept: dict[Store, FormedStore] = {}
         self._returned: Return | None = None
@@ -82,16 +82,16 @@ class Absence:
 
     def kept(self, store: Store, model: Model | None) -> FormedStore:
         """The store with this history in it, formed by now. If that failed once, it fails for everybody."""
-        if store in self._told.failures:
-            raise BackendError(self._told.failures[store])
+        if store in self._stored.failures:
+            raise BackendError(self._stored.failures[store])
         if store not in self._kept:
             try:
                 self._kept[store] = self._formed(store, model)
             except (PendingAnswers, UnknownError):
                 raise
             except ReadmitError as error:
-                self._told.failures[store] = f"{store}: the history could not be formed: {error}"
-                raise BackendError(self._told.failures[store]) from error
+                self._stored.failures[store] = f"{store}: the history could not be formed: {error}"
+                raise BackendError(self._stored.failures[store]) from error
         return self._kept[store]
 
     def _formed(self, store: Store, model: Model | None) -> FormedStore:
@@ -99,10 +99,10 @@ class Absence:
             folder = Path(opening.enter_context(tempfile.TemporaryDirectory(prefix="readmit-bench-")))
             watched = None if model is None else _Watched(model)
             backend = opening.enter_context(
-                opened(store, self._workspace, folder, embedder=self._told.embedder, model=watched)
+                opened(store, self._workspace, folder, embedder=self._stored.embedder, model=watched)
             )
             kept = FormedStore(Memory(self._workspace, backend))
-            elsewhere = self._told.formed(store)
+            elsewhere = self._stored.formed(store)
             if elsewhere is not None:
                 self._import(kept, elsewhere)
             elif watched is None:
@@ -199,7 +199,7 @@ class Stores:
         self._embedder = embedder
         self._keep = keep
         self._lock = threading.Lock()
-        self._told: dict[int, StoredHistory] = {}
+        self._stored: dict[int, StoredHistory] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -209,38 +209,38 @@ class Stores:
 
     def close(self) -> None:
         with self._lock, ExitStack() as closing:
-            for told in self._told.values():
-                closing.callback(told.close)
-            self._told = {}
+            for stored in self._stored.values():
+                closing.callback(stored.close)
+            self._stored = {}
 
     @contextmanager
     def absence(self, checkpoint: Checkpoint) -> Iterator[Absence]:
         """The checkpoint's history with its departure, for one thread at a time."""
-        told = self._entered(checkpoint.history or checkpoint.rows)
+        stored = self._entered(checkpoint.history or checkpoint.rows)
         try:
-            with told.lock:
-                if checkpoint.departure not in told.absences:
-                    told.absences[checkpoint.departure] = Absence(checkpoint, told)
-                yield told.absences[checkpoint.departure]
+            with stored.lock:
+                if checkpoint.departure not in stored.absences:
+                    stored.absences[checkpoint.departure] = Absence(checkpoint, stored)
+                yield stored.absences[checkpoint.departure]
         finally:
             with self._lock:
-                told.users -= 1
+                stored.users -= 1
 
     def _entered(self, history: tuple[Session, ...] | tuple[Row, ...]) -> StoredHistory:
         with self._lock:
-            if id(history) not in self._told:
+            if id(history) not in self._stored:
                 self._make_room()
-                self._told[id(history)] = StoredHistory(history, self._embedder)
-            told = self._told[id(history)]
-            told.users += 1
-            return told
+                self._stored[id(history)] = StoredHistory(history, self._embedder)
+            stored = self._stored[id(history)]
+            stored.users += 1
+            return stored
 
     def _make_room(self) -> None:
         if self._keep is None:
             return
-        idle = [key for key, one in self._told.items() if not one.users]
-        for key in idle[: max(0, len(self._told) + 1 - self._keep)]:
-            self._told.pop(key).close()
+        idle = [key for key, one in self._stored.items() if not one.users]
+        for key in idle[: max(0, len(self._stored) + 1 - self._keep)]:
+            self._stored.pop(key).close()
 
 
 def turns_of(checkpoint: Checkpoint) -> tuple[Row, ...]:
@@ -279,7 +279,7 @@ class _Watched:
 
     @contextmanager
     def heeded(self) -> Iterator[None]:
-        """Whatever a store makes of it, an answer that did not come ends the block as it was told."""
+        """However the store handles it, a missing answer ends the block with its own error."""
         try:
             yield
         except Exception:

@@ -64,10 +64,10 @@ def check_stores(methods: Iterable[str], embedder: Embedder | None) -> None:
         from readmit.backends.memobase_server import Server
 
         with closing(Server(os.environ[URL], os.environ[KEY], _SECONDS)) as server:
-            # Its health is told to anybody; only a read shows whether the key is accepted.
+            # Its health check needs no key; only a read shows whether the key is accepted.
             server.profiles(server.user("readmit", "bench", TEAM))
     if stores:
-        # A vector now, so that a missing package is told here and not once per episode.
+        # Embed once now, so that a missing package is reported here and not once per episode.
         _needed(embedder, stores[-1]).embed(["ready"])
 
 

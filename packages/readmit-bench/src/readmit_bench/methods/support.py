@@ -65,7 +65,7 @@ def duties_of(
 
 
 def topic_of(text: str) -> str:
-    """The content words of a text: what somebody looks for who asks it."""
+    """The content words of a text, which a search for it would use."""
     common = common_words()
     return " ".join(word for word in words(text) if word not in common)
 

@@ -88,14 +88,14 @@ class StandIn:
             )
         )  # fmt: skip
         log.seen.add(request)
-        # Whoever reads a free answer later, as the judge does, is sent as much as it is taken to be long.
+        # A later reader of a free answer, such as the judge, is sent its estimated length.
         chars = int(CHARS_PER_TOKEN * min(log.assumed.get(ask.stage, OTHER_OUTPUT), most))
         return known or Reply(text=answer_to(ask, chars), usage=Usage(stage=ask.stage), model=self.name)
 
 
 @dataclass(frozen=True)
 class Sum:
-    """What some requests come to: of the method's account, and what of it has to be paid for."""
+    """The cost of some requests: for the method's account, and the part that has to be paid for."""
 
     method: str
     role: str
@@ -226,7 +226,7 @@ def _lengths(
     for stage in dict.fromkeys(one.stage for one in requests):
         own = known.get(stage)
         parts = [one.parts for one in requests if one.stage == stage]
-        # A run tells the length of whole answers, to requests like these.
+        # A run records the length of whole answers to requests like these.
         run = in_runs[stage] * len(parts) / sum(parts) if stage in in_runs else None
         usual = assumed.get(stage, OTHER_OUTPUT) if run is None else run
         found[stage] = sum(own) / len(own) if own else usual

@@ -85,8 +85,8 @@ def notes(plan: PricedPlan) -> Iterator[str]:
     yield f"{where}; the others are estimates." if recorded else "No request has a recorded answer: all is estimated."
     how = "as in the recorded answers" if made.calibrated else "not measured"
     yield f"Prompt tokens: {made.chars_per_token:.2f} characters each ({how}); the prompts are the real ones."
-    told = ", ".join(f"{stage} {length:,.0f}" for stage, length in sorted(made.lengths.items()))
-    yield f"Answer tokens by stage: {told}. No tokens of thinking are in them unless they are in the records."
+    listed = ", ".join(f"{stage} {length:,.0f}" for stage, length in sorted(made.lengths.items()))
+    yield f"Answer tokens by stage: {listed}. No tokens of thinking are in them unless they are in the records."
     yield f"Assumed: {'; '.join(ASSUMED)}."
     yield (
         "“To be asked” are the tokens of requests that no row above makes as well: those are paid for. Facts are "

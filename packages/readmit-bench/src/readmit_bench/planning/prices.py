@@ -1,4 +1,4 @@
-"""What models charge: a table that whoever plans a run gives, as JSON or TOML.
+"""Model prices: a table that the user supplies, as JSON or TOML.
 
 ``{"currency": "USD", "models": {"openai/NAME": {"input": 0.25, "output": 2.0}}}``: for a million tokens each. A model
 is looked up as it is named on the command line, then by its role. ``currency`` is only shown.

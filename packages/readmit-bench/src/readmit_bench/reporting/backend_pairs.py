@@ -2,7 +2,7 @@
 
 A pair is Static and readmit on one store over the same episodes of the departure that the paper's table has. Without
 a judge, this run's figures are those of the views themselves, by literal match: another quantity than the paper's
-judged answers, so the two are told apart in the table and drawn on axes of their own.
+judged answers, so the two are separate in the table and drawn on their own axes.
 """
 
 from __future__ import annotations
@@ -105,14 +105,14 @@ def draw_pairs(plan: RunPlan, scores: Sequence[Scored], folder: Path) -> Iterato
     hollow = [(f"{store} (published)", Mark(*mark, hollow=True)) for store, mark in _MARKS.items()]
     legend(figure, filled + hollow)
     caption = f"Pairs on one store: the line leads from Static to admission. Hollow: published ({LABEL})."
-    told = "; ".join(_told(half) for half in ours)
+    described = "; ".join(_described(half) for half in ours)
     yield save(
         figure,
         folder,
         Drawn(
             "backends",
             f"{caption} Filled: this run; its axes are its own." if ours else f"{caption} {NO_PAIR}",
-            f"Lines from Static to admission in the plane of VIA and IIR, in percent. {told or NO_PAIR}",
+            f"Lines from Static to admission in the plane of VIA and IIR, in percent. {described or NO_PAIR}",
         ),
     )
 
@@ -126,7 +126,7 @@ def _arrow(axes: Any, halves: Sequence[Half], style: dict[str, Any]) -> None:
     axes.annotate(halves[-1].method, points[-1], fontsize=7, xytext=(5, 4), textcoords="offset points")
 
 
-def _told(half: Half) -> str:
+def _described(half: Half) -> str:
     return f"{half.store}, {half.method}: {half.values['via']:.1f} / {half.values['iir']:.1f}"
 
 

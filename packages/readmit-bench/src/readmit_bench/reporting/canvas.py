@@ -1,6 +1,6 @@
 """How figures look: marks that differ in shape and in color-blind-safe color, filled for ours, hollow for published.
 
-Shapes, line styles and hatches tell everything that colors tell, so that a figure can be read in gray.
+Shapes, line styles and hatches repeat what colors show, so that a figure can be read in gray.
 
 The same results give the same bytes.
 """
@@ -59,7 +59,7 @@ class Mark:
     hollow: bool = False
 
     def style(self, size: float = 6.5, *, rim: bool = False) -> dict[str, Any]:
-        """For ``plot`` and for a legend; with a white ``rim`` a mark can be told from a larger one below it."""
+        """For ``plot`` and for a legend; with a white ``rim`` a mark is visible on a larger one below it."""
         wide = 1.4 if self.shape == "*" else 1.0
         return {
             "marker": self.shape, "markersize": size * wide, "markeredgewidth": 0.8 if rim else 1.3,

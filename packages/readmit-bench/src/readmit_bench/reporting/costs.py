@@ -26,7 +26,7 @@ TIME_NOTE = (
 )
 PRICE_NOTE = (
     "Prompt and answer tokens of memory processing, governance and answering, as the paper counts them; the "
-    "judge's are told apart and are in no other column. An admitted item is a row or a store's record in a view."
+    "judge's are separate and are in no other column. An admitted item is a row or a store's record in a view."
 )
 STAGE_NOTE = "The share is of all tokens, the judge's included."
 VIEW_NOTE = (
@@ -162,7 +162,7 @@ def _refusals(own: Sequence[Result]) -> tuple[str, ...]:
     refused = [view for view in views if view.blocked]
     uncovered = [view for view in refused if view.missing]
     missing = Counter(name for view in views for name in dict.fromkeys(view.missing))
-    told = "; ".join(f"{name} ({count})" for name, count in missing.most_common(MOST_MISSING))
+    listed = "; ".join(f"{name} ({count})" for name, count in missing.most_common(MOST_MISSING))
     rest = len(missing) - MOST_MISSING
     return (
         str(len(own)),
@@ -172,7 +172,7 @@ def _refusals(own: Sequence[Result]) -> tuple[str, ...]:
         str(len(refused) - len(uncovered)),
         str(sum(bool(view.missing) and not view.blocked for view in views)),
         str(sum(bool(result.failure) for result in own)),
-        (told + (f"; {rest} more" if rest > 0 else "")) or NONE,
+        (listed + (f"; {rest} more" if rest > 0 else "")) or NONE,
     )
 
 

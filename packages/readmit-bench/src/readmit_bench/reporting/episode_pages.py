@@ -136,7 +136,7 @@ def _attempted(result: Result, texts: Mapping[str, str]) -> Attempted:
         ]
         shown += [ShownStatement("record of the store", text) for text in view.memories]
     findings = () if view is None else view.findings
-    told = [(f, _words(known, f.row), _observed(f.observation, known)) for f in findings]
+    described = [(f, _words(known, f.row), _observed(f.observation, known)) for f in findings]
     return Attempted(
         result=result,
         status=_status(result, view),
@@ -145,8 +145,8 @@ def _attempted(result: Result, texts: Mapping[str, str]) -> Attempted:
             ShownStatement(name, _words(known, name), tuple((code, _KNOWN_REASONS.get(code, "")) for code in reasons))
             for name, reasons in (view.left_out.items() if view is not None else ())
         ),
-        confirmed=tuple(one for one in told if one[0].confirmed),
-        other=tuple(one for one in told if not one[0].confirmed),
+        confirmed=tuple(one for one in described if one[0].confirmed),
+        other=tuple(one for one in described if not one[0].confirmed),
         scores=tuple(_scores(result)),
         took=_took(result),
     )

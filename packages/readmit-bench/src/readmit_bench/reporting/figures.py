@@ -139,8 +139,8 @@ def _costs(plan: RunPlan, scores: Sequence[Scored], folder: Path) -> Iterator[Dr
         )
         caption += f" Hollow: published, 20 cases per stratum ({label})." if rows else ""
         caption += f" {WHERE}"
-        told = "; ".join(f"{line.method} {line.get(metric):.1f} % at {line.tokens:,.0f} tokens" for line in lines)
-        yield save(figure, folder, Drawn(f"cost-{scored.benchmark}", caption, f"Scatter plot. {told}."))
+        listed = "; ".join(f"{line.method} {line.get(metric):.1f} % at {line.tokens:,.0f} tokens" for line in lines)
+        yield save(figure, folder, Drawn(f"cost-{scored.benchmark}", caption, f"Scatter plot. {listed}."))
 
 
 def _ablations(plan: RunPlan, scores: Sequence[Scored], folder: Path) -> Iterator[Drawn]:
@@ -152,7 +152,7 @@ def _ablations(plan: RunPlan, scores: Sequence[Scored], folder: Path) -> Iterato
         return
     table = published().table("tab:stale-core-ablation")
     figure, (axes,) = canvas(9.0, 4.4)
-    told = []
+    listed = []
     for place, method in enumerate(methods):
         line = scored.line(method, POOLED, BOTH) or scored.last(method)
         printed = table.row("Pooled", theirs[method])
@@ -165,7 +165,7 @@ def _ablations(plan: RunPlan, scores: Sequence[Scored], folder: Path) -> Iterato
                     axes.vlines(at - 0.065, interval.low, interval.high, color=BLACK, linewidth=1.4)
             if printed is not None:
                 axes.bar(at + 0.065, float(printed.values[metric]), 0.12, color="none", edgecolor=BLACK, hatch=hatch)
-        told += [f"{method} {line.get('overall'):.1f}"] if line else []
+        listed += [f"{method} {line.get('overall'):.1f}"] if line else []
     axes.set_xticks(range(len(methods)), methods, fontsize=8)
     axes.set(ylim=(0, 105))
     axes.set_ylabel("%", fontsize=9)
@@ -173,7 +173,7 @@ def _ablations(plan: RunPlan, scores: Sequence[Scored], folder: Path) -> Iterato
     _bar_legend(figure)
     caption = "One mechanism removed at a time, STALE Type II, pooled. Filled: this run, with 95 % intervals. "
     caption += f"Hatched: published ({table.label})."
-    alt = f"Bars of Overall, VIA and IIR. Overall of this run: {'; '.join(told)}."
+    alt = f"Bars of Overall, VIA and IIR. Overall of this run: {'; '.join(listed)}."
     yield save(figure, folder, Drawn("ablations", caption, alt))
 
 

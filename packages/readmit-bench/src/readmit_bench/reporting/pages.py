@@ -93,7 +93,7 @@ def write_report(runs: Sequence[Path], to: Path, *, episodes: int = EPISODES) ->
 
 
 def _names(runs: Sequence[Path], to: Path) -> dict[Path, tuple[str, str]]:
-    """Each run's name, told apart where directories have the same, and a folder for it that needs no quoting."""
+    """Each run's name, made unique if directories share one, and a folder for it that needs no quoting."""
     names: dict[Path, tuple[str, str]] = {}
     same: Counter[str] = Counter()
     folders: set[str] = set()

@@ -108,14 +108,14 @@ def _roles(plan: RunPlan) -> str:
     """How each role's model was to answer: effort, temperature and limits."""
     settings = overridden(Settings(), plan.settings)
     usual = RoleSettings()
-    told = (f"{role}: {settings.role(role).told}" for role in plan.models if settings.role(role).told)
+    lines = (f"{role}: {settings.role(role).changes}" for role in plan.models if settings.role(role).changes)
     rest = f"temperature {usual.temperature:g}, the provider's own effort, answer limits of each stage"
-    changed = "; ".join(told)
+    changed = "; ".join(lines)
     return f"{changed}; otherwise {rest}" if changed else rest
 
 
 def _data(plan: RunPlan) -> str:
-    """The folder's own name: where it lies on somebody's machine is nobody else's business."""
+    """The folder's own name, without its path, which would reveal the user's machine."""
     name = PurePath(plan.data["data"]).name
     return f"{name} with fillers from {PurePath(plan.data['fillers']).name}" if "fillers" in plan.data else name
 

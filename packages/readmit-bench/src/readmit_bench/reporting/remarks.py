@@ -63,9 +63,9 @@ def _cost_of_cupmem(scored: Scored) -> Iterator[str]:
                 stages[stage.stage] += stage.tokens
     read, kept = stages[FIRST_STEP], sum(stages[name] for name in WRITE_SIDE)
     parts = (("reading sessions whole", read), ("keeping the memory", kept), ("questions", spent - read - kept))
-    told = ", ".join(f"{name} {100 * part / spent:.0f} %" for name, part in parts)
+    listed = ", ".join(f"{name} {100 * part / spent:.0f} %" for name, part in parts)
     each = spent / len(own)
     yield (
         f"In this run it took {each:,.0f} tokens an episode, {100 * each / PUBLISHED_CUPMEM:.0f} % of the published: "
-        f"{told}."
+        f"{listed}."
     )
