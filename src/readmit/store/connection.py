@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import weakref
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from readmit.store.sql import End
 
 BUSY_SECONDS = 30.0
+PRIVATE = 0o600
+_NOT_FILES = ("", ":memory:")
 
 
 class SqliteStatements(sqlite3.Connection):
@@ -68,6 +71,8 @@ class SqliteConnection:
         self._ws = 0
         self.end_of_log: End | None = None
         try:
+            if self.path not in _NOT_FILES:
+                _create_private(self.path)
             self.sql = SqliteStatements(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             self.sql.lock = self.lock
             # Closes a workspace that was garbage-collected without close().
@@ -77,10 +82,11 @@ class SqliteConnection:
             self.sql.execute("PRAGMA synchronous = FULL")
             self.sql.execute("PRAGMA cache_size = -65536")
             migrate(self.sql, fill)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             folder = Path(self.path).parent
             lacking = not folder.is_dir()
-            why = f"the folder {folder} does not exist; make it with `mkdir -p {folder}`" if lacking else str(error)
+            said = error.strerror if isinstance(error, OSError) else str(error)
+            why = f"the folder {folder} does not exist; make it with `mkdir -p {folder}`" if lacking else said
             raise StoreError(f"cannot open {self.path}: {why}") from error
 
     def enroll(self, workspace: str) -> int:
@@ -186,6 +192,22 @@ class SqliteTransaction:
         self._connection.end(self._level, undo=kind is not None)
         if isinstance(error, sqlite3.Error):
             raise _failed(error) from error
+
+
+def _create_private(path: str) -> None:
+    """Create a missing file for its owner alone. SQLite gives the files beside it the same mode."""
+    # SQLite creates what a dangling link points to; O_EXCL would refuse the link.
+    real = Path(os.path.realpath(path))
+    if real.exists():
+        return
+    try:
+        file = os.open(real, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE)
+    except FileExistsError:  # another process was faster
+        return
+    try:
+        os.fchmod(file, PRIVATE)  # the umask may have taken even the owner's rights
+    finally:
+        os.close(file)
 
 
 def _failed(error: sqlite3.Error) -> StoreError:
