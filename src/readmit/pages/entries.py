@@ -48,7 +48,7 @@ def short(text: str) -> str:
 class Sight:
     """Items and evidence as one reader is judged by them.
 
-    They include a statement that outdates a visible one, whoever it is for. If it is private to others, the page names
+    They include every statement that outdates a visible one. If it is private to others, the page names
     it without its text; the same holds for observations that the reader cannot see.
     """
 

@@ -2,7 +2,7 @@
 
 For scoring a view without a judge. A sentence is cut where a contrast begins ("but", "rather than", ", not"). In the
 part that names the thing, the nearest words that take a stance decide, those before the thing first: "like" speaks for
-it, "avoid" against it, and a denial beside such a word turns it round ("do not like", "no longer avoid"). A denial or
+it, "avoid" against it, and a denial beside such a word reverses it ("do not like", "no longer avoid"). A denial or
 an ending by itself speaks against it ("X is not for me", "take this off my list: X"). Where nothing takes a stance, the
 thing is named and nothing is said against it: that counts as for.
 

@@ -254,7 +254,7 @@ class AnswerStore:
 
 @contextmanager
 def alone(out: Path) -> Iterator[None]:
-    """Hold a run's directory: two processes in one would pay for the same answers. A kill lets go of it."""
+    """Hold a run's directory: two processes in one would pay for the same answers. A kill releases it."""
     out.mkdir(parents=True, exist_ok=True)
     lock = sqlite3.connect(out / LOCK, isolation_level=None, timeout=0)
     try:
