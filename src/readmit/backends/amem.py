@@ -156,7 +156,7 @@ class AMem:
         }
         return [Hit(id=name, text=contents[name], score=score) for name, score in near if name in contents]
 
-    def narrows(self, count: int) -> bool:  # noqa: ARG002 - of however many, only those are looked at
+    def narrows(self, count: int) -> bool:  # noqa: ARG002 - any number is ranked alone
         """Whether a search ranks this many records alone."""
         return True
 
@@ -273,7 +273,7 @@ class AMem:
 
 
 def _plain(record: Stored) -> dict[str, Any]:
-    """A-MEM's metadata for a note of which only the content is known."""
+    """A-MEM's metadata for a note with only its content known."""
     moment = datetime.now(UTC).strftime("%Y%m%d%H%M")
     return {
         "id": record.id,

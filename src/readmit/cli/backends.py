@@ -25,7 +25,7 @@ def add_to(group: click.Group) -> None:
 
     @group.group("backends")
     def backends() -> None:
-        """Memory stores in front of which readmit stands."""
+        """Memory stores behind readmit."""
 
     examples = (
         "readmit backends compare examples/travel.json",

@@ -56,7 +56,7 @@ def item(function: F) -> F:
             click.option("--id", "id", metavar="ID", help="Name of the item; makes the write idempotent."),
             click.option(
                 "--source", "sources", multiple=True, metavar="TEXT|@FILE|DIGEST",
-                help="Evidence it rests on: what was observed, a file that holds it, or a digest, of which 8 "
+                help="Evidence it rests on: what was observed, a file that holds it, or a digest, where 8 "
                 "characters may be enough. Repeatable.",
             ),
             click.option("--slot", metavar="ID", help="What it is about; a later item about it replaces this one."),

@@ -32,5 +32,5 @@ MEANINGS = {
     Status.WAITING: "requests wait in a batch directory; answer them and run the same command again",
     Status.OUTAGE: "a model's provider gave no answer; run the same command again when it does",
     Status.UNWELL: "`readmit doctor` found a problem",
-    Status.INTERRUPTED: "stopped by Ctrl-C; run the same command again to go on",
+    Status.INTERRUPTED: "stopped by Ctrl-C; run the same command again to continue",
 }

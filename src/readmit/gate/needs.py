@@ -1,7 +1,7 @@
 """Needs that a model planned and no item ever met are open questions and do not block.
 
 A need that something met when the agent left, and that has lost its support since, blocks like any other. So does
-every need that a person wrote, or vouched for by confirming the plan.
+every need that a person wrote, or confirmed with the plan.
 """
 
 from __future__ import annotations

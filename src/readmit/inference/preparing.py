@@ -57,7 +57,7 @@ def prepare(
 ) -> Prepared:
     """Bring the verdicts that one return would read up to date with the log.
 
-    ``PendingAnswers`` passes through after everything that is known was stored; the same call goes on from there.
+    ``PendingAnswers`` is raised after everything known so far was stored; the same call continues from there.
     """
     team.require(settings)
 

@@ -1,7 +1,7 @@
 """A model that answers through files: requests out, answers in.
 
 A request without an answer is appended to ``DIR/requests.jsonl`` in the OpenAI batch format, and the run stops with
-``PendingAnswers``. Answers are read from ``DIR/responses*.jsonl``; the same run, started again, goes on from there.
+``PendingAnswers``. Answers are read from ``DIR/responses*.jsonl``; the same run, started again, continues from there.
 There may be any number of rounds and processes, and answers may be written while they are read.
 """
 

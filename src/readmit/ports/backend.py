@@ -1,4 +1,4 @@
-"""The memory stores in front of which readmit stands, in one representation.
+"""The protocol of the memory stores behind readmit.
 
 Paper, "Backend integration and paired evaluation": eligibility is controlled "through a common representation of record
 identity, text, retrieval score, and source bindings", while forming and retrieving stay native. A store knows nothing

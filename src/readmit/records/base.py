@@ -119,7 +119,7 @@ def require(field: str, value: object, kind: type[T]) -> T:
 
 
 def require_flag(field: str, value: object) -> bool:
-    """The value, if it is true or false and nothing that only passes for it."""
+    """The value, if it is exactly true or false."""
     if not isinstance(value, bool):
         raise RecordError(f"{field}: {shown(value)} is neither True nor False")
     return value

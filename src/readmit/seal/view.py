@@ -69,7 +69,7 @@ def issue(
 def contents(
     view: ReturnView, items: Iterable[Item], experiences: Iterable[Experience]
 ) -> tuple[tuple[Item, ...], tuple[Experience, ...]]:
-    """Exactly what the view names, in its order, with every digest recomputed; ``SealError`` if any is not at hand."""
+    """Exactly what the view names, in its order, with every digest recomputed; ``SealError`` if any is missing."""
     item_of = matching_items(view, items)
     experience_of = matching_experiences(view, experiences)
     absent = [named.id for named in view.items if named.id not in item_of]

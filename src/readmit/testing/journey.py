@@ -1,6 +1,6 @@
 """The team of the conformance tests: one agent leaves, and each kind of change hits one thing it knew.
 
-Every statement has a made-up word of its own, so a leak shows by that word wherever it turns up.
+Every statement has a made-up word of its own, so that word shows a leak anywhere.
 """
 
 from __future__ import annotations

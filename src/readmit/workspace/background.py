@@ -106,7 +106,7 @@ def _in_order(events: Iterable[Event]) -> list[Event]:
 
 
 def premises(log: Log, state: WorkState, epoch: int) -> WorkState:
-    """What the first rules looked at: premises, and the later statements of their slots."""
+    """What the first rules considered: premises, and the later statements of their slots."""
     events: dict[int, Event] = {}
     known: set[str] = set(state.held)
     wanted = {premise for entry in state.held.values() for premise in entry.item.depends_on} - known

@@ -58,7 +58,7 @@ def json_lines(log: Log, return_id: str | None = None) -> Iterator[bytes]:
 def prov_document(
     log: Log, return_id: str | None = None, *, watch: Callable[[], object] = lambda: None
 ) -> ProvDocument:
-    """The log and its returns as a PROV document; with ``return_id``, that return and what it looked at."""
+    """The log and its returns as a PROV document; with ``return_id``, that return and its inputs."""
     try:
         from prov.model import ProvDocument
     except ModuleNotFoundError:
