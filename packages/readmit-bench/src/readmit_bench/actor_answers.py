@@ -34,7 +34,7 @@ def respond(actor: Model, checkpoint: Checkpoint, view: View, *, max_tokens: int
 
 
 def choose(actor: Model, question: str, given: str, *, max_tokens: int, stage: str = "answer") -> str:
-    """The choice the actor takes, as it is printed; what it wrote, if that is none of them."""
+    """The choice the actor takes, as it is printed; its own words if they match no choice."""
     sections = [("question", question), *([("notes", given)] if given else [])]
     (said,) = texts(actor, [request("choose@1", stage, sections, max_tokens=max_tokens)])
     return chosen(said, choices_in(question))
@@ -48,7 +48,7 @@ def choices_in(question: str) -> tuple[tuple[str, str], ...]:
 def chosen(said: str, choices: Sequence[tuple[str, str]]) -> str:
     """The one choice that an answer names by letter or text; the answer itself if it names none or several."""
     plain = said.strip().strip(".'\"* ")
-    # As it is printed comes first: two choices may differ in case alone.
+    # Compare as printed first: two choices may differ in case alone.
     for _, text in choices:
         if said.split() == text.split():
             return text
@@ -58,14 +58,14 @@ def chosen(said: str, choices: Sequence[tuple[str, str]]) -> str:
     lettered = re.match(r"\(?([A-Z])[).:]", plain)
     if lettered is not None:
         return next((text for letter, text in choices if letter == lettered[1]), plain)
-    # "Not X" holds "X" as well: the longest choice that occurs is the one that is meant.
+    # "Not X" holds "X" as well: the longest choice that occurs is the intended one.
     held = [text for _, text in choices if text.casefold() in plain.casefold()]
     longest = max(held, key=len, default=plain)
     return longest if all(text.casefold() in longest.casefold() for text in held) else plain
 
 
 class Staged:
-    """A model whose requests are accounted under another stage: not every answer is the returning agent's."""
+    """A model whose requests are counted under another stage, because not every answer is the returning agent's."""
 
     def __init__(self, model: Model, stage: str) -> None:
         self.name = model.name

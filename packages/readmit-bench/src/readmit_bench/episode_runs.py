@@ -1,8 +1,8 @@
 """One method on one episode, and its score.
 
-``attempt`` sees the episode and never its labels. ``scored`` comes afterwards, with labels and judge. Whatever fails in
-between is written down with the episode, which stays in the denominator; only an answer that is still to come
-(``PendingAnswers``) stops the episode without a line, so that it goes on when the answer is there.
+``attempt`` sees the episode and never its labels. ``scored`` comes afterwards, with labels and judge. A failure in
+between is recorded with the episode, which stays in the denominator. Only an answer that is still pending
+(``PendingAnswers``) stops the episode without a line, so that it resumes once the answer arrives.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class Roles:
     judge: Model | None = None
     embedder: Embedder | None = None
     stores: Stores | None = None
-    """The memory stores of the run, for methods that stand on one."""
+    """The memory stores of the run, for methods that use one."""
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """What a method handed over and what the actor made of it."""
+    """What a method handed over, and what the actor answered."""
 
     view: View | None = None
     checkpoint: Checkpoint | None = None
@@ -81,11 +81,11 @@ def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) 
     checkpoint: Checkpoint | None = None
     view: View | None = None
     entry = entry_named(method.name)
-    # Who forms a memory of its own from the conversations is neither given nor charged with what the others share.
+    # A method that forms its own memory from the conversations neither gets nor pays for what the others share.
     extractor = None if entry.own_memory else roles.extractor
     try:
         checkpoint = work_state(episode, settings, extractor, roles.embedder)
-        # A store that a model forms memories for words them itself.
+        # A store whose memories a model forms uses its own words.
         view = admitted(method, checkpoint, rewords=entry.store is not None and roles.extractor is not None)
         answers = (
             ()
@@ -100,7 +100,7 @@ def attempt(episode: Episode, method: Method, roles: Roles, settings: Settings) 
 
 
 def attempted(name: str, elsewhere: Made | None, by_name: Mapping[str, Method], checkpoint: Checkpoint) -> Attempt:
-    """One method's view, made elsewhere or here, if it may be handed over."""
+    """One method's view, made here or elsewhere, after the check."""
     started = time.monotonic()
     try:
         if elsewhere is None:

@@ -1,4 +1,4 @@
-"""What a method may see, and what only a scorer may: two worlds that share nothing but an opaque id.
+"""What a method may see, and what only a scorer may see. The two share nothing but an opaque id.
 
 An ``Episode`` holds conversations and questions. ``Labels`` hold everything the benchmark knows
 about them. A ``Case`` pairs the two and stays with the data set and the scorer; a method is handed a
@@ -30,7 +30,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 CONFIDENCE = 0.75
 AUTHORITY = 0.5
 
-# What stands between the parts of an excerpt.
+# The separator between parts of an excerpt.
 GAP = " … "
 
 
@@ -136,23 +136,23 @@ class Checkpoint(Record, frozen=True, kw_only=True):
 
 
 class Finding(Record, frozen=True, kw_only=True):
-    """A pair that a method looked at: an older row, a later observation, and what was made of it."""
+    """A pair that a method examined: an older row, a later observation, and the verdict."""
 
     row: str
     observation: str
     signals: tuple[str, ...] = ()
     answer: str = ""
-    """Empty: proposed, and not judged."""
+    """Empty: proposed but not judged."""
     confidence: str = ""
     confirmed: bool = False
-    """Whether it counts: judged as invalidating, and surely enough for the policy."""
+    """Whether it counts: judged as invalidating, with enough confidence for the policy."""
     row_quote: str = ""
     observation_quote: str = ""
     note: str = ""
 
 
 class View(Record, frozen=True, kw_only=True):
-    """What a method hands the returning agent: ids of rows or observations in order, or nothing: it refused to.
+    """What a method hands the returning agent: ids of rows or observations in order, or nothing if it refused.
 
     The other fields are the method's account of it, for the reader of a report.
     """
@@ -192,7 +192,7 @@ class Episode(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Wanted:
-    """A statement to look for; ``polarity`` says how it has to be spoken of, or that it stands for itself."""
+    """A statement to look for; ``polarity`` is the stance required, if any."""
 
     text: str
     polarity: Polarity | None = None
@@ -252,7 +252,7 @@ class Dataset(Generic[L]):
 
 
 def digest_of_cases(cases: Iterable[Case[Any]]) -> str:
-    """What says that a run and its report speak of the same episodes. Labels are not in it."""
+    """Shows that a run and its report use the same episodes. Labels are not in it."""
     return digest_of_lines(canonical(case.episode) for case in cases)
 
 

@@ -1,9 +1,9 @@
 """The benchmark as inspect_ai tasks: a data set, a solver per method, a scorer, and model roles.
 
-A sample is one method on one episode. The solver holds episodes only; labels are held by the scorer, and, for
-ManBench, by the setup step that plays the active agents (case construction). Samples carry neither target nor
-metadata from the labels, so that nothing of them can reach a prompt or a transcript before scoring. A sample that
-cannot end now, because an answer is still to come, has no score in the log and no line, and says so.
+A sample is one method on one episode. The solver holds episodes only; labels are held by the scorer, and, for ManBench,
+by the setup step that plays the active agents (case construction). Samples carry neither target nor metadata from the
+labels, so that nothing of them can reach a prompt or a transcript before scoring. A sample that still waits for an
+answer has no score in the log and no line, and says so.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Setting:
     models: Mapping[str, str]
     """Role to model name."""
     shared: Roles
-    """What is no model, and the same for all: the embedder, and the memory stores."""
+    """Shared by all samples, and not a model: the embedder and the memory stores."""
     settings: Settings
     agents: int | None
     exchange: Exchange
@@ -102,11 +102,11 @@ def sampled_of(case: Case[Any], setting: Setting) -> Sampled:
 
 
 async def _worked(sampled: Sampled, limit: int | None, work: Callable[[], None]) -> None:
-    """Work in a thread that may ask, within the sample's time. What stops it is in the sample afterwards."""
+    """Run work that may ask models in a thread, within the sample's time limit. The sample records what stopped it."""
     left = None if limit is None else max(0.0, limit - (time.monotonic() - sampled.started))
     with apply_limits([time_limit(left)], catch_errors=True) as scope:
         try:
-            # A limiter of its own: as many samples work at once as inspect lets begin.
+            # Its own limiter: as many samples run at once as inspect starts.
             await to_thread.run_sync(work, limiter=CapacityLimiter(1))
         except CancelledError:
             # The thread was notified through its call; only this task was cancelled.

@@ -25,13 +25,13 @@ def handed(view: View, checkpoint: Checkpoint) -> dict[str, str]:
 
 def text(view: View, checkpoint: Checkpoint) -> str:
     """Everything that the view says, a note a line, without when: what the judge-free score looks at."""
-    return "\n".join((*(_said(row, words) for row, words in _told(view, checkpoint)), *view.memories))
+    return "\n".join((*(_said(row, words) for row, words in _noted(view, checkpoint)), *view.memories))
 
 
 def notes(view: View, checkpoint: Checkpoint) -> str:
     """The same as the agent reads it."""
     dates = {session.index: session.at for session in checkpoint.history}
-    lines = [_dated(row, dates) + _said(row, words) for row, words in _told(view, checkpoint)]
+    lines = [_dated(row, dates) + _said(row, words) for row, words in _noted(view, checkpoint)]
     return "\n".join((*lines, *view.memories))
 
 
@@ -39,7 +39,7 @@ def _rows(checkpoint: Checkpoint) -> dict[str, Row]:
     return {row.id: row for row in (*checkpoint.observations, *checkpoint.rows)}
 
 
-def _told(view: View, checkpoint: Checkpoint) -> list[tuple[Row, str]]:
+def _noted(view: View, checkpoint: Checkpoint) -> list[tuple[Row, str]]:
     rows, words = _rows(checkpoint), handed(view, checkpoint)
     listed = [(rows[name], said) for name, said in words.items() if said not in words.get(rows[name].turn or "", "")]
     return sorted(listed, key=lambda one: one[0].at) if checkpoint.history else listed

@@ -1,9 +1,9 @@
 """readmit's own models as an inspect_ai provider.
 
-``readmit/batch:DIR?model=NAME``, ``readmit/recorded:PATH``, ``readmit/gguf:PATH``, ``readmit/openai:NAME?…``: so a
-whole study can run in rounds through files, on recorded answers, or on a local model file, with inspect's accounts,
-logs and viewer. A request whose answer is still to come gives an output that says so. inspect finds the provider by
-the package's entry point.
+``readmit/batch:DIR?model=NAME``, ``readmit/recorded:PATH``, ``readmit/gguf:PATH``, ``readmit/openai:NAME?…``: a whole
+study can run in rounds through files, on recorded answers, or on a local model file, with inspect's accounts, logs and
+viewer. A request whose answer is still pending gives an output that says so. inspect finds the provider by the
+package's entry point.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ PENDING, TROUBLE = "readmit_pending", "readmit_trouble"
 KINDS = ("openai", "gguf", "batch", "recorded")
 MAX_TOKENS = 1_024
 FILES = ("batch", "recorded")
-# Files answer at once or not at all: every request of a round is put before any is waited for, and nothing is gained by
-# many episodes at once, which would all be held in memory.
+# Files answer at once or not at all: every request of a round is written before any is waited for. Running many
+# episodes at once gains nothing, and all of them would be held in memory.
 FILE_CONNECTIONS, FILE_SAMPLES = 256, 16
 
 
@@ -42,7 +42,7 @@ def inspect_name(spec: str) -> str:
 
 
 def connections(spec: str, asked: int | None) -> int | None:
-    """How many calls at once: as asked for, all that there are for files, one for a model in this process."""
+    """How many calls at once: a fixed number for files, else as given; by default one for a model in this process."""
     kind = spec.partition(":")[0]
     if kind in FILES:
         return FILE_CONNECTIONS
@@ -50,7 +50,7 @@ def connections(spec: str, asked: int | None) -> int | None:
 
 
 def samples(specs: Iterable[str]) -> int | None:
-    """How many samples at once: as inspect thinks fit, unless all answers come by file."""
+    """How many samples at once: inspect's choice, unless all answers come by file."""
     return FILE_SAMPLES if all(spec.partition(":")[0] in FILES for spec in specs) else None
 
 
@@ -68,7 +68,7 @@ class Readmit(ModelAPI):
         super().__init__(model_name, base_url, api_key, [], config)
         self._kind, rest = model_name.partition(":")[::2]
         own = "retries=" in rest.partition("?")[2]
-        # One layer retries: inspect's, which counts, unless the line asks for the endpoint's own.
+        # Only one layer retries: inspect's, which counts retries, unless the line asks for the endpoint's own.
         self._retried_by_inspect = self._kind == "openai" and not own
         line = f"{model_name}{'&' if '?' in rest else '?'}retries=0" if self._retried_by_inspect else model_name
         self._model: OpenModel = open_model(line)
@@ -84,7 +84,7 @@ class Readmit(ModelAPI):
             raise ModelError(f"{self.model_name}: this provider answers text and takes no tools")
         ask = request_of(input, config)
         try:
-            # A limiter of its own: the threads that inspect lends are taken by the methods that wait for this.
+            # Its own limiter: inspect's threads are taken by the methods that wait for this.
             (result,) = await to_thread.run_sync(
                 self._model.ask, [ask], abandon_on_cancel=True, limiter=CapacityLimiter(1)
             )
@@ -93,7 +93,7 @@ class Readmit(ModelAPI):
             return self._to_come(waiting.directory)
         if isinstance(result, Failure):
             if self._kind == "batch" and result.fault is Fault.UNAVAILABLE:
-                # A line that says "error" is no answer yet: a later line can give one.
+                # A line with "error" is not an answer: a later line can give one.
                 return self._to_come(self.model_name, f"{result.message}; answer it again in a later line")
             raise ProviderFailure(result)
         output = ModelOutput.from_content(
@@ -131,7 +131,7 @@ class Readmit(ModelAPI):
 
 
 def request_of(messages: list[ChatMessage], config: GenerateConfig) -> Ask:
-    """The request that inspect makes, as one of readmit's: what a batch directory knows it by."""
+    """The inspect request as one of readmit's, which is how a batch directory identifies it."""
     system = "\n\n".join(message.text for message in messages if message.role == "system")
     said = [message for message in messages if message.role != "system"]
     if [message.role for message in said] != ["user"]:
@@ -146,7 +146,7 @@ def request_of(messages: list[ChatMessage], config: GenerateConfig) -> Ask:
         user=said[0].text,
         schema=schema,
         max_tokens=config.max_tokens or MAX_TOKENS,
-        # None and 0 are what a model's line says, so that answers from before are found.
+        # None and 0 leave what the model's line says, so that earlier answers are found.
         temperature=f"{config.temperature:g}" if config.temperature else "",
         effort=config.reasoning_effort or "",
     )

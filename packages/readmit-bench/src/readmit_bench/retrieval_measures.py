@@ -1,4 +1,4 @@
-"""What retrieval brings of what is asked for, by words alone and with facts fused: the ceiling before and after.
+"""How much of what is asked for retrieval finds, by words alone and with facts fused.
 
 Of every Memora case, the share of the statements that hold at return which some row of the checkpoint says (the
 ceiling of the checkpoint), and the share that the first rows of the ranking say (what Static hands over). Both ways
@@ -75,7 +75,7 @@ def measure(
     seed: int = 0,
     watch: Callable[[], None] = lambda: None,
 ) -> Measured:
-    """Retrieve everything in both ways and look what it holds."""
+    """Retrieve everything both ways and measure what it holds."""
     held: dict[str, list[HeldByCheckpoint]] = {}
     for way in WAYS:
         memora = msgspec.structs.replace(settings.memora, retrieval=way)

@@ -155,7 +155,7 @@ def run(order: RunOrder, out: Path, watch: Callable[[int, int], None] | None = N
                 methods, found.cases, out, roles=roles, settings=settings, done=done, watch=watch
             )
             tally.seconds = time.monotonic() - started
-    return _told(out, tally, order.answers)
+    return _status_of(out, tally, order.answers)
 
 
 def plan_of(
@@ -187,7 +187,7 @@ def plan_of(
 
 def status(out: Path, answers: Path | None = None) -> RunStatus:
     """How far a run is. ``answers`` is where its answers are kept, if not with the run."""
-    return _told(out, _Tally(), answers)
+    return _status_of(out, _Tally(), answers)
 
 
 def _checked(order: RunOrder) -> tuple[Study, dict[str, str], tuple[str, ...], Settings]:
@@ -346,7 +346,7 @@ def _note(tally: _Tally, exchange: Exchange) -> None:
     tally.asked, tally.outages, tally.stopped = exchange.asked, exchange.fuse.outages, exchange.fuse.blown
 
 
-def _told(out: Path, tally: _Tally, kept_in: Path | None = None) -> RunStatus:
+def _status_of(out: Path, tally: _Tally, kept_in: Path | None = None) -> RunStatus:
     plan, results = read_plan(out), read_results(out)
     answers = tokens = 0
     if ((kept_in or out) / ANSWERS).exists():

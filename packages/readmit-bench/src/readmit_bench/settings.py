@@ -1,9 +1,8 @@
 """Every parameter of the paper's table "Experimental parameter settings", by name, with that default.
 
-Beside them stands, for each role, how its model is to answer.
-``overridden`` changes some of them by name, as ``stale.retrieved_union=20``, or takes those of one of the paper's
-actors, as ``gemini``. Whatever is changed is checked: a name that is not in the table, or a value that no run could
-mean, is refused.
+Role settings, which say how each role's model answers, are kept with them. ``overridden`` changes some by name, as
+``stale.retrieved_union=20``, or takes those of one of the paper's actors, as ``gemini``. Unknown names and impossible
+values are refused.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ class StaleSettings(Record, frozen=True, kw_only=True):
     """What the shared extractor is shown of the assistant's turns: the questions that the user replies to, or all."""
     stated: Literal["within", "opening"] = "within"
     """Where a substitute haystack has the statements. ``opening`` puts them before a session's first turn, which marks
-    the session: it is there for records of runs that were made so."""
+    the session. It exists for recorded runs that were made that way."""
 
     def __post_init__(self) -> None:
         if self.retrieved_per_query > self.retrieved_union:
@@ -128,14 +127,14 @@ class ManBenchSettings(Record, frozen=True, kw_only=True):
 
 
 class RoleSettings(Record, frozen=True, kw_only=True):
-    """How one role's model is to answer. The paper says nothing of effort and temperature."""
+    """How one role's model answers. The paper does not specify effort or temperature."""
 
     effort: Literal["default", "none", "minimal", "low", "medium", "high", "xhigh", "max"] = "default"
-    """How much it is to reason, where a provider takes that."""
+    """How much the model reasons, where a provider has such a setting."""
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | Literal["default"] = 0.0
-    """``default`` leaves it to the provider: some models take no other."""
+    """``default`` leaves it to the provider: some models accept no other value."""
     answer_tokens: CountOrNone = 0
-    """Most tokens of an answer, in place of what each stage allows: reasoning counts. 0: as the stage says."""
+    """Token limit of an answer, reasoning included, in place of each stage's limit. 0: the stage's."""
 
     @property
     def changes(self) -> str:
@@ -160,7 +159,7 @@ class Settings(Record, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, manbench=msgspec.structs.replace(self.manbench, active_agents=count))
 
     def role(self, name: str) -> RoleSettings:
-        """How a role's model is to answer."""
+        """How a role's model answers."""
         found: RoleSettings = getattr(self, name)
         return found
 
@@ -172,9 +171,9 @@ PRESETS: Mapping[str, Settings] = {"qwen": Settings(), "deepseek": Settings(), "
 
 
 def overridden(settings: Settings, changes: Sequence[str]) -> Settings:
-    """The settings with some changed by name; of two changes of one name the last counts.
+    """The settings with some changed by name; the last change of a name counts.
 
-    The name of a preset stands for all settings of that actor, whatever place it has among the changes.
+    A preset's name applies all settings of that actor first, wherever it stands among the changes.
     """
     named = list(dict.fromkeys(change.strip() for change in changes if change.strip() in PRESETS))
     if len(named) > 1:
@@ -199,7 +198,7 @@ def overridden(settings: Settings, changes: Sequence[str]) -> Settings:
         try:
             one = msgspec.convert(whole, kind, strict=True)
         except msgspec.ValidationError as error:
-            raise RecordError(f"settings: {group}.{_told(error, values)}") from None
+            raise RecordError(f"settings: {group}.{_explained(error, values)}") from None
         made = msgspec.structs.replace(made, **{group: one})
     return made
 
@@ -217,7 +216,7 @@ def _parameters(settings: Settings, group: str, place: str) -> dict[str, Any]:
 
 
 def _read(place: str, text: str, now: Any) -> Any:
-    """The text as a value of the kind that the setting has now."""
+    """The text as a value of the setting's type."""
     if isinstance(now, tuple):
         return tuple(_read(place, part.strip(), now[0]) for part in text.split(","))
     if isinstance(now, str) or (text == DEFAULT and place.endswith(".temperature")):
@@ -236,7 +235,7 @@ def _written(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _told(error: msgspec.ValidationError, values: Mapping[str, Any]) -> str:
+def _explained(error: msgspec.ValidationError, values: Mapping[str, Any]) -> str:
     """What is wrong, with the setting's name in front."""
     text, _, path = str(error).partition(" - at `$")
     name = path.rstrip("`").lstrip(".").partition("[")[0]

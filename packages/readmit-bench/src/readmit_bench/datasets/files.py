@@ -1,4 +1,4 @@
-"""Reading benchmark files: a folder, or an archive in place; every complaint names the file."""
+"""Reads benchmark files from a folder, or from an archive in place. Every error names the file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGEST_FILE = 256 * 1024 * 1024
 
 
 class Raw(msgspec.Struct, frozen=True, kw_only=True):
-    """A record in an official format. Fields that nobody reads here may come and go."""
+    """A record in an official format. Fields that are not read here are ignored."""
 
 
 def existing(path: Path, *, what: str) -> Path:

@@ -146,7 +146,7 @@ def memora_text(data: bytes, where: str) -> str | None:
 
 
 def official_filler(data: Path) -> list[Filler]:
-    """The unrelated sessions of the full STALE records. Nobody wrote implied facts for these."""
+    """The unrelated sessions of the full STALE records. They have no implied facts."""
     records = msgspec.json.decode((data / "stale" / "full_records.json").read_bytes(), type=list[_FullRecord])
     return [
         Filler(" ".join(turn.content for turn in session if turn.role == "user")[:FILLER_CHARS], ())

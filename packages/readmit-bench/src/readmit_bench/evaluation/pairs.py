@@ -1,4 +1,4 @@
-"""Judge labelled pairs: how often a verifier is right, and how well it knows.
+"""Judge labelled pairs: how often a verifier is right, and how well it is calibrated.
 
 The documented format is one JSON object per line: ``id``, ``old`` and ``new`` (the two texts), ``invalidates`` (true
 or false), and optionally ``use`` (what the item is needed for), ``old_at`` and ``new_at`` (times as text).
@@ -39,12 +39,12 @@ class PairJudgment(msgspec.Struct, frozen=True, kw_only=True):
     """What a verifier says of one case, and what asking took."""
 
     verdict: Verdict
-    """Its quotes are those that were found: both are there, or it is not grounded."""
+    """Holds only quotes that were found: without both it is not grounded."""
     tokens: int = 0
 
     @property
     def chance(self) -> float:
-        """The probability of *invalidates* that it amounts to."""
+        """The probability of *invalidates* that the judgment implies."""
         if self.verdict.stale is not None:
             return float(self.verdict.stale)
         confidence = float(self.verdict.confidence)
@@ -57,7 +57,7 @@ class PairJudgment(msgspec.Struct, frozen=True, kw_only=True):
                 return 0.5
 
     def ruling(self, policy: Policy) -> Ruling:
-        """What a return makes of it."""
+        """What a return decides from it."""
         found = bool(self.verdict.item_quote and self.verdict.evidence_quote)
         return ruling(self.verdict, policy, grounded=lambda: found)
 
@@ -79,7 +79,7 @@ class JudgedPair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rates(msgspec.Struct, frozen=True, kw_only=True):
-    """How many of the pairs that invalidate, and of those that do not, are caught from a threshold on."""
+    """True and false positive rates at a threshold."""
 
     at: str
     tpr: scores.IntervalEstimate
@@ -93,9 +93,9 @@ class PairReport(msgspec.Struct, frozen=True, kw_only=True):
     cases: int
     positives: int
     taken_out: Rates
-    """Of pairs that take their item out."""
+    """Rates of pairs that take their item out."""
     withheld: Rates
-    """Of pairs that keep a critical item out: these, and those that are doubtful or open."""
+    """Rates of pairs that withhold a critical item: these, and those that are doubtful or open."""
     open: int
     unanswered: int
     auc: scores.IntervalEstimate
@@ -107,7 +107,7 @@ class PairReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """What of a judgment decides, and from where on."""
+    """Which part of a judgment decides, and at which threshold."""
 
     name: str
     taken_out: str

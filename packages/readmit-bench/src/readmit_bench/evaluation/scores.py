@@ -27,7 +27,7 @@ class IntervalEstimate(msgspec.Struct, frozen=True):
 
 
 class Bin(msgspec.Struct, frozen=True):
-    """One row of a reliability table: what was said against what was so."""
+    """One row of a reliability table: stated probability against observed share."""
 
     low: float
     high: float
@@ -106,7 +106,7 @@ def reliability(chances: Sequence[float], labels: Sequence[bool]) -> tuple[Bin, 
 
 
 def calibration_error(bins: Sequence[Bin]) -> float:
-    """Expected calibration error: the mean gap between said and was, by how many cases it concerns."""
+    """Expected calibration error: the mean gap between stated and observed, weighted by cases."""
     total = sum(row.count for row in bins)
     return sum(row.count * abs(row.said - row.was) for row in bins) / total
 

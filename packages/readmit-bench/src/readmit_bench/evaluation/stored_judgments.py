@@ -51,7 +51,7 @@ class StoredJudgment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredJudgments(NamedTuple):
-    """The cases of some files, and what was said of them, by the rule that decides on it."""
+    """The cases of some files, and the judgments on them by deciding rule."""
 
     cases: list[LabelledPair]
     said: list[tuple[Rule, Verifier]]
@@ -64,7 +64,7 @@ def holds_judgments(path: Path) -> bool:
 
 
 def load_stored(paths: Sequence[Path], policy: Policy) -> StoredJudgments:
-    """Every line as a case, and verifiers that repeat the scores and the answers, as far as there are any."""
+    """Every line as a case, with verifiers that repeat the stored scores and answers."""
     rows = {
         _case(row, f"{path.stem}:{number}"): row
         for path in paths
@@ -119,7 +119,7 @@ class _EarlyJudgment(msgspec.Struct):
 
 
 def stored_judgments(data: Path) -> tuple[list[LabelledPair], Verifier]:
-    """The cases of the development data that a strong model judged without quotes, and a repeater of what it said."""
+    """Development cases that a strong model judged without quotes, and a verifier that repeats its judgments."""
     pairs = {pair.uid: pair for pair in read_lines(data / "stale" / "pairs.jsonl", StalePair)}
     cases: list[LabelledPair] = []
     said: dict[str, PairJudgment] = {}
@@ -131,7 +131,7 @@ def stored_judgments(data: Path) -> tuple[list[LabelledPair], Verifier]:
             pair=_pair(case),
             answer=Answer.INVALIDATES if row.invalidates else Answer.COMPATIBLE,
             confidence=share(row.confidence),
-            # It was not asked for quotes: its words rest on the whole texts.
+            # It was not asked for quotes, so its judgments count as quoting the whole texts.
             item_quote=old,
             evidence_quote=new,
         )

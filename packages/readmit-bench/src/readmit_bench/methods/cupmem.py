@@ -10,10 +10,9 @@ Query side, for each question: read it; retrieve by lane (5 direct, 8 affected, 
 of common words ≥ .45); give a verdict on what it takes for granted (supported, outdated, unresolved); ground the
 action; build constraints from both; answer under them.
 
-The published description gives the thresholds by name only; which step each belongs to is our reading. Conversations
-are read whole; an item rests on words of the user. The memory is its own: this method gets the conversations and not
-the work state that the others share. The view is the turns behind the items in use, so that it can be scored like
-any other.
+The published description gives the thresholds by name only; we chose the step for each. Conversations are read whole;
+an item rests on the user's words. The method forms its own memory: it gets the conversations and not the work state
+that the others share. The view is the turns behind the items in use, so that it can be scored like any other.
 """
 
 from __future__ import annotations
@@ -168,7 +167,7 @@ class CUPMem:
         return View(method=self.name, rows=handed, excerpts=excerpts, left_out=gone)
 
     def respond(self, actor: Model, checkpoint: Checkpoint, view: View) -> tuple[str, ...]:  # noqa: ARG002
-        """Each question through the query side; the view plays no part in it."""
+        """Run each question through the query side; the view is not used."""
         return tuple(self._answered(actor, task) for task in checkpoint.tasks)
 
     # Write side.
@@ -208,7 +207,7 @@ class CUPMem:
             item = memory.add(one.bucket, one.track, line(one.statement), row.id, quote)
             added.append(item)
             if update is not None and update.decision != "add" and update.item in filed:
-                # What was made more precise did not become wrong.
+                # A refined item did not become wrong.
                 memory.mark(update.item, "refined" if update.decision == "refine" else "stale", item.number)
         return added
 
@@ -242,7 +241,7 @@ class CUPMem:
     def _answered(self, actor: Model, task: str) -> str:
         memory = self._memory
         parsed = self._asked("cup-parse@1", [("schema", SCHEMA), ("question", task)], Parsed)
-        # Stale items are consulted too: they are what an outdated premise is recognized by.
+        # Stale items are consulted too: they show that a premise is outdated.
         everything = [item for item in memory.items.values() if item.status != "refined"]
         asked = f"{task} {parsed.taken_for_granted}"
         lanes = (
@@ -271,7 +270,7 @@ class CUPMem:
         return texts(actor, [ask])[0]
 
     def _asked(self, prompt: str, sections: Sequence[tuple[str, str]], kind: type[A]) -> A:
-        """One typed answer. An unusable one ends the episode: a memory with a hole in it is not this method."""
+        """One typed answer. An unusable one ends the episode: the method needs its whole memory."""
         ask = request(prompt, prompt.partition("@")[0], sections, max_tokens=TOKENS)
         (said,) = answer(self._model, [ask], kind)
         if isinstance(said, Failure):

@@ -1,7 +1,7 @@
 """TRACE with its models: the paper's pipeline (``trace-paper``), ours (``readmit``), and the four ablations.
 
-All of them are the product: the history is played into a workspace (``state``), ``Inference`` looks for implicit
-changes (``inferring``), and the library decides. They differ in configuration alone.
+All of them run the product: the history is played into a workspace (``state``), ``Inference`` looks for implicit
+changes (``inferring``), and the library decides. They differ only in configuration.
 
 From the tasks alone: obligations, their dependencies, and queries (where the shared checkpoint does not hold them).
 From the checkpoint: statements with slots. Explicit lifecycle: in the paper's pipeline a later value of a slot
@@ -18,9 +18,10 @@ session at a time cannot know whether two values of its slot exclude each other.
 A dependency is supported by the statements that rank best for it; what a confirmed invalidation or a later value of its
 slot took out passes its place, and what it supported, to the latest words that did.
 
-An answer that another source replaced by another answer is contested; the same answer again is no dispute. A verifier
-that answers the task by itself settles it, and only at confidence ≥ 0.65; otherwise the return is blocked. Choices are
-compared as they are printed. Whatever the verifier says, an answer to another version of the task is not applicable.
+An answer that another source replaced by a different one is contested; repeating the same answer is not a dispute. A
+verifier that answers the task independently settles it, at confidence ≥ 0.65; otherwise the return is blocked. Choices
+are compared as they are printed. An answer to another version of the task is never applicable, whatever the verifier
+says.
 
 Each ablation takes away one mechanism (paper, "Component Ablations") and nothing else:
 
@@ -144,7 +145,7 @@ class Governed:
 
     def _answered(self, checkpoint: Checkpoint) -> View:
         """Answers to a version of the task."""
-        # Who has a verifier takes no replacement of an answer on trust, not even of an answer to another question.
+        # With a verifier, no replacement of an answer is trusted unverified, not even for another question.
         contests = tuple(contested(checkpoint, any_version=True))
         statements = [
             # No slot: a later answer does not replace an earlier one by being later.
@@ -163,7 +164,7 @@ class Governed:
         return self._handed(checkpoint, outcome, rows, {s.id: s for s in statements})
 
     def _settle(self, checkpoint: Checkpoint, contests: Sequence[Contest], workspace: Workspace, agent: Agent) -> None:
-        """Put the task itself to the verifier, once for all contests. Where there are none, nothing is asked."""
+        """Ask the verifier the task itself, once for all contests; nothing if there are none."""
         answers = {row.id: row.answer or row.text for row in checkpoint.rows}
         task = checkpoint.tasks[0]
         choices = tuple(text for _, text in choices_in(task))
@@ -224,7 +225,7 @@ class Governed:
         return self._handed(checkpoint, outcome, rows, known, private=private, findings=judged, linked=linked)
 
     def _planned(self, checkpoint: Checkpoint) -> Sequence[Plan | None]:
-        """What the tasks take. A plan that all methods share is not asked for again."""
+        """What the tasks need. A plan that all methods share is not requested again."""
         if checkpoint.plans:
             return checkpoint.plans
         tasks = [Task(text=task) for task in checkpoint.tasks]
@@ -243,7 +244,7 @@ class Governed:
         queries = [query for one in plans if one is not None for query in one.queries]
         with closing(Ranker(usable)) as ranker:
             duties, supports = duties_of(checkpoint, plans, ranker, planner=self._models.extractor.name)
-            # Whatever may be handed over is worth a verdict: what retrieval finds, and what may cover a need.
+            # Everything that may be handed over gets a verdict: what retrieval finds, and what may cover a need.
             within = reach(checkpoint, ranker, queries, {row.id for row in usable}).union(supports)
         return duties, supports, kept_rows(within, checkpoint.rows, endings)
 
@@ -262,14 +263,14 @@ class Governed:
         supports: Mapping[str, tuple[str, ...]],
         changes: Sequence[tuple[str, str, str]],
     ) -> _Placed:
-        """Record what took the place of what fell, and link it to what that was evidence for."""
+        """Record the successors of invalidated statements, and link them to the same needs."""
         known = {one.id: one for one in work.statements}
         stated = [*work.statements, *found_by(checkpoint, work.statements, changes)]
         heirs = heirs_of(stated, changes, work.endings)
         links = inherited(stated, supports, heirs)
         if changes:
             for one in stated[len(work.statements) :]:
-                # Nobody took these words down, so that they are in whole, as the one who said them said them.
+                # No row was extracted from these words, so the whole turn is in, as it was said.
                 record(at.workspace, one, at.digests[session_of(one.row)])
                 known[one.id] = one
             further = {
@@ -335,7 +336,7 @@ def _recorded(stated: Sequence[Statement], at: _Played) -> list[Statement]:
 
 
 def _incomplete(at: _Played, duties: Sequence[Duty], refused: Returned) -> Returned:
-    """What the same selection makes of the needs that can be covered, where the others refuse the return."""
+    """The same selection over the needs that can be covered, where other methods refuse the return."""
     lacking = set(refused.missing)
     for number in range(len(duties)):
         at.workspace.revoke(f"{DUTY}{number}", by=OWNER)

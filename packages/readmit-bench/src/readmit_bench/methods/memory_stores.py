@@ -44,7 +44,7 @@ class MemoryStoreMethod:
         return View(method=self.name, rows=(), memories=texts_of(hits))
 
     def _admitted(self, checkpoint: Checkpoint, absence: Absence) -> View:
-        # Formed first: a pair whose forming fails is lost on both sides, also where the return would be refused.
+        # Formed first, so that a pair whose forming fails is lost on both sides, even if the return would be refused.
         absence.kept(self._store, self._model)
         returned = absence.returned()
         if not returned.admitted:
@@ -56,7 +56,7 @@ class MemoryStoreMethod:
         most = checkpoint.budget.per_query
         found = [kept.memory.backend.search(task, limit=most) for task in checkpoint.tasks]
         hits = union([handle.search(task, limit=most) for task in checkpoint.tasks], checkpoint.budget)
-        # What the store would have handed over and the view does not open.
+        # What the store would have handed over and the view withholds.
         withheld = [hit.id for hit in union(found, checkpoint.budget) if hit.id in kept.reasons]
         return View(
             method=self.name,
@@ -67,7 +67,7 @@ class MemoryStoreMethod:
 
 
 def union(found: Sequence[Sequence[Hit]], budget: Budget) -> list[Hit]:
-    """Round by round over the tasks, within the budget that every method has."""
+    """Take hits in turn from each task, within the budget that every method has."""
     places = max((len(hits) for hits in found), default=0)
     rounds = [hits[place] for place in range(places) for hits in found if place < len(hits)]
     kept, used = [], 0
@@ -79,5 +79,5 @@ def union(found: Sequence[Sequence[Hit]], budget: Budget) -> list[Hit]:
 
 
 def texts_of(hits: Sequence[Hit]) -> tuple[str, ...]:
-    """The records as the store words them, each wording once."""
+    """The records in the store's own words, without duplicates."""
     return tuple(dict.fromkeys(hit.text for hit in hits))

@@ -9,8 +9,8 @@ A row starts raw and climbs to tentative, validated and committed through four c
    supersedes itself. Across sources higher authority supersedes, lower aborts, equal quarantines both;
 4. dependencies: every ancestor is committed, and no ancestor's scope is narrower than the row's.
 
-An unsettled conflict (3) quarantines both rows whether or not (4) would have held. What a row supersedes, it
-supersedes by being committed: a row that fails (4) supersedes nothing.
+An unsettled conflict (3) quarantines both rows whether or not (4) would have held. A row supersedes only once it is
+committed: one that fails (4) supersedes nothing.
 
 A ``supersedes`` link supersedes its target directly. A deletion revokes the rows of its slot. Retraction
 cascades by type: what depends on a revoked row is revoked, what depends on a superseded or quarantined

@@ -1,9 +1,9 @@
 """What a method is: a name, and a function from the post-absence checkpoint to a view.
 
-A method that asks a model holds it; the checkpoint is all it learns about the episode. ``admitted`` is the only way
-the benchmark calls one in its own process: it refuses to pass anything but a checkpoint, and checks what comes back.
-``checked`` is that check, for views that were made elsewhere (``method_process``). Who may hand over more than the
-budget is written here, and no method says it of itself.
+A method that asks a model holds it; the checkpoint is all it learns about the episode. ``admitted`` is the only way the
+benchmark calls one in its own process: it refuses to pass anything but a checkpoint, and checks what comes back.
+``checked`` is that check, for views that were made elsewhere (``method_process``). The methods that may exceed the
+budget are listed here, not in the methods.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from readmit.ports.models import Model
 
 PRIVATE = 8
-"""So many private memories come back beside a view, where nothing binds them to what stands."""
+"""How many private memories come back beside a view when they are not bound to what still holds."""
 WHOLE = "Restore"
-"""Whose rule is the departure state whole, whatever the budget."""
+"""Methods that hand over the whole departure state, regardless of the budget."""
 ABLATIONS = ("trace-without-ii", "trace-without-oas", "trace-without-cvg", "trace-without-sbpr")
 OBLIGED = frozenset({"trace-paper", "readmit", *ABLATIONS})
-"""Whose obligations may take a view beyond what retrieval fills."""
+"""Methods whose obligations may extend a view beyond what retrieval fills."""
 BESIDE: Mapping[str, int] = MappingProxyType({"trace-without-sbpr": PRIVATE})
-"""What may stand beside the view."""
+"""What methods may hand over beside the view."""
 
 
 class Method(Protocol):
@@ -45,7 +45,7 @@ class Method(Protocol):
 
 @runtime_checkable
 class Answering(Protocol):
-    """A method that answers by itself, as one that is consulted by question does."""
+    """A method that also answers, because it is consulted question by question."""
 
     def respond(self, actor: Model, checkpoint: Checkpoint, view: View) -> tuple[str, ...]:
         """What the returning agent says to each task."""
@@ -92,7 +92,7 @@ def _check_memories(name: str, view: View, checkpoint: Checkpoint) -> None:
     said += [row.text for row in (*checkpoint.observations, *checkpoint.rows)]
     for memory in view.memories:
         if not any(memory in text for text in said):
-            raise RecordError(f"memories: {name} hands over {memory[:80]!r}, which nobody said")
+            raise RecordError(f"memories: {name} hands over {memory[:80]!r}, which no turn says")
 
 
 def _check_budget(name: str, view: View, checkpoint: Checkpoint, texts: Mapping[str, str]) -> None:

@@ -1,13 +1,13 @@
 """readmit without any model: explicit lifecycle, read off the rows and the words, decided by the library.
 
-* A row that names its slot, predecessor, premises or interval is taken at its word. A new value of a slot
+* The slot, predecessor, premises or interval that a row names is taken as given. A new value of a slot
   replaces the old one; a deletion revokes it.
 * A plain turn is read by general rules (``reading``): what it states is an item; what it says has ended names
   the earlier statements that share its rarest phrase, and those are revoked, or replaced by what the turn puts
-  in their place. Questions and messages that only take something back are no statements.
-* A row that replaces another source's row about the same version of the task opens a dispute. Nobody here can
-  settle it, so neither is handed over and the return is blocked. A row about another version of the task is
-  not applicable.
+  in their place. Questions and messages that only withdraw something are not statements.
+* A row that replaces another source's row about the same version of the task opens a dispute. This method cannot settle
+  it, so neither row is handed over and the return is blocked. A row about another version of the task is not
+  applicable.
 
 The view is retrieval over what stands, within the budget of every other method: what speakers said about themselves
 or asked for comes first, other remarks fill what room is left.
@@ -33,7 +33,7 @@ WIDEST_SLOT = 8
 
 
 class ReadmitLexical:
-    """Explicit evidence only, and nothing that is contested."""
+    """Admits by explicit evidence only, and nothing that is contested."""
 
     name = "readmit-lexical"
 
@@ -56,7 +56,7 @@ def explicit_work(checkpoint: Checkpoint, readings: Sequence[Reading]) -> Work:
             id=name,
             row=one.row,
             text=part,
-            # A contested answer is not replaced by being followed: that is what is in dispute.
+            # A later answer does not replace a contested one: that is the dispute.
             slot=None if duties else one.row.slot,
             supports=("answer",) if duties else (),
             depends_on=one.row.depends_on,
@@ -121,7 +121,7 @@ def contested(checkpoint: Checkpoint, *, any_version: bool = False) -> Iterator[
 
 
 def answer_of(row: Row) -> list[str]:
-    """The bare answer as it is compared: every sign of it, however it is spaced."""
+    """The bare answer for comparison: every character counts, except white space."""
     return (row.answer or row.text).split()
 
 

@@ -1,9 +1,9 @@
-"""From a checkpoint's rows to a team's log: what the library's own workspace is given to decide on.
+"""From a checkpoint's rows to a team's log, on which the library's own workspace decides.
 
-Each session is one observation, of its own day where the history says which; each statement is an item with a receipt
-for it, marked as drafted where an extractor took it down. What explicitly ended a statement is a lifecycle event. The
-agent departs where the checkpoint says so, and comes back at its end. Everything after that is the library: inference,
-gates, lifecycle, premises, disputes, coverage, seal.
+Each session is one observation, dated if the history names its day; each statement is an item with a receipt for it,
+marked as drafted if an extractor wrote it. An explicit end of a statement is a lifecycle event. The agent departs where
+the checkpoint says so, and returns at its end. The library does the rest: inference, gates, lifecycle, premises,
+disputes, coverage, seal.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ OWNER = "bench"
 LONGEST_DUTY = 10_000
 LONGEST_QUOTE = 2_000
 DUTY, OBSERVED = "duty-", "session-"
-"""How the items begin that are no statement: what is owed, and a whole session."""
+"""Id prefixes of items that are not statements: duties, and whole sessions."""
 
 _NOT_ID = re.compile(r"[^!-~]+")
 
@@ -69,7 +69,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class Contest:
-    """Statements that cannot all stand."""
+    """Statements that cannot all hold."""
 
     statements: tuple[str, ...]
 
@@ -140,12 +140,12 @@ def policy_for(checkpoint: Checkpoint, base: Policy | None = None, *, duties: in
         base or Policy(),
         max_items=(budget.at_most or budget.union) + duties,
         max_chars=10_000_000 if characters is None else characters + duties * LONGEST_DUTY,
-        # What bounds a row is the view's budget; an obligation's own words must never be what does not fit.
+        # The view's budget bounds rows; an obligation's own words must always fit.
         max_item_chars=max(longest, LONGEST_DUTY),
-        # As the paper hands over what covers an obligation, and nothing else.
+        # The paper hands over only what covers an obligation.
         constraints="as_needed",
         nothing_owed="empty",
-        # A history replayed at once is neither a flood of invalidations nor one of duties.
+        # A history replayed at once must not count as a flood of invalidations or duties.
         invalidations_per_writer=1_000_000,
         duties_per_writer=1_000_000,
     )
@@ -172,8 +172,8 @@ def played(
         agent = workspace.agent(RETURNING, role="agent", task="return")
         writing = _Writing(workspace, work, sessions(checkpoint.heard), clock)
         with workspace.batch():
-            # Every session that was heard is an observation, also one that left no row: a verdict may speak of it.
-            # And a statement may stand in a turn that is no row: words that only a verdict brought up.
+            # Every session is an observation, even without a row, because a verdict may refer to it.
+            # A statement may also come from a turn that is not a row, if a verdict quotes it.
             named = {row.id: row for row in (*checkpoint.heard, *checkpoint.rows, *(one.row for one in written))}
             rows = sorted(named.values(), key=lambda row: row.at)
             before = [row for row in rows if row.departure]
@@ -214,7 +214,7 @@ class Clock:
             if day is None:
                 self._days = {}
                 return
-            # No session begins before the one before it has ended.
+            # A session begins after the previous one has ended.
             last = day if last is None else max(day, last + timedelta(seconds=SESSION))
             self._days[session.index] = last
 
@@ -299,7 +299,7 @@ def _apply(workspace: Workspace, work: Work, clock: Clock, place: Mapping[str, i
         at = clock.time(ending.at)
         if ending.target not in place or ending.target == ending.successor:
             continue
-        # Only what was stated later can take a statement's place; otherwise it is merely gone.
+        # Only a later statement can be a successor; otherwise the statement just ends.
         if ending.successor is None or place.get(ending.successor, -1) < place[ending.target]:
             workspace.revoke(ending.target, by=OWNER, reason=ending.reason[:2000], at=at)
         else:
@@ -311,7 +311,7 @@ def _apply(workspace: Workspace, work: Work, clock: Clock, place: Mapping[str, i
 
 
 def link(workspace: Workspace, links: Mapping[str, Iterable[str]], linker: str | None) -> None:
-    """Say which needs items are evidence for."""
+    """Record which needs items are evidence for."""
     for item, needs in links.items():
         for need in needs:
             workspace.append(
@@ -323,12 +323,12 @@ def link(workspace: Workspace, links: Mapping[str, Iterable[str]], linker: str |
 
 
 def contest_name(number: int) -> str:
-    """How a dispute is called."""
+    """The name of a dispute."""
     return f"contest-{number}"
 
 
 def oblige(workspace: Workspace, duties: Sequence[Duty], prefix: str = DUTY) -> None:
-    """Open the duties. A task is no observation: what it takes for granted is nothing that anybody has seen."""
+    """Open the duties. A task is not an observation: what it presupposes has not been observed."""
     for number, duty in enumerate(duties):
         workspace.oblige(
             duty.text[:LONGEST_DUTY],

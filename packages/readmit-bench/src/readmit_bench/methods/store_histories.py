@@ -2,11 +2,11 @@
 
 Paper, "Backend integration and paired evaluation": within a backend, Static and TRACE "share the episode history and
 pre-return memory formation", and a branch "imports the stored records without repeating memory formation". A store is
-given the user's turns of the whole history up to the return, in time order; what it finds for a question is its own
-affair. Questions over one history read the same records, and a departure at another point imports them.
+given the user's turns of the whole history up to the return, in time order; how it retrieves for a question is up to
+the store. Questions over one history read the same records, and another departure imports them.
 
-Each turn's memory is bound to the statements that were read off it. A turn that states nothing, as a question, is a
-memory that nothing vouches for: the store has it, and no view opens it.
+Each turn's memory is bound to the statements that were read from it. A turn that states nothing, such as a question, is
+a memory without a source: the store holds it, and no view includes it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class FormedStore:
         self.turns: dict[str, tuple[str, ...]] = {}
         self.handle: ReturnedMemory | None = None
         self.reasons: dict[str, tuple[str, ...]] = {}
-        """Of the records that the return withholds."""
+        """Reasons for the records that the return withholds."""
 
 
 class Absence:
@@ -71,7 +71,7 @@ class Absence:
         self._sources: dict[str, list[str]] = {}
         for statement in grounded(work.statements)[0]:
             self._sources.setdefault(statement.row.id, []).append(statement.id)
-        # The whole of what stands, so that the store's own ranking has all of it to choose from.
+        # Everything that still holds, so that the store's own ranking can choose from all of it.
         most = len(work.statements) + len(work.duties) * 16 + 16
         policy = replace(policy_for(whole), nothing_owed="fill", max_items=most, max_chars=10_000_000)
         self._workspace, self._agent, _, _ = self._exits.enter_context(played(whole, work, policy))
@@ -81,7 +81,7 @@ class Absence:
         self._exits.close()
 
     def kept(self, store: Store, model: Model | None) -> FormedStore:
-        """The store with this history in it, formed by now. If that failed once, it fails for everybody."""
+        """The store with this history, formed on first use. If forming failed once, every later call fails too."""
         if store in self._stored.failures:
             raise BackendError(self._stored.failures[store])
         if store not in self._kept:
@@ -130,10 +130,10 @@ class Absence:
                 kept.turns[record] = (*kept.turns.get(record, ()), row.id)
 
     def _verbatim(self, kept: FormedStore) -> None:
-        """Without inference there is nothing to form: the turns go in as they are, by the store's own bulk insert."""
+        """Without inference there is nothing to form: the turns are stored verbatim by the store's own bulk insert."""
         archive = []
         for row in self._turns:
-            # Mem0 takes no other ids than these; the same turn has the same one in every store and run.
+            # Mem0 accepts only UUIDs; a turn has the same one in every store and run.
             record = Stored(id=str(uuid.uuid5(TURNS, row.id)), text=row.text)
             sources = bindings(self._sources.get(row.id, ()))
             entry = Entry(record=record.id, text=text_digest(row.text), bindings=sources, by=OWNER)
@@ -156,7 +156,7 @@ class Absence:
         """The store and the returned agent's handle on it, for a return that was admitted."""
         kept = self.kept(store, model)
         if kept.handle is None:
-            # Handed over once, and opened in every store.
+            # Exposed once, and used in every store.
             self._bundle = bundle = self._bundle or self.returned().expose()
             kept.handle = kept.memory.returned(bundle)
             kept.reasons = {
@@ -172,7 +172,7 @@ class StoredHistory:
 
     def __init__(self, history: object, embedder: Embedder | None) -> None:
         self.history = history
-        """Held, so that its identity stays its own."""
+        """Held so that its ``id()`` is not reused."""
         self.lock = threading.RLock()
         self.users = 0
         self.absences: dict[int | None, Absence] = {}
@@ -195,7 +195,7 @@ class Stores:
     """Every history of a run that is in a store, for methods in any thread."""
 
     def __init__(self, embedder: Embedder | None = None, *, keep: int | None = None) -> None:
-        """``keep``: how many histories stay formed, where they come one after the other. Otherwise all, to the end."""
+        """``keep``: how many histories stay formed, if they come one after the other. Otherwise all are kept."""
         self._embedder = embedder
         self._keep = keep
         self._lock = threading.Lock()
@@ -263,7 +263,7 @@ def turns_of(checkpoint: Checkpoint) -> tuple[Row, ...]:
 
 
 class _Watched:
-    """A model that says itself why it gave no answer: a store may swallow that, or make a failure of its own of it."""
+    """A model that records why it gave no answer, because a store may swallow or rewrap the error."""
 
     def __init__(self, model: Model) -> None:
         self.name = model.name

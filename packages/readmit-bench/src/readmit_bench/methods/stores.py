@@ -2,7 +2,7 @@
 
 All rank with the run's embedder. ScopedMem lives in the workspace's own file, and ranks by words as well; Mem0 and
 A-MEM are opened in a folder; Memobase runs as a server elsewhere, named by two environment variables, because a key
-belongs in no command line.
+does not belong on a command line.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SECONDS = 60.0
 
 
 def stores_of(methods: Iterable[str]) -> tuple[Store, ...]:
-    """The stores that some methods stand on."""
+    """The stores that some methods use."""
     named = {name.partition("/")[0] for name in methods if "/" in name}
     return tuple(store for store in STORES if store in named)
 
@@ -110,7 +110,7 @@ def _open(store: Store, workspace: Workspace, folder: Path, embedder: Embedder, 
         api_key=os.environ[KEY],
         ledger=workspace.log.sources,
         embedder=embedder,
-        # A server outlives the run: no other run may meet these records.
+        # A server outlives the run, and no other run may see these records.
         name=f"bench-{secrets.token_hex(8)}",
         timeout=_SECONDS,
     )

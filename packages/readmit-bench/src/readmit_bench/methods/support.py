@@ -1,4 +1,4 @@
-"""What supports what, and what takes whose place: between retrieval and the library's cover."""
+"""Which rows support which needs, and which rows replace others: between retrieval and the library's cover."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def duties_of(
 ) -> tuple[list[Duty], dict[str, tuple[str, ...]]]:
     """The planned obligations, and the dependencies that each row speaks for: it ranks among the best for them.
 
-    A task whose plan failed still obliges: something that retrieval finds for it must stand. With ``planner``, what
-    was planned counts as drafted by it, and only the few best rows that share a content word with a need speak for it.
+    A task whose plan failed is still an obligation: something that retrieval finds for it must hold. With ``planner``,
+    what was planned counts as drafted by it, and only the few best rows that share a content word with a need speak for
+    it.
     """
     most = checkpoint.budget.per_query if planner is None else LINKS_PER_NEED
     wording = str if planner is None else topic_of
@@ -94,7 +95,7 @@ def reach(checkpoint: Checkpoint, ranker: Ranker, queries: Sequence[str], usable
 def found_by(
     checkpoint: Checkpoint, statements: Sequence[Statement], changes: Sequence[tuple[str, str, str]]
 ) -> list[Statement]:
-    """The turns whose words changed something although nobody had taken those words down: items by that."""
+    """Turns that changed something although no row was extracted from them. They become items."""
     by_session = _by_session(statements)
     found: dict[str, Statement] = {}
     for _, session, quote in changes:
@@ -105,7 +106,7 @@ def found_by(
 
 
 def kept_rows(named: AbstractSet[str], rows: Sequence[Row], endings: Sequence[Ending]) -> frozenset[str]:
-    """These rows with what took their place and what they rest on, however far that goes."""
+    """These rows with their successors and premises, transitively."""
     after: dict[str, list[str]] = {row.id: list(row.depends_on) for row in rows}
     for ending in endings:
         if ending.successor is not None and ending.target in after:
@@ -121,7 +122,7 @@ def kept_rows(named: AbstractSet[str], rows: Sequence[Row], endings: Sequence[En
 
 
 def updated(rows: Sequence[Row]) -> Iterator[Ending]:
-    """What rows that were taken down as updates of their slot replace."""
+    """What rows replace that were extracted as updates of their slot."""
     for row in rows:
         if row.operation == "update" and row.slot is not None:
             for other in rows:
@@ -132,9 +133,9 @@ def updated(rows: Sequence[Row]) -> Iterator[Ending]:
 def heirs_of(
     statements: Sequence[Statement], changes: Sequence[tuple[str, str, str]], endings: Sequence[Ending] = ()
 ) -> dict[str, str]:
-    """For each statement that something took the place of, the row that did, and of several the latest.
+    """The row that replaced each replaced statement; the latest if there are several.
 
-    That is a later value of its slot, its named successor, or the words of a confirmed invalidation.
+    A replacement is a later value of the slot, a named successor, or the words of a confirmed invalidation.
     """
     by_session = _by_session(statements)
     newest = {one.slot: one for one in sorted(statements, key=lambda one: one.row.at) if one.slot is not None}
@@ -165,9 +166,9 @@ def _by_session(statements: Sequence[Statement]) -> dict[str, list[Statement]]:
 def inherited(
     statements: Sequence[Statement], supports: Mapping[str, tuple[str, ...]], heirs: Mapping[str, str]
 ) -> dict[str, tuple[str, ...]]:
-    """Each statement's own support, and that of what it took the place of."""
+    """Each statement's own support, and that of what it replaced."""
     own = {row: list(names) for row, names in supports.items()}
-    # Oldest first, so that what an heir inherits passes on when it has an heir itself.
+    # Oldest first, so that inherited support passes on along a chain of replacements.
     for statement in sorted(statements, key=lambda one: one.row.at):
         heir = heirs.get(statement.id)
         if heir is not None:
@@ -203,7 +204,7 @@ def by_relevance(checkpoint: Checkpoint, rows: Sequence[str]) -> tuple[str, ...]
 
 
 def private_bank(checkpoint: Checkpoint, statements: Sequence[Statement], most: int) -> list[str]:
-    """What the returning agent remembers on its own that is most relevant: statements from before its departure."""
+    """The agent's most relevant private memories: statements from before its departure."""
     held: dict[str, str] = {}
     for one in statements:
         if one.row.departure:

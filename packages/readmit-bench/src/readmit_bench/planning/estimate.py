@@ -1,4 +1,4 @@
-"""A plan's figures: some episodes of every block are played with a stand-in, and counted up to all of them.
+"""A plan's figures: some episodes of every block are played with a stand-in and scaled up to all.
 
 Nothing is asked. Every request is built by the code that would send it, from the data; what the stand-in answers
 decides what later stages ask, and a plan says how (``standin``, ``recorded``). A request that an earlier method of the
@@ -113,7 +113,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A plan's figures, and how they came about."""
+    """A plan's figures, and how they were computed."""
 
     sums: tuple[Sum, ...]
     episodes: Mapping[str, int]
@@ -146,7 +146,7 @@ class Asking:
 def estimate(
     cases: Sequence[Case[Any]], asking: Asking, recorded: Recorded, watch: Callable[[], None] = lambda: None
 ) -> Estimate:
-    """Play a few episodes of every block with every method, and count them up to all."""
+    """Play a few episodes of every block with every method, and scale up to all."""
     blocks: defaultdict[str, list[Case[Any]]] = defaultdict(list)
     for case in cases:
         blocks[f"{case.episode.benchmark}/{case.labels.block}"].append(case)
@@ -185,7 +185,7 @@ def estimate(
 
 
 def _play(case: Case[Any], method: str, asking: Asking, settings: Settings, log: _Log) -> str:
-    """One episode with one method, up to the judge; what went wrong, if something did."""
+    """Play one episode with one method, up to the judge; returns what went wrong, if anything."""
     named = {role: StandIn(method, role, name, log, asking) for role, name in asking.models.items()}
     roles = Roles(
         actor=named.get("actor"),

@@ -76,7 +76,7 @@ def _row(plan: PricedPlan, one: Sum) -> tuple[str, ...]:
 
 
 def notes(plan: PricedPlan) -> Iterator[str]:
-    """How the figures came about."""
+    """How the figures were computed."""
     made = plan.made
     played = ", ".join(f"{made.played[name]} of {count:,} {name}" for name, count in made.episodes.items())
     yield f"Nothing was asked. Played with a stand-in and counted up: {played} episodes."

@@ -22,7 +22,7 @@ Amount = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Of a million prompt tokens and of a million answer tokens."""
+    """Price of a million prompt tokens and of a million answer tokens."""
 
     input: Amount
     output: Amount

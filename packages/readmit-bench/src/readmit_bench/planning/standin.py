@@ -1,7 +1,7 @@
-"""Answers of the requested form, for planning a run: it understands nothing and quotes what it is shown.
+"""Answers of the requested form, for planning a run. The stand-in understands nothing and quotes what it is shown.
 
-A plan plays real episodes, so that every request is built by the code that would send it. What follows from an answer
-depends on it: these choices decide how much, and a plan states them (``ASSUMED``).
+A plan plays real episodes, so that every request is built by the code that would send it. Later requests depend on the
+answers, so these choices affect the figures, and a plan states them (``ASSUMED``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NEEDS, CRITICAL = 5, 3
 LINES = 4
 """Premises of a statement, facts that a session implies, queries for a task."""
 SCANNED = 50
-"""The scan names one observation in so many."""
+"""The scan names one observation in this many."""
 ASSUMED = (
     f"statements drawn from a session: {ITEMS}; premises or implied facts written for a text: {LINES}",
     f"needs of a task: {NEEDS}, {CRITICAL} of them critical, in the words of the task",
@@ -45,7 +45,7 @@ _PREFERRED = ("compatible", "add", "none", "keep", "no")
 
 
 def answer_to(ask: Ask, chars: int = 0) -> str:
-    """Something of the requested form; free text of so many characters, another for another request."""
+    """An answer of the requested form; free text has at least ``chars`` characters and differs between requests."""
     shown = dict(_FENCED.findall(ask.user))
     if not ask.schema:
         choices = _CHOICE.findall(shown.get("question", ""))
@@ -87,7 +87,7 @@ def _list(schema: Mapping[str, Any], name: str, shown: Mapping[str, str], place:
 
 
 def parts_in(ask: Ask) -> int:
-    """How many statements are judged in a request, or sessions read: an answer is as long as they are many."""
+    """How many statements are judged in a request, or sessions read: the answer's length grows with them."""
     shown = dict(_FENCED.findall(ask.user))
     many = {"verify": len(_statements(shown)), "extract": len(_observations(shown))}
     return max(1, many.get(ask.stage, 1))

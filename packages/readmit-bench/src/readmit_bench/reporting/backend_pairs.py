@@ -95,7 +95,7 @@ def draw_pairs(plan: RunPlan, scores: Sequence[Scored], folder: Path) -> Iterato
     for one, (halves, theirs, title) in zip(axes, panels, strict=True):
         for place, store in enumerate(dict.fromkeys(half.store for half in halves)):
             pair = [half for half in halves if half.store == store]
-            # Each smaller than the one before, so that pairs that coincide can all be seen.
+            # Each is smaller than the one before, so that coinciding pairs stay visible.
             _arrow(one, pair, Mark(*_MARKS[store], hollow=theirs).style(10 - 2 * place))
         one.set_title(title, fontsize=9)
         one.set_xlabel("VIA: valid state available, %", fontsize=8)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from readmit_bench.intervals import Interval
 
-# The palette of Okabe and Ito, without its yellow, which white swallows.
+# The palette of Okabe and Ito without its yellow, which is hard to see on white.
 PALE = "#e8e8e8"
 BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK, GRAY = (
     "#000000", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7", "#7a7a7a",
@@ -38,12 +38,12 @@ _OTHERS = ((BLACK, "<"), (ORANGE, ">"), (SKY, "p"), (GREEN, "d"), (BLUE, "8"), (
 
 Point = tuple[float, float]
 LARGEST, STEP, SMALLEST = 11.0, 2.2, 2.4
-WHERE = "Bars: 95 % intervals. Every mark stands where it belongs: those that coincide lie inside each other."
+WHERE = "Bars: 95 % intervals. Marks are not moved: those that coincide are drawn inside each other."
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure that was written: its file without ending, what stands under it, and what it shows in words."""
+    """A figure that was written: its file without suffix, its caption, and its alternative text."""
 
     stem: str
     caption: str
@@ -104,7 +104,7 @@ def save(figure: Any, folder: Path, drawn: Drawn) -> Drawn:
     import matplotlib as mpl
 
     folder.mkdir(parents=True, exist_ok=True)
-    # Ids and dates would make the same figure differ from one report to the next.
+    # Ids and dates would make the same figure differ between reports.
     with mpl.rc_context({"svg.hashsalt": drawn.stem}):
         figure.savefig(folder / f"{drawn.stem}.png", dpi=200, metadata={"Software": None})
         figure.savefig(folder / f"{drawn.stem}.svg", metadata={"Date": None})
@@ -124,7 +124,7 @@ def sizes(points: Sequence[Point], near: Point = (2.0, 2.0)) -> list[float]:
 
 
 def put(axes: Any, mark: Mark, at: Point, size: float) -> None:
-    """A mark at its point. The later ones of a heap are smaller and lie on top, with a white rim between."""
+    """A mark at its point. Where marks overlap, the later ones are smaller and on top, with a white rim between."""
     axes.plot(*at, linestyle="none", zorder=3, **mark.style(size, rim=not mark.hollow))
 
 

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 EPISODES = 50
 MOST_FAILURES = 30
-GONE = "The data of this run is not at hand any more: episode pages go without history and without statements' words."
-CHANGED = "The data at its place is not what was run (its digest differs): episode pages go without history."
+GONE = "The data of this run is no longer available: episode pages have no history and no statement texts."
+CHANGED = "The data at that path is not the data of the run (its digest differs): episode pages have no history."
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _names(runs: Sequence[Path], to: Path) -> dict[Path, tuple[str, str]]:
     for run in runs:
         plain = re.sub(r"[^A-Za-z0-9_-]+", "-", run.name).strip("-") or "run"
         candidates = (plain if number == 1 else f"{plain}-{number}" for number in count(1))
-        # A report written where the runs lie must not put its pages among a run's own files.
+        # A report written next to its runs must not put pages among a run's own files.
         folder = next(one for one in candidates if one.casefold() not in folders and to.resolve() / one not in runs)
         folders.add(folder.casefold())
         same[run.name] += 1
@@ -156,7 +156,7 @@ def _failures(results: Sequence[Result]) -> Table | None:
 
 
 def _episodes(plan: RunPlan) -> tuple[dict[str, Episode], tuple[str, ...]]:
-    """The episodes again, for their history. Where the data is gone or another, pages go without."""
+    """Load the episodes again for their history. Pages omit it if the data is gone or has changed."""
     data = None if plan.data["data"] == "smoke" else Path(plan.data["data"])
     fillers = Path(plan.data["fillers"]) if "fillers" in plan.data else None
     try:
@@ -186,7 +186,7 @@ def _template(name: str) -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        # Whatever a page prints has its hidden characters shown, without each place having to ask for it.
+        # Show hidden characters in everything a page prints, so that no template has to ask for it.
         finalize=lambda value: type(value)(visible_text(value)) if isinstance(value, str) else value,
     )
     environment.filters["md"] = in_markdown
@@ -194,5 +194,5 @@ def _template(name: str) -> Any:
 
 
 def _tidy(text: str) -> str:
-    """Without blanks at line ends and without more than one empty line in a row."""
+    """Strip trailing blanks and repeated empty lines."""
     return re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)).strip("\n") + "\n"

@@ -1,4 +1,4 @@
-"""What was run, so that no figure has to be read without it; and in what it differs from the paper."""
+"""What was run, and how it differs from the paper."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def what_was_run(plan: RunPlan, results: Sequence[Result]) -> list[tuple[str, st
 
 
 def in_short(plan: RunPlan, results: Sequence[Result]) -> str:
-    """The same in a line, for under a table that may be read without its report."""
+    """The same in one line, for tables that are read without their report."""
     failed, ineligible = _count(results)
     own = "".join(f" {value} {name.lower()};" for one in _benchmarks(plan) for name, value in one.facts(plan))
     limit = "" if plan.limit is None else f" --limit {plan.limit}{' --stratified' if plan.stratified else ''};"
@@ -84,7 +84,7 @@ def _benchmarks(plan: RunPlan) -> list[Benchmark]:
 
 
 def _settings(plan: RunPlan) -> str:
-    """Everything that departs from the paper's table of settings."""
+    """Every setting that differs from the paper's table."""
     limits = (("max-tokens", plan.max_tokens), ("token-limit", plan.token_limit), ("time-limit", plan.time_limit))
     changed = [*plan.settings, *(f"{name} {most:,}" for name, most in limits if most is not None)]
     return f"the paper's, but {', '.join(changed)}" if changed else "the paper's"
