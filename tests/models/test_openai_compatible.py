@@ -6,7 +6,7 @@ import threading
 import time
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -241,6 +241,29 @@ def test_a_server_on_this_machine_is_not_sent_a_key_it_was_not_given(monkeypatch
         with OpenAICompatible("m", Endpoint(server.url, key_env="LOCAL_KEY")) as keyed:
             keyed.ask([ask()])
     assert [headers["authorization"] for headers in server.headers] == ["Bearer none", "Bearer sk-local"]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://models.example/v1", "HTTP://127.0.0.1@models.example", "http://10.0.0.7:8000/v1"]
+)
+def test_a_key_is_not_sent_to_another_machine_over_plain_http(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOUSE_KEY", "sk-house")
+    keys: list[dict[str, Any]] = [{"key_env": "HOUSE_KEY"}, {"api_key": "sk-house"}]
+    for key in keys:
+        with pytest.raises(ModelError, match=rf"^{next(iter(key))}: a key is not sent to .* use https://") as refused:
+            Endpoint(url, **key)
+        assert "sk-house" not in str(refused.value)
+
+
+def test_a_server_behind_plain_http_is_not_sent_the_usual_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-real")
+    with StandIn(says("yes")) as server:
+        # The proxy sees what anybody on the way would see.
+        monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
+        with OpenAICompatible("m", Endpoint("http://models.example/v1", retries=0)) as model:
+            (result,) = model.ask([ask()])
+    assert isinstance(result, Reply)
+    assert [headers["authorization"] for headers in server.headers] == ["Bearer none"]
 
 
 def test_nobody_listens() -> None:

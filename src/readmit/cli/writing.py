@@ -50,12 +50,12 @@ def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
     """
     from readmit.cli.output import emit, show, shown
     from readmit.records.base import nfc
-    from readmit.records.canonical import decode
+    from readmit.records.canonical import decode_file
     from readmit.records.policy import Policy
     from readmit.store.location import names
     from readmit.workspace.workspace import Workspace
 
-    chosen = None if policy is None else decode(policy.read(), Policy, what=errors.name_of(policy))
+    chosen = None if policy is None else decode_file(policy.read(), Policy, what=errors.name_of(policy))
     created = not {invocation.workspace, nfc(invocation.workspace)}.intersection(names(invocation.db))
     with Workspace.open(invocation.db, name=invocation.workspace, policy=chosen) as workspace:
         key = workspace.signer().keyid

@@ -76,6 +76,12 @@ class Endpoint:
         self.base_url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
         if urlsplit(self.base_url).scheme not in ("http", "https"):
             raise ModelError(f"base_url: {self.base_url!r} must begin with http:// or https://")
+        if (api_key or key_env) and _in_clear(self.base_url):
+            raise ModelError(
+                f"{'api_key' if api_key else 'key_env'}: a key is not sent to {urlsplit(self.base_url).hostname} over "
+                "http://, where others can read it; use https://, or a tunnel on this machine (ssh -L "
+                "8000:localhost:8000 HOST, base_url=http://localhost:8000/v1), or no key if the server needs none"
+            )
         self._key = api_key or _key_from(key_env, self.base_url)
         self._deadline = deadline
         self._overall = overall
@@ -203,9 +209,15 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
         loop.close()
 
 
+def _in_clear(url: str) -> bool:
+    """Whether others on the network can read what is sent there."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and parts.hostname not in _LOOPBACK
+
+
 def _key_from(variable: str | None, base_url: str) -> str:
-    """The key in the environment. A local server needs none, and gets only one that was named for it."""
-    if variable is None and urlsplit(base_url).hostname in _LOOPBACK:
+    """The key in the environment. A server of this machine or behind http:// gets none that was not named for it."""
+    if variable is None and (urlsplit(base_url).hostname in _LOOPBACK or _in_clear(base_url)):
         return ""
     variable = variable or "OPENAI_API_KEY"
     key = os.environ.get(variable, "").strip()

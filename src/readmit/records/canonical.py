@@ -27,6 +27,8 @@ _WHOLE = "value"
 LARGEST_INTEGER = 2**53 - 1
 
 _BYTE = re.compile(r" \(byte (\d+)\)")
+# In JSON that was decoded before, a string with a colon after it is a key.
+_KEYS_AND_OBJECTS = re.compile(rb'("(?:[^"\\]|\\.)*+")(\s*:)?|[{}]')
 
 _encode = msgspec.json.Encoder(order="sorted", decimal_format="string").encode
 
@@ -83,6 +85,31 @@ def decode(data: bytes | str, kind: type[T], *, what: str) -> T:
     return decoded(data, msgspec.json.Decoder(kind).decode, what=what)
 
 
+def decode_file(data: bytes | str, kind: type[T], *, what: str) -> T:
+    """As ``decode``, for what people write: a repeated key is refused, where JSON would take the last."""
+    made = decode(data, kind, what=what)
+    if said := repeated_key(data):
+        raise RecordError(f"{what}: {said}")
+    return made
+
+
+def repeated_key(data: bytes | str) -> str | None:
+    """Which key of an object stands in it twice, with line and column; none if all differ. Takes well-formed JSON."""
+    raw = _raw(data)
+    objects: list[set[str]] = []
+    for found in _KEYS_AND_OBJECTS.finditer(raw):
+        if found[0] == b"{":
+            objects.append(set())
+        elif found[0] == b"}":
+            objects.pop()
+        elif found[2] is not None:
+            key = msgspec.json.decode(found[1], type=str)
+            if key in objects[-1]:
+                return f"{_position(raw, found.start())}: the key {key!r} is given twice; keep one of them"
+            objects[-1].add(key)
+    return None
+
+
 def decoded(data: bytes | str, decoder: Callable[[bytes | str], T], *, what: str) -> T:
     """As ``decode``, with a prepared decoder."""
     try:
@@ -114,7 +141,7 @@ def checked(record: T, *, what: str) -> T:
 def explained(error: Exception, data: bytes | str) -> str:
     """What is wrong with some JSON, with line and column if it is malformed."""
     message = str(error) or type(error).__name__
-    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
+    raw = _raw(data)
     if isinstance(error, UnicodeDecodeError):
         message, at = "not UTF-8 text", error.start
     elif found := _BYTE.search(message):
@@ -123,9 +150,17 @@ def explained(error: Exception, data: bytes | str) -> str:
         message, at = "JSON is malformed: it ends too early", len(raw)
     else:
         return message
+    return f"{_position(raw, at)}: {message}"
+
+
+def _raw(data: bytes | str) -> bytes:
+    return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
+
+
+def _position(raw: bytes, at: int) -> str:
     line = raw.count(b"\n", 0, at) + 1
     column = len(raw[raw.rfind(b"\n", 0, at) + 1 : at].decode("utf-8", "replace")) + 1
-    return f"line {line}, column {column}: {message}"
+    return f"line {line}, column {column}"
 
 
 def _choices(hint: Any) -> Iterable[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 import msgspec
 
 from readmit.records.base import Name, Record, Text, Time
-from readmit.records.canonical import explained
+from readmit.records.canonical import explained, repeated_key
 from readmit.records.errors import ScenarioError
 from readmit.records.policy import Policy
 from readmit.scenario.steps import Step, every_step, step_that_does, writing_steps
@@ -94,11 +94,14 @@ def _lenient(value: Any) -> Any:
 def _read(data: bytes | str, file: str, decoder: msgspec.json.Decoder[T]) -> T:
     place = f"{file}: " if file else ""
     try:
-        return decoder.decode(data)
+        made = decoder.decode(data)
     except msgspec.ValidationError as error:
         raise ScenarioError(f"{place}{_located(str(error))}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ScenarioError(f"{place}{explained(error, data)}") from None
+    if said := repeated_key(data):
+        raise ScenarioError(f"{place}{said}")
+    return made
 
 
 def _located(message: str) -> str:

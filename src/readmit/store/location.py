@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from readmit.store.log import SqlLog
 
 MEMORY = ":memory:"
-_SCHEMES = ("postgresql://", "postgres://")
+FORM = "write postgresql://user:password@host:5432/database, with special characters percent-encoded"
+# Every URL, of any scheme: what is wrong with one is said without its password. A Path drops one of the slashes.
+_URL = re.compile(r"://|^\s*postgres[^/:]*:/", re.IGNORECASE)
+_POSTGRESQL = re.compile(r"postgres(ql)?://", re.IGNORECASE)
 # From the first colon after the user to the last @: a password that is not percent-encoded can contain anything.
-_PASSWORD = re.compile(r"(?<=://)([^:@/]*):.*@", re.DOTALL)
-_PARAMETER = re.compile(r"(?<=[?&])((?:ssl)?password=)[^&]*")
+_PASSWORD = re.compile(r"(:/+[^:@]*):.*@", re.DOTALL)
+_PARAMETER = re.compile(r"(?<=[?&])((?:ssl)?password=)[^&]*", re.IGNORECASE)
 
 
 class OpenedStore(NamedTuple):
@@ -28,8 +31,8 @@ class OpenedStore(NamedTuple):
 
 
 def is_url(place: str | Path) -> bool:
-    """Whether a location is a database on a server."""
-    return isinstance(place, str) and place.startswith(_SCHEMES)
+    """Whether a location is a URL. Only those of PostgreSQL can be opened."""
+    return _URL.search(str(place)) is not None
 
 
 def shown(place: str | Path) -> str:
@@ -64,7 +67,7 @@ def open_store(place: str | Path, workspace: str, keys: str | Path | None = None
                 raise StoreError(f"keys: the folder {keys} does not exist; make it with `mkdir -p {keys}`")
             file = Path(keys, file.name)
         return OpenedStore(SqlLog(SqliteConnection(place), workspace), file)
-    _need_psycopg()
+    _need_server(place)
     from readmit.store.postgres import PostgresConnection
 
     folder = _made(_data_folder() if keys is None else Path(keys))
@@ -79,7 +82,7 @@ def open_store(place: str | Path, workspace: str, keys: str | Path | None = None
 def names(place: str | Path) -> tuple[str, ...]:
     """The names of a store's workspaces, oldest first; none if there is no such store. Creates and changes nothing."""
     if is_url(place):
-        _need_psycopg()
+        _need_server(place)
         from readmit.store.postgres import workspaces
 
         return workspaces(str(place))
@@ -114,8 +117,10 @@ def _data_folder() -> Path:
         raise StoreError("keys: there is no home folder; set READMIT_KEYS to a folder for signing keys") from None
 
 
-def _need_psycopg() -> None:
+def _need_server(place: str | Path) -> None:
     from importlib.util import find_spec
 
+    if not isinstance(place, str) or not _POSTGRESQL.match(place):
+        raise StoreError(f"cannot open {shown(place)}: this is not a URL of a store; {FORM}, or the path of a file")
     if find_spec("psycopg") is None:
         raise StoreError("psycopg is not installed; run: pip install 'readmit[postgres]'")

@@ -11,7 +11,7 @@ from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from readmit.records.errors import StoreError
-from readmit.store.location import shown
+from readmit.store.location import FORM, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -26,7 +26,6 @@ IDLE_SECONDS = 600
 
 DEFAULT_SCHEMA = "readmit"
 _SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
-_FORM = "write postgresql://user:password@host:5432/database, with special characters percent-encoded"
 
 
 class Unanswered(psycopg.OperationalError):
@@ -38,7 +37,9 @@ class Address:
 
     def __init__(self, url: str) -> None:
         self.shown = shown(url)
-        base, _, query = url.partition("?")
+        scheme, separator, rest = url.partition("://")
+        # A scheme is the same in capitals, which libpq does not know.
+        base, _, query = f"{scheme.lower()}{separator}{rest}".partition("?")
         parameters = [one for one in query.split("&") if one]
         ours = [one.removeprefix("schema=") for one in parameters if one.startswith("schema=")]
         self.schema = ours[-1] if ours else DEFAULT_SCHEMA
@@ -54,7 +55,7 @@ class Address:
             self._conninfo = make_conninfo(**given, fallback_application_name="readmit", client_encoding="utf-8")
         except (psycopg.Error, UnicodeError):
             # The library's own message may quote any part of the URL.
-            raise StoreError(f"cannot open {self.shown}: this is not an address of PostgreSQL; {_FORM}") from None
+            raise StoreError(f"cannot open {self.shown}: this is not an address of PostgreSQL; {FORM}") from None
 
     def __repr__(self) -> str:
         return f"Address({self.shown!r})"
