@@ -34,7 +34,7 @@ def test_each_role_has_its_own() -> None:
     assert (made.judge.effort, made.judge.answer_tokens) == ("high", 9_000)
     assert (made.actor.temperature, made.verifier.temperature) == (0.7, "default")
     assert made.extractor == RoleSettings()
-    assert made.role("judge").told == "effort high, answer tokens 9000"
+    assert made.role("judge").changes == "effort high, answer tokens 9000"
 
 
 @pytest.mark.parametrize(
