@@ -204,3 +204,27 @@ def test_a_class_name_means_one_class() -> None:
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     homes.setdefault(node.name, set()).add(name_of(module))
     assert {name: sorted(places) for name, places in homes.items() if len(places) > 1 and name not in TWO_ANSWERS} == {}
+
+
+RIDDLES = re.compile(
+    r"\b(told|whoever|nobody's|anew|befalls?|befell|in the eyes of|none the wiser|closes? a circle|is the matter|"
+    r"would mend|lets? go of|not so this|no model's word|behind our back|to the letter|that there are many of)\b",
+    re.IGNORECASE,
+)
+# Frozen rules, prompts and data of models, a title that stands, and names of tests.
+EXEMPT = {
+    "rules_1", "prompts", "smoke", "0006-an-event-reaches-whoever-it-concerns.md", "mutation.md", "reliability.md",
+}  # fmt: skip
+
+
+def test_the_code_and_the_documentation_are_in_plain_english() -> None:
+    """Say it as in a review: subject, verb, fact."""
+    texts = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    found = [
+        f"{name_of(path)}:{number}: {match.group()}"
+        for path in [*MODULES, *sorted((ROOT / "packages").rglob("*.py")), *texts]
+        if not EXEMPT.intersection(path.parts)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if (match := RIDDLES.search(line)) and "0006-" not in line
+    ]
+    assert found == []

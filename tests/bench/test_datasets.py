@@ -390,7 +390,9 @@ DAMAGES = {
     "a STALE record without probes": Damage(
         "stale", "smoke.json", _drop(0, "probing_queries"), ("smoke.json", "probing_queries")
     ),
-    "a short haystack": Damage("stale", "smoke.json", _drop(1, "haystack_session", 3), ("haystack_session", "smoke.json[1]")),
+    "a short haystack": Damage(
+        "stale", "smoke.json", _drop(1, "haystack_session", 3), ("haystack_session", "smoke.json[1]")
+    ),
     "a pair among full records": Damage(
         "stale", "smoke.json", _drop(2, "haystack_session"), ("smoke-late", "haystack_session")
     ),

@@ -43,7 +43,7 @@ def stages() -> str:
         ("invalidate", ["what replaced", "or ended it?"], ["superseded", "revoked, expired", "premise changed"]),
         ("gate", ["may this agent,", "here, now?"], ["unauthorized", "not applicable", "unproven"]),
         ("cover", ["small set that", "meets the duties"], ["not needed", "withheld"]),
-        ("seal", ["sign the view", "or say what lacks"], []),
+        ("seal", ["sign the view", "or what is missing"], []),
         ("readmission", ["check again,", "hand over"], ["refused if anything", "changed meanwhile"]),
     ]
     for number, (name, inside, out) in enumerate(names):
