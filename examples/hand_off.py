@@ -2,10 +2,10 @@
 
 Run it with ``python examples/hand_off.py``. It needs nothing but readmit.
 
-A researcher has found things out and leaves; a writer takes the work over. The writer was never here, so it returns
-from a departure at epoch 0: everything the team knows is news to it. What it receives is what its role is owed and
-may see, and only while it holds. As long as something is missing that the article cannot do without, the hand-off is
-blocked and says what; the researcher's own notes never cross over.
+A researcher leaves and a writer takes over the work. The writer was never part of the team, so it returns from a
+departure at epoch 0: everything the team knows is new to it. It receives what its role needs and may see, as long as
+that still holds. While something essential to the article is missing, the hand-off is blocked and names it. The
+researcher's private notes are never handed over.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def main() -> None:
     with Workspace.open(name="desk", policy=Policy(on_incomplete="block")) as desk:
         memory = Memory.open(desk, "scopedmem")
 
-        # What the writer will owe, and what that takes.
+        # The writer's duty, and what it needs.
         brief = desk.observe("The article needs the figure, its source, and who may be quoted.", by="editor", task=TASK)
         desk.oblige(
             "Write the article",
@@ -47,7 +47,7 @@ def main() -> None:
             memory.form(text, sources=[item], by="researcher", verbatim=True)
         desk.agent("researcher", role="researcher", task=TASK).depart()
 
-        # The writer comes in where the researcher left.
+        # The writer takes over.
         writer = desk.agent("writer", role="writer", task=TASK)
         writer.depart(epoch=0)
         first = writer.come_back()

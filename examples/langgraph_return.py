@@ -5,8 +5,8 @@ network: the nodes are plain functions.
 
 The booker books hotels; the planner plans the evening around the hotel, on a thread of its own. Both write to one
 LangGraph store. The planner leaves in the middle. While it is away its hotel is canceled, so its first attempt to
-resume is an interrupt, as LangGraph users know it; once there is another hotel, the same graph goes on, and nothing of
-what the planner's thread and the store still hold about the old one reaches it.
+resume ends in a LangGraph interrupt. Once there is another hotel, the same graph continues, and nothing that its thread
+and the store still hold about the old hotel reaches the planner.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PLANNER: RunnableConfig = {"configurable": {"thread_id": "planner"}}
 
 
 class State(TypedDict, total=False):
-    """What both agents pass along: an order for the booker, the planner's plan, and the view it returned with."""
+    """The state both agents share: an order for the booker, the planner's plan, and the view it returned with."""
 
     book: str
     plan: str
@@ -66,9 +66,14 @@ def main() -> None:
         def book(state: State) -> State:
             """The booker's node: book what was ordered, and keep it in the store with its source."""
             if hotel := state.get("book"):
-                told = trip.observe(f"{hotel} confirms two nights.", by="booker", task=TASK)
+                confirmed = trip.observe(f"{hotel} confirms two nights.", by="booker", task=TASK)
                 item = trip.record(
-                    f"{hotel} is booked.", slot="hotel", supports=["d_hotel"], sources=[told], by="booker", task=TASK
+                    f"{hotel} is booked.",
+                    slot="hotel",
+                    supports=["d_hotel"],
+                    sources=[confirmed],
+                    by="booker",
+                    task=TASK,
                 )
                 with sources(item):
                     of_booker.put(("hotels",), hotel, {"name": hotel})

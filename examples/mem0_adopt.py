@@ -3,9 +3,9 @@
 Run it with ``python examples/mem0_adopt.py``. It needs ``pip install 'readmit[mem0]'`` and no network: texts are kept
 as they are, and a lexical embedder stands in for yours.
 
-The store was filled before readmit came, so nothing says what its records were formed from. Adopting is an explicit
-step: whoever knows claims the items that a record may come from. A claim is not proof. It binds conservatively, it
-holds only for the text that the record has now, and what nobody claims stays out.
+The store was filled before readmit was added, so the sources of its records are unknown. Adopting is an explicit step:
+someone who knows claims the items that a record may come from. A claim is not proof. It binds conservatively and holds
+only for the record's current text; unclaimed records stay out.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from readmit.backends import Mem0
 from readmit.memory import Memory
 from readmit.models import Lexical
 
-logging.disable(logging.WARNING)  # mem0 tells which of its optional packages are missing
+logging.disable(logging.WARNING)  # mem0 warns about optional packages that are missing
 
-# What the team's Mem0 has held all along.
+# What the team's Mem0 already holds.
 BEFORE = {
     "hotel": "The Sunrise Hotel is booked for the family.",
     "train": "The train leaves at 9:00 from the main station.",
@@ -45,7 +45,7 @@ def main() -> None:
         for record, sources in memory.records():
             print(f"   {record.text}  sources: {len(sources) or 'unknown'}")
 
-        # The work state that the team can vouch for, with the observations behind it.
+        # The work state that the team can prove, with its observations.
         said = {
             "hotel": trip.observe("Sunrise confirms the reservation.", by="A2"),
             "train": trip.observe("Timetable: 9:00.", by="A4"),
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def fill(store: Mem0) -> dict[str, str]:
-    """What another program did earlier, with mem0's own interface."""
+    """What another program stored earlier with mem0's own API."""
     made = {}
     for name, text in BEFORE.items():
         answer = store.native.add(text, user_id="trip", infer=False)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from readmit.models import Ask
 
-# Words that tell a text, what is taken down from it, and what it takes for granted or implies.
+# Words that identify a text, what is extracted from it, and what it presupposes or implies.
 TEXTS: dict[str, dict[str, Any]] = {
     "asleep by 10:30": {
         "slot": "routine.sleep.time",
@@ -75,7 +75,7 @@ PLANS = {
     ABSTAINED.question: [("device_use", "Which devices the user works on.", True)],
 }
 
-# Words that tell a need, and those of the statements that meet it.
+# Words that identify a need, and those of the statements that meet it.
 MEETS = {
     "10:15 p.m.": ("10:30 p.m.", "evening shift"),
     "outing the user likes": ("familiar destinations",),

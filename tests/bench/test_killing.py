@@ -156,7 +156,7 @@ def test_ctrl_c_ends_cleanly_and_the_same_command_goes_on(whole: tuple[dict[Any,
         status, said = ended(process)
         assert status == Status.INTERRUPTED, said
         assert time.monotonic() - begun < 10
-        assert "Stopped. Every answer that had arrived is kept: the same command goes on." in said
+        assert "Stopped. Every answer that arrived is kept; run the same command to resume." in said
         assert "Traceback" not in said
         arrived = set(server.answered)
         status, said = ended(started(line, tmp_path))

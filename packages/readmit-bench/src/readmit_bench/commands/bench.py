@@ -31,22 +31,29 @@ _limits = grouped("Limits")
 
 
 @study_options
-@click.option("--out", type=FOLDER, required=True, metavar="DIR", help="Where the run is kept. The same again goes on.")
+@click.option(
+    "--out", type=FOLDER, required=True, metavar="DIR", help="Where the run is kept. Running it again resumes it."
+)
 @models("--embedder", default="minilm", show_default=True, metavar="NAME", help="For pairs, and for memory stores.")
 @models(
     "--answers", type=FOLDER, metavar="DIR",
-    help="Where answers are kept and looked for. Default: with the run. Several runs may share it.",
+    help="Folder of kept answers. Default: with the run. Several runs may share it.",
 )  # fmt: skip
-@models("--max-connections", type=POSITIVE, metavar="N", help="Calls at once. Default: as many as the provider bears.")
+@models("--max-connections", type=POSITIVE, metavar="N", help="Calls at once. Default: what the provider allows.")
 @models(
     "--max-retries", type=click.IntRange(min=0), default=5, show_default=True, metavar="N",
-    help="Attempts again after rate limits, broken servers and lost connections.",
+    help="Retries after rate limits, server errors and lost connections.",
 )  # fmt: skip
 @models(
-    "--timeout", type=POSITIVE, default=600, show_default=True, metavar="SECONDS", help="For one attempt at a request."
+    "--timeout",
+    type=POSITIVE,
+    default=600,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time limit of one attempt at a request.",
 )
-@_limits("--token-limit", type=POSITIVE, metavar="N", help="Most tokens of one episode. Beyond, it has failed.")
-@_limits("--time-limit", type=POSITIVE, metavar="SECONDS", help="Most time of one episode. Beyond, it has failed.")
+@_limits("--token-limit", type=POSITIVE, metavar="N", help="Most tokens of one episode. More is a failure.")
+@_limits("--time-limit", type=POSITIVE, metavar="SECONDS", help="Most time of one episode. More is a failure.")
 @click.option("--display", metavar="NAME", help="inspect's display of a run with models. Default: rich on a terminal.")
 def run(
     invocation: Invocation,
@@ -57,9 +64,9 @@ def run(
     display: str | None,
     **asked: Any,
 ) -> Status:
-    """Run a study, or go on with it: nothing that is there is done or paid for again.
+    """Run or resume a study: finished work is not repeated or paid for again.
 
-    `readmit bench list` names the studies and the methods. A MODEL is an inspect name, as openai/NAME, or one of
+    `readmit bench list` names the studies and the methods. A MODEL is an inspect name, such as openai/NAME, or one of
     readmit's own: openai:NAME?base_url=…, gguf:PATH, batch:DIR?model=NAME, recorded:PATH.
     """
     from readmit.cli.output import progress, show
@@ -79,7 +86,7 @@ def run(
             raise
         _report(invocation, look(out, order.answers), out, order.answers)
         if not invocation.json:
-            show("Stopped. Every answer that had arrived is kept: the same command goes on.")
+            show("Stopped. Every answer that arrived is kept; run the same command to resume.")
         return Status.INTERRUPTED
     _report(invocation, ran, out, order.answers)
     return Status.OUTAGE if ran.interrupted or ran.stopped else Status.WAITING if ran.waiting else Status.OK
@@ -88,7 +95,7 @@ def run(
 @click.argument("out", type=FOLDER)
 @click.option("--answers", type=FOLDER, metavar="DIR", help="Where its answers are kept, if not with the run.")
 def status(invocation: Invocation, /, *, out: Path, answers: Path | None) -> None:
-    """Say how far a run is, and what failed in it."""
+    """Show how far a run is, and what failed in it."""
     from readmit_bench.running import status as look
 
     _report(invocation, look(out, answers), out, answers)
@@ -113,19 +120,19 @@ def report(invocation: Invocation, /, *, runs: tuple[Path, ...], to: Path, episo
 
 @what("--data", type=FOLDER, required=True, metavar="DIR", help="Folder of Memora's release.")
 @what("--limit", type=POSITIVE, metavar="N", help="Only N questions.")
-@what("--seed", default=0, show_default=True, help="Which questions --limit takes, and of the intervals.")
+@what("--seed", default=0, show_default=True, help="Seed of the questions that --limit takes and of the intervals.")
 @what(
     "--set", "settings", multiple=True, metavar="NAME=VALUE",
-    help="Another value for a setting, as memora.retrieved_after=20. Repeatable.",
+    help="Change a setting, such as memora.retrieved_after=20. Repeatable.",
 )  # fmt: skip
-@models("--embedder", default="minilm", show_default=True, metavar="NAME", help="What facts are ranked with.")
+@models("--embedder", default="minilm", show_default=True, metavar="NAME", help="Embedder that ranks facts.")
 def retrieval(
     invocation: Invocation, /, *, data: Path, limit: int | None, seed: int, settings: tuple[str, ...], embedder: str
 ) -> None:
-    """Say what Memora's checkpoint holds of what is asked for: by words alone, and with facts fused.
+    """Measure how much of what is asked for Memora's checkpoint holds: by words alone, and with facts fused.
 
-    No model is asked. The ceiling of the checkpoint bounds every method's view; beside it stands what ordinary
-    retrieval hands over of it.
+    No model is asked. The ceiling of the checkpoint bounds every method's view; the share that ordinary retrieval hands
+    over is shown beside it.
     """
     from readmit.cli.output import emit, progress, show
     from readmit_bench.embedding import embedder_named
@@ -146,9 +153,9 @@ def retrieval(
         show(said)
 
 
-@click.option("--set", "settings", is_flag=True, help="Also every setting that --set can change, with its value.")
+@click.option("--set", "settings", is_flag=True, help="List every setting that --set can change, with its value.")
 def list_all(invocation: Invocation, /, *, settings: bool) -> None:
-    """Name the studies, with their data and default methods, and the methods."""
+    """List the studies, with their data and default methods, and the methods."""
     from readmit.cli.output import emit, show
     from readmit_bench.catalog import catalog
 

@@ -29,14 +29,14 @@ def evaluate() -> None:
 @click.option(
     "--verifier",
     metavar="MODEL",
-    help="Who judges, as openai:NAME, gguf:PATH, batch:DIR?model=NAME. Not needed where FILE holds judgments.",
+    help="Model that judges: openai:NAME, gguf:PATH or batch:DIR?model=NAME. Not needed if FILE holds judgments.",
 )
 @click.option(
     "--pairs-per-call",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Most earlier statements in one request, beside one later text.",
+    help="Most earlier statements in one request with one later text.",
 )
 @click.option("--swapped", is_flag=True, help="Ask in both orders; disagreement is unsure.")
 @click.option("--limit", type=click.IntRange(2), help="Judge a balanced sample of this many cases per file.")
@@ -51,7 +51,7 @@ def evaluate() -> None:
     show_default=True,
     help="Least confidence of an answer that has no score.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of crossing, sampling and the intervals.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of crossing, sampling and the intervals.")
 @click.option(
     "--cases", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write one JSON line per case."
 )
@@ -68,7 +68,7 @@ def pairs(
     FILE holds labeled pairs (one JSON object per line: id, old, new, invalidates), STALE pairs, which are crossed
     for negatives, or defeasible NLI. Without --verifier it holds judgments as well (stale or mistaken: a score;
     answer and confidence; item_quote and evidence_quote), and two rules are compared: the score decides, or the
-    answer. What cannot be used confirms nothing, and withholds a critical item as in a return.
+    answer. An unusable judgment confirms nothing and withholds a critical item, as in a return.
     """
     from contextlib import closing
 
@@ -135,10 +135,10 @@ def proposals(
 ) -> None:  # fmt: skip
     """Recall of the true pair per signal and combined, at k per target and at n pairs per return.
 
-    Histories have fifty sessions, built around each pair: --pairs and --fillers give both, of any data. Optional
-    fields of a pair are premises, implied (lists of texts) and places (two session numbers). --data takes the
-    development data instead, around each STALE Type II pair; where the filler is not the benchmark's own, the haystack
-    is a substitute and is named so.
+    Histories have fifty sessions, built around each pair: --pairs and --fillers take any data. Optional fields of a
+    pair are premises, implied (lists of texts) and places (two session numbers). --data takes the development data
+    instead, around each STALE Type II pair; if the filler is not the benchmark's own, the report calls the haystack a
+    substitute.
     """
     from readmit.cli.output import emit, show
     from readmit.models.embedders import open_embedder

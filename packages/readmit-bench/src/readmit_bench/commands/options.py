@@ -28,30 +28,30 @@ _OPTIONS = (
     what("--fillers", type=FOLDER, metavar="DIR", help="Memora folder whose small talk fills a substitute haystack."),
     what("--methods", default="", callback=_methods, metavar="A,B", help="Which methods. Default: the study's."),
     what("--limit", type=POSITIVE, metavar="N", help="Only N cases (Memora: questions)."),
-    what("--stratified", is_flag=True, help="N cases of every block instead."),
-    what("--seed", default=0, show_default=True, help="Which cases --limit takes, and the haystack's order."),
+    what("--stratified", is_flag=True, help="Take N cases of every block instead."),
+    what("--seed", default=0, show_default=True, help="Seed of --limit's choice and of the haystack's order."),
     what(
         "--set",
         "settings",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Another value for a setting, as stale.retrieved_union=20 or judge.effort=high. Repeatable.",
+        help="Change a setting, such as stale.retrieved_union=20 or judge.effort=high. Repeatable.",
     ),
     what(
         "--max-tokens",
         type=POSITIVE,
         metavar="N",
-        help="Cut every answer there: for trying things out, below the paper's budgets.",
+        help="Cut every answer at N tokens, below the paper's budgets, for trial runs.",
     ),
-    models("--actor", default="", metavar="MODEL", help="Who answers. Without one, views are made and scored."),
-    models("--judge", default="", metavar="MODEL", help="Who judges answers of Memora and STALE."),
-    models("--extractor", default="", metavar="MODEL", help="Who reads sessions. Default: the actor."),
-    models("--verifier", default="", metavar="MODEL", help="Who judges pairs. Default: the actor."),
+    models("--actor", default="", metavar="MODEL", help="Model that answers. Without one, views are made and scored."),
+    models("--judge", default="", metavar="MODEL", help="Model that judges answers of Memora and STALE."),
+    models("--extractor", default="", metavar="MODEL", help="Model that reads sessions. Default: the actor."),
+    models("--verifier", default="", metavar="MODEL", help="Model that judges pairs. Default: the actor."),
 )
 
 
 def study_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add them to a command. Its keyword arguments are fields of an order, but for the roles (``ROLES``)."""
+    """Add them to a command. Its keyword arguments are fields of an order, except the roles (``ROLES``)."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function

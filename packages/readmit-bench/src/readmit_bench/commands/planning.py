@@ -29,19 +29,19 @@ EXAMPLES = (
 )  # fmt: skip
 @_how(
     "--recorded", type=FOLDER, multiple=True, metavar="DIR",
-    help="A run, or a batch directory with answers: how long answers were. Repeatable.",
+    help="A run or a batch directory whose answers give the lengths. Repeatable.",
 )  # fmt: skip
-@_how("--per-block", type=POSITIVE, default=2, show_default=True, help="Episodes of every block that are played.")
+@_how("--per-block", type=POSITIVE, default=2, show_default=True, help="Episodes of every block to play.")
 @_how("--chars-per-token", type=click.FloatRange(min=0.5), help="Default: as recorded, else 4.")
 def plan(
     invocation: Invocation, /, *, study: str, prices: Path | None, recorded: tuple[Path, ...], per_block: int,
     chars_per_token: float | None, **asked: Any,
 ) -> None:  # fmt: skip
-    """Say what a run would take, by method and role, before anything is asked: calls, tokens and cost.
+    """Estimate the calls, tokens and cost of a run, by method and role, before anything is asked.
 
     A few episodes of every block are played with a stand-in for the models, so that every request is the one that would
-    be sent; what follows from answers is estimated, and the plan says how. No model is opened: models
-    are named for their prices, and without any all four roles are planned.
+    be sent; what depends on answers is estimated, and the plan says how. No model is opened: models are named only for
+    their prices, and without any all four roles are planned.
     """
     from readmit.cli.output import emit, progress, show, shown
     from readmit_bench.planning.plan_tables import PricedPlan, as_json, notes, table
