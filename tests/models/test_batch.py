@@ -254,6 +254,31 @@ def test_a_writer_at_work_never_confuses_a_reader(tmp_path: Path) -> None:
     assert len(requests(tmp_path)) == 30
 
 
+@pytest.mark.parametrize("target", ["notes.txt", "absent.txt"])
+def test_requests_that_are_a_link_are_refused_and_the_target_stays_as_it_is(target: str, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("first\nhalf a line")
+    folder = tmp_path / "batch"
+    folder.mkdir()
+    (folder / "requests.jsonl").symlink_to(tmp_path / target)
+    with pytest.raises(ModelError, match=r"requests\.jsonl is a symbolic link; put a file in its place"):
+        Batch(folder, "m").ask([ask()])
+    assert notes.read_text() == "first\nhalf a line"
+    assert not (tmp_path / "absent.txt").exists()
+
+
+def test_a_folder_that_is_a_link_and_answers_that_are_links_are_used(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    folder = tmp_path / "batch"
+    folder.symlink_to(tmp_path / "disk")
+    model = Batch(folder, "m")
+    assert pending(model, [ask()]) == 1
+    respond(tmp_path, [line(requests(folder)[0]["custom_id"], "yes")], "elsewhere.jsonl")
+    (folder / "responses.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
+    (reply,) = model.ask([ask()])
+    assert isinstance(reply, Reply)
+
+
 @pytest.mark.parametrize(
     "tail", ['{"custom_id": "ab', "{", "   ", "\x00\x00", '{"custom_id": "' + "e" * 64 + '", "body": {}}']
 )

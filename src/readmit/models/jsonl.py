@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import filelock
 
 LOCK_SECONDS = 60.0
+# Half a last line is cut off. Behind a link it could be the line of a file that is not ours.
+_APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Lines(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,11 +85,13 @@ class Addressed:
         path = self._path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with lock_of(path), path.open("a+b") as file:
+            with lock_of(path), os.fdopen(os.open(path, _APPEND, 0o666), "a+b") as file:
                 missing = self._caught_up(file, lines)
         except TimeoutError:
             raise ModelError(f"{path}: another process has been writing for {LOCK_SECONDS:g} s; is it stuck?") from None
         except OSError as error:
+            if path.is_symlink():
+                raise ModelError(f"{path} is a symbolic link; put a file in its place") from None
             raise ModelError(f"{path}: {error.strerror or error}; the directory must be writable") from None
         return missing
 
