@@ -17,6 +17,7 @@ from readmit.backends.scopedmem import ScopedMem
 from readmit.ports.backend import Binding, Entry, Material
 from readmit.records.errors import ExposureError, StoreError
 from readmit.store import schema
+from readmit.store.location import names
 from tests.crash.team import prepare, usable, verify
 from tests.postgres import PASSWORD, ROLE
 from tests.scene import START, Scene
@@ -165,8 +166,28 @@ def test_a_store_that_another_process_makes_meanwhile_is_ours(url: str) -> None:
         assert recognize(client, address) is None
         # No more than this: a session that fell far behind is told of every change, and would not show the fault.
         other.execute(f"CREATE SCHEMA {address.schema}")
-        other.execute("CREATE TABLE store AS SELECT 1 AS version, 'their id' AS id")
-        assert recognize(client, address) == (1, "their id")
+        other.execute(f"CREATE TABLE store AS SELECT 1 AS version, '{'0f' * 16}' AS id")
+        assert recognize(client, address) == (1, "0f" * 16)
+
+
+@pytest.mark.parametrize(
+    "named", ["../../elsewhere", "/nowhere/readmit", "", ".", "0F" * 16, "0f" * 15, "0f" * 16 + "\n", "0f" * 17]
+)
+def test_an_id_that_is_none_names_no_folder(
+    named: str, url: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = tmp_path / "a" / "keys"
+    monkeypatch.setenv("READMIT_KEYS", str(keys))
+    with Workspace.open(url) as team:
+        team.observe("The hotel confirms.", by="bob")
+        team.signer()
+    before = sorted(tmp_path.rglob("*"))
+    with as_administrator(server) as client:
+        client.execute(f"UPDATE {schema_of(url)}.store SET id = %s", (named,))
+    for opening in (Workspace.open, names):
+        with pytest.raises(StoreError, match=r"store\.id: '.*' is not 32 lower-case hex digits; restore"):
+            opening(url)
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_schema_of_another_program_is_refused_and_left_alone(url: str, server: Server) -> None:

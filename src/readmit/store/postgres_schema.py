@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from psycopg import errors
 
+from readmit.records.base import shown as shown_value
 from readmit.records.errors import StoreError
 from readmit.store.backfill import fill
 from readmit.store.postgres_client import grant, outgoing
@@ -39,6 +40,7 @@ _DIALECT = (
 )
 _OWN = "(SELECT nullif(current_setting('readmit.ws', true), '')::bigint)"
 _LISTING = "current_setting('readmit.directory', true) = 'on'"
+_ID = re.compile(r"[0-9a-f]{32}")
 _TABLE = re.compile(r"CREATE TABLE (\w+) \((\s*pos\b)?")
 
 
@@ -111,6 +113,12 @@ def recognize(client: Client, address: Address) -> Version | None:
     found = Version(int(row[0]), str(row[1]))
     if found.number > len(MIGRATIONS):
         raise newer(found.number)
+    # The folder of the store's keys is named by the id, which anyone who can write the table can change.
+    if not _ID.fullmatch(found.store):
+        raise StoreError(
+            f"cannot open {address.shown}: store.id: {shown_value(found.store)} is not 32 lower-case hex digits; "
+            "restore the table from a backup, or set the id to the name of the store's folder of keys without .keys"
+        )
     return found
 
 
