@@ -1,4 +1,4 @@
-"""The three STALE-style cases of the paper's appendix, retold: one that works, and both counterexamples.
+"""The three STALE-style cases of the paper's appendix in our words: one that works, and both counterexamples.
 
 What the models answer is in ``answers.jsonl``, written by hand in the form of a batch's output, so the cases run
 offline. ``python examples/implicit/record.py`` rewrites that file, which a new version of a prompt requires.

@@ -30,7 +30,7 @@ def test_run_status_and_report(tmp_path: Path) -> None:
     assert json.loads(made.stdout) == {"html": f"{to}/report.html", "markdown": f"{to}/report.md"}
 
 
-def test_what_is_wrong_is_told_in_one_line(tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported_in_one_line(tmp_path: Path) -> None:
     ran = CliRunner().invoke(main, ["bench", "run", "memora", "--out", str(tmp_path)])
     assert ran.exit_code == 1
     assert "error: --data: memora needs" in ran.output

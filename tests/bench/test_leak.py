@@ -148,7 +148,7 @@ def test_that_process_reads_no_data_set() -> None:
     assert done.stdout.split() == ["[]", "[]"], done.stdout
 
 
-def test_a_process_that_is_gone_is_told_by_the_methods_it_was_for() -> None:
+def test_a_process_that_is_gone_is_reported_by_the_methods_it_was_for() -> None:
     _, checkpoint = next(checkpoints(read_manbench(SMOKE / "manbench").episodes))
     with MethodProcess() as process:
         process.views(["Static"], checkpoint)

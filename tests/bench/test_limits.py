@@ -69,7 +69,7 @@ def test_a_time_limit_is_a_failure_that_names_it(tmp_path: Path) -> None:
     assert result.failure == "time limit: more than 4 s (--time-limit)"
 
 
-def test_changed_settings_hold_are_told_and_belong_to_the_run(tmp_path: Path) -> None:
+def test_changed_settings_hold_are_reported_and_belong_to_the_run(tmp_path: Path) -> None:
     with AnsweringEndpoint() as server:
         changed = order(server, settings=("stale.answer_tokens=77", "stale.retrieved_union=12"))
         told = run(changed, tmp_path)

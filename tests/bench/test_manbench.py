@@ -104,7 +104,7 @@ BRACKETS = ("] }", "}", "> }", "] ) )")
 
 
 @pytest.mark.parametrize("answer", BRACKETS)
-def test_choices_of_brackets_are_told_apart(answer: str) -> None:
+def test_choices_of_brackets_are_distinguished(answer: str) -> None:
     assert choice_named(answer, BRACKETS) == answer
     opinion = Opinion(answer=answer, confidence=1, model="m")  # type: ignore[arg-type]  # a whole number will do
     assert settled(opinion, {one: one for one in BRACKETS}, exact=True) == answer

@@ -131,7 +131,9 @@ def test_both_halves_search_the_same_records(half_way: list[Checkpoint]) -> None
     assert not admitted_ids & set(kept.reasons)
 
 
-def test_what_ended_or_states_nothing_does_not_come_through_and_the_reason_is_told(half_way: list[Checkpoint]) -> None:
+def test_what_ended_or_states_nothing_does_not_come_through_and_the_reason_is_reported(
+    half_way: list[Checkpoint],
+) -> None:
     with Stores() as stores:
         static, readmit = (admitted(method, half_way[1]) for method in pair(stores))
         with stores.absence(half_way[1]) as absence:
@@ -282,7 +284,7 @@ def test_the_pair_runs_side_by_side_through_inspect(tmp_path: Path, written: Cou
     assert all(result.memora is not None for result in results)
 
 
-def test_stores_that_are_not_at_hand_are_told_and_not_silently_left_out(
+def test_stores_that_are_not_at_hand_are_reported_and_not_silently_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(studies, "lacking", lambda store: "" if store == "ScopedMem" else f"no {store} here")

@@ -46,12 +46,12 @@ def test_what_is_scored_is_what_is_said_without_its_dates() -> None:
     assert text(view, CHECKPOINT).splitlines() == ["I cycle to the mill.", "The user walks to the mill. (“I walk”)"]
 
 
-def test_a_row_is_not_told_again_beside_its_whole_turn() -> None:
+def test_a_row_is_not_repeated_beside_its_whole_turn() -> None:
     view = View(method="m", rows=("s3.t1", "s3.t1.e00"))
     assert text(view, CHECKPOINT) == WHOLE
 
 
-def test_a_row_is_told_beside_a_part_of_its_turn_that_does_not_hold_it() -> None:
+def test_a_row_is_shown_beside_a_part_of_its_turn_that_does_not_hold_it() -> None:
     view = View(method="m", rows=("s3.t1", "s3.t1.e00"), excerpts={"s3.t1": "The mill road is closed"})
     assert text(view, CHECKPOINT).splitlines() == ["The mill road is closed", "The user walks to the mill. (“I walk”)"]
 

@@ -100,7 +100,7 @@ def test_a_model_without_a_price_leaves_the_sum_open(tmp_path: Path) -> None:
         ("{", "prices.json"),
     ],
 )
-def test_a_price_table_that_is_none_is_told(tmp_path: Path, text: str, said: str) -> None:
+def test_a_price_table_that_is_none_is_reported(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "prices.json"
     file.write_text(text)
     with pytest.raises(RecordError, match=said):
@@ -141,7 +141,7 @@ def test_an_answer_to_the_very_request_is_used_with_its_tokens(tmp_path: Path) -
     assert recorded.answer(msgspec.structs.replace(ask, user="What else?")) is None
 
 
-def test_a_folder_without_records_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_records_is_reported(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="neither"):
         Recorded([tmp_path])
 

@@ -171,7 +171,7 @@ def test_the_command_says_what_happened_and_exits_with_its_own_status(tmp_path: 
     assert "Nothing more was asked. Fix the errors above, then run the same command again." in ran.output
 
 
-def test_a_missing_key_is_told_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_is_reported_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NOWHERE_API_KEY", raising=False)
     line = ["bench", "run", "stale", "--data", str(SMOKE / "stale"), "--out", str(tmp_path), "--methods", "Static"]
     ran = CliRunner().invoke(main, [*line, "--actor", "openai-api/nowhere/m", "--judge", "openai-api/nowhere/m"])

@@ -64,7 +64,7 @@ def test_what_stands_is_cut_out_verbatim() -> None:
     assert excerpt(text, ["words of somebody else"]) == text
 
 
-def test_somebody_s_own_words_are_told_apart() -> None:
+def test_somebody_s_own_words_are_distinguished() -> None:
     assert read(row("I adopted a heron.")).own
     assert not read(row("The gulls are loud.")).own
 

@@ -73,7 +73,7 @@ def test_a_memora_table_says_which_views_go_beyond_what_retrieval_fills() -> Non
     assert "Retrieval fills" not in table.note, "the budget is that of the run"
 
 
-def test_the_cost_of_cupmem_is_told_beside_the_published_one() -> None:
+def test_the_cost_of_cupmem_is_shown_beside_the_published_one() -> None:
     usage = (
         StageUsage(stage="cup-chunks", calls=50, input=150_000, output=0),
         StageUsage(stage="cup-invalidate", calls=40, input=30_000, output=0),

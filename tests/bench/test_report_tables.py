@@ -298,7 +298,7 @@ def test_what_views_hold_in_rows_and_tokens_and_how_much_of_it_a_need_asked_for(
     assert (old["rows / view"], old["tokens / view"]) == ("5.0", "–"), "a line that was not counted is not zero"
 
 
-def test_refusals_for_want_of_coverage_are_told_apart() -> None:
+def test_refusals_for_want_of_coverage_are_distinguished() -> None:
     views = (
         View(method="m", rows=("a",)),
         View(method="m", rows=()),

@@ -315,7 +315,7 @@ def test_a_run_in_an_oddly_named_directory(tmp_path: Path) -> None:
     assert "a b#c?&lt;d&gt;: study stale" in page.read_text()
 
 
-def test_failures_are_told_by_what_they_say(tmp_path: Path) -> None:
+def test_failures_are_grouped_by_what_they_say(tmp_path: Path) -> None:
     lines = [stale("m", "early", n, NO, failure="ModelError: " + ("x" * 900 if n else "once")) for n in range(5)]
     text = write_report([written(tmp_path / "out", plan("stale", "m"), lines)], tmp_path / "report").with_suffix(".md")
     rows = [line for line in text.read_text().splitlines() if "ModelError" in line]
@@ -364,7 +364,7 @@ def test_a_report_tells_models_and_no_places(spec: str, shown: str) -> None:
     assert shown_model(spec) == shown
 
 
-def test_settings_that_are_not_the_papers_are_told(tmp_path: Path) -> None:
+def test_settings_that_are_not_the_papers_are_reported(tmp_path: Path) -> None:
     planned = plan(
         "stale", "m", max_tokens=64, settings=("stale.retrieved_union=20",), limit=2, cases={"stale/early": 2},
         models={"actor": "openai/a", "judge": "openai/b"},
@@ -378,7 +378,7 @@ def test_settings_that_are_not_the_papers_are_told(tmp_path: Path) -> None:
         assert said in text, said
 
 
-def test_what_is_no_run_is_told(tmp_path: Path) -> None:
+def test_what_is_no_run_is_reported(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match=r"holds no run\.json"):
         write_report([tmp_path], tmp_path / "report")
     assert not (tmp_path / "report").exists(), "nothing is begun for a wrong directory"

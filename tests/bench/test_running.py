@@ -148,7 +148,7 @@ def test_refused_before_anything_runs(name: str, tmp_path: Path) -> None:
     assert not (tmp_path / "out" / RESULTS).exists()
 
 
-def test_a_missing_task_and_malformed_data_are_told(tmp_path: Path) -> None:
+def test_a_missing_task_and_malformed_data_are_reported(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(RecordError, match="holds no data/bbh_all_small"):
         run(RunOrder(study="manbench", data=tmp_path / "empty"), tmp_path / "out")
@@ -177,7 +177,7 @@ def test_type_one_is_a_study_of_its_own(tmp_path: Path) -> None:
         )
 
 
-def test_a_substitute_haystack_is_told(tmp_path: Path) -> None:
+def test_a_substitute_haystack_is_reported(tmp_path: Path) -> None:
     order = RunOrder(study="stale", data=shared("stale"), fillers=shared("memora"), methods=("Reset",), limit=2)
     run(order, tmp_path)
     assert any("substitute haystack, not the official one" in note for note in read_plan(tmp_path).notes)

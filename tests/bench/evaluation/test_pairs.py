@@ -176,7 +176,7 @@ def written(path: Path, *rows: object) -> Path:
     return path
 
 
-def test_the_three_formats_are_told_apart(tmp_path: Path) -> None:
+def test_the_three_formats_are_distinguished(tmp_path: Path) -> None:
     own = {"id": "1", "old": "Rome", "new": "Oslo", "invalidates": True, "use": "booking"}
     assert load_cases(written(tmp_path / "own.jsonl", own)).cases == [
         LabelledPair(id="1", old="Rome", new="Oslo", invalidates=True, use="booking")

@@ -64,7 +64,7 @@ def test_quotes_are_looked_up_as_in_a_return(tmp_path: Path) -> None:
         assert [str(one.ruling) for one in report.judged] == ["open", "invalid", "compatible"]
 
 
-def test_a_rule_is_told_where_there_is_something_to_decide_on(tmp_path: Path) -> None:
+def test_a_rule_is_reported_where_there_is_something_to_decide_on(tmp_path: Path) -> None:
     scores = written(tmp_path / "scores.jsonl", row(invalidates=True, stale=1), row(invalidates=False, stale=0))
     answers = written(tmp_path / "answers.jsonl", row(invalidates=True, answer="unsure"), row(invalidates=False))
     assert [one.rule for one in reports([scores])] == ["one score"]
@@ -80,7 +80,7 @@ def test_what_is_no_score_is_refused_with_its_line(tmp_path: Path) -> None:
         load_stored([path], Policy())
 
 
-def test_files_of_judgments_are_told_by_their_fields(tmp_path: Path) -> None:
+def test_files_of_judgments_are_recognized_by_their_fields(tmp_path: Path) -> None:
     plain = {"id": "1", "old": "a", "new": "b", "invalidates": True}
     assert not holds_judgments(written(tmp_path / "plain.jsonl", plain))
     for name, value in (("stale", 0.1), ("mistaken", 0.1), ("answer", "unsure")):

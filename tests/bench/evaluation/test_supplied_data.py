@@ -100,7 +100,7 @@ def test_what_is_wrong_is_named_by_line_and_field(tmp_path: Path, row: object, s
         read_pairs(written(tmp_path / "pairs.jsonl", pair(0), row))
 
 
-def test_too_little_filler_and_no_pairs_are_told(tmp_path: Path, sessions: Path) -> None:
+def test_too_little_filler_and_no_pairs_are_reported(tmp_path: Path, sessions: Path) -> None:
     with pytest.raises(RecordError, match="holds no pair"):
         read_pairs(written(tmp_path / "none.jsonl", pair(0, invalidates=False)))
     few = tmp_path / "few"

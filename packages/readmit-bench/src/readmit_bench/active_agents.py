@@ -1,9 +1,9 @@
 """ManBench's active agents: what happens to an answer while its author is away. Part of case construction.
 
-The actor answers the question before it departs. Old-Valid: the question stays; the active agents, in turn and each
-in its own social manner, argue for the misleading answer, and that is the challenger. Old-Stale: the question
-changes; each active agent answers it alone, and the answer most of them give is the challenger. What the agents said
-is part of the challenger's row, so that every reader of it is exposed to the persuasion as well.
+The actor answers the question before it departs. Old-Valid: the question stays; the active agents, in turn and each in
+its own manner, argue for the misleading answer, and that is the challenger. Old-Stale: the question changes; each
+active agent answers it alone, and the answer most of them give is the challenger. What the agents said is part of the
+challenger's row, so that every reader of it is exposed to the persuasion as well.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MANNERS = (
 
 @dataclass(frozen=True)
 class Played:
-    """The case with the answers that agents really gave, and whether it counts."""
+    """The case with the agents' real answers, and whether it is eligible."""
 
     case: Case[ManBenchLabels]
     eligible: bool

@@ -1,4 +1,4 @@
-"""The checkpoint that every method of a comparison starts from, made of an episode."""
+"""Builds the checkpoint that every method of a comparison starts from."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ def work_state(
 
 
 def _vectors(episode: Episode, settings: Settings, embedder: Embedder | None) -> Embedder | None:
-    """What facts are ranked with; nothing where words alone are to rank."""
+    """The embedder that ranks facts; None where words alone rank."""
     return embedder if benchmark_named(episode.benchmark).embeds(settings) else None

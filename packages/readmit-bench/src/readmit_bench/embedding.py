@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def embeds(study: Study, methods: Sequence[str], settings: Settings) -> bool:
     """Whether anything of a run is ranked with vectors.
 
-    Smoke measures nothing and has to run without any extra: there words rank, unless a method embeds anyway.
+    Smoke has to run without any extra, so it ranks by words, unless a method embeds anyway.
     """
     if any(not entry_named(name).runs_apart for name in methods):
         return True
@@ -33,6 +33,6 @@ def embedder_named(name: str) -> Embedder:
 
 
 def retrieval_notes(study: Study, methods: Sequence[str], settings: Settings) -> tuple[str, ...]:
-    """How checkpoints are retrieved, where that is not the paper's way."""
+    """How checkpoints are retrieved, if it is not the paper's way."""
     ranked = [one for one in map(benchmark_named, study.benchmarks) if one.embeds(settings)]
     return tuple(one.retrieval_note for one in ranked) if embeds(study, methods, settings) else ()

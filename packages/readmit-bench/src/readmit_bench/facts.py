@@ -1,12 +1,12 @@
-"""Ranking a history by the facts that it states: words and vectors fused by rank, nothing twice.
+"""Ranking a history by the facts that it states: words and vectors fused by rank, without duplicates.
 
-A session of twenty turns may say one thing about the user, and a question may share no word with it. So what is ranked
-is each fact, a sentence in which the user speaks of themselves, instructs or ends something (``reading.facts``).
-Three rankings are fused by reciprocal rank: how near a fact is to the query; how near it is to the query together with
-the facts that are nearest to it, so that one question asks in the user's own words as well; and how well its
-conversation matches the query's words. Every other sentence is found by words alone.
+A session of twenty turns may say one thing about the user, and a question may share no word with it. So each fact is
+ranked: a sentence in which users speak about themselves, give an instruction or end something (``reading.facts``).
+Three rankings are fused by reciprocal rank: how near a fact is to the query; how near it is to the query combined with
+its nearest facts, which adds the user's own words to the query; and how well its conversation matches the query's
+words. Every other sentence is found by words alone.
 
-Two facts are the same if they say the same words, whatever their case and signs. Nearness makes no duplicate: "I walk
+Two facts are the same if their words are, ignoring case and punctuation. Nearness alone is not duplication: "I walk
 5,000 steps" is as near to "I walk 4,000 steps" as a repetition is, and replaces it.
 """
 
@@ -95,7 +95,7 @@ class Facts:
         if self._vectors is None:
             distinct = {text: None for _, text in self._stated}
             number = {text: at for at, text in enumerate(distinct)}
-            # Rounded, so that another processor's last digits do not reorder facts.
+            # Rounded, so that floating-point differences between processors do not reorder facts.
             made = np.round(self._embedder.embed(list(distinct)), 5)
             self._vectors = made[[number[text] for _, text in self._stated]]
         return self._vectors

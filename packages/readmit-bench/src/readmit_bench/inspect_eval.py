@@ -1,4 +1,4 @@
-"""inspect_ai carries out the tasks: here its ``eval`` is called, and nowhere else."""
+"""Runs the tasks with inspect_ai. This is the only module that calls its ``eval``."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def drive(tasks: Sequence[Task], models: Mapping[str, str], logs: Path, how: ProviderCalls, fuse: Fuse) -> None:
-    """Run the tasks one after the other, until all are through or providers are gone.
+    """Run the tasks one after the other, until all are done or providers fail.
 
-    A sample that ends in an error is a defect, and is raised. ``KeyboardInterrupt`` if the user stopped it.
+    A sample that ends in an error is a bug, and is raised. ``KeyboardInterrupt`` if the user stopped it.
     """
     _ = provider.readmit  # registers the provider
     roles = {role: _fused(_model(spec, how), fuse) for role, spec in models.items()}
@@ -55,7 +55,7 @@ def _model(spec: str, how: ProviderCalls) -> Model:
 
 
 def _fused(model: Model, fuse: Fuse) -> Model:
-    """The model, sending nothing more once the fuse has blown: hundreds of requests may be waiting for their turn."""
+    """The model, which stops sending once the fuse has blown: hundreds of requests may still be queued."""
     send = model.api.generate
 
     async def generate(*args: Any, **kwargs: Any) -> Any:
@@ -94,7 +94,7 @@ def _check(log: EvalLog) -> None:
 
 
 def _close_logs(logs: Path) -> None:
-    """A process that was killed leaves logs that say it still runs: here nothing else does, so they are ended."""
+    """Close the logs of a killed process, which still say it runs. No other process uses the directory now."""
     for found in list_eval_logs(str(logs)) if logs.exists() else ():
         log = read_eval_log(found, header_only=True)
         if log.status == "started":

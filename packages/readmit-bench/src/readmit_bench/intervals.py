@@ -115,7 +115,7 @@ def _strata(samples: Sequence[Sample], blocks: Sequence[str]) -> list[list[_Unit
     return [strata[key] for key in sorted(strata)]
 
 
-# A study asks for the same few shapes again and again; each holds one number per draw and unit.
+# Cached, because a study needs the same few shapes repeatedly; each holds one number per draw and unit.
 @lru_cache(maxsize=8)
 def _draws(sizes: tuple[int, ...], seed: int, resamples: int) -> Floats:
     """How often each unit was drawn in each resample."""

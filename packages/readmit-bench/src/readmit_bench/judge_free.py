@@ -1,4 +1,4 @@
-"""Scoring a view itself, without any model: which valid and which stale statements are in it.
+"""Scores a view itself, without any model: which valid and which stale statements are in it.
 
 Memora's rubric values and STALE's statements are literal strings, so availability and rejection follow from their
 presence in the view, case-folded and with white space collapsed. A value is counted by what is said of it
@@ -6,8 +6,9 @@ presence in the view, case-folded and with white space collapsed. A value is cou
 hands it over as if it held. STALE's statements are whole sentences and are compared as they are. A part of a statement
 that an extractor drew from the very turn that says it counts as the statement, where it holds and where it ended.
 
-Paraphrase goes unseen. ``ceiling`` says what the whole history would score, and ``reach`` what any view drawn from the
-checkpoint could, so that a figure can be read against what was possible. ManBench candidates are scored by their ids.
+Paraphrase is not recognized. ``ceiling`` says what the whole history would score, and ``reach`` what any view drawn
+from the checkpoint could, so that a figure can be read against what was possible. ManBench candidates are scored by
+their ids.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def score_view(case: Case[Any], view: View, checkpoint: Checkpoint) -> MemoraOut
 def reach(case: Case[Any], checkpoint: Checkpoint) -> MemoraOutcome:
     """The most that a view drawn from the checkpoint could score: every valid statement that some row says.
 
-    An upper bound: one row for each statement need not fit the budget, and a row may say something stale as well. What
-    ended can always be left out.
+    An upper bound: one row for each statement need not fit the budget, and a row may say something stale as well. Ended
+    statements can always be left out.
     """
     rows = tuple(row.id for row in (*checkpoint.observations, *checkpoint.rows))
     everything = score_view(case, View(method="", rows=rows), checkpoint)
@@ -47,7 +48,7 @@ def reach(case: Case[Any], checkpoint: Checkpoint) -> MemoraOutcome:
 
 
 def ceiling(case: Case[Any]) -> MemoraOutcome:
-    """The score of everything that the user said: what literal matching can see at all."""
+    """The score of everything that the user said, which is the most that literal matching can find."""
     return _score(case, _whole(case.episode))
 
 

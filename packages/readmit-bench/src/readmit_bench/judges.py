@@ -1,4 +1,4 @@
-"""The judges: one call per episode, typed, and an answer that cannot be read is a failure, never a pass."""
+"""The judges: one typed call per episode. An unreadable answer is a failure, never a pass."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CRITERIA_TOKENS = 2_048
 
 
 class Probes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The judge's word on one STALE episode."""
+    """The judge's verdict on one STALE episode."""
 
     reason: str
     first_passes: bool
@@ -40,7 +40,7 @@ class Checked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CriteriaAnswers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The judge's word on one Memora response."""
+    """The judge's verdict on one Memora response."""
 
     answers: list[Checked]
 

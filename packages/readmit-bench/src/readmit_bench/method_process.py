@@ -1,12 +1,11 @@
-"""A run without models: its methods in a process of their own, in which there are no labels.
+"""Runs the methods of a run without models in a separate process, which holds no labels.
 
-The process is started with nothing but the package, and is handed a checkpoint as bytes and the names of methods. It
-answers with their views as bytes. Whatever a method does there, labels are not in its memory. What comes back is
-checked here (``checked``), where the method cannot reach. It is not a sandbox: a method that searches the disk for the
-benchmark's files is not kept from it.
+The process starts with nothing but the package, and receives a checkpoint as bytes and the names of methods. It answers
+with their views as bytes. Labels are never in its memory. The views are checked in this process (``checked``), out of
+the method's reach. It is not a sandbox: a method that searches the disk can find the benchmark's files.
 
-In a run with models all methods work in the process of the run, where the models are asked, and memory stores always
-do; there labels are in other objects, which nothing that a method is handed leads to (``tests/bench/test_leak.py``).
+In a run with models all methods run in the main process, where the models are asked, and memory stores always do.
+Labels are in that process, but not reachable from anything a method receives (``tests/bench/test_leak.py``).
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Made(msgspec.Struct, frozen=True):
-    """What one method made of it: a view, or why there is none."""
+    """One method's result: a view, or why there is none."""
 
     view: View | None
     failure: str
@@ -59,7 +58,7 @@ class MethodProcess:
     def __exit__(self, *_: object) -> None:
         if self._process is not None:
             for pipe in (self._process.stdin, self._process.stdout):
-                # A process that is gone does not take what was still to be written.
+                # A process that has ended cannot read pending writes.
                 with suppress(BrokenPipeError):
                     if pipe is not None:
                         pipe.close()
@@ -100,7 +99,7 @@ def _started() -> subprocess.Popen[bytes]:
     # The same package as here, wherever it was found; no file, name or argument of the run.
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-m", "readmit_bench.method_process"]
-    # In a session of its own, so that Ctrl-C reaches the run alone. It ends when its input does.
+    # In its own session, so that Ctrl-C reaches only the run. It ends when its input does.
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, start_new_session=True)  # noqa: S603
 
 

@@ -30,7 +30,7 @@ def model_free(
     done: set[tuple[str, str, int | None]],
     watch: Callable[[int, int], None] | None,
 ) -> int:
-    """Everything that is left, right here; how many episodes that were."""
+    """Run everything that is left in this process; returns the number of episodes."""
     results = Results(out)
     planned = len(cases) * len(methods)
     finished = sum((name, case.episode.id, None) in done for name in methods for case in cases)
@@ -45,7 +45,7 @@ def model_free(
             lines: list[Result] = []
             for name in names:
                 attempt = attempted(name, views.get(name), by_name, checkpoint)
-                # What the checkpoint holds is the same for every method: it is worked out once.
+                # The ceiling of the checkpoint is the same for every method, so it is computed once.
                 attempt = replace(attempt, reach=lines[0].reach if lines else None)
                 lines.append(scored(case, name, attempt, Roles(), settings))
             results.append(lines)

@@ -1,4 +1,4 @@
-"""A view as the returning agent reads it: notes in the order of time, each with when it was said.
+"""A view as the returning agent reads it: notes in time order, each with its date.
 
 Every memory store knows when something was stored, so every method's view shows it; otherwise the reader could not see
 which of two statements is later. An extracted row is shown by the extractor's sentence with the words that it rests on:

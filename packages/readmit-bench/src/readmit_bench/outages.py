@@ -1,4 +1,4 @@
-"""What it means that a request got no answer: it never will (a failure), or it may later (an outage).
+"""Classifies requests without an answer: permanently refused (a failure), or retryable later (an outage).
 
 A request that a provider refuses for what it says (malformed, too long for the context window, filtered) is refused
 again each time: that is a ``Failure``, which the caller handles, and an episode that ends this way keeps its line. A
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from readmit.ports.models import Ask, Failure
 
 PATIENCE = 3
-"""Outages in a row, each after the provider's own retries, that end a run."""
+"""How many outages in a row, each after the provider's own retries, end a run."""
 
-# What is wrong is the request itself.
+# The request itself is wrong.
 _REFUSED = frozenset(
     {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
 )  # fmt: skip
-# What is wrong is the key, the account, the address or the model's name: every other request would end the same.
+# The key, the account, the address or the model's name is wrong, so every other request would fail too.
 _HOPELESS = frozenset(
     {
         HTTPStatus.UNAUTHORIZED,
@@ -57,7 +57,7 @@ class ProviderFailure(Exception):  # noqa: N818  # carries a failure out of a pr
 
 
 class Fuse:
-    """What all requests of a run have seen of their providers."""
+    """The state of the providers, as seen by all requests of a run."""
 
     def __init__(self) -> None:
         self.blown = ""
@@ -71,11 +71,11 @@ class Fuse:
             raise Outage(self.blown)
 
     def answered(self) -> None:
-        """A provider is there."""
+        """Record that a provider answered."""
         self._in_a_row = 0
 
     def failed(self, outage: Outage) -> None:
-        """A provider is not there. Enough of that, and the run ends."""
+        """Record that a provider did not answer. Too many in a row end the run."""
         self.outages[str(outage)] += 1
         self._in_a_row += 1
         if not self.blown and (outage.hopeless or self._in_a_row >= PATIENCE):
@@ -83,7 +83,7 @@ class Fuse:
 
 
 def meaning(ask: Ask, role: str, error: Exception) -> Failure | Outage:
-    """What an exception out of a provider says about the request that it ended."""
+    """Classify an exception raised by a provider."""
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, Outage):
@@ -99,7 +99,7 @@ def meaning(ask: Ask, role: str, error: Exception) -> Failure | Outage:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The exception and what it stands for: retries that gave up, and inspect's own wrapping, say little themselves."""
+    """The exception and its causes, because retry errors and inspect's wrappers say little themselves."""
     seen: BaseException | None = error
     while seen is not None:
         yield seen
@@ -119,7 +119,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _said(causes: list[BaseException]) -> str:
-    """The first that says something: a message and not a whole request, as inspect's wrapping would."""
+    """The first useful message; inspect's wrapper would print the whole request."""
     for cause in causes:
         if getattr(cause, "last_attempt", None) is None:
             if isinstance(cause, ProviderFailure):

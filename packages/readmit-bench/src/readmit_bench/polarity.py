@@ -2,12 +2,12 @@
 
 For scoring a view without a judge. A sentence is cut where a contrast begins ("but", "rather than", ", not"). In the
 part that names the thing, the nearest words that take a stance decide, those before the thing first: "like" speaks for
-it, "avoid" against it, and a denial beside such a word reverses it ("do not like", "no longer avoid"). A denial or
-an ending by itself speaks against it ("X is not for me", "take this off my list: X"). Where nothing takes a stance, the
-thing is named and nothing is said against it: that counts as for.
+it, "avoid" against it, and a denial beside such a word reverses it ("do not like", "no longer avoid"). A denial or an
+ending by itself speaks against it ("X is not for me", "take this off my list: X"). If nothing takes a stance, the thing
+is named without objection, which counts as for.
 
-The words are general English. They are this module's own: a method must not be scored by the rules it reads by
-(``reading.py``).
+The words are general English. They are separate from ``reading.py``, because a method must not be scored by the rules
+it reads by.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _BESIDE = 2
 
 
 class Spoken:
-    """A text, cut once, to be asked about many things."""
+    """A text, split once and queried about many things."""
 
     def __init__(self, text: str) -> None:
         self.folded = fold_typeset(text)
@@ -57,12 +57,12 @@ class Spoken:
         """How the text speaks of a thing, wherever it names it literally; nothing where it does not."""
         wanted = fold_typeset(thing)
         found = frozenset(_read(part, wanted) for part in self._parts if wanted and wanted in part)
-        # A name that is itself cut in two, as one with a full stop in it, is named all the same.
+        # A name that is itself split, such as one with a full stop, still counts as named.
         return found or (frozenset(("for",)) if wanted and wanted in self.folded else frozenset())
 
 
 def polarities(thing: str, text: str) -> frozenset[Polarity]:
-    """The same of a text that is asked about once."""
+    """The same for a text that is queried once."""
     return Spoken(text).polarities(thing)
 
 

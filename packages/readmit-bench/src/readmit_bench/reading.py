@@ -1,4 +1,4 @@
-"""Reading lifecycle off plain turns without a model: what a turn states, what it ends, and what it is about.
+"""Reads the lifecycle from plain turns without a model: what a turn states, what it ends, and what it is about.
 
 General English only, no word of any benchmark. A turn is cut into clauses. A clause *ends* something when it
 says so ("used to", "no longer", "remove … from", "change it from A to B"); it *asks* when it is a question;
@@ -92,7 +92,7 @@ def facts(text: str) -> Iterator[str]:
 
 
 def excerpt(text: str, parts: Iterable[str]) -> str:
-    """The parts of a text that stand, in their order; the whole text where a part is not found as it is."""
+    """The parts of a text that still hold, in order; the whole text if a part is not found verbatim."""
     spans = sorted((text.find(part), part) for part in set(parts))
     if not spans or spans[0][0] < 0:
         return text
@@ -116,12 +116,12 @@ def _sentence(sentence: str) -> tuple[list[str], list[tuple[str, ...]]]:
         speaks = _SPEAKS.search(sentence) or _INSTRUCTS.search(sentence)
         return ([sentence] if speaks else []), []
     rest = [clause for clause in clauses if clause not in ending]
-    # The words that say that something ended do not name it.
+    # The words that say that something ended are not part of its name.
     gone = [run for clause in ending for part in _ENDS.split(clause) for run in runs(part)]
     if not rest or all(_NEGATES.search(clause) for clause in rest):
         return [], gone
     if any(_PRONOUN.search(clause) for clause in rest):
-        # The clause that stands speaks of what the other one names: only together do they say anything.
+        # The remaining clause refers to what the other one names, so they are kept together.
         return [sentence], gone
     return rest, gone
 

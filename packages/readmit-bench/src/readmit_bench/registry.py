@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def with_installed(group: str, own: Iterable[T], kind: type[Any]) -> dict[str, T]:
-    """Ours by name, then those that installed packages declare. A name is taken once."""
+    """Built-in entries by name, then those of installed packages. Each name can be used once."""
     found: dict[str, Any] = {one.name: one for one in own}  # type: ignore[attr-defined]  # both kinds have a name
     for entry in sorted(entry_points(group=group), key=lambda entry: entry.name):
         try:

@@ -1,8 +1,8 @@
-"""What a run leaves behind: its plan, one line per episode and method, and every model answer as it came.
+"""The files of a run: its plan, one line per episode and method, and every model answer.
 
-``run.json`` is written first and says what was asked for. ``results.jsonl`` grows by whole lines; a line that a kill
-cut short is read as absent. ``answers.db`` keeps each paid answer the moment it arrives, so that a run that is
-started again repeats none. One process at a time runs in a directory (``alone``).
+``run.json`` is written first and says what was asked for. ``results.jsonl`` grows by whole lines; a line truncated by a
+kill counts as absent. ``answers.db`` stores each paid answer as soon as it arrives, so that a restarted run repeats
+none. One process at a time runs in a directory (``alone``).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Result(Record, frozen=True, kw_only=True):
     repairs: int = 0
     """Answers that were asked for again because they did not have the requested form."""
     retries: int = 0
-    """Attempts that the provider let fail and that were made again: rate limits, broken servers, lost connections."""
+    """Attempts repeated after a failure at the provider: rate limits, server errors, lost connections."""
     milliseconds: int = 0
     failure: str = ""
 
@@ -125,7 +125,7 @@ class Result(Record, frozen=True, kw_only=True):
 
 
 def start(out: Path, plan: RunPlan) -> None:
-    """Begin a run in a directory, or go on with the same one."""
+    """Begin a run in a directory, or resume the same one."""
     out.mkdir(parents=True, exist_ok=True)
     file = out / RUN
     if file.exists():
@@ -183,7 +183,7 @@ class Results:
             os.fsync(file.fileno())
 
     def _mend(self) -> None:
-        """Take away what a kill left of a last line, so that the next one starts on its own."""
+        """Remove a truncated last line after a kill, so that the next one starts on its own line."""
         if not self._file.exists():
             return
         with self._file.open("r+b") as file:
@@ -227,7 +227,7 @@ class AnswerStore:
         return KeptAnswer(msgspec.structs.replace(decode(row[0], Reply, what="answer"), replayed=True), row[1])
 
     def put(self, request: str, reply: Reply, *, retries: int) -> KeptAnswer:
-        """Keep an answer; the one that is kept. The first one stays: several runs may share a store."""
+        """Store an answer and return the stored one. The first one wins, because several runs may share a store."""
         tokens = reply.usage.input + reply.usage.output
         with self._lock:
             done = self._db.execute(
@@ -243,7 +243,7 @@ class AnswerStore:
 
     @property
     def tokens(self) -> int:
-        """What all kept answers took, each counted once however many episodes rest on it."""
+        """Tokens of all kept answers, each counted once however many episodes use it."""
         with self._lock:
             return int(self._db.execute("SELECT coalesce(sum(tokens), 0) FROM answer").fetchone()[0])
 

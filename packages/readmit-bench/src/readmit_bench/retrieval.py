@@ -31,7 +31,7 @@ _WORD = re.compile(r"\w+")
 
 
 class IndexedHistory:
-    """One history, indexed once and asked by every question and departure over it."""
+    """One history, indexed once for every question and departure over it."""
 
     def __init__(self, sessions: Sequence[Session], embedder: Embedder | None = None) -> None:
         """Without an embedder, ranked by words alone."""
@@ -113,7 +113,7 @@ class IndexedHistory:
 
 
 def in_turn(rankings: Sequence[Sequence[T]]) -> Iterator[T]:
-    """The first of each ranking, then the second of each, nothing twice."""
+    """The first of each ranking, then the second of each, without duplicates."""
     seen = set()
     for place in range(max(map(len, rankings), default=0)):
         for ranking in rankings:

@@ -1,6 +1,6 @@
-"""A sample's model role as one of the library's models: every call, and so every token, is inspect's to account.
+"""A sample's model role as one of the library's models, so that inspect accounts for every call and token.
 
-Each answer is kept the moment it arrives (``AnswerStore``), and looked for there first. A method runs in a worker
+Each answer is stored as soon as it arrives (``AnswerStore``), and looked up there first. A method runs in a worker
 thread and asks synchronously; the calls themselves run side by side in inspect's event loop.
 """
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class Form(JSONSchema):
-    """The form of an answer. inspect's own leaves out how many entries a list holds, and models then go on and on."""
+    """The form of an answer. inspect's own omits list lengths, and models then produce endless lists."""
 
     items: Form | None = None
     properties: dict[str, Form] | None = None  # type: ignore[assignment]  # narrower, and never written to
@@ -56,7 +56,7 @@ class Exchange:
 
     store: AnswerStore
     cap: int | None = None
-    """Lowers the token budget of every answer, for trying things out."""
+    """Lowers the token budget of every answer, for trial runs."""
     token_limit: int | None = None
     """Most tokens of one sample, without those of the judge."""
     fuse: Fuse = field(default_factory=Fuse)
@@ -71,7 +71,7 @@ class Account:
     """What one sample has asked so far, over all its roles."""
 
     tokens: int = 0
-    """Without those of the judge. Answers from before count as if they were asked now."""
+    """Without those of the judge. Earlier answers count as if they were asked now."""
     peak_context: int = 0
     repairs: int = 0
     retries: int = 0
@@ -96,7 +96,7 @@ class RoleModel:
         self._account = account
 
     def ask(self, asks: Sequence[Ask]) -> list[Reply | Failure]:
-        """Every answer; ``PendingAnswers`` or ``Outage`` only after all requests were put."""
+        """Every answer; raises ``PendingAnswers`` or ``Outage`` only after all requests were sent."""
         account = self._account
         account.repairs += sum(ask.prompt.endswith("+repair") for ask in asks)
         try:
@@ -126,7 +126,7 @@ class RoleModel:
         async with anyio.create_task_group() as group:
             for place in range(len(asks)):
                 group.start_soon(one, place)
-        # A missing record is an error of the whole run; an outage says more than that answers are still to come.
+        # A missing record is an error of the whole run; an outage takes precedence over pending answers.
         for kind in (UnknownError, Outage, PendingAnswers):
             for result in results:
                 if isinstance(result, kind):
@@ -138,7 +138,7 @@ class RoleModel:
         most = limit_of(ask, self._how, exchange.cap)
         if most != ask.max_tokens:
             ask = msgspec.structs.replace(ask, max_tokens=most)
-        # An answer given in another way is another answer; the limit is in the digest by itself.
+        # Settings are part of the key, because they change the answer; the limit is already in the digest.
         request = ask.digest(f"{self.name}{_manner(self._how)}")
         while request in exchange.under_way:
             await exchange.under_way[request].wait()
@@ -202,7 +202,7 @@ def _result(ask: Ask, output: ModelOutput, milliseconds: int) -> Reply | Failure
     if output.stop_reason == "content_filter":
         return failure(ask, Fault.REFUSED, "the provider's content filter stopped the answer")
     if output.stop_reason == "model_length":
-        # inspect gives the provider's complaint as if it were an answer.
+        # inspect returns the provider's error as if it were an answer.
         return failure(ask, Fault.REFUSED, f"the model's context window is exceeded: {output.completion}")
     used = output.usage
     cached = (used.input_tokens_cache_read or 0) if used else 0
@@ -227,7 +227,7 @@ def messages_of(ask: Ask) -> list[ChatMessage]:
 
 
 def limit_of(ask: Ask, how: RoleSettings, cap: int | None) -> int:
-    """Most tokens of an answer: the role's, or the stage's, and never above the cap of a trial."""
+    """Most tokens of an answer: the role's, or the stage's, and never above the cap of a trial run."""
     most = how.answer_tokens or ask.max_tokens
     return most if cap is None else min(most, cap)
 
@@ -240,7 +240,7 @@ def _manner(how: RoleSettings) -> str:
 
 
 def config_of(ask: Ask, how: RoleSettings | None = None) -> GenerateConfig:
-    """How it is to answer."""
+    """How the model is asked to answer."""
     how = how or RoleSettings()
     schema = None
     if ask.schema:

@@ -1,8 +1,8 @@
-"""Carrying out a study: plan it, go on where it stopped, and say how far it is.
+"""Runs a study: plan it, resume it, and report its status.
 
-Without any model a study runs right here, over shared indexes. With models it runs through inspect_ai, always: one
-mechanism for providers, limits, logs and accounts. Either way the lines of ``results.jsonl`` are what counts: an
-episode without a line is open, and the same command goes on with it.
+Without any model a study runs in this process, over shared indexes. With models it always runs through inspect_ai: one
+mechanism for providers, limits, logs and accounts. Either way ``results.jsonl`` holds the state: an episode without a
+line is open, and the same command resumes it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LOGS = "logs"
 
 @dataclass(frozen=True)
 class ProviderCalls:
-    """How providers are called. Nothing of it changes a result, so a run may go on with other values."""
+    """How providers are called. None of it changes a result, so a run may be resumed with other values."""
 
     max_connections: int | None = None
     max_retries: int = 5
@@ -73,7 +73,7 @@ class RunOrder:
     stratified: bool = False
     seed: int = 0
     settings: tuple[str, ...] = ()
-    """Settings that are not to be the paper's, as ``stale.retrieved_union=20``."""
+    """Settings that differ from the paper's, as ``stale.retrieved_union=20``."""
     max_tokens: int | None = None
     token_limit: int | None = None
     time_limit: int | None = None
@@ -98,7 +98,7 @@ class RunStatus:
     answers: int
     """Model answers that are kept."""
     tokens: int
-    """What those took, each counted once however many episodes rest on it."""
+    """Their tokens, each answer counted once however many episodes use it."""
     left: Mapping[str, int]
     settings: tuple[str, ...] = ()
     asked: int = 0
@@ -123,7 +123,7 @@ class RunStatus:
 
 @dataclass
 class _Tally:
-    """What the samples of one process have met."""
+    """Counts and errors over the samples of one process."""
 
     asked: int = 0
     waiting: int = 0
@@ -191,7 +191,7 @@ def status(out: Path, answers: Path | None = None) -> RunStatus:
 
 
 def _checked(order: RunOrder) -> tuple[Study, dict[str, str], tuple[str, ...], Settings]:
-    """What is asked for, refused if it could not be carried out."""
+    """Study, models, methods and settings of an order; refused if it could not be carried out."""
     study = study_named(order.study)
     models = roles_named(order.models or {})
     methods = chosen_methods(study, order.methods, models=bool(models))
@@ -225,7 +225,7 @@ def roles_named(models: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_roles(study: Study, models: Mapping[str, str], methods: Sequence[str]) -> None:
-    """Refuse a run that would fail halfway for want of a model."""
+    """Refuse a run that would fail halfway because a model is missing."""
     if "judge" in models and "actor" not in models:
         raise ModelError("judge: there is nothing to judge without answers; name an --actor")
     if "actor" in models and "judge" not in models and any(benchmark_named(name).judged for name in study.benchmarks):
@@ -314,7 +314,7 @@ def _with_models(
     settings: Settings,
     tally: _Tally,
 ) -> None:
-    """Everything that is left, as inspect tasks."""
+    """Run everything that is left as inspect tasks."""
     from readmit_bench.inspect_eval import drive
     from readmit_bench.inspect_tasks import Setting, task_of
     from readmit_bench.roles import Exchange

@@ -1,8 +1,8 @@
 """How the shared extractor reads STALE's long sessions: the user's turns, and the questions that they reply to.
 
-A statement is the user's, so nothing is drawn from the assistant's turns; nine tenths of a STALE session are these. A
-short reply is understood beside the question before it, and that question is shown. Several sessions share a request,
-as Memora's do, because the prompt is longer than what one session then holds. All methods start from this state.
+Statements are the user's, so nothing is extracted from the assistant's turns, which make up nine tenths of a STALE
+session. A short reply needs the question before it, so that question is shown. Several sessions share a request, as
+Memora's do, because the prompt is longer than what one session then holds. All methods start from this state.
 """
 
 from __future__ import annotations

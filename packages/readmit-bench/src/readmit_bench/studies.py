@@ -83,7 +83,7 @@ def chosen_methods(study: Study, names: Sequence[str], *, models: bool) -> tuple
 
 
 def _usable(methods: Sequence[str]) -> tuple[str, ...]:
-    """Those whose memory store is at hand. Named ones are never left out: they are refused (``check_stores``)."""
+    """Methods whose memory store is available. Named ones are never dropped: they are refused (``check_stores``)."""
     absent = {store for store in stores_of(methods) if lacking(store)}
     return tuple(name for name in methods if name.partition("/")[0] not in absent)
 

@@ -3,8 +3,8 @@
 Paper, "Experimental configuration" and "Memora": methods share a post-absence checkpoint, and "work state is inferred
 from conversation text". What is taken down is what the user states; a short reply is only understood beside what it
 replies to, so the assistant's turns are shown with it. An extracted row has a slot, an operation, the words themselves
-as its text, and its premises. The turns of a session that could not be read are its rows, so that a lost answer of the
-extractor costs precision and hides nothing.
+as its text, and its premises. If a session could not be read, its turns are its rows, so that a lost answer of the
+extractor costs precision but hides nothing.
 
 * STALE: every session, several a request, and of the assistant's turns only the questions that the user replies to
   (``stale_reading``); a setting reads them whole. The probes rank the rows. Observations are items too: a turn from
@@ -66,7 +66,7 @@ class Extracting:
 def drawn(
     model: Model, turns: Checkpoint, how: Extracting, queries: Sequence[str] = (), embedder: Embedder | None = None
 ) -> Checkpoint:
-    """A checkpoint of plain turns with the statements that are drawn from them as its rows."""
+    """A checkpoint of plain turns, with the statements extracted from them as its rows."""
     own: dict[int, dict[int, Row]] = {}
     for row in turns.rows:
         session, number = divmod(row.at, CLOCK)
@@ -112,7 +112,7 @@ def _rows(said_at: dict[int, Row], items: Iterable[Extracted], *, turns: bool) -
                 break
     rows: list[Row] = []
     for number, turn in sorted(said_at.items()):
-        # What a turn withdraws was there before it: what the same turn states of that slot comes after.
+        # A turn's withdrawal comes first, because it refers to earlier values; its new statements of that slot follow.
         said = sorted(by_turn[number], key=lambda pair: pair[0].operation != "delete")
         rows += [_row(turn, place, item, words) for place, (item, words) in enumerate(said)]
         if turns and not said:
@@ -146,6 +146,6 @@ def _row(turn: Row, place: int, item: Extracted, words: str) -> Row:
 
 
 def verbatim(quote: str, text: str) -> str:
-    """The quote as it stands in the text, whatever white space the extractor made of it; empty if it does not."""
+    """The quote as it is in the text, ignoring differences in white space; empty if it is not found."""
     found = re.search(r"\s+".join(re.escape(word) for word in quote.split()), text)
     return found[0] if found else ""

@@ -1,7 +1,7 @@
-"""Questions about a history of sessions: what Memora and STALE share, and where another such benchmark begins.
+"""Questions about a history of sessions: the base of Memora, STALE and similar benchmarks.
 
-It needs ``load`` only, with labels whose ``statements`` say what holds at return and what has ended. Without more, the
-whole history is the checkpoint and the view itself is scored.
+A subclass needs only ``load``, with labels whose ``statements`` say what holds at return and what has ended. By
+default, the whole history is the checkpoint and the view itself is scored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RESTORE = "Restore hands over the departure state whole: it alone is not held to
 
 
 class Conversations(Benchmark):
-    """The benchmark, but for its data."""
+    """Everything of a benchmark except its data."""
 
     def budget(self, settings: Settings) -> Budget:
         """How much every method may hand over."""
@@ -60,11 +60,11 @@ class Conversations(Benchmark):
 
 
 def lost(case: Case[Any], valid: tuple[Any, ...], stale: tuple[Any, ...]) -> MemoraOutcome:
-    """Nothing present that should be, nothing absent that should be."""
+    """The outcome of a failure: nothing valid is present, and nothing stale is absent."""
     return MemoraOutcome(episode=case.episode.id, presence=(False,) * len(valid), forgetting=(False,) * len(stale))
 
 
 def _extracted(view: View, checkpoint: Checkpoint) -> dict[str, str]:
-    """The words of the extracted rows that a view speaks of: the data themselves do not hold them by these names."""
+    """The texts of the extracted rows in a view, because the data does not hold them under these ids."""
     named = {*view.rows, *view.left_out, *(finding.row for finding in view.findings)}
     return {row.id: row.text for row in checkpoint.rows if row.turn is not None and row.id in named}

@@ -35,7 +35,7 @@ PAPER_CASES = {"25%": 137, "50%": 137, "75%": 137}
 
 
 class Memora(Conversations):
-    """From the question alone one obligation and three to eight queries; they retrieve sessions on each side."""
+    """Each question gives one obligation and three to eight queries, which retrieve sessions on each side."""
 
     name = "memora"
     title = "Memora"
@@ -95,7 +95,7 @@ class Memora(Conversations):
     ) -> Checkpoint:
         """Question and queries retrieve sessions and rank the rows drawn from them; sessions are read in batches.
 
-        Facts are what is selected from: a turn that states none is no row.
+        Rows are selected from facts: a turn that states none is not a row.
         """
         memora = settings.memora
         how = Extracting(

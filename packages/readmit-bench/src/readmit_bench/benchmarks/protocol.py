@@ -1,8 +1,8 @@
-"""What a benchmark is: a class that reads its data, builds its cases, scores them, and says what a report must say.
+"""The benchmark protocol: a class that reads its data, builds and scores cases, and supplies notes for reports.
 
-Whatever differs between benchmarks is a member of this protocol, and nothing else asks for a benchmark's name. A class
-inherits the defaults and defines the rest: ``load`` and ``checkpoint`` at least. ``Conversations`` is the shorter way
-for questions about a history of sessions. Other packages add an instance through the entry point group
+Everything that differs between benchmarks is a member of this protocol, and no other code branches on a benchmark's
+name. A class inherits the defaults and defines the rest: at least ``load`` and ``checkpoint``. ``Conversations`` is
+shorter, for questions about a history of sessions. Other packages add an instance through the entry point group
 ``readmit_bench.benchmarks``.
 """
 
@@ -46,13 +46,13 @@ class Study:
     part: str = ""
     """The part of the benchmark's data that it takes, in the benchmark's own terms. Empty: the usual one."""
     in_paper: bool = True
-    """Whether it is one of the paper's experiments, so that published figures stand beside it."""
+    """Whether it is one of the paper's experiments, so that published figures are shown with it."""
     published: tuple[str, ...] | None = None
     """Labels of the paper's tables about it. None: those of its benchmark."""
     costs: bool = False
     """Whether its score tables have a column of tokens."""
     shipped: bool = False
-    """Whether its data come with the package. Such a study has to run without any model: words rank there."""
+    """Whether its data come with the package. Such a study must run without any model, so it ranks by words."""
 
     def methods(self, *, models: bool) -> tuple[str, ...]:
         """What runs unless --methods says otherwise."""
@@ -61,7 +61,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Constructed:
-    """A case as agents that were played have left it, and whether it counts."""
+    """A case after the active agents were played, and whether it is eligible."""
 
     case: Case[Any]
     eligible: bool = True
@@ -80,7 +80,7 @@ class Benchmark(Protocol):
     blocks: tuple[str, ...] = ()
     """Blocks in the order of its tables."""
     strata: tuple[str, ...] = ()
-    """Blocks that a selection of so many cases per block has to fill."""
+    """Blocks that a selection of N cases per block has to fill."""
     plays_agents: bool = False
     """Whether active agents are played before the return, in numbers that a study may vary."""
     judged: bool = False
@@ -128,7 +128,7 @@ class Benchmark(Protocol):
         ...
 
     def judge(self, case: Case[Any], line: Result, judge: Model, settings: Settings) -> Result:
-        """The line with the judge's word; only where ``judged``."""
+        """The line with the judge's verdict; only where ``judged``."""
         return line
 
     def failed(self, case: Case[Any], line: Result, *, answered: bool) -> Result:
@@ -147,7 +147,7 @@ class Benchmark(Protocol):
     metric_names: Mapping[str, str] = {}
     """Its own names for metrics of judged answers."""
     construction: str = ""
-    """What its construction gives away."""
+    """What its construction reveals."""
     without_actor: str = ""
     """What differs where no actor answers."""
 
@@ -160,7 +160,7 @@ class Benchmark(Protocol):
         return iter(())
 
     def remarks(self, scored: Scored, settings: Settings) -> Iterator[str]:
-        """What has to be said under a score table."""
+        """Notes for under a score table."""
         return iter(())
 
 

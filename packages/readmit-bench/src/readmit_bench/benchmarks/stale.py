@@ -104,7 +104,7 @@ class Stale(Conversations):
     def extracted(
         self, episode: Episode, extractor: Model, embedder: Embedder | None, settings: Settings
     ) -> Checkpoint:
-        """Of the assistant's turns only the questions that the user replies to, unless they are to be read whole."""
+        """Reads only the assistant's questions that the user replies to, unless the setting asks for whole turns."""
         stale = settings.stale
         episode = with_questions_only(episode) if stale.assistant_turns == "questions" else episode
         how = Extracting(

@@ -51,7 +51,7 @@ class RawTask(Raw, frozen=True, kw_only=True):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """An example as an actor meets it, and what is right and tempting about it."""
+    """An example as the actor sees it, with its right and misleading answers."""
 
     text: str
     choices: tuple[str, ...]
@@ -100,7 +100,7 @@ def with_answers(
     said: Sequence[str] = (),
     room: int | None = None,
 ) -> Case[ManBenchLabels]:
-    """The same case with candidates that agents really gave; what they ``said`` for the challenger stands in its row.
+    """The same case with the agents' real answers; what they ``said`` for the challenger is in its row.
 
     Both rows fit a view of ``room`` characters.
     """

@@ -5,8 +5,8 @@ at f when some memory evidence lies at or before departure and some after it, an
 is updated or deleted in a later session while its text occurs in a session at or before departure. One
 that is eligible at any fraction runs at all of them.
 
-Sessions that only a proposal's or an e-mail's ``session_history`` lists are no evidence in this sense: it
-binds no value to a session.
+Sessions listed only in a proposal's or an e-mail's ``session_history`` are not evidence, because it binds no value to a
+session.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class MemoraLabels(Labels, frozen=True, kw_only=True):
         return self.cluster
 
     def statements(self) -> tuple[tuple[Wanted, ...], tuple[Wanted, ...]]:
-        # An ended value is one that was liked or planned: it is handed over where it is spoken for.
+        # An ended value was liked or planned, so it counts as handed over where the view speaks for it.
         return (
             tuple(Wanted(value, _asked(value, self.presence)) for value in self.valid),
             tuple(Wanted(value, "for") for value in self.stale),
@@ -163,7 +163,7 @@ def _labels(cluster: Cluster, task: str, question: RawQuestion) -> MemoraLabels:
     valid = _distinct(item.value for item in evidence(question.memory_evidence))
     ended = question.forgetting_evidence.forgotten_items if question.forgetting_evidence else []
     forgotten = _distinct(None if item.value is None else str(item.value) for item in ended)
-    # A value given up and taken up again is valid and cannot also be one to reject, unless it is the only one.
+    # A value that was dropped and resumed is valid and is not also one to reject, unless it is the only one.
     held = {fold(value) for value in valid}
     stale = tuple(value for value in forgotten if fold(value) not in held) or forgotten
     labels = MemoraLabels(

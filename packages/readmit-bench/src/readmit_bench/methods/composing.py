@@ -1,8 +1,8 @@
 """Which rows a view of ``readmit`` holds: what covers a need, what is linked to one, then what is relevant.
 
-A row is a statement about its speaker. Where an extractor has read a session, what it took down of it is what the
-session states, and the turns that gave nothing are none. No two rows of a view say the same, and of two values of one
-slot only the later is handed over, unless the verifier found that both hold.
+A row is a statement about its speaker. If an extractor has read a session, only its extracted rows are statements, and
+turns that gave nothing are not. No two rows of a view say the same, and of two values of one slot only the later is
+handed over, unless the verifier found that both hold.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from readmit_bench.episodes import Checkpoint, Row
 
 ENOUGH = 12
-"""What is merely relevant fills a view up to so many rows."""
+"""Rows that are only relevant fill a view up to this many."""
 ALIKE = 0.8
-"""Two rows say the same if they share so much of the content words of both together."""
+"""Two rows say the same if they share this fraction of their combined content words."""
 
 
 def states(row: Row) -> bool:
@@ -63,7 +63,7 @@ def _by_rank(order: Checkpoint, rows: AbstractSet[str]) -> list[str]:
 
 
 def _distinct(rows: Sequence[Row], beside: AbstractSet[tuple[str, str]]) -> frozenset[str]:
-    """Of rows in the order in which they are wanted, those that add something to the ones before."""
+    """The rows that add something to the ones before, in order of preference."""
     newest: dict[str, Row] = {}
     for row in rows:
         if row.slot is not None and (row.slot not in newest or newest[row.slot].at < row.at):

@@ -1,8 +1,8 @@
 """drop-last-session (STALE only): ordinary retrieval over everything but the last session before the departure.
 
-This is no way to admit memory, it is what STALE's adaptation gives away: the departure is set at the end of the session
-that holds the old statement, so what to reject is known by its place. No statement is read and no model is asked. A
-method that rejects the old statement has to be read beside it.
+This is not a real admission method. It shows what STALE's adaptation reveals: the departure is set at the end of the
+session that holds the old statement, so its position says what to reject. No statement is read and no model is asked.
+Compare any method that rejects the old statement with this one.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from readmit_bench.methods.protocol import PRIVATE
 # What the paper's scan proposed per return on average: 5,610 pairs in 200 episodes.
 PAIRS_PER_RETURN = 28
 PAIRS_INSIDE = 8
-"""Pairs besides, among the statements that cover the needs together."""
+"""Additional pairs, among the statements that together cover the needs."""
 STATEMENTS_PER_CALL = 8
 """Earlier statements that share a request of the verifier in ours. The paper's judges one pair in a request."""
 LINKER = "retrieval"
@@ -37,13 +37,13 @@ class Governance:
     name: str
     settings: Settings
     policy: Policy = field(default_factory=Policy)
-    """By which rules a return is decided. Its budgets are the benchmark's."""
+    """The policy that decides a return. Its budgets are the benchmark's."""
     observed: bool = False
-    """Whether whole sessions are judged, and everything drawn from them falls with them."""
+    """Whether whole sessions are judged, and everything extracted from them is invalidated with them."""
     by_slot: bool = False
     """Whether a later value of a slot replaces an earlier one. Otherwise only what says that it does."""
     drafts: bool = True
-    """Whether what a model planned or took down is marked as drafted, and only what states something is handed over."""
+    """Whether planned and extracted items are marked as drafted, and only statements are handed over."""
     implicit: bool = True
     obligation_aware: bool = True
     complete_view: bool = True

@@ -1,8 +1,8 @@
 """The product's inference on a workspace that a history was played into, and what it found, in terms of rows.
 
-``Inference`` proposes, asks, and writes its verdicts to the log; nothing of that is done here. What the shared
-extraction already wrote is kept with the workspace first, as ``Inference.ingest`` would: premises of statements, and
-what later sessions state, so that no model is asked for either again.
+``Inference`` proposes, asks, and writes its verdicts to the log. This module first stores what the shared extraction
+already wrote, as ``Inference.ingest`` would: premises of statements, and what later sessions state, so that no model is
+asked for either again.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Models:
 
 @dataclass(frozen=True)
 class Looked:
-    """A pair that was put to the verifier, by the names that the log has for both, and what came of it."""
+    """A pair that the verifier judged, by its ids in the log, and the outcome."""
 
     pair: Pair
     signals: tuple[str, ...]
@@ -77,7 +77,7 @@ def look(
 ) -> list[Looked]:
     """Look for implicit changes as the product does. Verdicts and suspicions are on the log afterwards."""
     inference_on(workspace, models, settings).prepare(agent, purpose=purpose)
-    # A preparation that drafted something starts over, so that there may be several accounts.
+    # A preparation that drafted something starts over, so there may be several accounts.
     rows = (row.body for row in workspace.log.audit.rows() if row.kind == "inference")
     prepared = (decode(body, Prepared, what="audit row") for body in rows)
     proposed = {one.pair: one.signals for account in prepared for one in account.proposed}

@@ -1,7 +1,8 @@
 """Every method of the comparison: its name, its rule, and how it is made. A method is one file and one entry here.
 
-Other packages add a ``MethodEntry`` through the entry point group ``readmit_bench.methods``. Nothing that asks a model
-is imported before it is made, so that the process of the methods without models stays small, and knows no data.
+Other packages add a ``MethodEntry`` through the entry point group ``readmit_bench.methods``. Code that asks models is
+imported only when its method is made, so that the process of the methods without models stays small and never loads
+data.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Resources:
-    """What a method may hold. One that asks no model and stands on no store is made with nothing of it."""
+    """What a method may use. One that needs neither models nor a store gets none of it."""
 
     extractor: Model | None = None
     verifier: Model | None = None
@@ -56,9 +57,9 @@ class MethodEntry:
     only: str = ""
     """The one benchmark that it is defined on."""
     store: Store | None = None
-    """The memory store that it stands on."""
+    """The memory store that it uses."""
     own_memory: bool = False
-    """Whether it forms a memory of its own, and so is neither given nor bound by the shared checkpoint."""
+    """Whether it forms its own memory, and so neither gets nor is bound by the shared checkpoint."""
     proposes_pairs: bool = False
     """Whether it looks for implicit invalidation, so that STALE's labelled pair can be looked for in its findings."""
 
@@ -122,7 +123,7 @@ COMPARED = (
 """What a study without models compares unless it names others."""
 OWN = (
     *COMPARED,
-    # What a benchmark's construction gives away: right for no other reason, and defined on that benchmark alone.
+    # These exploit what a benchmark's construction reveals, and are defined on that benchmark alone.
     MethodEntry(
         "same-version",
         "Compares the two task-version ids, and nothing else. ManBench only.",
@@ -161,7 +162,7 @@ def entries() -> Mapping[str, MethodEntry]:
 
 
 def entry_named(name: str) -> MethodEntry:
-    """A method's entry, or an error that lists them. Ours are found without a look at what else is installed."""
+    """A method's entry, or an error that lists them. Built-in ones are found without scanning installed packages."""
     entry = _OWN.get(name) or entries().get(name)
     if entry is None:
         raise RecordError(f"methods: {name} unknown; use some of {', '.join(entries())}")
@@ -169,7 +170,7 @@ def entry_named(name: str) -> MethodEntry:
 
 
 def made(name: str, given: Resources) -> Method:
-    """A method, holding what it works with; refused where something of that is missing."""
+    """A method with its models and stores; refused if one is missing."""
     entry = entry_named(name)
     if entry.store is not None and given.stores is None:
         raise BackendError(f"{name}: needs a place for the histories that it forms; give stores")

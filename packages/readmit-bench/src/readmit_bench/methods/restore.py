@@ -1,8 +1,7 @@
 """Restore: the departure checkpoint, whole, and nothing later.
 
-Whatever happened in the absence is ignored, including what replaced a row. Nothing is retrieved and nothing is left out
-for want of room: it is the one method whose rule is a whole state, so it is not held to the budget of rows. The most
-relevant rows come first.
+Whatever happened in the absence is ignored, including what replaced a row. Nothing is retrieved and nothing is cut: its
+rule is a whole state, so it alone is exempt from the budget of rows. The most relevant rows come first.
 """
 
 from __future__ import annotations

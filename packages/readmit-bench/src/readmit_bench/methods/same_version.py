@@ -3,9 +3,9 @@
 Of the answers to the version of the task that is asked, hand over the one that the agent held when it left; if it held
 none, the newest. Nothing is read and no model is asked.
 
-This is no way to admit memory, it is what ManBench-Return's construction gives away: the question stays exactly where
-the old answer is right, and changes exactly where it is not. So the rule is right every time. A method that looks at
-the ids has to be read beside it.
+This is not a real admission method. It shows what ManBench-Return's construction reveals: the question stays exactly
+where the old answer is right, and changes exactly where it is not, so the rule is always right. Compare any method that
+sees the ids with this one.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Page:
 
 @dataclass(frozen=True)
 class ShownStatement:
-    """A statement with its words, and what is said of it."""
+    """A statement with its text, and the reasons given for it."""
 
     id: str
     text: str

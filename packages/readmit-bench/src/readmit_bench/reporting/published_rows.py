@@ -1,4 +1,4 @@
-"""Which published row a figure of ours is to be read beside. Published figures enter no average of ours."""
+"""Finds the published row to compare a figure with. Published figures enter no average of ours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from readmit_bench.results import RunPlan
 
 ADMITTING = ("trace-paper", "readmit", "readmit-lexical")
-# The published method on the left is the one to read ours on the right beside.
+# Maps each published method to our comparable methods.
 OURS = {
     "TRACE": ADMITTING,
     "TRACE without II": ("trace-without-ii",),
@@ -38,7 +38,7 @@ class Printed:
 
     method: str
     block: str
-    """The block of ours that it belongs beside."""
+    """Our block to compare it with."""
     label: str
     actor: str
     values: dict[str, Decimal]
@@ -51,7 +51,7 @@ class Printed:
 
 
 def family(plan: RunPlan) -> str | None:
-    """The paper's actor that this run's actor is of, if it is of one."""
+    """The paper's actor of the same family as this run's, if any."""
     return next((name for name in FAMILIES if name in plan.models.get("actor", "").casefold()), None)
 
 

@@ -1,4 +1,4 @@
-"""What has to be said under a score table about how a benchmark is built, or about one method in it."""
+"""Notes under a score table about how a benchmark is built, or about one of its methods."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Kind:
     note: str
     judged: bool = True
     most: Callable[[Result], Result | None] = lambda _: None
-    """The line as the best view of its checkpoint would have it, where that is known."""
+    """The line with the score of the best possible view of its checkpoint, if known."""
 
 
 SEEN = Kind(
@@ -131,7 +131,7 @@ class Scored:
     agents: int | None = None
     scales: bool = False
     ceiling: tuple[Line, ...] = ()
-    """The most that a view of the shared checkpoint could score, block by block. No method, and in no comparison."""
+    """The most that a view of the shared checkpoint could score, by block. It enters no comparison of methods."""
 
     @property
     def title(self) -> str:
