@@ -1,4 +1,4 @@
-"""The indexes over the log: whoever changes them is found out, for the log tells again what they must hold."""
+"""A change to the indexes over the log is found: replaying the log shows what they must hold."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     python -m tests.mutation [room ...]
 
 Works on a copy, since the mutator edits files in place. Sessions are kept in ``.mutation/``: a run that is
-interrupted goes on where it stopped; ``make clean`` starts anew. Survivors, as diffs, go to
+interrupted goes on where it stopped; ``make clean`` starts over. Survivors, as diffs, go to
 ``.mutation/<room>.survivors``. A mutant may take a few times as long as the unchanged code; one that does not end
 by then is noticed.
 """

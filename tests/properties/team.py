@@ -60,7 +60,7 @@ class Team:
         return Workspace.open(self.path, clock=lambda: self.sim.now)
 
     def reopen(self) -> None:
-        """A new process on the same file, as far as the file can tell."""
+        """A new process on the same file, as far as the file shows."""
         self.workspace.close()
         self.workspace = self._open()
 

@@ -103,7 +103,7 @@ def test_a_whole_return(place: Path | str) -> None:
     play(story())
 
 
-def test_what_is_wrong_is_told_as_everywhere() -> None:
+def test_errors_are_those_of_the_sync_workspace() -> None:
     async def story() -> None:
         async with AsyncWorkspace.open() as team:
             with pytest.raises(RecordError, match="by"):
