@@ -133,7 +133,7 @@ class Statement:
 
     @property
     def words(self) -> tuple[Any, ...]:
-        """What a reader is told by it: handing it over twice tells nothing more."""
+        """What a reader learns from it: handing it over twice adds nothing."""
         return (self.kind, self.text, self.slot)
 
     @property
@@ -272,7 +272,7 @@ class TeamSimulator:
         return self.learnt - self.now > timedelta(seconds=self.rules.max_clock_skew)
 
     def wrote(self, by: str) -> None:
-        """Whoever writes has received what it was handed."""
+        """An agent that writes has received what it was handed."""
         self.received |= {name for name in self.exposed if self.views[name].who.principal == by}
 
     def observe(self, digest: str, by: str, text: str, at: datetime | None = None) -> None:
@@ -341,7 +341,7 @@ class TeamSimulator:
     def may_end(self, by: str, role: str | None, duty: Statement) -> bool:
         """Whether somebody may settle, revoke or supersede a duty.
 
-        Its author, an overseer, or whoever owes it; nobody while away from it.
+        Its author, an overseer, or an agent that owes it; nobody while away from it.
         """
         tasks = [task for principal, task in self.departures if principal == by and duty.task in (None, task)]
         if any(self.away(by, task) for task in tasks):
@@ -982,8 +982,8 @@ class Deciding(Reading):
             kept = self.wholly()
             reasons = set() if kept else reasons
         # Those two block whatever an incomplete admission ends in.
-        starts_anew = self.rules.on_incomplete == "reset" and not reasons & {"not_examined", "nothing_owed"}
-        kind = "admitted" if not reasons else "reset" if starts_anew else "blocked"
+        starts_over = self.rules.on_incomplete == "reset" and not reasons & {"not_examined", "nothing_owed"}
+        kind = "admitted" if not reasons else "reset" if starts_over else "blocked"
         short = reasons & {"coverage_short", "mandatory_missing"}
         return Expected(
             kind=kind,
@@ -1085,8 +1085,8 @@ class Deciding(Reading):
             return set()
         taken = list(base)
         for item in sorted(self.evident, key=self.key, reverse=True):
-            told = any(other.words == item.words for other in taken)
-            if not told and self.fillable(item, kept) and self.within_budget([*taken, item]):
+            repeated = any(other.words == item.words for other in taken)
+            if not repeated and self.fillable(item, kept) and self.within_budget([*taken, item]):
                 taken.append(item)
         return {item.id for item in taken if item not in base}
 
