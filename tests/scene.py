@@ -114,7 +114,7 @@ class Scene:
         return next(one for one in self.disposition(item).causes if one.reason is reason)
 
     def sql(self, statement: str, *values: Any) -> None:
-        """What somebody with the database in an editor can do: no trigger stops them."""
+        """A change by an attacker with write access to the database: no trigger stops it."""
         connection: Any = self.team.log.connection  # type: ignore[attr-defined]
         if is_url(self.path):
             with connection.atomic():

@@ -84,7 +84,7 @@ def _flaws(scene: Scene) -> set[str]:
 
 @dataclass(frozen=True)
 class Hidden:
-    """What somebody with the file in an editor takes from an index, and what a return is then blind to."""
+    """A row that is deleted from an index with an editor, and what a return then misses."""
 
     statement: str
     admits: bool

@@ -221,7 +221,7 @@ def test_a_reset_ends_the_absence(team: str) -> None:
 
 
 def test_a_decision_says_whether_implicit_changes_were_looked_for(team: str) -> None:
-    """I10: what nobody looked at, and what is suspected and not settled."""
+    """I10: what was not examined, and what is suspected and not settled."""
     seen = said("observe", "Sunrise may close.", "--by", "A2", "--task", "trip", "--db", team)["evidence"]
     write(team, [{"do": "suspect", "item": "h0", "evidence": seen, "by": "A2"}])
     returned = said("return", *WHO, "--db", team, status=3)

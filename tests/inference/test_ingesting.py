@@ -181,7 +181,7 @@ def test_a_plan_opens_obligations_bound_to_the_task() -> None:
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
     returned = agent.come_back()
-    # Nobody ever met what the model thought of, so it is a question and no reason to block.
+    # Nothing ever met the need that the model proposed, so it is a question and does not block.
     assert (returned.kind, returned.decision.duties[0].questions) == ("admitted", ("hotel", "train"))
     model.broken["plan"] = Fault.MALFORMED
     with pytest.raises(ModelError, match="planner: as scripted; nothing was opened"):

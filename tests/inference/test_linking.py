@@ -213,7 +213,7 @@ def test_a_linker_that_fails_is_reported_and_asked_again() -> None:
     prepared = inference.prepare(agent)
     assert prepared.faults == ("link: as scripted",)
     assert prepared.unlinked == ("lodging.place", "train.time")
-    # What nobody was asked about is no question that nobody ever answered.
+    # A failed link does not make the need an open question, which would not block.
     refused = inference.come_back(agent)
     assert (refused.kind, refused.reasons) == ("blocked", (Reason.INFERENCE_FAILED,))
     del model.broken["link"]

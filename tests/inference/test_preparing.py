@@ -318,7 +318,7 @@ def test_confirmation_asks_again_about_critical_items_only() -> None:
         inference.team.second_verifier = second
         returned = inference.come_back(agent)
         assert (swapped.asked["verify"], second.asked["verify"]) == (2, 1)
-        # They disagree, so nobody is believed.
+        # They disagree, so the item is only suspected.
         assert states(returned)["bedtime"] == "suspected"
 
 

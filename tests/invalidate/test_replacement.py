@@ -176,7 +176,7 @@ def test_it_ranks_directly_after_its_target_and_not_above_what_came_later() -> N
 
 @dataclass(frozen=True)
 class Force:
-    """What happened to the newer item, which starts at hour 20, and whether it replaces the older all the same."""
+    """What happened to the newer item, which starts at hour 20, and whether it still replaces the older one."""
 
     replaced: bool
     newer: dict[str, Any] = field(default_factory=dict)

@@ -54,7 +54,7 @@ LEAST_SECONDS = 10.0
 
 
 def main(rooms: list[str]) -> int:
-    """Run the rooms; the number of survivors decides the exit status."""
+    """Mutate these packages; the exit status is non-zero if mutants survive."""
     if unknown := set(rooms) - set(ROOMS):
         print(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(ROOMS)}", file=sys.stderr)
         return 2

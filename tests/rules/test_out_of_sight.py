@@ -1,4 +1,4 @@
-"""What a reader cannot see counts all the same: a decision does not depend on how little of it reached the reader."""
+"""Items that a reader cannot see still count: a decision does not depend on how much the reader can see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of two items about the same thing is handed over: never a stale one, and never none for no reason."""
+"""Which of two items about the same thing is handed over: never a stale one, and none only for a reason."""
 
 from __future__ import annotations
 

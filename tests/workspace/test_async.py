@@ -1,4 +1,4 @@
-"""The asynchronous twin: the same verbs, an event loop that goes on, and cancellation that leaves nothing half done."""
+"""The async workspace: the same verbs, no blocked event loop, and cancellation that leaves nothing half done."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_errors_are_those_of_the_sync_workspace() -> None:
     play(story())
 
 
-# The event loop goes on.
+# The event loop is not blocked.
 
 
 @asynccontextmanager
