@@ -66,7 +66,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def postgres(server: Server) -> str:
-    """The address of that server for whoever may do everything there."""
+    """The address of that server for a user with all rights there."""
     return server.administrator
 
 
@@ -85,7 +85,7 @@ ROOMS_ON_BOTH = {"attacks", "diagnosis", "pages", "records", "workspace"}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """What is told as a scene holds wherever it plays. A test that names a file, or plays many, plays in SQLite."""
+    """Run the scenes of these packages on both stores. A test that names a file, or opens many stores, uses SQLite."""
     room = Path(str(metafunc.module.__file__)).parent.name
     of_a_scene = getattr(metafunc.module, "Scene", None) is scene.Scene and room in ROOMS_ON_BOTH
     own = is_hypothesis_test(metafunc.function) or {"place", "tmp_path"} & set(metafunc.fixturenames)

@@ -1,4 +1,4 @@
-"""A small team that is easy to tell stories about: a clock that moves when told, one source, one agent."""
+"""A small team for tests: a clock that moves only when the test moves it, one source, one agent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def place() -> str:
 
 
 class Clock:
-    """A clock that moves when told. It knows nothing of who told it: a scene that is over is freed, and its store."""
+    """A clock that the test moves. It holds no reference to its scene, so that a finished scene frees its store."""
 
     def __init__(self) -> None:
         self.now = START
@@ -60,7 +60,7 @@ class Scene:
         return self.team.agent("ann", role=role, task=task)
 
     def fact(self, id: str, **fields: Any) -> str:
-        """A sourced statement, unless told otherwise."""
+        """A sourced statement, unless the test says otherwise."""
         fields.setdefault("sources", [self.source])
         fields.setdefault("by", "bob")
         return self.team.record(fields.pop("text", f"the text of {id}"), id=id, **fields)
@@ -114,7 +114,7 @@ class Scene:
         return next(one for one in self.disposition(item).causes if one.reason is reason)
 
     def sql(self, statement: str, *values: Any) -> None:
-        """What somebody with the database in an editor can do: no trigger stops them."""
+        """A change by an attacker with write access to the database: no trigger stops it."""
         connection: Any = self.team.log.connection  # type: ignore[attr-defined]
         if is_url(self.path):
             with connection.atomic():

@@ -133,7 +133,7 @@ class Statement:
 
     @property
     def words(self) -> tuple[Any, ...]:
-        """What a reader is told by it: handing it over twice tells nothing more."""
+        """What a reader learns from it: handing it over twice adds nothing."""
         return (self.kind, self.text, self.slot)
 
     @property
@@ -167,7 +167,7 @@ class Departure:
 
 @dataclass(frozen=True)
 class Against:
-    """One thing that speaks against an item: the code, when it came into the log, whether through a premise."""
+    """One objection to an item: the code, when it entered the log, and whether it comes through a premise."""
 
     code: str
     epoch: int | None = None
@@ -272,7 +272,7 @@ class TeamSimulator:
         return self.learnt - self.now > timedelta(seconds=self.rules.max_clock_skew)
 
     def wrote(self, by: str) -> None:
-        """Whoever writes has received what it was handed."""
+        """An agent that writes has received what it was handed."""
         self.received |= {name for name in self.exposed if self.views[name].who.principal == by}
 
     def observe(self, digest: str, by: str, text: str, at: datetime | None = None) -> None:
@@ -341,7 +341,7 @@ class TeamSimulator:
     def may_end(self, by: str, role: str | None, duty: Statement) -> bool:
         """Whether somebody may settle, revoke or supersede a duty.
 
-        Its author, an overseer, or whoever owes it; nobody while away from it.
+        Its author, an overseer, or an agent that owes it; nobody while away from it.
         """
         tasks = [task for principal, task in self.departures if principal == by and duty.task in (None, task)]
         if any(self.away(by, task) for task in tasks):
@@ -638,7 +638,7 @@ class Reading:
         return [Against("suspected", suspicions[0].epoch)] if suspicions else []
 
     def heard(self, verdict: Mark, item: Statement, seen: Seen) -> str:
-        """What a verdict says to this reader. A principal's own does not clear its own item, nor play a doubt down."""
+        """What a verdict says to this reader. A principal's verdict does not clear its own item or weaken a doubt."""
         said = self.answer(verdict, item, seen)
         if verdict.by == item.by == self.who.principal:
             return {"compatible": "", "doubtful": "unsure"}.get(said, said)
@@ -701,7 +701,7 @@ class Reading:
     def _decided(
         self, counted: list[tuple[Statement, Statement, int]], target: Statement, successor: Statement
     ) -> bool:
-        """Whether something between two items is said already, or a replacement would close a circle."""
+        """Whether something between two items is said already, or a replacement would be circular."""
         pairs = [{one.id, other.id} for one, other, _ in counted]
         return {target.id, successor.id} in pairs or self._leads(counted, successor.id, target.id)
 
@@ -808,7 +808,7 @@ class Reading:
     # Everything together.
 
     def standing(self, item: Statement) -> list[Against]:
-        """What stands against an item's currency once overseers had their say."""
+        """Objections to an item being current that remain after the decisions of overseers."""
         if item.id not in self._standing:
             against = self.by_clock(item) + self.by_events(item) + self.by_replacement(item) + self.by_verdicts(item)
             for premise in map(self.items.__getitem__, item.depends_on):
@@ -845,7 +845,7 @@ class Reading:
         return False
 
     def overrules(self, item: Statement) -> list[Mark]:
-        """What overseers have said in favour of an item: nobody does for their own return, and it lapses."""
+        """What overseers have said in favour of an item. It lapses, and does not count for their own return."""
         return [
             mark
             for mark in self.marks
@@ -935,7 +935,7 @@ class Deciding(Reading):
         return "overdue" if any(end <= self.moment for end in late) else "owed"
 
     def lives(self, frontier: Statement) -> bool:
-        """Whether nothing has ended a frontier. One by somebody who may not write binds nobody."""
+        """Whether nothing has ended a frontier. One by a principal that may not write does not bind."""
         ended = {code for state in ENDED for code in STATES[state]} | {"writer_not_allowed"}
         return not self.against[frontier.id] & ended
 
@@ -982,8 +982,8 @@ class Deciding(Reading):
             kept = self.wholly()
             reasons = set() if kept else reasons
         # Those two block whatever an incomplete admission ends in.
-        starts_anew = self.rules.on_incomplete == "reset" and not reasons & {"not_examined", "nothing_owed"}
-        kind = "admitted" if not reasons else "reset" if starts_anew else "blocked"
+        starts_over = self.rules.on_incomplete == "reset" and not reasons & {"not_examined", "nothing_owed"}
+        kind = "admitted" if not reasons else "reset" if starts_over else "blocked"
         short = reasons & {"coverage_short", "mandatory_missing"}
         return Expected(
             kind=kind,
@@ -1085,8 +1085,8 @@ class Deciding(Reading):
             return set()
         taken = list(base)
         for item in sorted(self.evident, key=self.key, reverse=True):
-            told = any(other.words == item.words for other in taken)
-            if not told and self.fillable(item, kept) and self.within_budget([*taken, item]):
+            repeated = any(other.words == item.words for other in taken)
+            if not repeated and self.fillable(item, kept) and self.within_budget([*taken, item]):
                 taken.append(item)
         return {item.id for item in taken if item not in base}
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Cross-tenant.
 
 
-def tell(team: Workspace, prefix: str) -> Any:
+def fill(team: Workspace, prefix: str) -> Any:
     """The same story, with the same texts, under each tenant's own ids."""
     source = team.observe("The hotel confirms.", by="bob", id=f"{prefix}-e")
     team.oblige("Book the hotel.", id=f"{prefix}-o", by="bob", required=["d"], sources=[source])
@@ -55,7 +55,7 @@ def test_two_tenants_in_one_store_share_nothing(place: Path | str) -> None:
         Workspace.open(place, name="red", clock=lambda: START) as red,
         Workspace.open(place, name="blue", clock=lambda: START) as blue,
     ):
-        ann_of_red, ann_of_blue = tell(red, "red"), tell(blue, "blue")
+        ann_of_red, ann_of_blue = fill(red, "red"), fill(blue, "blue")
         of_red, of_blue = outputs(red, ann_of_red), outputs(blue, ann_of_blue)
         assert "red-h" in of_red
         assert "blue" not in of_red
@@ -69,7 +69,7 @@ def test_two_tenants_in_one_store_share_nothing(place: Path | str) -> None:
 
 def test_nothing_of_another_tenant_can_be_named(place: Path | str) -> None:
     with Workspace.open(place, name="red", clock=lambda: START) as red:
-        ann = tell(red, "red")
+        ann = fill(red, "red")
         outcome = ann.come_back()
         digest = red.log.item("red-h").receipts[0].evidence
     with Workspace.open(place, name="blue", clock=lambda: START) as blue:
@@ -90,7 +90,7 @@ def test_nothing_of_another_tenant_can_be_named(place: Path | str) -> None:
                 attempt()
         assert blue.epoch == before
         # The same ids are free here.
-        tell(blue, "red")
+        fill(blue, "red")
 
 
 def test_a_view_of_one_tenant_does_not_open_in_another(tmp_path: Path) -> None:
@@ -100,8 +100,8 @@ def test_a_view_of_one_tenant_does_not_open_in_another(tmp_path: Path) -> None:
         Workspace.open(path, name="red", clock=lambda: START) as red,
         Workspace.open(path, name="blue", clock=lambda: START) as blue,
     ):
-        stolen = tell(red, "same").come_back()
-        own = tell(blue, "same").come_back()
+        stolen = fill(red, "same").come_back()
+        own = fill(blue, "same").come_back()
         stored = red.log.audit.decision(stolen.id)
         assert stored is not None
         sql = blue.log.connection.sql  # type: ignore[attr-defined]
@@ -293,7 +293,7 @@ def test_a_damaged_page_blocks_a_return_or_refuses_to_open(tmp_path: Path) -> No
 
 
 def test_the_signed_head_that_a_user_keeps_shows_a_restored_backup(tmp_path: Path) -> None:
-    """Inside a restored file nothing is missing. Whoever kept the last signed head sees that the file lacks it."""
+    """Inside a restored file nothing is missing. The last signed head that a user kept shows what the file lacks."""
     path = tmp_path / "team.db"
     scene = Scene(path)
     scene.covered()

@@ -96,12 +96,12 @@ def view_after(team: Workspace) -> tuple[Return, dict[str, str]]:
 def test_no_trick_gets_a_statement_into_a_view_that_its_quote_does_not_carry(trick: str) -> None:
     with Workspace.open() as team:
         inference = Inference(team, extractor=Liar(TRICKS[trick]))
-        told = inference.converse(TURNS, by="bob", task="garden")
+        conversed = inference.converse(TURNS, by="bob", task="garden")
         _, shown = view_after(team)
         assert TRICKS[trick]["statement"] not in shown.values()
         assert all(text in ALLOWED or f"{text}." in ALLOWED or text in TURNS[3].text for text in shown.values())
         # Nothing is lost in silence: it stands as its quote, or it was dropped and counted.
-        assert (len(told.items), told.quoted, sum(told.dropped.values())) in {(1, 1, 0), (0, 0, 1)}
+        assert (len(conversed.items), conversed.quoted, sum(conversed.dropped.values())) in {(1, 1, 0), (0, 0, 1)}
 
 
 def test_all_lies_at_once_leave_only_what_was_said() -> None:
@@ -118,7 +118,7 @@ def test_all_lies_at_once_leave_only_what_was_said() -> None:
         assert prompt.count("- Drafted by `liar/extract@") == len(shown)
 
 
-# Past the pipeline: whoever writes to the log directly gains nothing.
+# Past the pipeline: writing to the log directly gains nothing.
 
 
 def recorded(team: Workspace, text: str, quote: str, **fields: Any) -> str:
@@ -252,7 +252,7 @@ def test_only_a_draft_can_be_confirmed() -> None:
 
 
 @pytest.mark.parametrize("drafts", ["accept", "confirm", "refuse"])
-def test_a_drafted_duty_imposes_nothing_unless_the_policy_lets_it_and_is_told_of(drafts: str) -> None:
+def test_a_drafted_duty_imposes_nothing_unless_the_policy_lets_it_and_is_reported(drafts: str) -> None:
     with Workspace.open(policy=Policy(drafts=drafts)) as team:  # type: ignore[arg-type]
         team.oblige("Wire the money", id="o", by="bob", required=["never"], drafted=Drafted(model="m"))
         agent = team.agent("ann", role="planner", task="garden")
@@ -286,7 +286,7 @@ def test_drafting_again_brings_nothing_back() -> None:
         }
 
 
-def test_a_draft_widens_nobodys_sight() -> None:
+def test_a_draft_does_not_widen_what_anybody_sees() -> None:
     with Workspace.open() as team:
         recorded(team, "The roses are red.", "The roses are red.", roles=["gardener"])
         assert view_after(team)[1] == {}

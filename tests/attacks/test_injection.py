@@ -191,7 +191,7 @@ def test_an_unsure_answer_leaves_the_suspicion_standing() -> None:
 
 
 def returned(judge: Answer | None) -> tuple[set[str], dict[str, tuple[Reason, ...]]]:
-    """What is admitted when a model was told to answer so about every item but one, beside how the others fell."""
+    """What is admitted when a model was made to answer so about every item but one, beside how the others fell."""
     with Workspace.open(policy=Policy(fill=True), clock=lambda: NOW) as team:
         agent = team.agent("A1", role="organizer", task="review")
         seen = team.observe(OLD, by="A2")
@@ -223,7 +223,7 @@ def returned(judge: Answer | None) -> tuple[set[str], dict[str, tuple[Reason, ..
 def judged(team: Workspace, item: str, evidence: str, said: Answer) -> None:
     """A verdict as the real verifier makes it of a model that says so."""
     obeyed = {Answer.INVALIDATES: score(1.0), Answer.COMPATIBLE: score(0.0), Answer.UNSURE: score(1.0, item_quote="")}
-    told = case(pair=Pair(item=item, evidence=evidence), item_text=team.log.item(item).text, use="")
-    (verdict,) = Verifier(model=Scripted(obeyed[said])).verify([told])
+    asked = case(pair=Pair(item=item, evidence=evidence), item_text=team.log.item(item).text, use="")
+    (verdict,) = Verifier(model=Scripted(obeyed[said])).verify([asked])
     assert isinstance(verdict, Verdict)
     team.judge(verdict, by="A3")

@@ -420,7 +420,7 @@ def test_without_its_keys_a_workspace_blocks_and_says_so(tmp_path: Path) -> None
     assert [row.kind for row in scene.team.log.audit.verified()] == ["candidate", "candidate", "decision"]
     with pytest.raises(ExposureError, match="signer_failed"):
         outcome.expose()
-    # A new process does not quietly make new keys either; rotating is somebody's decision.
+    # A new process does not quietly make new keys either; rotation is an explicit decision.
     scene.team.close()
     with Workspace.open(tmp_path / "team.db", clock=lambda: START) as again:
         ann = again.agent("ann", role="planner", task="trip")

@@ -102,7 +102,7 @@ def test_nobody_writes_in_another_name() -> None:
     assert scene.team.epoch == before
 
 
-def test_an_item_cannot_be_told_anew_under_another_event_id() -> None:
+def test_an_item_cannot_be_written_again_under_another_event_id() -> None:
     """Otherwise a revoked item could come back clean under its own id."""
     scene = Scene()
     scene.fact("h")
@@ -337,7 +337,7 @@ def test_one_writer_cannot_suspect_everything() -> None:
 
 
 def test_what_readmit_itself_suspects_is_under_no_writers_limit() -> None:
-    """Otherwise whoever floods the log with observations would make preparing fail, and nobody could return."""
+    """Otherwise an agent that floods the log with observations would make preparing fail, and nobody could return."""
     scene = Scene(invalidations_per_writer=1, writers=("bob",))
     news = scene.news()
     for number in range(5):
@@ -353,7 +353,7 @@ def test_what_readmit_itself_suspects_is_under_no_writers_limit() -> None:
 @pytest.mark.parametrize(
     "kind", ["supersede", "revoke", "close", "rebase", "settle", "dispute", "resolve", "suspect", "judge"]
 )
-def test_whoever_may_not_write_may_not_take_away_either(kind: str) -> None:
+def test_an_agent_that_may_not_write_may_not_take_away_either(kind: str) -> None:
     scene = Scene(writers=("bob",))
     team: Workspace = scene.team
     scene.covered()

@@ -57,7 +57,7 @@ def head_of(file: Path) -> Envelope:
 
 
 def tamper(file: Path, *statements: str) -> None:
-    """What somebody with the file in hand can do."""
+    """What an attacker with write access to the file can do."""
     with closing(sqlite3.connect(file)) as sql:
         triggers = sql.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
         for (name,) in triggers:
@@ -182,7 +182,7 @@ def test_a_rollback_of_everything_shows_only_against_a_head_kept_elsewhere(origi
     assert checked(file).intact
     rolled_back = checked(file, kept=kept)
     assert [problem for problem in rolled_back.problems if "the head kept elsewhere covers row" in problem]
-    # The head of another workspace's audit vouches for nothing here.
+    # The head of another workspace's audit proves nothing here.
     assert not checked(file, kept=head_of(original)).intact
 
 

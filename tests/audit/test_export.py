@@ -70,7 +70,7 @@ def ends(document: ProvDocument, kind: type) -> set[tuple[str, str]]:
     }
 
 
-def test_prov_tells_the_story(trip: Play) -> None:
+def test_prov_describes_the_whole_return(trip: Play) -> None:
     document = loaded(prov_document(trip.workspace.log))
     before, after = (one.outcome.id for one in trip.returns)
     entities = {str(one.identifier) for one in document.get_records(ProvEntity)}

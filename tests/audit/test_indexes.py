@@ -1,4 +1,4 @@
-"""The indexes over the log: whoever changes them is found out, for the log tells again what they must hold."""
+"""A change to the indexes over the log is found: replaying the log shows what they must hold."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _flaws(scene: Scene) -> set[str]:
 
 @dataclass(frozen=True)
 class Hidden:
-    """What somebody with the file in an editor takes from an index, and what a return is then blind to."""
+    """A row that is deleted from an index with an editor, and what a return then misses."""
 
     statement: str
     admits: bool

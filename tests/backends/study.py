@@ -78,8 +78,8 @@ class StudyOfAStore:
 
     def test_a_run_compares_the_two_halves(self, tmp_path: Path) -> None:
         methods = (f"{self.store}/Static", f"{self.store}/readmit")
-        told = run(RunOrder(study="backends", data=SMOKE / "memora", methods=methods, embedder="lexical"), tmp_path)
-        assert (told.planned, told.done, told.failed) == (4, 4, 0)
+        outcome = run(RunOrder(study="backends", data=SMOKE / "memora", methods=methods, embedder="lexical"), tmp_path)
+        assert (outcome.planned, outcome.done, outcome.failed) == (4, 4, 0)
         views = {(r.method, r.case): r.view for r in read_results(tmp_path) if r.view is not None}
         baking = "weekly/lighthouse_keeper/keeper_baking@0.5"
         assert ENDED in views[methods[0], baking].memories

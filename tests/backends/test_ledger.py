@@ -81,10 +81,10 @@ def test_a_store_of_an_earlier_schema_gains_the_ledger(tmp_path: Path) -> None:
         assert after.log.sources.version("x") == 1
 
 
-class Told:
-    """A store that reports the changes it is told to report."""
+class Reporting:
+    """A store that reports the changes it is given."""
 
-    name = "told:here"
+    name = "reporting:here"
     workspace = "default"
 
     def __init__(self, *changes: Change) -> None:
@@ -108,14 +108,14 @@ def changed(kind: str, text: str = "t", *, record: str = "r", precision: Precisi
     return Change(kind=kind, record=Stored(id=record, text=text), precision=precision)  # type: ignore[arg-type]
 
 
-def bound_to(team: Workspace, store: Told, record: str = "r") -> set[tuple[str, str]]:
+def bound_to(team: Workspace, store: Reporting, record: str = "r") -> set[tuple[str, str]]:
     found = team.log.sources.entry(store.name, record)
     assert found is not None
     return {(one.ref, one.precision) for one in found.bindings}
 
 
 def test_a_merge_binds_the_union_conservatively(team: Workspace) -> None:
-    store = Told(changed("added"))
+    store = Reporting(changed("added"))
     bound = BoundBackend(store, team.log.sources)  # type: ignore[arg-type]
     bound.form("t", bindings(["a"]), by="scout")
     assert bound_to(team, store) == {("a", "exact")}
@@ -125,20 +125,20 @@ def test_a_merge_binds_the_union_conservatively(team: Workspace) -> None:
 
 
 def test_a_merge_into_an_unknown_record_stays_unknown(team: Workspace) -> None:
-    store = Told(changed("merged"))
+    store = Reporting(changed("merged"))
     bound = BoundBackend(store, team.log.sources)  # type: ignore[arg-type]
     bound.form("t", bindings(["a"]), by="scout")
     assert bound_to(team, store) == set()
 
 
 def test_what_a_store_cannot_vouch_for_is_conservative(team: Workspace) -> None:
-    store = Told(changed("added", precision=Precision.CONSERVATIVE))
+    store = Reporting(changed("added", precision=Precision.CONSERVATIVE))
     BoundBackend(store, team.log.sources).form("t", bindings(["a"]), by="scout")  # type: ignore[arg-type]
     assert bound_to(team, store) == {("a", "conservative")}
 
 
 def test_a_replaced_text_has_only_its_new_sources(team: Workspace) -> None:
-    store = Told(changed("added"))
+    store = Reporting(changed("added"))
     bound = BoundBackend(store, team.log.sources)  # type: ignore[arg-type]
     bound.form("t", bindings(["a"]), by="scout")
     store.changes = (changed("replaced", "u"),)
@@ -147,7 +147,7 @@ def test_a_replaced_text_has_only_its_new_sources(team: Workspace) -> None:
 
 
 def test_a_record_that_forming_removed_is_forgotten(team: Workspace) -> None:
-    store = Told(changed("added"))
+    store = Reporting(changed("added"))
     bound = BoundBackend(store, team.log.sources)  # type: ignore[arg-type]
     bound.form("t", bindings(["a"]), by="scout")
     store.changes = (changed("added", "u", record="s"), changed("deleted"))
@@ -160,10 +160,10 @@ def test_an_import_that_stops_halfway_binds_nothing(team: Workspace) -> None:
     from readmit.backends.binding import Archived
 
     one = Entry(record="r", text=text_digest("t"), bindings=bindings(["a"]), by="scout")
-    bound = BoundBackend(Told(), team.log.sources)  # type: ignore[arg-type]
+    bound = BoundBackend(Reporting(), team.log.sources)  # type: ignore[arg-type]
     with pytest.raises(BackendError, match="took in 0 of 1"):
         bound.load([Archived(record=Stored(id="r", text="t"), entry=one)])
-    assert team.log.sources.entries("told:here") == {}
+    assert team.log.sources.entries("reporting:here") == {}
 
 
 def test_an_archive_of_another_workspace_is_refused(team: Workspace) -> None:
@@ -171,7 +171,7 @@ def test_an_archive_of_another_workspace_is_refused(team: Workspace) -> None:
     from readmit.backends.binding import Archived
 
     foreign = Entry(record="r", text=text_digest("t"), bindings=bindings(["elsewhere"]), by="scout")
-    bound = BoundBackend(Told(), team.log.sources)  # type: ignore[arg-type]
+    bound = BoundBackend(Reporting(), team.log.sources)  # type: ignore[arg-type]
     with pytest.raises(UnknownError, match="elsewhere"):
         bound.load([Archived(record=Stored(id="r", text="t"), entry=foreign)])
 
@@ -179,7 +179,7 @@ def test_an_archive_of_another_workspace_is_refused(team: Workspace) -> None:
 def test_if_the_ledger_cannot_be_written_the_record_stays_unbound(
     team: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = Told(changed("added"))
+    store = Reporting(changed("added"))
     bound = BoundBackend(store, team.log.sources)  # type: ignore[arg-type]
 
     def fails(*_: object, **__: object) -> None:

@@ -188,7 +188,7 @@ def failing(fault: Fault) -> Failure:
 @pytest.mark.backends
 class TestFaults:
     @pytest.mark.parametrize(
-        ("line", "told"),
+        ("line", "message"),
         [
             (failing(Fault.TIMEOUT), "model: timeout: it did not work"),
             (failing(Fault.REFUSED), "model: refused"),
@@ -197,10 +197,10 @@ class TestFaults:
         ],
     )
     def test_a_model_that_fails_forms_nothing_and_says_so(
-        self, journey: Journey, opened: Callable[..., Memory], line: Any, told: str
+        self, journey: Journey, opened: Callable[..., Memory], line: Any, message: str
     ) -> None:
         memory = opened(Scripted(line))
-        with pytest.raises(BackendError, match=told):
+        with pytest.raises(BackendError, match=message):
             memory.observe(journey.evidence["valid"], by="scout")
         assert list(memory.records()) == []
 
@@ -222,7 +222,9 @@ class TestFaults:
             memory.observe(journey.evidence["valid"], by="scout")
         assert memory.observe(journey.evidence["valid"], by="scout", verbatim=True)
 
-    def test_a_vector_that_mem0_would_do_without_is_told(self, journey: Journey, opened: Callable[..., Memory]) -> None:
+    def test_a_vector_that_mem0_would_do_without_is_reported(
+        self, journey: Journey, opened: Callable[..., Memory]
+    ) -> None:
         """mem0 logs a failed embedding and drops the memory."""
 
         def embed(texts: Sequence[str]) -> Any:

@@ -84,7 +84,7 @@ def test_an_inferred_add_still_shows_the_model_only_its_own_session() -> None:
         assert line in source, f"mem0's inferred add changed: {line!r} is gone. Check what its model sees of other adds"
 
 
-def test_the_contract_tells_what_changed() -> None:
+def test_the_contract_names_what_changed() -> None:
     with pytest.raises(AssertionError, match="argument 1 was 'question', upstream calls it 'query'"):
         check_call("mem0:Memory.search", "question")
     with pytest.raises(AssertionError, match="no longer has 'find'"):

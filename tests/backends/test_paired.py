@@ -46,11 +46,11 @@ def test_a_blocked_return_gets_nothing_and_static_gets_the_cancelled_hotel(pairs
 
 def test_an_admitted_return_gets_what_still_holds(pairs: tuple[PairedReturn, ...]) -> None:
     _, after = pairs
-    told = " ".join(one.text for one in after.readmit)
-    assert "8:30 from Riverside" in told
-    assert "9:30" in told
-    assert "Sunrise Hotel confirms" not in told
-    assert "recommends a pickup at 8:00" not in told
+    text = " ".join(one.text for one in after.readmit)
+    assert "8:30 from Riverside" in text
+    assert "9:30" in text
+    assert "Sunrise Hotel confirms" not in text
+    assert "recommends a pickup at 8:00" not in text
     states = {one.text: one.standing.state for one in after.records}
     assert states["Sunrise Hotel confirms the reservation for the family."] is State.SUPERSEDED
     assert states["Timetable: the train departs at 9:00."] is State.SUPERSEDED
@@ -74,10 +74,10 @@ def test_every_record_has_a_reason(pairs: tuple[PairedReturn, ...]) -> None:
 
 def test_the_command_prints_a_table_and_json() -> None:
     scenario = str(ROOT / "examples" / "travel.json")
-    told = CliRunner().invoke(main, ["backends", "compare", scenario])
-    assert told.exit_code == 0, told.output
-    assert "scopedmem, after: A1 is admitted" in told.output
-    assert "superseded (h0)" in told.output
+    result = CliRunner().invoke(main, ["backends", "compare", scenario])
+    assert result.exit_code == 0, result.output
+    assert "scopedmem, after: A1 is admitted" in result.output
+    assert "superseded (h0)" in result.output
     spoken = CliRunner().invoke(main, ["backends", "compare", scenario, "--json", "--limit", "2"])
     pairs = json.loads(spoken.output)["pairs"]
     assert [pair["decision"] for pair in pairs] == ["blocked", "admitted"]
@@ -88,9 +88,9 @@ def test_the_command_prints_a_table_and_json() -> None:
 def test_a_store_that_cannot_be_opened_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("readmit.backends.opening.find_spec", lambda _: None)
     scenario = str(ROOT / "examples" / "travel.json")
-    told = CliRunner().invoke(main, ["backends", "compare", scenario, "--backend", "mem0", "--embedder", "lexical"])
-    assert told.exit_code != 0
-    assert "pip install 'readmit[mem0]'" in told.output
+    result = CliRunner().invoke(main, ["backends", "compare", scenario, "--backend", "mem0", "--embedder", "lexical"])
+    assert result.exit_code != 0
+    assert "pip install 'readmit[mem0]'" in result.output
 
 
 @pytest.mark.backends

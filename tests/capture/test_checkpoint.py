@@ -76,4 +76,4 @@ def test_a_departure_in_the_past_is_sealed_as_of_then() -> None:
     scene.depart(epoch=revoked - 1)
     outcome = scene.come_back()
     assert outcome.decision.epoch == scene.team.epoch - 1
-    assert "revoked" in scene.reasons("a"), "what happened since that epoch is Δ, whenever the departure was told"
+    assert "revoked" in scene.reasons("a"), "what happened since that epoch is Δ, whenever the departure was written"

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, Any]:
+def demo() -> dict[str, Any]:
     shown: dict[str, Any] = said("demo")
     return shown
 
 
-def test_before_confirmation_the_return_is_blocked(told: dict[str, Any]) -> None:
-    before = told["before"]
+def test_before_confirmation_the_return_is_blocked(demo: dict[str, Any]) -> None:
+    before = demo["before"]
     reasons = {one["item"]: one["reasons"] for one in before["dispositions"]}
     assert (before["decision"], before["coverage"], before["critical_coverage"]) == ("blocked", 0.5, 0.75)
     assert before["missing"] == ["d_p"]
@@ -31,8 +31,8 @@ def test_before_confirmation_the_return_is_blocked(told: dict[str, Any]) -> None
     assert before["experiences"] == {"readmitted": [], "withheld": ["x_c", "x_h0", "x_p0"]}
 
 
-def test_after_confirmation_it_is_admitted(told: dict[str, Any]) -> None:
-    after = told["after"]
+def test_after_confirmation_it_is_admitted(demo: dict[str, Any]) -> None:
+    after = demo["after"]
     assert (after["decision"], after["coverage"], after["critical_coverage"]) == ("admitted", 1, 1)
     assert after["view_items"] == ["o_h", "f_h", "o_t", "f_t", "h1", "t1", "p1", "c"]
     admitted = {one["item"] for one in after["dispositions"] if one["admitted"]}
@@ -40,17 +40,17 @@ def test_after_confirmation_it_is_admitted(told: dict[str, Any]) -> None:
     assert after["experiences"] == {"readmitted": ["x_c"], "withheld": ["x_h0", "x_p0"]}
 
 
-def test_each_half_has_exactly_the_promised_fields(told: dict[str, Any]) -> None:
+def test_each_half_has_exactly_the_promised_fields(demo: dict[str, Any]) -> None:
     fields = {"decision", "coverage", "critical_coverage", "missing", "view_items", "dispositions", "experiences"}
     fields |= {"partial", "withheld", "duties", "absent", "examination"}
-    assert list(told) == ["before", "after"]
-    for half in told.values():
+    assert list(demo) == ["before", "after"]
+    for half in demo.values():
         assert set(half) == fields
         assert all(set(one) == {"item", "admitted", "reasons"} for one in half["dispositions"])
 
 
 @pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}, {"COLUMNS": "40"}, {"PYTHONIOENCODING": "ascii"}], ids=str)
-def test_five_panels_tell_it(env: dict[str, str], tmp_path: Path) -> None:
+def test_the_demo_prints_five_panels(env: dict[str, str], tmp_path: Path) -> None:
     done = script("demo", cwd=tmp_path, **env)
     assert (done.returncode, done.stderr) == (0, "")
     assert all(f" {number}. " in done.stdout for number in range(1, 6))

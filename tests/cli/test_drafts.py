@@ -1,4 +1,4 @@
-"""Drafts on the command line: marked wherever they are told of, confirmed and linked by people."""
+"""Drafts on the command line: marked wherever they are shown, confirmed and linked by people."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def test_a_draft_counts_once_somebody_confirms_it(drafted: str) -> None:
     assert line in run(*handing).stdout
 
 
-def test_who_drafted_what_is_told_by_explain_and_the_audit(drafted: str) -> None:
+def test_explain_and_the_audit_name_who_drafted_what(drafted: str) -> None:
     name = said("return", *WHO, "--db", drafted, status=3)["return"]
-    told = {"model": DRAFT.model, "quote": DRAFT.quote}
-    assert said("explain", name, "x1", "--db", drafted)["drafted"] == told
+    drafted_by = {"model": DRAFT.model, "quote": DRAFT.quote}
+    assert said("explain", name, "x1", "--db", drafted)["drafted"] == drafted_by
     assert "drafted" not in said("explain", name, "h0", "--db", drafted)
     words = "x1: Drafted by reader/extract@3, quote: “Riverside confirms two nights.”"
     for asked in (("explain", name, "x1"), ("explain", name), ("audit", "show", name)):
         assert words in " ".join(run(*asked, "--db", drafted).stdout.split())
     for asked in (("explain", name), ("audit", "show", name)):
-        assert said(*asked, "--db", drafted)["drafts"] == {"x1": told}
+        assert said(*asked, "--db", drafted)["drafts"] == {"x1": drafted_by}
 
 
 def test_prov_names_the_model_and_whom_it_acted_for(drafted: str) -> None:

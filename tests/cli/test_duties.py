@@ -1,4 +1,4 @@
-"""What became of every duty, what is missing and what is withheld, as each command tells it, and to whom."""
+"""What became of every duty, what is missing and what is withheld, as each command shows it, and to whom."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def test_every_duty_is_listed_with_what_became_of_it(team: str) -> None:
         "done": ("settled", False, False),
         "late": ("overdue", True, True),
     }
-    told = {one["obligation"]: (one["state"], one["owed"], one["handed_over"]) for one in returned["duties"]}
-    assert told == expected
+    states = {one["obligation"]: (one["state"], one["owed"], one["handed_over"]) for one in returned["duties"]}
+    assert states == expected
     for command in (("audit", "show"), ("explain",)):
         assert said(*command, returned["return"], "--db", team)["duties"] == returned["duties"]
         text = run(*command, returned["return"], "--db", team).stdout
@@ -70,7 +70,7 @@ def test_an_obligation_is_explained_as_a_duty(team: str) -> None:
     assert "duty" not in said("explain", name, "h0", "--db", team)
 
 
-def test_missing_is_told_usefully_to_the_operator(team: str) -> None:
+def test_missing_gives_the_operator_something_to_act_on(team: str) -> None:
     write(team, TRANSFER)
     returned = said("return", *WHO, "--db", team, status=3)
     [lack] = returned["lacking"]
@@ -183,7 +183,7 @@ def test_one_of_a_kind_is_not_a_plural(team: str) -> None:
     assert "Wrote 1 step;" in run("record", "--file", "-", "--db", team, input=json.dumps(note)).stdout
 
 
-def test_play_tells_duties_and_what_is_lacking() -> None:
+def test_play_shows_duties_and_what_is_missing() -> None:
     from tests.conftest import ROOT
 
     played = said("play", ROOT / "examples" / "travel.json")
@@ -221,7 +221,7 @@ def test_a_reset_ends_the_absence(team: str) -> None:
 
 
 def test_a_decision_says_whether_implicit_changes_were_looked_for(team: str) -> None:
-    """I10: what nobody looked at, and what is suspected and not settled."""
+    """I10: what was not examined, and what is suspected and not settled."""
     seen = said("observe", "Sunrise may close.", "--by", "A2", "--task", "trip", "--db", team)["evidence"]
     write(team, [{"do": "suspect", "item": "h0", "evidence": seen, "by": "A2"}])
     returned = said("return", *WHO, "--db", team, status=3)
@@ -232,7 +232,7 @@ def test_a_decision_says_whether_implicit_changes_were_looked_for(team: str) -> 
     assert said("audit", "show", returned["return"], "--db", team)["examination"] == returned["examination"]
 
 
-def test_an_examination_is_told_in_words() -> None:
+def test_an_examination_is_described_in_words() -> None:
     from readmit.cli.reports import looked
     from readmit.records.decisions import CoverageReport, Decision, Examination
 

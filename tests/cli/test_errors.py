@@ -19,14 +19,14 @@ EVIL = "[red]bold[/red] \x1b[31mred\x1b[0m \x07 \u202egnirts \x9b31m"
     ],
     ids=lambda args: args[0],
 )  # fmt: skip
-def test_a_missing_database_is_told_and_not_made(args: list[str], tmp_path: Path) -> None:
+def test_a_missing_database_is_reported_and_not_made(args: list[str], tmp_path: Path) -> None:
     done = run(*args, "--db", "nowhere.db", status=1)
     assert done.stderr == "error: --db: nowhere.db does not exist; run `readmit init --db nowhere.db`\n"
     assert said(*args, "--db", "nowhere.db", status=1)["error"]["type"] == "StoreError"
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_workspace_is_told_and_not_made(team: str) -> None:
+def test_a_missing_workspace_is_reported_and_not_made(team: str) -> None:
     done = run("status", "--db", team, "--workspace", "other", status=1)
     assert "has no workspace 'other'; it has 'default'; run `readmit init" in done.stderr
     assert "has no workspace 'other'" in run("status", "--db", team, "--workspace", "other", status=1).stderr
@@ -39,7 +39,7 @@ def test_a_file_that_is_no_database_is_left_alone() -> None:
     assert Path("notes.db").read_text(encoding="utf-8") == "my notes"
 
 
-def test_unknown_names_are_told(team: str) -> None:
+def test_unknown_names_are_reported(team: str) -> None:
     assert "no return 'zz'" in run("explain", "zz", "h0", "--db", team, status=1).stderr
     assert "no return 'zz'" in run("replay", "zz", "--db", team, status=1).stderr
     assert "no return 'zz'" in run("audit", "show", "zz", "--db", team, status=1).stderr

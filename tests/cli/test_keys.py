@@ -16,8 +16,8 @@ def signed_view(team: str) -> dict[str, object]:
 def test_a_view_verifies_offline_under_the_exported_key(team: str) -> None:
     signed_view(team)
     run("keys", "export", "--output", "team.pem", "--db", team)
-    told = said("verify", "view.json", "--key", "team.pem", "--db", "nowhere.db")
-    assert (told["verified"], told["items"], told["expired"]) == (True, ["o", "h0"], False)
+    checked = said("verify", "view.json", "--key", "team.pem", "--db", "nowhere.db")
+    assert (checked["verified"], checked["items"], checked["expired"]) == (True, ["o", "h0"], False)
     assert "valid" in run("verify", "view.json", "--db", team).stdout
 
 
@@ -43,12 +43,12 @@ def test_rotate_overlaps_and_revoke_does_not(team: str) -> None:
     signed_view(team)
     old = said("keys", "list", "--db", team)["keys"][0]["key"]
     new = said("keys", "rotate", "--overlap", "1h", "--db", team)["key"]
-    told = {one["key"]: one["status"] for one in said("keys", "list", "--db", team)["keys"]}
-    assert told == {new: "active", old: "retiring"}
+    listed = {one["key"]: one["status"] for one in said("keys", "list", "--db", team)["keys"]}
+    assert listed == {new: "active", old: "retiring"}
     assert said("verify", "view.json", "--db", team)["verified"] is True
     run("keys", "revoke", old[:10], "--reason", "stolen", "--db", team)
-    told = {one["key"]: one["status"] for one in said("keys", "list", "--db", team)["keys"]}
-    assert told == {new: "active", old: "revoked"}
+    listed = {one["key"]: one["status"] for one in said("keys", "list", "--db", team)["keys"]}
+    assert listed == {new: "active", old: "revoked"}
     run("verify", "view.json", "--db", team, status=5)
     assert "no longer trusted" in run("keys", "export", old, "--db", team, status=1).stderr
 

@@ -61,7 +61,7 @@ def test_a_dispute_holds_items_back_until_it_is_resolved() -> None:
     assert states()["h0"] == "stands"
 
 
-def test_rebase_starts_a_slot_anew() -> None:
+def test_rebase_starts_a_slot_over() -> None:
     run("rebase", "hotel", "--task", "trip", "--by", "A2")
     assert states()["h0"] == "superseded"
 

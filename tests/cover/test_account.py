@@ -110,7 +110,7 @@ def test_every_duty_that_was_considered_is_noted_in_order() -> None:
     assert [(one.obligation, one.state) for one in noted(REFUSED, **states)] == list(states.items())
 
 
-def test_what_lacks_is_told_of_what_is_owed() -> None:
+def test_what_is_missing_is_reported_of_what_is_owed() -> None:
     found = noted(REFUSED, fact("m", "b"), o1=DutyState.OWED, o2=DutyState.UNPROVEN, o3=DutyState.SETTLED)
     assert [one.lacks for one in found] == [("a",), ("a",), ()]
 

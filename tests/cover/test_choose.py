@@ -199,11 +199,11 @@ BOUND = {
 
 @pytest.mark.parametrize("case", BOUND)
 def test_constraints(case: str) -> None:
-    told = BOUND[case]
-    selection = pick(told.evidence, ALONE, told.policy)
-    assert (selection.outcome, " ".join(selection.items)) == ("found", told.items)
-    assert " ".join(selection.constraints) == told.constraints
-    assert " ".join(selection.fill) == told.fill
+    given = BOUND[case]
+    selection = pick(given.evidence, ALONE, given.policy)
+    assert (selection.outcome, " ".join(selection.items)) == ("found", given.items)
+    assert " ".join(selection.constraints) == given.constraints
+    assert " ".join(selection.fill) == given.fill
     assert selection.report.coverage == 1
 
 
@@ -271,7 +271,7 @@ def test_a_second_search_past_its_deadline_is_repeated(
 
 
 def test_one_late_search_of_two_counts_for_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first is late, and the second, beside the constraint, is not: a replay could not tell them apart."""
+    """The first is late, and the second, beside the constraint, is not: a replay could not distinguish them."""
     policy = msgspec.structs.replace(ROOM, selection="cheapest")
     calls: list[bool] = []
 
@@ -318,10 +318,10 @@ UNOWED = {
 
 @pytest.mark.parametrize("case", UNOWED)
 def test_nothing_owed(case: str) -> None:
-    told = UNOWED[case]
-    selection = pick((fact("x"), fact("y"), K), (), told.policy)
-    assert (selection.outcome, " ".join(selection.items)) == ("found", told.items)
-    assert (" ".join(selection.constraints), " ".join(selection.fill)) == (told.constraints, told.fill)
+    given = UNOWED[case]
+    selection = pick((fact("x"), fact("y"), K), (), given.policy)
+    assert (selection.outcome, " ".join(selection.items)) == ("found", given.items)
+    assert (" ".join(selection.constraints), " ".join(selection.fill)) == (given.constraints, given.fill)
     assert (selection.mandatory, selection.report.coverage, selection.report.obligations) == ((), Fraction(1), 0)
     assert selection.chars == 10 * len(selection.items)
 

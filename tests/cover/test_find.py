@@ -1,4 +1,4 @@
-"""Which selector runs, what it may take for granted, and what a deadline that was met leaves of it."""
+"""Which selector runs, what it may assume, and what is returned when it reaches its deadline."""
 
 from __future__ import annotations
 

@@ -126,16 +126,16 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_whole_duties(case: str) -> None:
-    told = CASES[case]
-    selection = whole(told.evidence, told.duties, Policy(**told.policy))
-    if told.items is None:
+    given = CASES[case]
+    selection = whole(given.evidence, given.duties, Policy(**given.policy))
+    if given.items is None:
         assert selection is None
         return
     assert selection is not None
-    assert (" ".join(selection.items), " ".join(selection.withheld)) == (told.items, told.withheld)
+    assert (" ".join(selection.items), " ".join(selection.withheld)) == (given.items, given.withheld)
     assert selection.report.uncovered == selection.withheld
     assert selection.report.covered == len(selection.mandatory)
-    assert selection.report.obligations == len(told.duties.owed)
+    assert selection.report.obligations == len(given.duties.owed)
 
 
 def test_what_lacks_is_what_nothing_eligible_supports() -> None:

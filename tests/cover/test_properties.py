@@ -75,7 +75,7 @@ def brute_force(case: Instance) -> int | None:
 
 
 def slow_greedy(case: Instance) -> list[str]:
-    """The paper's rule, written down literally: every gain computed anew in every round, as exact cross products."""
+    """The paper's rule, written down literally: every gain recomputed in every round, as exact cross products."""
     owed, vital = required(case.obligations), critical(case.obligations)
     chosen: list[Item] = []
     while not case.enough(tuple(chosen)):
@@ -194,8 +194,8 @@ def test_same_inputs_same_bytes_and_all_budgets_hold(
     )
     if constraints == "always":
         # One that was said twice is handed over once.
-        told = {item.text for item in items if isinstance(item, RoleConstraint)}
-        assert {item.text for item in evidence if isinstance(item, RoleConstraint)} <= told
+        handed = {item.text for item in items if isinstance(item, RoleConstraint)}
+        assert {item.text for item in evidence if isinstance(item, RoleConstraint)} <= handed
 
 
 @settings(max_examples=200, deadline=None)

@@ -50,7 +50,7 @@ def test_sixteen_processes_write_and_return_at_once(place: Path | str) -> None:
 
 
 def test_many_processes_open_a_new_store_at_once(place: Path | str) -> None:
-    """Whoever comes first makes the tables and the key; the others find them."""
+    """The first process makes the tables and the key; the others find them."""
     script = (
         "import sys; from readmit import Workspace; w = Workspace.open(sys.argv[1]); w.observe(sys.argv[2], by='bob')"
     )

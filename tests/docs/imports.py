@@ -14,14 +14,16 @@ WIDTH, ROW, BOX = 860, 62, 34
 
 
 def layers() -> list[list[str]]:
-    """The rooms of each floor, top first, as the first import contract names them."""
+    """The packages of each layer, top first, as the first import contract names them."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     first = settings["tool"]["importlinter"]["contracts"][0]
-    return [[room.strip().strip("()") for room in layer.replace(":", "|").split("|")] for layer in first["layers"]]
+    return [
+        [package.strip().strip("()") for package in layer.replace(":", "|").split("|")] for layer in first["layers"]
+    ]
 
 
 def imports() -> dict[tuple[str, str], int]:
-    """How many modules of one room import from another."""
+    """How many modules of one package import from another."""
     graph = grimp.build_graph("readmit")
     found: dict[tuple[str, str], int] = defaultdict(int)
     for module in graph.modules:
@@ -38,10 +40,10 @@ def _room(module: str) -> str:
 
 
 def draw_imports() -> str:
-    """One row per floor; an arrow for each pair of rooms, wider with more imports. All point down."""
+    """One row per layer; an arrow for each pair of packages, wider with more imports. All point down."""
     graph = imports()
-    rooms_there = {room for pair in graph for room in pair}
-    rows = [[room for room in floor if room in rooms_there] for floor in layers()]
+    drawn = {package for pair in graph for package in pair}
+    rows = [[package for package in layer if package in drawn] for layer in layers()]
     rows = [floor for floor in rows if floor]
     picture = Picture(
         WIDTH, ROW * len(rows) + 40, "What imports what",
@@ -49,16 +51,16 @@ def draw_imports() -> str:
         "Every package imports records; those lines are left out.",
     )  # fmt: skip
     where: dict[str, tuple[float, float]] = {}
-    for number, rooms in enumerate(rows):
-        for place, room in enumerate(rooms):
+    for number, packages in enumerate(rows):
+        for place, package in enumerate(packages):
             # Rows step from side to side, so that arrows over several floors do not hide behind boxes.
-            middle = WIDTH / 2 + (place - (len(rooms) - 1) / 2) * 190 + (number % 4 - 1.5) * 150
-            where[room] = (middle, 20 + ROW * number)
+            middle = WIDTH / 2 + (place - (len(packages) - 1) / 2) * 190 + (number % 4 - 1.5) * 150
+            where[package] = (middle, 20 + ROW * number)
     for (here, there), count in sorted(graph.items()):
         if here in where and there in where and there != "records":
             (x1, y1), (x2, y2) = where[here], where[there]
             if y2 > y1:
                 picture.curve(x1, y1 + BOX, x2, y2, count)
-    for room, (x, y) in where.items():
-        picture.box(x - 70, y, 140, BOX, [room], "blue" if room == "cycle" else "")
+    for package, (x, y) in where.items():
+        picture.box(x - 70, y, 140, BOX, [package], "blue" if package == "cycle" else "")
     return picture.svg()

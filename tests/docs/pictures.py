@@ -1,4 +1,4 @@
-"""The pictures of the documentation. ``python -m tests.docs.pictures`` draws them anew into ``docs/pictures``."""
+"""The pictures of the documentation. ``python -m tests.docs.pictures`` redraws them into ``docs/pictures``."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def found(
     return duties(state, judge(state, findings, broken, rules), rules)
 
 
-def told(duties: Duties) -> dict[str, str]:
+def states(duties: Duties) -> dict[str, str]:
     """Each duty with its state, followed by its frontier."""
     return {
         one.obligation.id: " ".join((one.state, *(item.id for item in one.records[1:]))) for one in duties.considered
@@ -115,27 +115,27 @@ CASES = {
 def test_the_state_of_a_duty(case: str) -> None:
     one = CASES[case]
     result = found([duty("o", **one.fields)], {"o": one.against}, {"o": one.flaws}, **one.policy)
-    assert told(result) == {"o": one.state}
+    assert states(result) == {"o": one.state}
     assert result.absent == (("o",) if one.state is DutyState.OBSTRUCTED else ())
     assert [each.id for each in result.obligations] == (["o"] if one.state.owed else [])
     whole = one.state in (DutyState.OWED, DutyState.OVERDUE)
     assert [each.obligation.id for each in result.whole] == (["o"] if whole else [])
 
 
-def test_every_state_is_told_of_some_duty() -> None:
+def test_every_state_is_reported_of_some_duty() -> None:
     assert {case.state for case in CASES.values()} == set(DutyState) - {DutyState.UNPROVEN}
 
 
 def test_without_a_purpose_a_purposed_duty_is_owed() -> None:
     state = msgspec.structs.replace(snapshot([duty("o", purposes=("cancel",))]), purpose=None)
-    assert told(found(state)) == {"o": "owed"}
+    assert states(found(state)) == {"o": "owed"}
 
 
 CLOSINGS: dict[str, tuple[datetime, datetime, str]] = {
     "from now on": (START, START, "overdue"),
     "since an hour": (START, START - HOUR, "overdue"),
     "in an hour": (START, START + HOUR, "owed"),
-    "told of later": (START + HOUR, START, "owed"),
+    "learnt later": (START + HOUR, START, "owed"),
 }
 
 
@@ -149,7 +149,7 @@ def test_a_duty_whose_time_was_ended_is_overdue(case: str) -> None:
     )
     held = {"o": msgspec.structs.replace(state.state.held["o"], marks=(mark,))}
     state = msgspec.structs.replace(state, state=msgspec.structs.replace(state.state, held=held))
-    assert told(found(state)) == {"o": expected}
+    assert states(found(state)) == {"o": expected}
 
 
 # Owed at departure, and no longer provable.
@@ -182,7 +182,7 @@ def test_what_was_owed_at_departure_stays_in_sight(case: str) -> None:
     state = msgspec.structs.replace(state, checkpoint=departed, writers_then=left.then)
     result = found(state, flaws={"o": (OUTSIDE,)})
     unproven = left.state is DutyState.UNPROVEN
-    assert told(result) == {"o": f"{left.state} f" if unproven else left.state}
+    assert states(result) == {"o": f"{left.state} f" if unproven else left.state}
     assert result.absent == (("o",) if unproven else ())
     assert result.whole == ()
 
@@ -195,7 +195,7 @@ def test_an_unproven_duty_stays_unproven_whatever_else_obstructs_it() -> None:
         {"o": (Reason.DISPUTED,), "f": (Reason.DISPUTED,)},
         {"o": (OUTSIDE,)},
     )
-    assert (told(result), result.absent) == ({"o": "unproven f"}, ("o", "f"))
+    assert (states(result), result.absent) == ({"o": "unproven f"}, ("o", "f"))
 
 
 # Frontiers.
@@ -204,15 +204,15 @@ def test_an_unproven_duty_stays_unproven_whatever_else_obstructs_it() -> None:
 def test_every_duty_comes_in_log_order_with_its_frontier() -> None:
     items = [duty("o3"), duty("o1"), duty("o2"), fact("x"), frontier("f2", "o2"), frontier("f1", "o1"), duty("o4")]
     result = found(items, {"o3": (Reason.SETTLED,), "o4": (Reason.REVOKED,)})
-    assert list(told(result).items()) == [("o3", "settled"), ("o1", "owed f1"), ("o2", "owed f2"), ("o4", "revoked")]
+    assert list(states(result).items()) == [("o3", "settled"), ("o1", "owed f1"), ("o2", "owed f2"), ("o4", "revoked")]
     assert result.absent == ()
 
 
 def test_a_frontier_may_be_required() -> None:
     items = [duty("o1"), duty("o2"), frontier("f2", "o2")]
-    assert told(found(items)) == {"o1": "owed", "o2": "owed f2"}
+    assert states(found(items)) == {"o1": "owed", "o2": "owed f2"}
     result = found(items, require_frontier=True)
-    assert (told(result), result.absent) == ({"o1": "obstructed", "o2": "owed f2"}, ("o1",))
+    assert (states(result), result.absent) == ({"o1": "obstructed", "o2": "owed f2"}, ("o1",))
 
 
 ENDING = [
@@ -225,37 +225,37 @@ OBSCURING = [Reason.DISPUTED, Reason.SUSPECTED, Reason.PREMISE_CHANGED, Reason.S
 @pytest.mark.parametrize("reason", ENDING)
 def test_a_frontier_that_ended_leaves_the_duty_without_one(reason: Reason) -> None:
     result = found([duty("o"), frontier("f", "o")], {"f": (reason,)})
-    assert (told(result), result.absent) == ({"o": "owed"}, ())
+    assert (states(result), result.absent) == ({"o": "owed"}, ())
 
 
 @pytest.mark.parametrize("reason", OBSCURING)
 def test_a_frontier_that_is_obscured_obstructs_the_duty(reason: Reason) -> None:
     result = found([duty("o"), frontier("f", "o")], {"f": (reason,)})
-    assert (told(result), result.absent) == ({"o": "obstructed f"}, ("f",))
+    assert (states(result), result.absent) == ({"o": "obstructed f"}, ("f",))
     ended = found([duty("o"), frontier("f", "o")], {"f": (Reason.FRONTIER_MOVED, reason)})
-    assert told(ended) == {"o": "owed"}
+    assert states(ended) == {"o": "owed"}
 
 
 def test_a_frontier_from_outside_the_writers_is_none() -> None:
-    assert told(found([duty("o"), frontier("f", "o")], flaws={"f": (OUTSIDE,)})) == {"o": "owed"}
+    assert states(found([duty("o"), frontier("f", "o")], flaws={"f": (OUTSIDE,)})) == {"o": "owed"}
 
 
 def test_the_frontier_that_can_be_handed_over_is_the_current_one() -> None:
     """An unproven newer one changes nothing; alone, it obstructs the duty."""
     items = [duty("o"), frontier("f1", "o"), frontier("f2", "o")]
-    assert told(found(items)) == {"o": "owed f2"}
-    assert told(found(items, flaws={"f2": (Reason.UNPROVEN,)})) == {"o": "owed f1"}
-    assert told(found(items, flaws={"f1": (Reason.UNPROVEN,)})) == {"o": "owed f2"}
+    assert states(found(items)) == {"o": "owed f2"}
+    assert states(found(items, flaws={"f2": (Reason.UNPROVEN,)})) == {"o": "owed f1"}
+    assert states(found(items, flaws={"f1": (Reason.UNPROVEN,)})) == {"o": "owed f2"}
     neither = found(items, flaws={"f1": (Reason.UNPROVEN,), "f2": (Reason.UNPROVEN,)})
-    assert (told(neither), neither.absent) == ({"o": "obstructed f2"}, ("f2",))
+    assert (states(neither), neither.absent) == ({"o": "obstructed f2"}, ("f2",))
 
 
 def test_a_duty_and_its_frontier_may_both_be_absent() -> None:
     result = found([duty("o"), frontier("f", "o")], {"o": (Reason.DISPUTED,), "f": (Reason.SUSPECTED,)})
-    assert (told(result), result.absent) == ({"o": "obstructed f"}, ("o", "f"))
+    assert (states(result), result.absent) == ({"o": "obstructed f"}, ("o", "f"))
 
 
-def test_a_frontier_without_its_obligation_is_nobodys_duty() -> None:
+def test_a_frontier_without_its_obligation_is_no_duty() -> None:
     assert found([frontier("f", "o")]) == Duties()
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def answered(directory: Path, round_: int, *, only: int | None = None, model: Ruled | None = None) -> int:
-    """Answer what waits, as whoever runs the batch would: from the request lines alone."""
+    """Answer what waits as a batch runner would: from the request lines alone."""
     model = model or Ruled(name="strong")
     lines = []
     for line in list(waiting(directory))[:only]:

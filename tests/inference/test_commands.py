@@ -142,7 +142,7 @@ def test_prepare_settles_open_disputes_first_in_somebodys_name(team: Path) -> No
     assert states == {"bedtime": "premise_changed", "late": "revoked"}
 
 
-def test_batch_check_tells_what_is_odd(team: Path) -> None:
+def test_batch_check_reports_what_is_odd(team: Path) -> None:
     typed("prepare", *WHO, "--verifier", "batch:answers?model=m", "--embedder", "lexical", ends=Status.WAITING)
     (team / "answers" / "responses.jsonl").write_text('{"custom_id": "nonesuch", "error": "x"}\nnot json\n{"half')
     found = typed("batch", "check", "answers", ends=Status.UNVERIFIED)

@@ -96,7 +96,7 @@ def test_what_was_observed_since_is_counted() -> None:
         assert agent.come_back().admitted
 
 
-def test_whoever_may_not_write_cannot_undo_an_examination() -> None:
+def test_an_agent_that_may_not_write_cannot_undo_an_examination() -> None:
     with home(examination="required", writers=("A1", "A5", "A2")) as workspace:
         agent = away(workspace)
         foresee(workspace, Ruled()).prepare(agent)
@@ -154,7 +154,7 @@ def test_what_the_limits_left_out_is_not_claimed_not_even_by_the_next_look() -> 
         assert (second.cut, second.until) == ((), looked)
         again = agent.come_back().request.examination
         assert again == Examination(verifier="ruled", until=looked, unexamined=len(missed) + 1)
-        # Whoever looks at everything may say so.
+        # An examination of everything may say so.
         wide = foresee(workspace, Ruled(), pairs_per_return=None).prepare(agent)
         assert wide.until == wide.epoch
         last = agent.come_back().request.examination

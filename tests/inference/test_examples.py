@@ -26,7 +26,7 @@ def run(*names: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, encoding="utf-8")
 
 
-def test_the_cases_run_offline_and_end_as_the_paper_tells() -> None:
+def test_the_cases_run_offline_and_end_as_in_the_paper() -> None:
     done = run()
     assert done.stderr == "", "the requests changed: run examples/implicit/record.py"
     parts = done.stdout.split("== ")[1:]

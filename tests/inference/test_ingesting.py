@@ -57,7 +57,7 @@ def test_statements_are_recorded_with_receipts_and_what_has_no_quote_is_dropped_
     assert item.drafted == Drafted(model=f"reader/{PROMPT}", quote="Sunrise confirms two nights")
     assert one.quoted == 1
     assert [receipt.evidence for receipt in item.receipts] == [said]
-    # Whoever may see the evidence may see the item, and nobody else.
+    # Only those who may see the evidence may see the item.
     assert (item.scope.task, item.scope.roles) == ("trip", ("planner",))
     assert workspace.log.derived.read(PREMISES, maker("reader", PROMPT), [source_of(item.text)])
 
@@ -155,7 +155,7 @@ def test_a_failure_records_nothing_and_can_be_tried_again() -> None:
     workspace, inference = space(model)
     said = workspace.observe("Sunrise confirms two nights.", by="A2")
     (failed,) = inference.ingest([said], by="A2")
-    assert (failed.items, failed.failure) == ((), "as told")
+    assert (failed.items, failed.failure) == ((), "as scripted")
     del model.broken["extract"]
     assert len(inference.ingest([said], by="A2")[0].items) == 1
 
@@ -181,10 +181,10 @@ def test_a_plan_opens_obligations_bound_to_the_task() -> None:
     agent = workspace.agent("A1", role="planner", task="trip")
     agent.depart()
     returned = agent.come_back()
-    # Nobody ever met what the model thought of, so it is a question and no reason to block.
+    # Nothing ever met the need that the model proposed, so it is a question and does not block.
     assert (returned.kind, returned.decision.duties[0].questions) == ("admitted", ("hotel", "train"))
     model.broken["plan"] = Fault.MALFORMED
-    with pytest.raises(ModelError, match="planner: as told; nothing was opened"):
+    with pytest.raises(ModelError, match="planner: as scripted; nothing was opened"):
         inference.plan("Another task.", by="A1", role="planner", task="trip")
 
 

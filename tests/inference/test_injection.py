@@ -16,7 +16,7 @@ ORDERS = (
 
 
 def obedient(stale: float, **quotes: str) -> Ruled:
-    """A model that scores as it is told, and quotes what it is told to."""
+    """A model that gives the scores and quotes it is constructed with."""
     return Ruled(name="obedient", rules={"verify": lambda ask: scored(ask, lambda _: stale, **quotes)})
 
 

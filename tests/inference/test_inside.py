@@ -98,9 +98,9 @@ def test_what_its_limit_cuts_is_accounted_for(most: int) -> None:
     seen = workspace.observe("We meet at noon, rain or shine.", by="bob")
     workspace.record("We meet at noon.", id="c", sources=[seen], by="bob", supports=["d_c"])
     workspace.oblige("Know the time.", id="p", by="bob", required=["d_c"])
-    told: list[Any] = []
-    inference.come_back(agent, report=told.append)
-    assert bool(told[-1].cut_inside) is (most == 1)
+    reported: list[Any] = []
+    inference.come_back(agent, report=reported.append)
+    assert bool(reported[-1].cut_inside) is (most == 1)
 
 
 def test_what_was_passed_over_is_not_come_back_to() -> None:
@@ -110,8 +110,8 @@ def test_what_was_passed_over_is_not_come_back_to() -> None:
         seen = workspace.observe(f"The {name} bell rings at noon.", by="bob")
         workspace.record(f"The {name} bell rings.", id=name, sources=[seen], by="bob", supports=[f"d_{name}"])
     workspace.oblige("Ring.", id="p", by="bob", required=["d_c", "d_e", "d_f"])
-    told: list[Any] = []
+    reported: list[Any] = []
     for _ in range(3):
-        inference.come_back(agent, report=told.append)
-    assert [(one.inside, one.cut_inside) for one in told] == [(1, 2), (0, 0), (0, 0)]
+        inference.come_back(agent, report=reported.append)
+    assert [(one.inside, one.cut_inside) for one in reported] == [(1, 2), (0, 0), (0, 0)]
     assert reader.asked == 1

@@ -81,7 +81,7 @@ def verdict(ask: Ask) -> str:
 def answering(**rules: Callable[[Ask], str]) -> Ruled:
     """Every role with perfect answers."""
     plan = {
-        "obligations": [{"obligation": "Tell everyone how the trip begins.", "needs": NEEDS}],
+        "obligations": [{"obligation": "Inform everyone how the trip begins.", "needs": NEEDS}],
         "queries": ["inn", "train", "rooms"],
     }
 
@@ -108,7 +108,7 @@ def opened(model: Ruled, *, linker: bool = True, policy: dict[str, Any] | None =
 
 def begun(inference: Inference) -> Agent:
     """A task, a conversation, and an agent that has left."""
-    inference.plan("Tell everyone how the trip begins.", by="A1", role="planner", task="trip")
+    inference.plan("Inform everyone how the trip begins.", by="A1", role="planner", task="trip")
     inference.converse([Turn("user", SUNRISE), Turn("user", TRAIN), Turn("user", DOG)], by="A2", task="trip")
     agent = inference.workspace.agent("A1", role="planner", task="trip")
     agent.depart()
@@ -148,7 +148,7 @@ def test_a_duty_that_was_planned_says_so_and_keeps_its_needs_in_words() -> None:
     model = answering()
     inference = opened(model)
     begun(inference)
-    (duty,) = inference.plan("Tell everyone how the trip begins.", by="A1", role="planner", task="trip").obligations
+    (duty,) = inference.plan("Inform everyone how the trip begins.", by="A1", role="planner", task="trip").obligations
     drafted = inference.workspace.log.item(duty).drafted
     assert drafted is not None
     assert drafted.model == "ruled/plan@1"
@@ -205,15 +205,15 @@ def test_a_linker_that_answers_nonsense_links_nothing(nonsense: str) -> None:
     assert prepared.links_dropped or prepared.faults[0].startswith("link: ")
 
 
-def test_a_linker_that_fails_is_told_and_asked_again() -> None:
+def test_a_linker_that_fails_is_reported_and_asked_again() -> None:
     model = answering()
     model.broken["link"] = Fault.TIMEOUT
     inference = opened(model)
     agent = begun(inference)
     prepared = inference.prepare(agent)
-    assert prepared.faults == ("link: as told",)
+    assert prepared.faults == ("link: as scripted",)
     assert prepared.unlinked == ("lodging.place", "train.time")
-    # What nobody was asked about is no question that nobody ever answered.
+    # A failed link does not make the need an open question, which would not block.
     refused = inference.come_back(agent)
     assert (refused.kind, refused.reasons) == ("blocked", (Reason.INFERENCE_FAILED,))
     del model.broken["link"]
@@ -453,10 +453,10 @@ def test_a_replacement_does_not_stand_in_for_what_a_person_called_critical() -> 
     inference = opened(model, policy={"fill": True})
     workspace = inference.workspace
     agent = needing_the_inn(inference)
-    told: list[Any] = []
-    returned = inference.come_back(agent, report=told.append)
+    reported: list[Any] = []
+    returned = inference.come_back(agent, report=reported.append)
     assert (returned.kind, returned.missing) == ("blocked", ("d_bed",))
-    (name,) = told[0].replacements
+    (name,) = reported[0].replacements
     assert workspace.log.item(name).text == INSTEAD
     assert links(workspace) == {}
     assert model.asked["link"] == 0
@@ -515,7 +515,7 @@ def test_requests_are_as_long_as_the_settings_say() -> None:
 
 
 def test_an_item_that_stood_at_departure_is_linked_though_it_has_fallen() -> None:
-    """So that a need which has lost its support can be told from one that nobody ever met."""
+    """So that a need which has lost its support can be distinguished from one that nobody ever met."""
     inference = opened(answering())
     workspace = inference.workspace
     agent = begun(inference)
@@ -566,7 +566,7 @@ def test_a_linker_that_answers_by_file_goes_on_where_it_stopped(tmp_path: Path) 
     assert returned.admitted
     assert INSTEAD in {item.text for item in returned.expose().items}
     assert batch_status(directory).requests == 3
-    # The audit tells what was found before the last answers were awaited, and what came of them.
+    # The audit shows what was found before the last answers were awaited, and what came of them.
     bodies = [row.body for row in inference.workspace.log.audit.verified() if row.kind == "inference"]
     found, linked = (decode(body, Prepared, what="row") for body in bodies)
     assert (len(found.invalidated), len(found.replacements), found.links) == (1, 1, 0)

@@ -86,7 +86,7 @@ def test_a_pair_beyond_the_limit_is_not_paid_for_by_the_next_return() -> None:
         assert (first.judged, len(first.cut)) == (3, 13)
         assert inference.prepare(agent).judged == 0
         assert model.asked["verify"] == 3
-        # Whoever looks differently looks at everything anew.
+        # A changed configuration examines everything again.
         assert foresee(workspace, model, pairs_per_return=None).prepare(agent).judged == 13
 
 
@@ -264,7 +264,7 @@ def test_the_scan_is_not_repeated() -> None:
         foresee(workspace, model, signals=(Signal.SCAN,)).prepare(agent)
         assert model.asked == {"scan": 2}
         hear(workspace, SHIFT)
-        # A changed limit looks at everything anew, and still only the new text is scanned.
+        # A changed limit examines everything again, and still only the new text is scanned.
         foresee(workspace, model, signals=(Signal.SCAN,), per_target=3).prepare(agent)
         assert model.asked["scan"] == 4
         assert sum("It rained" in ask.user for ask in model.seen if ask.stage == "scan") == 2
@@ -318,7 +318,7 @@ def test_confirmation_asks_again_about_critical_items_only() -> None:
         inference.team.second_verifier = second
         returned = inference.come_back(agent)
         assert (swapped.asked["verify"], second.asked["verify"]) == (2, 1)
-        # They disagree, so nobody is believed.
+        # They disagree, so the item is only suspected.
         assert states(returned)["bedtime"] == "suspected"
 
 
@@ -329,7 +329,7 @@ def _compatible(ask: object) -> str:
 
 
 def test_only_what_others_rest_on_is_looked_at_and_what_rests_on_it_falls_with_it() -> None:
-    """The paper's targets. Whoever looks at them alone has not examined the rest, and does not say so."""
+    """The paper's targets. Examining them alone leaves the rest unexamined, and the return does not claim otherwise."""
     with home(critical=False) as workspace:
         seen = workspace.observe("I sleep well.", by="A1", task="advice")
         workspace.record(
@@ -363,7 +363,7 @@ def test_several_targets_and_more_observations_share_a_scan() -> None:
 
 
 @pytest.mark.parametrize("alone", [True, False])
-def test_what_is_critical_has_a_request_to_itself_unless_told_otherwise(alone: bool) -> None:
+def test_what_is_critical_has_a_request_to_itself_unless_configured_otherwise(alone: bool) -> None:
     with home() as workspace:
         agent = away(workspace)
         hear(workspace, SHIFT)

@@ -58,7 +58,7 @@ def test_an_answer_that_is_one_sides_alone_settles() -> None:
         assert [one.stage for one in inference.usage()] == ["answer"]
 
 
-def test_the_model_is_not_told_who_says_what() -> None:
+def test_the_model_does_not_see_who_says_what() -> None:
     team = disputed()
     model = Ruled(rules={"answer": answers(LATE)})
     foresee(team, model).resolve(away(team), by="lead")
@@ -94,7 +94,7 @@ def test_a_model_that_is_down_settles_nothing_and_is_asked_again() -> None:
     team = disputed()
     agent = away(team)
     (one,) = foresee(team, Ruled(broken={"answer": Fault.TIMEOUT})).resolve(agent, by="lead")
-    assert (one.keep, one.why) == (None, "no answer: as told")
+    assert (one.keep, one.why) == (None, "no answer: as scripted")
     (one,) = foresee(team, Ruled(rules={"answer": answers(EARLY)})).resolve(agent, by="lead")
     assert one.keep == "early"
 

@@ -1,4 +1,4 @@
-"""What a verdict took out can come back: by an overseer, or because somebody says it anew from later evidence."""
+"""What a verdict took out can come back: by an overseer, or because somebody states it again from later evidence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_an_overseer_revokes_a_verdict() -> None:
     assert states(inference.come_back(agent))["bedtime"] == "premise_changed"
 
 
-def test_a_statement_made_anew_from_later_evidence_stands() -> None:
+def test_a_statement_made_again_from_later_evidence_stands() -> None:
     workspace = home()
     agent = away(workspace)
     hear(workspace, SHIFT)

@@ -75,40 +75,40 @@ def test_nothing_new_costs_nothing() -> None:
     assert (workspace.epoch, workspace.log.audit.head) == (head, last)
 
 
-def test_whoever_holds_a_view_is_told_once() -> None:
+def test_an_agent_that_holds_a_view_is_notified_once() -> None:
     workspace = home()
     agent = away(workspace)
-    told: list[Announcement] = []
+    announced: list[Announcement] = []
     inference = foresee(workspace, Ruled())
-    watch = inference.watch(report=told.append)
+    watch = inference.watch(report=announced.append)
     returned = inference.come_back(agent)
     assert returned.admitted
     watch.look()
-    assert told == []
+    assert announced == []
     returned.expose()
     hear(workspace, SHIFT)
     watch.look()
-    (announcement,) = told
+    (announcement,) = announced
     assert (announcement.return_id, announcement.item) == (returned.id, "bedtime")
     assert announcement.state is State.PREMISE_CHANGED
     assert [row.item for row in workspace.log.audit.verified() if row.kind == "announcement"] == ["bedtime"]
     hear(workspace, SHOES)
     watch.look()
-    # A watch that starts over does not tell it again.
-    inference.watch(report=told.append).look()
-    assert len(told) == 1
+    # A watch that starts over does not announce it again.
+    inference.watch(report=announced.append).look()
+    assert len(announced) == 1
 
 
 def test_an_explicit_event_is_announced_too() -> None:
     workspace = home()
     agent = away(workspace)
-    told: list[Announcement] = []
+    announced: list[Announcement] = []
     inference = foresee(workspace, Ruled())
-    watch = inference.watch(report=told.append)
+    watch = inference.watch(report=announced.append)
     inference.come_back(agent).expose()
     workspace.revoke("bedtime", by="A2", reason="misheard")
     watch.look()
-    assert [(one.item, one.state) for one in told] == [("bedtime", State.REVOKED)]
+    assert [(one.item, one.state) for one in announced] == [("bedtime", State.REVOKED)]
 
 
 def test_a_view_that_waits_is_refused_once_the_watch_has_seen_the_change() -> None:

@@ -49,7 +49,7 @@ def judgment(ask: Ask, changes: str = "bookstore", touched: str = "10:30") -> st
 
 
 def scored(ask: Ask, stale: Callable[[str], float], **said: object) -> str:
-    """A score for every earlier statement of a request, with quotes that are found, unless told otherwise."""
+    """A score for every earlier statement of a request, with quotes that are found, unless the test says otherwise."""
     texts = texts_of(ask)
     ordinary = {
         "evidence_quote": " ".join(texts["later observation"].split()[:6]),
@@ -84,7 +84,7 @@ class Ruled:
         self.asked[ask.stage] += 1
         self.seen.append(ask)
         if ask.stage in self.broken:
-            return Failure(fault=self.broken[ask.stage], message="as told", usage=Usage(stage=ask.stage))
+            return Failure(fault=self.broken[ask.stage], message="as scripted", usage=Usage(stage=ask.stage))
         text = (_ORDINARY | self.rules)[ask.stage](ask)
         return Reply(
             text=text, usage=Usage(stage=ask.stage, input=self.tokens[0], output=self.tokens[1]), model=self.name

@@ -75,7 +75,7 @@ class Board:
         return name
 
     def fact(self, id: str, *sources: str, at: float = 0, hidden: bool = False, **fields: Any) -> str:
-        """A statement in slot ``s``, from an observation of its own unless told otherwise."""
+        """A statement in slot ``s``, from an observation of its own unless the test says otherwise."""
         sources = sources or (self.said(at),)
         return self._add(fields.pop("kind", Fact), id, sources, hidden=hidden, **{"slot": "s", **fields})
 

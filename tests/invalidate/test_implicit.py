@@ -65,19 +65,19 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_was_said_of_one_pair(case: str) -> None:
-    told = CASES[case]
-    scene = Scene(**told.policy)
+    given = CASES[case]
+    scene = Scene(**given.policy)
     scene.duty(critical=("d",))
     scene.fact("h", supports=["d"])
     scene.depart()
     news = scene.news()
-    for word in told.words:
+    for word in given.words:
         if word == SUSPECT:
             scene.team.suspect("h", news, by="worker")
         else:
             scene.verdict("h", news, **word)
     scene.come_back()
-    assert scene.reasons("h") == told.reasons
+    assert scene.reasons("h") == given.reasons
 
 
 def test_an_unsure_word_about_what_is_not_critical_may_be_let_pass() -> None:

@@ -25,14 +25,14 @@ OUT = {
     "expired": (Reason.EXPIRED,),
     "disputed": (Reason.DISPUTED,),
     "lost": (Reason.DISPUTE_LOST,),
-    "anew": (Reason.EPOCH_INCOMPATIBLE,),
+    "started over": (Reason.EPOCH_INCOMPATIBLE,),
 }
 IN: tuple[Reason, ...] = (Reason.NOT_NEEDED,)
 
 
 @dataclass(frozen=True)
 class Story:
-    """What befalls ``h`` (a fact in slot ``hotel.room`` of task ``trip``) after ann left."""
+    """What happens to ``h`` (a fact in slot ``hotel.room`` of task ``trip``) after ann left."""
 
     happens: Callable[[Scene], object]
     reasons: tuple[Reason, ...] = IN
@@ -99,12 +99,12 @@ STORIES = {
         lambda s: s.fact("new", slot="hotel.room", task="trip", kind="role_constraint"), OUT["slot"]
     ),
     "an obligation about the slot": Story(lambda s: s.duty("new", required=(), slot="hotel.room", task="trip")),
-    "the slot above starts anew": Story(lambda s: s.team.rebase("hotel", task="trip", by="bob"), OUT["anew"]),
-    "the slot starts anew": Story(lambda s: s.team.rebase("hotel.room", task="trip", by="bob"), OUT["anew"]),
-    "a slot below starts anew": Story(lambda s: s.team.rebase("hotel.room.bed", task="trip", by="bob")),
+    "the slot above starts over": Story(lambda s: s.team.rebase("hotel", task="trip", by="bob"), OUT["started over"]),
+    "the slot starts over": Story(lambda s: s.team.rebase("hotel.room", task="trip", by="bob"), OUT["started over"]),
+    "a slot below starts over": Story(lambda s: s.team.rebase("hotel.room.bed", task="trip", by="bob")),
     "a slot with the same beginning": Story(lambda s: s.team.rebase("hotel.ro", task="trip", by="bob")),
     "another task's slot": Story(lambda s: s.team.rebase("hotel", task="other", by="bob")),
-    "anew as of later": Story(lambda s: s.team.rebase("hotel", task="trip", by="bob", at=s.now + HOUR)),
+    "started over as of later": Story(lambda s: s.team.rebase("hotel", task="trip", by="bob", at=s.now + HOUR)),
     "revoked and superseded": Story(
         lambda s: (s.team.revoke("h", by="bob"), s.team.supersede("h", "other", by="bob")),
         (Reason.REVOKED, Reason.SUPERSEDED),
@@ -266,7 +266,7 @@ def test_a_duty_does_not_end_with_its_time() -> None:
 
 
 @dataclass(frozen=True)
-class Told:
+class Resolution:
     """One resolution: whether it is for ``h``, by whom, and when it is said to be true and was learnt."""
 
     keep: bool
@@ -275,21 +275,21 @@ class Told:
     learnt: float = 60
 
 
-NOBODY: tuple[Told, ...] = ()
-DECIDING: dict[str, tuple[tuple[Told, ...], str | None]] = {
-    "none": (NOBODY, "disputed"),
-    "won": ((Told(True),), None),
-    "lost": ((Told(False),), "dispute_lost"),
-    "the same again": ((Told(True), Told(True)), None),
-    "lost, then won": ((Told(False), Told(True)), None),
-    "won, then lost": ((Told(True), Told(False)), "dispute_lost"),
-    "the latest in the log, whatever its date": ((Told(True, at=60), Told(False, at=55)), "dispute_lost"),
-    "her own alone": ((Told(True, by="ann"),), "disputed"),
-    "her own after another's": ((Told(False), Told(True, by="ann")), "dispute_lost"),
-    "another's after her own": ((Told(True, by="ann"), Told(False)), "dispute_lost"),
-    "dated ahead": ((Told(True, at=101),), "disputed"),
-    "dated ahead, after one that counts": ((Told(False), Told(True, at=101)), "dispute_lost"),
-    "dated for this moment": ((Told(True, at=100),), None),
+UNRESOLVED: tuple[Resolution, ...] = ()
+DECIDING: dict[str, tuple[tuple[Resolution, ...], str | None]] = {
+    "none": (UNRESOLVED, "disputed"),
+    "won": ((Resolution(True),), None),
+    "lost": ((Resolution(False),), "dispute_lost"),
+    "the same again": ((Resolution(True), Resolution(True)), None),
+    "lost, then won": ((Resolution(False), Resolution(True)), None),
+    "won, then lost": ((Resolution(True), Resolution(False)), "dispute_lost"),
+    "the latest in the log, whatever its date": ((Resolution(True, at=60), Resolution(False, at=55)), "dispute_lost"),
+    "her own alone": ((Resolution(True, by="ann"),), "disputed"),
+    "her own after another's": ((Resolution(False), Resolution(True, by="ann")), "dispute_lost"),
+    "another's after her own": ((Resolution(True, by="ann"), Resolution(False)), "dispute_lost"),
+    "dated ahead": ((Resolution(True, at=101),), "disputed"),
+    "dated ahead, after one that counts": ((Resolution(False), Resolution(True, at=101)), "dispute_lost"),
+    "dated for this moment": ((Resolution(True, at=100),), None),
 }
 
 
@@ -299,9 +299,9 @@ def test_the_latest_resolution_that_counts_decides(case: str) -> None:
     board = Board()
     board.fact("h")
     name = board.dispute("h", at=50)
-    for told in resolutions:
-        resolution = Resolve(dispute=name, keep=("h",) if told.keep else ())
-        board.mark(resolution, by=told.by, at=told.at, learnt=told.learnt)
+    for one in resolutions:
+        resolution = Resolve(dispute=name, keep=("h",) if one.keep else ())
+        board.mark(resolution, by=one.by, at=one.at, learnt=one.learnt)
     assert board.out() == ({} if expected is None else {"h": f"{expected} {name}"})
 
 

@@ -50,9 +50,9 @@ STARTS = {
 @pytest.mark.parametrize("case", STARTS)
 def test_the_start_of_an_item(case: str) -> None:
     board = Board(writers=("bob",))
-    told = STARTS[case]
-    held = board.held[told.make(board)]
-    assert board.order().key(held)[:2] == (hour(told.hour), told.position)
+    given = STARTS[case]
+    held = board.held[given.make(board)]
+    assert board.order().key(held)[:2] == (hour(given.hour), given.position)
     assert board.order().key(held).epoch == held.epoch
 
 
@@ -183,13 +183,13 @@ def low_to_high(board: Board, after: dict[str, tuple[str, ...]]) -> list[str]:
 @pytest.mark.parametrize("case", RANKED)
 @pytest.mark.parametrize("reverse", [False, True], ids=["in order", "in reverse"])
 def test_ranks(case: str, reverse: bool) -> None:
-    told, board = RANKED[case], Board()
-    names = sorted(told.starts, reverse=reverse)
+    given, board = RANKED[case], Board()
+    names = sorted(given.starts, reverse=reverse)
     # Recorded in any order: only their evidence is in one.
-    sources = {name: board.said(told.starts[name]) for name in sorted(told.starts)}
+    sources = {name: board.said(given.starts[name]) for name in sorted(given.starts)}
     for name in names:
         board.fact(name, sources[name])
-    assert " ".join(low_to_high(board, told.after)) == told.expected
+    assert " ".join(low_to_high(board, given.after)) == given.expected
 
 
 def test_a_successor_keeps_its_own_date_as_the_last_word() -> None:

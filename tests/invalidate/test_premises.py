@@ -99,14 +99,14 @@ def hidden(**scope: Any) -> Scene:
 HIDDEN_FALLS: dict[str, Any] = {
     **FALLS,
     "slot updated": lambda s: s.fact("a2", slot="s", task="trip", roles=["booker"]),
-    "started anew": lambda s: s.team.rebase("s", task="trip", by="bob"),
+    "started over": lambda s: s.team.rebase("s", task="trip", by="bob"),
     "the middle one": lambda s: s.team.revoke("b", by="bob"),
 }
 
 
 @pytest.mark.parametrize("departed", [True, False], ids=["in Δ", "in D"])
 @pytest.mark.parametrize("case", HIDDEN_FALLS)
-def test_what_befalls_a_hidden_premise_counts_and_shows_nothing(case: str, departed: bool) -> None:
+def test_what_happens_to_a_hidden_premise_counts_and_shows_nothing(case: str, departed: bool) -> None:
     scene = hidden()
     if departed:
         scene.depart()
@@ -277,7 +277,7 @@ def test_what_fell_by_a_verdict_of_its_own_stays_out() -> None:
     again(board, 11)
     assert board.out().keys() == {"a", "b", "c"}
     assert board.out()["b"].startswith("premise_changed")
-    assert board.findings().recovered["b"][0].ref == "again", "its premise is told to stand all the same"
+    assert board.findings().recovered["b"][0].ref == "again", "its premise is reported to stand all the same"
 
 
 def test_something_else_about_the_slot_restores_nothing() -> None:
@@ -340,7 +340,7 @@ GRANTS: dict[str, Any] = {
     "superseded": ("restore", lambda s: s.fact("a2", supersedes="a")),
     "closed": ("restore", lambda s: s.team.close_validity("a", end=s.now, by="bob")),
     "slot updated": ("restore", lambda s: s.fact("a2", slot="s")),
-    "started anew": ("restore", lambda s: s.team.rebase("s", task="trip", by="bob")),
+    "started over": ("restore", lambda s: s.team.rebase("s", task="trip", by="bob")),
     "suspected": ("restore", lambda s: s.team.suspect("a", s.news(), by="worker")),
     "invalidated": ("restore", lambda s: s.verdict("a", s.news())),
     "disputed": ("settle", lambda s: s.team.dispute(["a"], by="bob")),

@@ -176,11 +176,11 @@ def test_it_ranks_directly_after_its_target_and_not_above_what_came_later() -> N
 
 @dataclass(frozen=True)
 class Force:
-    """What befell the newer item, which starts at hour 20, and whether it replaces the older all the same."""
+    """What happened to the newer item, which starts at hour 20, and whether it still replaces the older one."""
 
     replaced: bool
     newer: dict[str, Any] = field(default_factory=dict)
-    befalls: Callable[[Board], object] = lambda _: None
+    happens: Callable[[Board], object] = lambda _: None
     now: float = 100
 
 
@@ -198,22 +198,22 @@ FORCE = {
     "it ended long ago": Force(True, {"valid_until": 30}),
     "it ended before its evidence": Force(False, {"valid_until": 19}),
     "it ended with its evidence": Force(True, {"valid_until": 20}),
-    "it was closed after its start": Force(True, befalls=closing(30)),
-    "it was closed as of before its start": Force(False, befalls=closing(19)),
-    "it was closed as of its start": Force(True, befalls=closing(20)),
-    "it will be said to have been closed": Force(True, befalls=closing(19, at=101, learnt=60)),
-    "it was revoked after its start": Force(True, befalls=revoking(at=30)),
-    "it was revoked before its start": Force(False, befalls=revoking(at=19)),
-    "it was revoked at its start": Force(True, befalls=revoking(at=20)),
-    "it was revoked as of before its start, but later": Force(True, befalls=revoking(at=19, learnt=30)),
-    "it was revoked before its start, as of after it": Force(True, befalls=revoking(at=30, learnt=19)),
-    "it will be revoked": Force(True, befalls=revoking(at=101, learnt=19)),
+    "it was closed after its start": Force(True, happens=closing(30)),
+    "it was closed as of before its start": Force(False, happens=closing(19)),
+    "it was closed as of its start": Force(True, happens=closing(20)),
+    "it will be said to have been closed": Force(True, happens=closing(19, at=101, learnt=60)),
+    "it was revoked after its start": Force(True, happens=revoking(at=30)),
+    "it was revoked before its start": Force(False, happens=revoking(at=19)),
+    "it was revoked at its start": Force(True, happens=revoking(at=20)),
+    "it was revoked as of before its start, but later": Force(True, happens=revoking(at=19, learnt=30)),
+    "it was revoked before its start, as of after it": Force(True, happens=revoking(at=30, learnt=19)),
+    "it will be revoked": Force(True, happens=revoking(at=101, learnt=19)),
     "it will be disputed, and was revoked before its start": Force(
-        False, befalls=lambda b: (b.dispute("b", at=101, learnt=18), b.revoke("b", at=19))
+        False, happens=lambda b: (b.dispute("b", at=101, learnt=18), b.revoke("b", at=19))
     ),
-    "it lost a dispute": Force(False, befalls=lambda b: b.mark(Resolve(dispute=b.dispute("b")), by="cy")),
-    "it won a dispute": Force(True, befalls=lambda b: b.mark(Resolve(dispute=b.dispute("b"), keep=("b",)), by="cy")),
-    "it was invalidated": Force(True, befalls=lambda b: b.judge("b", b.said(40))),
+    "it lost a dispute": Force(False, happens=lambda b: b.mark(Resolve(dispute=b.dispute("b")), by="cy")),
+    "it won a dispute": Force(True, happens=lambda b: b.mark(Resolve(dispute=b.dispute("b"), keep=("b",)), by="cy")),
+    "it was invalidated": Force(True, happens=lambda b: b.judge("b", b.said(40))),
     "its premise fell": Force(True, {"depends_on": ("p",)}, lambda b: b.revoke("p")),
 }
 
@@ -225,7 +225,7 @@ def test_only_what_was_in_force_replaces_and_it_does_so_for_good(case: str) -> N
     board.fact("p", slot="premise")
     board.fact("a", at=1)
     board.fact("b", **{"at": 20, **force.newer})
-    force.befalls(board)
+    force.happens(board)
     assert board.out().get("a") == ("slot_updated b" if force.replaced else None)
 
 
@@ -531,8 +531,8 @@ def test_no_overrule_brings_a_frontier_back() -> None:
 
 
 @dataclass(frozen=True)
-class Anew:
-    """A slot starts anew in the middle of an item's making; whether the item is of an incompatible epoch."""
+class StartOver:
+    """A slot starts over in the middle of an item's making; whether the item is of an incompatible epoch."""
 
     out: bool
     early: bool = True
@@ -543,31 +543,31 @@ class Anew:
     when: dict[str, Any] = field(default_factory=dict)
 
 
-ANEW = {
-    "recorded after it from evidence before it": Anew(True),
-    "from evidence after it": Anew(False, early=False),
-    "dated back": Anew(False, early=False, when={"at": 1}),
-    "a slot above": Anew(True, item={"slot": "s.t"}),
-    "a slot below": Anew(False, slot="s.t"),
-    "a slot of the same letters": Anew(True, item={"slot": "seat"}, slot="".join("seat")),
-    "a slot of the same beginning": Anew(False, item={"slot": "st"}),
-    "of this task": Anew(True, item={"task": "trip"}),
-    "of a task of the same letters": Anew(True, task="".join("trip")),
-    "of another task": Anew(False, task="other"),
-    "of another task, later in the alphabet": Anew(False, task="walk"),
-    "an item of another task, out of sight": Anew(True, item={"task": "other", "hidden": True}, task="other"),
-    "as of later": Anew(False, when={"at": 101, "learnt": 50}),
+START_OVER = {
+    "recorded after it from evidence before it": StartOver(True),
+    "from evidence after it": StartOver(False, early=False),
+    "dated back": StartOver(False, early=False, when={"at": 1}),
+    "a slot above": StartOver(True, item={"slot": "s.t"}),
+    "a slot below": StartOver(False, slot="s.t"),
+    "a slot of the same letters": StartOver(True, item={"slot": "seat"}, slot="".join("seat")),
+    "a slot of the same beginning": StartOver(False, item={"slot": "st"}),
+    "of this task": StartOver(True, item={"task": "trip"}),
+    "of a task of the same letters": StartOver(True, task="".join("trip")),
+    "of another task": StartOver(False, task="other"),
+    "of another task, later in the alphabet": StartOver(False, task="walk"),
+    "an item of another task, out of sight": StartOver(True, item={"task": "other", "hidden": True}, task="other"),
+    "as of later": StartOver(False, when={"at": 101, "learnt": 50}),
 }
 
 
-@pytest.mark.parametrize("case", ANEW)
+@pytest.mark.parametrize("case", START_OVER)
 def test_a_rebase_compares_evidence(case: str) -> None:
-    anew = ANEW[case]
+    given = START_OVER[case]
     board = Board()
-    source = board.said(1) if anew.early else ""
-    board.mark(Rebase(slot=anew.slot, task=anew.task), **anew.when)
-    board.fact("a", source or board.said(1), **anew.item)
-    assert board.out() == ({"a": f"epoch_incompatible {anew.slot}"} if anew.out else {})
+    source = board.said(1) if given.early else ""
+    board.mark(Rebase(slot=given.slot, task=given.task), **given.when)
+    board.fact("a", source or board.said(1), **given.item)
+    assert board.out() == ({"a": f"epoch_incompatible {given.slot}"} if given.out else {})
 
 
 def test_a_rebase_leaves_duties_alone_and_what_has_no_slot() -> None:

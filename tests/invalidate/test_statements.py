@@ -73,7 +73,7 @@ def test_the_order_of_names_makes_no_other_statement() -> None:
     assert statements(board).same("a", "b")
 
 
-def test_groups_are_told_apart() -> None:
+def test_groups_are_kept_apart() -> None:
     board = Board()
     for name, text, slot in (("a", "x", "s"), ("b", "x", "t"), ("c", "x", "s"), ("d", "x", "t"), ("e", "y", "s")):
         board.fact(name, text=text, slot=slot)
@@ -186,7 +186,7 @@ def test_a_statement_superseded_by_its_own_repetition_is_confirmed() -> None:
     assert board.out() == {"a": "superseded again"}
 
 
-def test_what_is_held_against_both_is_told_once() -> None:
+def test_what_is_held_against_both_is_reported_once() -> None:
     board = Board()
     early = board.said(1)
     board.fact("a", text=TEXT, slot=None)

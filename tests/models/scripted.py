@@ -1,4 +1,4 @@
-"""A model that says what a test tells it to, and remembers what it was asked."""
+"""A model that gives the answers a test scripts, and remembers what it was asked."""
 
 from __future__ import annotations
 

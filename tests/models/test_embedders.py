@@ -71,7 +71,7 @@ def test_workspaces_and_embedders_share_no_vector() -> None:
     assert other.asked == ["same"]
 
 
-def test_a_stored_row_of_another_length_is_made_anew() -> None:
+def test_a_stored_row_of_another_length_is_made_again() -> None:
     store = VectorsInMemory()
     counting = Counting()
     CachedEmbedder(counting, "w", store).embed(["text"])

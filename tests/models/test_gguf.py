@@ -1,4 +1,4 @@
-"""A real model, loaded and served for real. What it says is of no value here; that it says it in form is."""
+"""A real model, loaded and served for real. The test checks the form of its answers, not their content."""
 
 from __future__ import annotations
 

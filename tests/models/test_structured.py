@@ -165,7 +165,7 @@ def test_a_model_that_drops_a_result_is_refused() -> None:
         answer(Dropping(GOOD), [ask()], Judgement)
 
 
-def test_the_failure_tells_why_in_one_visible_line() -> None:
+def test_the_failure_gives_its_cause_in_one_visible_line() -> None:
     (result,) = answer(Scripted(GOOD.replace("invalidates", "\\u001b[31m" + "x" * 5_000)), [ask()], Judgement)
     assert isinstance(result, Failure)
     assert "$.answer" in result.message or len(result.message) == 300

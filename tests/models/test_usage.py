@@ -35,7 +35,7 @@ def test_every_call_is_accounted_to_its_stage() -> None:
     assert (total.calls, total.tokens, ledger.spent) == (3, 153, 153)
 
 
-def test_cached_tokens_and_replayed_answers_are_told_apart() -> None:
+def test_cached_tokens_and_replayed_answers_are_counted_apart() -> None:
     usage = Usage(stage="verify", input=100, cached=80, output=5)
     ledger = TokenLedger()
     Metered(Scripted(Reply(text="", usage=usage, model="m", replayed=True)), ledger).ask([ask()])

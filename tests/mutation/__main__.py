@@ -3,7 +3,7 @@
     python -m tests.mutation [room ...]
 
 Works on a copy, since the mutator edits files in place. Sessions are kept in ``.mutation/``: a run that is
-interrupted goes on where it stopped; ``make clean`` starts anew. Survivors, as diffs, go to
+interrupted goes on where it stopped; ``make clean`` starts over. Survivors, as diffs, go to
 ``.mutation/<room>.survivors``. A mutant may take a few times as long as the unchanged code; one that does not end
 by then is noticed.
 """
@@ -54,7 +54,7 @@ LEAST_SECONDS = 10.0
 
 
 def main(rooms: list[str]) -> int:
-    """Run the rooms; the number of survivors decides the exit status."""
+    """Mutate these packages; the exit status is non-zero if mutants survive."""
     if unknown := set(rooms) - set(ROOMS):
         print(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(ROOMS)}", file=sys.stderr)
         return 2

@@ -60,7 +60,7 @@ class Team:
         return Workspace.open(self.path, clock=lambda: self.sim.now)
 
     def reopen(self) -> None:
-        """A new process on the same file, as far as the file can tell."""
+        """A new process on the same file, as far as the file shows."""
         self.workspace.close()
         self.workspace = self._open()
 
@@ -68,7 +68,7 @@ class Team:
         self._number += 1
         return f"{prefix}{self._number}"
 
-    # Verbs. Those that somebody may not use are tried all the same: both sides must refuse.
+    # Verbs. Those that somebody may not use are still tried: both sides must refuse.
 
     def attempt(self, act: Callable[[], object], *refused: type[Exception]) -> bool:
         """Do it, or see it refused for one of these reasons."""
@@ -265,7 +265,7 @@ class Team:
         return name
 
     def ask_why(self, outcome: Return) -> None:
-        """What did not end well has a finding, and at the same moment nothing can have been mended."""
+        """A blocked, partial or incomplete return has a finding, and none is fixed yet at the same moment."""
         found = [one.trouble for one in outcome.why().symptoms]
         assert found or (outcome.admitted and not outcome.partial and not outcome.missing)
         assert Trouble.MENDED not in found

@@ -120,7 +120,7 @@ class Life(RuleBasedStateMachine):
         return names[number % len(names)] if names else None
 
     def aim(self, number: int) -> str | None:
-        """Mostly at statements: what befalls a duty blocks everything else."""
+        """Mostly at statements: what happens to a duty blocks everything else."""
         return self.pick(number // 4, STATEMENTS if number % 4 else ())
 
     def witness(self, number: int) -> str:

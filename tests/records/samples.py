@@ -140,7 +140,7 @@ PAYLOAD_SAMPLES: dict[DeclaredKind, tuple[Any, ...]] = {
     ),
     EventKind.REVOKE: (Revoke(target="h0", reason="wrong"), Revoke(target="o", role="planner")),
     EventKind.CLOSE: (Close(target="h0", end=LATER, reason="over"),),
-    EventKind.REBASE: (Rebase(slot="hotel", task="trip", reason="anew"),),
+    EventKind.REBASE: (Rebase(slot="hotel", task="trip", reason="started over"),),
     EventKind.SETTLE: (Settle(target="o", reason="done"), Settle(target="o", role="planner")),
     EventKind.DISPUTE: (Dispute(items=("h0", "h1"), reason="both cannot be"),),
     EventKind.RESOLVE: (Resolve(dispute="d", keep=("h1",), reason="asked"), Resolve(dispute="d")),

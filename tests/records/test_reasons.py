@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 STORIES: dict[Reason, Callable[[], Reason | tuple[Reason, ...]]] = {}
-# Codes of later rooms, told by the tests of those rooms.
+# Codes of later packages, covered by the tests of those packages.
 ELSEWHERE = {
     "inference_failed",
     "sources_admitted",
@@ -32,12 +32,12 @@ ELSEWHERE = {
 
 
 def story(reason: Reason) -> Callable[[Callable[[], tuple[Reason, ...]]], Callable[[], tuple[Reason, ...]]]:
-    def tell(function: Callable[[], tuple[Reason, ...]]) -> Callable[[], tuple[Reason, ...]]:
+    def register(function: Callable[[], tuple[Reason, ...]]) -> Callable[[], tuple[Reason, ...]]:
         assert reason not in STORIES
         STORIES[reason] = function
         return function
 
-    return tell
+    return register
 
 
 def of_item(scene: Scene, item: str = "h", role: str = "planner", **fields: str) -> tuple[Reason, ...]:
@@ -560,10 +560,10 @@ def _() -> tuple[Reason, ...]:
 @pytest.mark.parametrize("reason", STORIES, ids=str)
 def test_the_story_ends_with_its_reason(reason: Reason) -> None:
     ended = STORIES[reason]()
-    told = (ended,) if isinstance(ended, Reason) else ended
-    assert reason in told
+    reasons = (ended,) if isinstance(ended, Reason) else ended
+    assert reason in reasons
     if reason.state is not None:
-        assert state_of(told) is reason.state
+        assert state_of(reasons) is reason.state
 
 
 def test_every_reason_has_a_story() -> None:

@@ -1,7 +1,7 @@
 """Past decisions come to the same bytes, whatever the rules have become since.
 
 ``rules-1.db.xz`` is a store that was written under the first rules, by the code of commit 432a5c9, and must never be
-written anew by later code. ``rules-1.json`` holds, for each of its workspaces and returns, how the return ended, the
+rewritten by later code. ``rules-1.json`` holds, for each of its workspaces and returns, how the return ended, the
 SHA-256 of the decision as it was filed and, where the decision rests on a fault, which; those are not replayed.
 
 =============== ========================================================================================
@@ -68,7 +68,7 @@ def test_the_store_holds_what_is_expected_of_it(store: Path) -> None:
 def test_past_decisions_replay_to_the_same_bytes(store: Path, name: str) -> None:
     with Workspace.open(store, name=name) as workspace:
         found = {
-            event.payload.request.return_id: _told(workspace, event.payload)
+            event.payload.request.return_id: _summary(workspace, event.payload)
             for event in workspace.log.tail()
             if isinstance(event.payload, Returned)
         }
@@ -86,17 +86,17 @@ def test_the_audit_is_intact_in_the_hands_of_later_code(store: Path, name: str) 
     assert (report.returns, report.signed) == (len(EXPECTED[name]), report.rows)
 
 
-def _told(workspace: Workspace, returned: Returned) -> dict[str, Any]:
+def _summary(workspace: Workspace, returned: Returned) -> dict[str, Any]:
     """A return as it is expected, and in what its replay differs, if it does."""
     name = returned.request.return_id
     stored = workspace.log.audit.decision(name)
     replay = workspace.replay(name)
-    told: dict[str, Any] = {"kind": replay.kind, "decision": "" if stored is None else digest_of(stored.body)}
+    summary: dict[str, Any] = {"kind": replay.kind, "decision": "" if stored is None else digest_of(stored.body)}
     if replay.skipped:
-        told["fault"] = returned.failed
+        summary["fault"] = returned.failed
     if replay.differences:
-        told["differences"] = replay.differences
-    return told
+        summary["differences"] = replay.differences
+    return summary
 
 
 def test_every_past_return_can_be_asked_why(store: Path) -> None:

@@ -1,1 +1,1 @@
-"""Rules told by stories: which item stands, what becomes of a duty, what is handed over."""
+"""Rules shown by short scenes: which item stands, what becomes of a duty, what is handed over."""

@@ -28,7 +28,7 @@ def scored(stale: str, **said: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Told:
+class Scored:
     """What was said of one pair, in order, and what then becomes of an item that is critical and of one that is not."""
 
     words: tuple[dict[str, Any] | str, ...]
@@ -43,73 +43,73 @@ OLD_UNSURE: dict[str, Any] = {"answer": "unsure"}
 LAX = {"on_unsure": "exclude_critical"}
 PAPER = {"invalid_at": Decimal("0.65")}
 CASES = {
-    "nothing touches it": Told((scored("0"),), "in", "in"),
-    "just below suspect_at": Told((scored("0.299"),), "in", "in"),
-    "at suspect_at": Told((scored("0.3"),), "suspected", "in"),
-    "just below invalid_at": Told((scored("0.499"),), "suspected", "in"),
-    "at invalid_at": Told((scored("0.5"),), "premise_changed", "premise_changed"),
-    "certain": Told((scored("1"),), "premise_changed", "premise_changed"),
-    "in between, where unsure words are let pass": Told((scored("0.4"),), "suspected", "in", LAX),
-    "the paper's threshold, just below": Told((scored("0.649"),), "suspected", "in", PAPER),
-    "the paper's threshold": Told((scored("0.65"),), "premise_changed", "premise_changed", PAPER),
-    "no room between, just below": Told(
+    "nothing touches it": Scored((scored("0"),), "in", "in"),
+    "just below suspect_at": Scored((scored("0.299"),), "in", "in"),
+    "at suspect_at": Scored((scored("0.3"),), "suspected", "in"),
+    "just below invalid_at": Scored((scored("0.499"),), "suspected", "in"),
+    "at invalid_at": Scored((scored("0.5"),), "premise_changed", "premise_changed"),
+    "certain": Scored((scored("1"),), "premise_changed", "premise_changed"),
+    "in between, where unsure words are let pass": Scored((scored("0.4"),), "suspected", "in", LAX),
+    "the paper's threshold, just below": Scored((scored("0.649"),), "suspected", "in", PAPER),
+    "the paper's threshold": Scored((scored("0.65"),), "premise_changed", "premise_changed", PAPER),
+    "no room between, just below": Scored(
         (scored("0.599"),), "in", "in", {"invalid_at": Decimal("0.6"), "suspect_at": Decimal("0.6")}
     ),
-    "no room between": Told(
+    "no room between": Scored(
         (scored("0.6"),),
         "premise_changed",
         "premise_changed",
         {"invalid_at": Decimal("0.6"), "suspect_at": Decimal("0.6")},
     ),
-    "confidence is no threshold of a score": Told(
+    "confidence is no threshold of a score": Scored(
         (scored("0.9", confidence=Decimal(0)),), "premise_changed", "premise_changed"
     ),
-    "high without quotes": Told((scored("1", **BARE),), "suspected", "suspected"),
-    "high with a made-up quote": Told((scored("1", **MADE_UP),), "suspected", "suspected"),
-    "high without quotes, let pass": Told((scored("1", **BARE),), "suspected", "in", LAX),
-    "in between without quotes": Told((scored("0.3", **BARE),), "suspected", "suspected"),
-    "low without quotes": Told((scored("0.299", **BARE),), "in", "in"),
-    "a suspicion, then low": Told(("suspect", scored("0.1")), "in", "in"),
-    "a suspicion, then in between": Told(("suspect", scored("0.4")), "suspected", "in"),
-    "a suspicion, then high": Told(("suspect", scored("0.9")), "premise_changed", "premise_changed"),
-    "low, then a suspicion again": Told((scored("0.1"), "suspect"), "in", "in"),
-    "high, then low": Told((scored("0.9"), scored("0")), "premise_changed", "premise_changed"),
-    "high, then in between": Told((scored("0.9"), scored("0.4")), "premise_changed", "premise_changed"),
-    "low, then in between": Told((scored("0"), scored("0.4")), "suspected", "in"),
-    "in between, then low": Told((scored("0.4"), scored("0")), "in", "in"),
-    "an old invalidation, then low": Told((OLD_NO, scored("0")), "premise_changed", "premise_changed"),
-    "high, then an old compatible": Told((scored("0.9"), OLD_YES), "premise_changed", "premise_changed"),
-    "an old unsure word, then in between": Told((OLD_UNSURE, scored("0.4")), "suspected", "in"),
-    "in between, then an old unsure word": Told((scored("0.4"), OLD_UNSURE), "suspected", "suspected"),
-    "an old word at its own threshold": Told(
+    "high without quotes": Scored((scored("1", **BARE),), "suspected", "suspected"),
+    "high with a made-up quote": Scored((scored("1", **MADE_UP),), "suspected", "suspected"),
+    "high without quotes, let pass": Scored((scored("1", **BARE),), "suspected", "in", LAX),
+    "in between without quotes": Scored((scored("0.3", **BARE),), "suspected", "suspected"),
+    "low without quotes": Scored((scored("0.299", **BARE),), "in", "in"),
+    "a suspicion, then low": Scored(("suspect", scored("0.1")), "in", "in"),
+    "a suspicion, then in between": Scored(("suspect", scored("0.4")), "suspected", "in"),
+    "a suspicion, then high": Scored(("suspect", scored("0.9")), "premise_changed", "premise_changed"),
+    "low, then a suspicion again": Scored((scored("0.1"), "suspect"), "in", "in"),
+    "high, then low": Scored((scored("0.9"), scored("0")), "premise_changed", "premise_changed"),
+    "high, then in between": Scored((scored("0.9"), scored("0.4")), "premise_changed", "premise_changed"),
+    "low, then in between": Scored((scored("0"), scored("0.4")), "suspected", "in"),
+    "in between, then low": Scored((scored("0.4"), scored("0")), "in", "in"),
+    "an old invalidation, then low": Scored((OLD_NO, scored("0")), "premise_changed", "premise_changed"),
+    "high, then an old compatible": Scored((scored("0.9"), OLD_YES), "premise_changed", "premise_changed"),
+    "an old unsure word, then in between": Scored((OLD_UNSURE, scored("0.4")), "suspected", "in"),
+    "in between, then an old unsure word": Scored((scored("0.4"), OLD_UNSURE), "suspected", "suspected"),
+    "an old word at its own threshold": Scored(
         ({**OLD_NO, "confidence": Decimal("0.65")},), "premise_changed", "premise_changed"
     ),
-    "an old word just below it": Told(({**OLD_NO, "confidence": Decimal("0.649")},), "suspected", "suspected"),
-    "an old word knows no other threshold": Told(
+    "an old word just below it": Scored(({**OLD_NO, "confidence": Decimal("0.649")},), "suspected", "suspected"),
+    "an old word knows no other threshold": Scored(
         ({**OLD_NO, "confidence": Decimal("0.6")},), "suspected", "suspected", {"invalid_at": Decimal("0.3")}
     ),
-    "an old compatible just below it": Told(({**OLD_YES, "confidence": Decimal("0.64")},), "suspected", "suspected"),
-    "for another use": Told((scored("0.9", use="trip/booker/"),), "in", "in"),
+    "an old compatible just below it": Scored(({**OLD_YES, "confidence": Decimal("0.64")},), "suspected", "suspected"),
+    "for another use": Scored((scored("0.9", use="trip/booker/"),), "in", "in"),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_a_score_settles(name: str) -> None:
-    told = CASES[name]
-    scene = Scene(fill=True, **told.policy)
+    given = CASES[name]
+    scene = Scene(fill=True, **given.policy)
     scene.duty(required=("d",), critical=("d",))
     scene.fact("critical", supports=["d"])
     scene.fact("other")
     scene.depart()
     news = scene.news()
-    for word in told.words:
+    for word in given.words:
         for item in ("critical", "other"):
             if isinstance(word, str):
                 scene.team.suspect(item, news, by="worker")
             else:
                 scene.verdict(item, news, **word)
     scene.come_back()
-    for item, outcome in (("critical", told.critical), ("other", told.other)):
+    for item, outcome in (("critical", given.critical), ("other", given.other)):
         found = set(scene.reasons(item)) & {Reason.SUSPECTED, Reason.PREMISE_CHANGED}
         assert found == (set() if outcome == "in" else {outcome}), item
 

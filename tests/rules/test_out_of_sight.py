@@ -1,4 +1,4 @@
-"""What a reader cannot see counts all the same: a decision does not depend on how little of it reached the reader."""
+"""Items that a reader cannot see still count: a decision does not depend on how much the reader can see."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DAY = timedelta(days=1)
 STANDING = {"admitted", "not_needed", "withheld"}
 
 
-class Told(Scene):
+class SourcedScene(Scene):
     """A scene in which every item rests on an observation of its own."""
 
     def fact(self, id: str, **fields: Any) -> str:
@@ -39,7 +39,7 @@ class Told(Scene):
 
 
 def test_a_frontier_of_another_role_that_was_withdrawn_before_it_began_moves_nothing() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.duty(required=())
     scene.frontier("f1")
     scene.frontier("f2", roles=["booker"], valid_from=START + DAY)
@@ -51,7 +51,7 @@ def test_a_frontier_of_another_role_that_was_withdrawn_before_it_began_moves_not
 
 
 def test_a_replacement_by_a_frontier_of_another_task_is_undone_for_every_task() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.duty(required=())
     scene.frontier("f1")
     scene.frontier("f2", task="fair")
@@ -62,7 +62,7 @@ def test_a_replacement_by_a_frontier_of_another_task_is_undone_for_every_task() 
 
 
 def test_what_a_frontier_replaced_on_another_task_does_not_rank_it_on_this_one() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.duty(required=())
     scene.frontier("all")
     scene.frontier("here", task="trip")
@@ -75,7 +75,7 @@ def test_what_a_frontier_replaced_on_another_task_does_not_rank_it_on_this_one()
 
 @pytest.mark.parametrize("kept", ["f1", "f2"])
 def test_a_dispute_among_frontiers_of_other_roles_ends_for_everybody(kept: str) -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.duty(required=())
     scene.frontier("f1")
     scene.frontier("f2", roles=["booker"])
@@ -89,13 +89,13 @@ def test_a_dispute_among_frontiers_of_other_roles_ends_for_everybody(kept: str) 
 # Premises without a slot, and frontiers whose obligation is out of sight too.
 
 
-def rests_on(scene: Told, **where: Any) -> None:
+def rests_on(scene: SourcedScene, **where: Any) -> None:
     scene.fact("p", text="The hotel is booked", **where)
     scene.fact("x", depends_on=["p"])
 
 
 def test_a_hidden_premise_that_is_stated_again_from_later_evidence_carries_again() -> None:
-    scene = Told()
+    scene = SourcedScene()
     rests_on(scene, roles=["booker"])
     scene.team.revoke("p", by="bob")
     assert scene.stand() == set()
@@ -110,7 +110,7 @@ def test_a_hidden_premise_that_is_stated_again_from_later_evidence_carries_again
     "other", [{"text": "The hotel is not booked"}, {"roles": ["buyer"]}, {"task": "fair"}, {"kind": "role_constraint"}]
 )
 def test_another_statement_does_not_carry_a_hidden_premise(other: dict[str, Any]) -> None:
-    scene = Told()
+    scene = SourcedScene()
     rests_on(scene, roles=["booker"])
     scene.team.revoke("p", by="bob")
     scene.fact("other", **{"text": "The hotel is booked", "roles": ["booker"], **other})
@@ -118,7 +118,7 @@ def test_another_statement_does_not_carry_a_hidden_premise(other: dict[str, Any]
 
 
 def test_what_is_held_against_a_repetition_is_held_against_a_hidden_premise() -> None:
-    scene = Told()
+    scene = SourcedScene()
     seen = [scene.news()]
     rests_on(scene, roles=["booker"], sources=seen)
     scene.fact("again", text="The hotel is booked", roles=["booker"], sources=seen)
@@ -128,7 +128,7 @@ def test_what_is_held_against_a_repetition_is_held_against_a_hidden_premise() ->
 
 
 def test_the_premise_of_a_hidden_premise_is_found_again_too() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("root", text="The fair takes place", task="fair")
     scene.fact("p", depends_on=["root"], roles=["booker"])
     scene.fact("x", depends_on=["p"])
@@ -140,7 +140,7 @@ def test_the_premise_of_a_hidden_premise_is_found_again_too() -> None:
 
 @pytest.mark.parametrize("first", [[], ["booker"]], ids=["in sight", "out of sight"])
 def test_a_frontier_that_moved_out_of_sight_carries_nothing(first: list[str]) -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.duty(required=(), roles=["booker"])
     scene.frontier("f1", roles=first)
     scene.fact("x", depends_on=["f1"])
@@ -151,7 +151,7 @@ def test_a_frontier_that_moved_out_of_sight_carries_nothing(first: list[str]) ->
 
 
 def test_what_was_named_outright_for_another_is_not_outdated_by_what_it_replaced() -> None:
-    scene = Told()
+    scene = SourcedScene()
     early = [scene.team.observe("Seen long ago.", by="bob", at=START - DAY)]
     scene.fact("h0", slot="hotel")
     scene.fact("h1", slot="hotel", principals=["cy"], sources=early)
@@ -167,7 +167,7 @@ def test_what_was_named_outright_for_another_is_not_outdated_by_what_it_replaced
 
 
 def test_only_what_is_out_of_sight_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.duty(required=())
     scene.frontier("f1")
     rests_on(scene, roles=["booker"])

@@ -88,14 +88,14 @@ def test_with_models_it_decides_as_without(label: str) -> None:
         agent = workspace.agent("A1", role="planner", task="itinerary")
         settings = Settings(signals=(Signal.EMBEDDING,))
         inference = Inference(workspace, settings, verifier=model, linker=model, embedder=Lexical())
-        told: list[Prepared] = []
-        returned = inference.come_back(agent, report=told.append)
-        assert told[0].invalidated == ("p0",)
+        reported: list[Prepared] = []
+        returned = inference.come_back(agent, report=reported.append)
+        assert reported[0].invalidated == ("p0",)
         assert (returned.kind, returned.missing) == (plain.outcome.kind, plain.outcome.missing)
         states = {one.item: one.state for one in returned.dispositions}
         assert {one.item: one.state for one in plain.dispositions}.items() <= states.items()
         instead = states.keys() - {one.item for one in plain.dispositions}
-        assert instead == set(told[0].replacements)
+        assert instead == set(reported[0].replacements)
         if label == "before":
             (name,) = instead
             item = workspace.log.item(name)

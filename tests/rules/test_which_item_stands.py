@@ -1,4 +1,4 @@
-"""Which of two items about the same thing is handed over: never a stale one, and never none for no reason."""
+"""Which of two items about the same thing is handed over: never a stale one, and none only for a reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.scene import HOUR, START, Scene
 DAY = timedelta(days=1)
 
 
-class Told(Scene):
+class SourcedScene(Scene):
     """A scene whose facts each rest on an observation of their own, made at the moment that is said."""
 
     def fact(self, id: str, *, said: timedelta | None = None, **fields: Any) -> str:
@@ -33,7 +33,7 @@ class Told(Scene):
 
 @pytest.mark.parametrize("tasks", [(None, "trip"), ("trip", None)], ids=["then for a task", "then for every task"])
 def test_a_slot_is_one_slot_with_and_without_a_task(tasks: tuple[str | None, str | None]) -> None:
-    scene = Told(fill=True)
+    scene = SourcedScene(fill=True)
     scene.fact("sunrise", slot="hotel", task=tasks[0])
     scene.fact("riverside", slot="hotel", task=tasks[1])
     assert scene.stand() == {"riverside"}
@@ -41,14 +41,14 @@ def test_a_slot_is_one_slot_with_and_without_a_task(tasks: tuple[str | None, str
 
 
 def test_two_tasks_have_two_slots() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("ours", slot="hotel", task="trip")
     scene.fact("theirs", slot="hotel", task="fair")
     assert scene.stand() == {"ours"}
 
 
 def test_what_begins_in_june_replaces_in_june_although_it_was_recorded_first() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("june", text="From June 120", slot="price", valid_from=START + 30 * DAY)
     scene.fact("now", text="The price is 100", slot="price")
     assert scene.stand() == {"now"}
@@ -59,7 +59,7 @@ def test_what_begins_in_june_replaces_in_june_although_it_was_recorded_first() -
 
 
 def test_an_item_recorded_later_from_earlier_evidence_does_not_take_the_slot() -> None:
-    scene = Told()
+    scene = SourcedScene()
     old = scene.team.observe("Sunrise confirms.", by="bob")
     scene.fact("riverside", slot="hotel")
     scene.fact("sunrise", slot="hotel", sources=[old])
@@ -67,7 +67,7 @@ def test_an_item_recorded_later_from_earlier_evidence_does_not_take_the_slot() -
 
 
 def test_dating_back_or_ahead_gains_nothing() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("ahead", slot="hotel", said=90 * DAY)
     scene.wait(HOUR)
     scene.fact("honest", slot="hotel")
@@ -76,7 +76,7 @@ def test_dating_back_or_ahead_gains_nothing() -> None:
 
 
 def test_an_overseer_whose_clock_lags_restores_over_what_stands_by_the_log() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("old", slot="hotel")
     scene.wait(HOUR)
     scene.fact("new", slot="hotel")
@@ -91,7 +91,7 @@ def test_an_overseer_whose_clock_lags_restores_over_what_stands_by_the_log() -> 
 
 
 def test_a_restoring_event_that_is_dated_back_reaches_what_had_begun_when_it_was_learnt() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("old", slot="hotel")
     scene.wait(HOUR)
     scene.fact("new", slot="hotel")
@@ -100,7 +100,7 @@ def test_a_restoring_event_that_is_dated_back_reaches_what_had_begun_when_it_was
 
 
 def test_a_record_after_a_rebase_from_evidence_before_it_is_of_the_old_epoch() -> None:
-    scene = Told()
+    scene = SourcedScene()
     old = scene.team.observe("Sunrise confirms.", by="bob")
     scene.team.rebase("hotel", task="trip", by="bob")
     scene.fact("sunrise", slot="hotel", sources=[old])
@@ -114,7 +114,7 @@ def test_a_record_after_a_rebase_from_evidence_before_it_is_of_the_old_epoch() -
 
 
 def test_what_had_ended_before_its_evidence_replaces_nothing() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.wait(2 * DAY)
     scene.fact("current", slot="offer")
     scene.fact("over", slot="offer", valid_until=START + DAY)
@@ -123,14 +123,14 @@ def test_what_had_ended_before_its_evidence_replaces_nothing() -> None:
 
 @pytest.mark.parametrize("fields", [{"tasks": ["fair"]}, {"purposes": ["audit"]}], ids=["tasks", "purposes"])
 def test_what_serves_another_use_does_not_take_the_slot(fields: dict[str, Any]) -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("ours", slot="hotel")
     scene.fact("theirs", slot="hotel", **fields)
     assert scene.stand() == {"ours"}
 
 
 def test_a_private_note_replaces_the_shared_fact_for_its_owner_only() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("shared", slot="hotel")
     scene.fact("note", slot="hotel", by="eve", private=True, principals=["eve"])
     assert scene.stand() == {"shared"}
@@ -141,7 +141,7 @@ def test_a_private_note_replaces_the_shared_fact_for_its_owner_only() -> None:
 
 
 def test_what_the_reader_may_not_see_still_ends_the_older_one() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("auditors", slot="hotel", roles=["auditor"], valid_from=START + HOUR)
     scene.fact("shared", slot="hotel")
     assert scene.stand() == {"shared"}
@@ -152,7 +152,7 @@ def test_what_the_reader_may_not_see_still_ends_the_older_one() -> None:
 
 
 def test_a_premise_recorded_again_word_for_word_carries_on() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("p", text="The hotel is open", slot="hotel")
     scene.fact("x", depends_on=["p"])
     scene.fact("p2", text="The hotel is open", slot="hotel")
@@ -160,7 +160,7 @@ def test_a_premise_recorded_again_word_for_word_carries_on() -> None:
 
 
 def test_an_undo_leaves_the_one_it_names() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("h0", slot="hotel")
     scene.fact("h1", slot="hotel")
     scene.team.supersede("h0", "h1", by="bob")
@@ -172,7 +172,7 @@ def test_an_undo_leaves_the_one_it_names() -> None:
 
 
 def test_an_undo_works_without_a_slot() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("h0")
     scene.fact("h1")
     scene.team.supersede("h0", "h1", by="bob")
@@ -181,7 +181,7 @@ def test_an_undo_works_without_a_slot() -> None:
 
 
 def test_said_outright_wins_over_dates() -> None:
-    scene = Told()
+    scene = SourcedScene()
     old = scene.team.observe("Sunrise confirms.", by="bob")
     scene.fact("riverside", slot="hotel")
     scene.fact("sunrise", slot="hotel", sources=[old], supersedes="riverside")
@@ -191,7 +191,7 @@ def test_said_outright_wins_over_dates() -> None:
 
 
 def test_naming_a_target_does_not_rank_a_successor_below_what_it_had_passed() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("first", slot="hotel")
     scene.fact("second", slot="hotel")
     scene.fact("third", slot="hotel", supersedes="first")
@@ -199,7 +199,7 @@ def test_naming_a_target_does_not_rank_a_successor_below_what_it_had_passed() ->
 
 
 def test_a_successor_that_has_not_begun_leaves_its_target_in_force() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("now", slot="price")
     scene.fact("june", slot="price", valid_from=START + DAY, supersedes="now")
     assert scene.stand() == {"now"}
@@ -209,7 +209,7 @@ def test_a_successor_that_has_not_begun_leaves_its_target_in_force() -> None:
 
 @pytest.mark.parametrize("end", ["expiry", "revocation", "closing"])
 def test_it_replaces_for_good(end: str) -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("old", slot="hotel")
     scene.wait(HOUR)
     scene.fact("new", slot="hotel", valid_until=scene.now + HOUR if end == "expiry" else None)
@@ -222,7 +222,7 @@ def test_it_replaces_for_good(end: str) -> None:
 
 
 def test_what_was_revoked_before_it_began_replaces_nothing() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("old", slot="price")
     scene.fact("june", slot="price", valid_from=START + DAY)
     scene.team.revoke("june", by="bob")
@@ -232,7 +232,7 @@ def test_what_was_revoked_before_it_began_replaces_nothing() -> None:
 
 @pytest.mark.parametrize("doubt", ["dispute", "suspicion"])
 def test_a_newcomer_in_doubt_leaves_the_slot_contested(doubt: str) -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("old", slot="hotel")
     scene.fact("new", slot="hotel")
     news = scene.news("Is that so?")
@@ -250,7 +250,7 @@ def test_a_newcomer_in_doubt_leaves_the_slot_contested(doubt: str) -> None:
 
 
 def test_a_newcomer_that_lost_its_dispute_replaces_nothing() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("old", slot="hotel")
     scene.fact("new", slot="hotel")
     scene.team.dispute(["old", "new"], by="bob", id="quarrel")
@@ -260,7 +260,7 @@ def test_a_newcomer_that_lost_its_dispute_replaces_nothing() -> None:
 
 
 def test_repeating_a_resolution_does_not_reopen_the_dispute() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("h")
     scene.team.dispute(["h"], by="bob", id="quarrel")
     scene.team.resolve("quarrel", keep=["h"], by="bob")
@@ -271,7 +271,7 @@ def test_repeating_a_resolution_does_not_reopen_the_dispute() -> None:
 
 
 def test_one_receipt_from_outside_does_not_void_what_another_binds() -> None:
-    scene = Told(writers=("bob",))
+    scene = SourcedScene(writers=("bob",))
     outside = scene.team.observe("I heard so too.", by="eve")
     inside = scene.team.observe("The hotel confirms.", by="bob")
     scene.fact("both", sources=[inside, outside], slot="hotel")
@@ -283,7 +283,7 @@ def test_one_receipt_from_outside_does_not_void_what_another_binds() -> None:
 
 
 def test_restating_from_later_evidence_answers_what_was_held_against_it() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("h", text="The hotel is open")
     scene.fact("x", depends_on=["h"])
     scene.verdict("h", scene.news("The hotel has closed."), item_quote="open")
@@ -295,7 +295,7 @@ def test_restating_from_later_evidence_answers_what_was_held_against_it() -> Non
 
 
 def test_restating_what_was_invalidated_from_earlier_evidence_changes_nothing() -> None:
-    scene = Told()
+    scene = SourcedScene()
     old = scene.team.observe("The hotel says that it is open.", by="bob")
     scene.fact("h", text="The hotel is open")
     scene.verdict("h", scene.news("The hotel has closed."), item_quote="open")
@@ -306,7 +306,7 @@ def test_restating_what_was_invalidated_from_earlier_evidence_changes_nothing() 
 
 @pytest.mark.parametrize("act", ["revoke", "dispute", "suspect"])
 def test_what_was_held_against_a_statement_is_held_against_its_repetition(act: str) -> None:
-    scene = Told()
+    scene = SourcedScene()
     old = scene.team.observe("The hotel says that it is open.", by="bob")
     scene.fact("h", text="The hotel is open")
     if act == "suspect":
@@ -318,12 +318,12 @@ def test_what_was_held_against_a_statement_is_held_against_its_repetition(act: s
     scene.fact("again", text="The hotel is open", sources=[old])
     assert scene.stand() == set()
     scene.wait(HOUR)
-    scene.fact("anew", text="The hotel is open")
-    assert scene.stand() == {"anew"}
+    scene.fact("later", text="The hotel is open")
+    assert scene.stand() == {"later"}
 
 
 def test_revoking_a_repetition_takes_the_first_saying_with_it() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("h", text="The hotel is open")
     scene.fact("again", text="The hotel is open")
     scene.team.revoke("again", by="bob")
@@ -334,7 +334,7 @@ def test_revoking_a_repetition_takes_the_first_saying_with_it() -> None:
 
 
 def test_what_the_log_has_learnt_is_not_undone_by_a_slow_clock() -> None:
-    scene = Told(max_clock_skew=24 * 3600)
+    scene = SourcedScene(max_clock_skew=24 * 3600)
     scene.fact("offer", valid_until=START + 3 * HOUR)
     scene.depart()
     scene.wait(5 * HOUR)
@@ -345,7 +345,7 @@ def test_what_the_log_has_learnt_is_not_undone_by_a_slow_clock() -> None:
 
 
 def test_a_clock_that_lags_too_far_blocks_by_name() -> None:
-    scene = Told(max_clock_skew=3600)
+    scene = SourcedScene(max_clock_skew=3600)
     scene.covered()
     scene.depart()
     scene.wait(5 * HOUR)
@@ -359,7 +359,7 @@ def test_a_clock_that_lags_too_far_blocks_by_name() -> None:
 
 
 def test_one_writer_with_a_clock_ten_years_ahead_blocks_by_name_until_the_policy_allows_for_it() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.covered()
     scene.depart()
     scene.wait(3650 * DAY)
@@ -374,7 +374,7 @@ def test_one_writer_with_a_clock_ten_years_ahead_blocks_by_name_until_the_policy
 
 
 def test_naming_a_private_note_as_the_successor_replaces_for_its_owner_only() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("shared")
     scene.fact("note", by="eve", private=True, principals=["eve"])
     scene.team.supersede("shared", "note", by="eve")
@@ -386,7 +386,7 @@ def test_naming_a_private_note_as_the_successor_replaces_for_its_owner_only() ->
 
 
 def test_a_dispute_that_names_both_sayings_keeps_the_one_that_it_keeps() -> None:
-    scene = Told()
+    scene = SourcedScene()
     scene.fact("h", text="The hotel is open")
     scene.fact("again", text="The hotel is open")
     scene.team.dispute(["h", "again"], by="bob", id="quarrel")

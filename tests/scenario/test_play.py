@@ -163,12 +163,12 @@ def test_rebase_and_settle() -> None:
     assert {one.item: one.reasons for one in returned.dispositions}["o"] == (Reason.SETTLED,)
 
 
-def test_items_out_of_sight_are_told_of_too() -> None:
+def test_items_out_of_sight_get_a_disposition_too() -> None:
     secret = {"do": "record", "id": "s", "text": "for A9 only", "by": "A2", "sources": ["e"], "principals": ["A9"]}
     returned = last(*START, secret, RETURN)
     assert "s" not in {one.item for one in returned.outcome.dispositions}
-    [told] = [one for one in returned.dispositions if one.item == "s"]
-    assert told.reasons == (Reason.PRINCIPAL_OUT_OF_SCOPE,)
+    [hidden] = [one for one in returned.dispositions if one.item == "s"]
+    assert hidden.reasons == (Reason.PRINCIPAL_OUT_OF_SCOPE,)
 
 
 def test_what_happens_between_return_and_exposure_counts() -> None:
@@ -289,7 +289,7 @@ def test_a_view_is_acknowledged_by_its_label() -> None:
         last(*START, RETURN, arrived)
 
 
-def test_whoever_owes_a_duty_settles_it_in_its_role() -> None:
+def test_an_agent_that_owes_a_duty_settles_it_in_its_role() -> None:
     owed = {**OWED, "id": "o2", "required": ["d2"], "critical": [], "roles": ["planner"]}
     done = {"do": "settle", "obligation": "o2", "by": "A3", "role": "planner"}
     assert last(*START, owed, done, RETURN).outcome.admitted

@@ -1,4 +1,4 @@
-"""A loop of calls in a batch: observations wait to be written together, and nobody can tell."""
+"""A loop of calls in a batch: observations wait to be written together, and readers see no difference."""
 
 from __future__ import annotations
 
@@ -144,12 +144,12 @@ def test_the_same_under_the_same_id_is_nothing_new_and_everything_else_is(team: 
 
 
 def test_epochs_are_those_of_the_log(team: Workspace) -> None:
-    def told(text: str) -> list[int]:
+    def observed(text: str) -> list[int]:
         evidence = Evidence(text=text, by="bob", at=START, scope=Scope(workspace="default"))
         return team.log.append([draft(EventKind.OBSERVE, evidence, id=None, by="bob", at=START)], now=START)
 
     with team.batch():
-        assert [told(text) for text in ("one", "two", "one", "three")] == [[2], [3], [4], [5]]
+        assert [observed(text) for text in ("one", "two", "one", "three")] == [[2], [3], [4], [5]]
 
 
 # Any order of calls, reads and levels comes to the same log as one durable call after the other.
@@ -186,7 +186,7 @@ def stored(log: SqlLog) -> dict[str, list[Any]]:
     return rows | {"event": list(log.tail()), "end": [log.head, log.learnt]}
 
 
-def tell(log: SqlLog, entries: list[Draft], *, undone: bool) -> list[object]:
+def append_all(log: SqlLog, entries: list[Draft], *, undone: bool) -> list[object]:
     outcomes: list[object] = []
     with suppress(KeyError), log.atomic():
         outcomes = [attempt(log, one) for one in entries]
@@ -216,7 +216,7 @@ def test_a_batch_is_one_call_after_the_other(made: list[tuple[str, Any]], most: 
                     case "append":
                         outcomes.append(attempt(batch, what))
                     case "kept" | "undone":
-                        outcomes += tell(batch, what, undone=kind == "undone")
+                        outcomes += append_all(batch, what, undone=kind == "undone")
                     case "read":
                         assert len(list(batch.tail())) == batch.head
     one_by_one: list[object] = []
@@ -233,7 +233,7 @@ def test_a_batch_is_one_call_after_the_other(made: list[tuple[str, Any]], most: 
 def test_what_cannot_be_written_is_not_committed_whatever_is_caught(
     team: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The disk is full when the batch is written: whoever goes on all the same gets nowhere."""
+    """The disk is full when the batch is written: a caller that goes on all the same writes nothing."""
     team.observe("before", by="bob")
     before = team.epoch
 

@@ -63,42 +63,42 @@ def duty(name: str, *, by: str = "bob", kind: DeclaredKind = EventKind.OPEN, **w
 
 
 @dataclass(frozen=True)
-class Told:
-    """When the log is told something, in hours from the start, and the last moment that it then has learnt."""
+class Learning:
+    """When the log learns something, in hours from the start, and the last moment that it then has learnt."""
 
     at: tuple[float, ...]
     last: float | None
 
 
-TOLD = {
-    "nothing": Told((), None),
-    "once": Told((0,), 0),
-    "later and later": Told((0, 1, 2), 2),
-    "a clock that was set back": Told((0, 5, 1), 5),
-    "a clock ten years ahead": Told((0, 87_600, 1), 87_600),
-    "whole seconds before fractions": Told((0, 0.0001), 0.0001),
-    "fractions before whole seconds": Told((0.0001, 0), 0.0001),
+LEARNINGS = {
+    "nothing": Learning((), None),
+    "once": Learning((0,), 0),
+    "later and later": Learning((0, 1, 2), 2),
+    "a clock that was set back": Learning((0, 5, 1), 5),
+    "a clock ten years ahead": Learning((0, 87_600, 1), 87_600),
+    "whole seconds before fractions": Learning((0, 0.0001), 0.0001),
+    "fractions before whole seconds": Learning((0.0001, 0), 0.0001),
 }
 
 
 @pytest.mark.parametrize("within_batch", [False, True])
-@pytest.mark.parametrize("case", TOLD)
+@pytest.mark.parametrize("case", LEARNINGS)
 def test_the_last_moment_that_the_log_has_learnt(
     place: Path | str, log: SqlLog, case: str, *, within_batch: bool
 ) -> None:
-    told = TOLD[case]
-    wanted = None if told.last is None else START + told.last * HOUR
+    given = LEARNINGS[case]
+    wanted = None if given.last is None else START + given.last * HOUR
 
-    def tell() -> None:
-        for number, hours in enumerate(told.at):
+    def write() -> None:
+        for number, hours in enumerate(given.at):
             log.append([seen(f"text {number}")], now=START + hours * HOUR)
         assert log.learnt == wanted
 
     if within_batch:
         with log.atomic():
-            tell()
+            write()
     else:
-        tell()
+        write()
     assert log.learnt == wanted
     again = open_store(place, "team").log
     assert again.learnt == wanted, "it is stored"

@@ -79,7 +79,7 @@ def test_an_outer_failure_undoes_everything(connection: Connection) -> None:
     assert rows(connection) == [2]
 
 
-def test_a_storage_error_is_told_in_our_words_and_leaves_the_connection_usable(connection: Connection) -> None:
+def test_a_storage_error_is_reported_in_our_words_and_leaves_the_connection_usable(connection: Connection) -> None:
     with connection.atomic():
         put(connection, 1)
     with pytest.raises(StoreError, match="storage failed"), connection.atomic():

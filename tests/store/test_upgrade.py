@@ -35,7 +35,7 @@ def clock() -> Callable[[], datetime]:
     return lambda: START + next(hours, 2) * HOUR
 
 
-def tell(team: Workspace) -> None:
+def write_events(team: Workspace) -> None:
     """One of everything that an index of a later release holds."""
     word = "né\0" + team.name
     source = team.observe("The hotel confirms.", by=word)
@@ -62,7 +62,7 @@ def new(place: Path | str, request: pytest.FixtureRequest, tmp_path: Path) -> Pa
     made: Path | str = request.getfixturevalue("fresh_url")() if is_url(place) else tmp_path / "new.db"
     for name in TEAMS:
         with Workspace.open(made, name=name, clock=clock()) as team:
-            tell(team)
+            write_events(team)
     return made
 
 
@@ -109,9 +109,9 @@ def _without_findings(place: Path | str, server: Server | None) -> None:
         file.execute(f"DELETE FROM invalidation WHERE epoch IN ({kinds.format('')})")
 
 
-def test_an_older_store_whose_log_was_altered_opens_and_the_audit_tells(tmp_path: Path) -> None:
+def test_an_older_store_whose_log_was_altered_opens_and_the_audit_reports_it(tmp_path: Path) -> None:
     with Workspace.open(tmp_path / "new.db", clock=clock()) as team:
-        tell(team)
+        write_events(team)
     make_older(tmp_path / "old.db", tmp_path / "new.db", 4)
     with closing(sqlite3.connect(tmp_path / "old.db")) as file, file:
         file.execute("DROP TRIGGER event_update_refused")

@@ -1,4 +1,4 @@
-"""The asynchronous twin: the same verbs, an event loop that goes on, and cancellation that leaves nothing half done."""
+"""The async workspace: the same verbs, no blocked event loop, and cancellation that leaves nothing half done."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_whole_return(place: Path | str) -> None:
     play(story())
 
 
-def test_what_is_wrong_is_told_as_everywhere() -> None:
+def test_errors_are_those_of_the_sync_workspace() -> None:
     async def story() -> None:
         async with AsyncWorkspace.open() as team:
             with pytest.raises(RecordError, match="by"):
@@ -112,7 +112,7 @@ def test_what_is_wrong_is_told_as_everywhere() -> None:
     play(story())
 
 
-# The event loop goes on.
+# The event loop is not blocked.
 
 
 @asynccontextmanager

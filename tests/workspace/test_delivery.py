@@ -77,7 +77,7 @@ def test_once_acknowledged_it_is_not_handed_over_again() -> None:
     assert audit(scene.team.log).intact
 
 
-def test_whoever_wrote_has_read() -> None:
+def test_an_agent_that_wrote_has_read() -> None:
     writes: tuple[Callable[[Scene], object], ...] = (
         lambda scene: scene.ann().remember("got it", bound_to="h"),
         lambda scene: scene.team.observe("got it", by="ann"),
@@ -108,7 +108,7 @@ def test_nobody_else_gets_it_and_the_secret_is_kept_as_a_hash() -> None:
     scene, outcome = returned()
     outcome.expose()
     identity = outcome.request.identity
-    # Whoever reads the log or the view finds the hash, and the hash opens nothing.
+    # A reader of the log or the view finds the hash, and the hash opens nothing.
     for secret in ("", "guess", outcome.request.instance, outcome.secret.upper() + " ", "\udcff"):
         with pytest.raises(ExposureError) as caught:
             scene.team.expose(outcome.id, identity=identity, secret=secret)
@@ -155,7 +155,7 @@ def test_what_was_never_acknowledged_does_not_stop_a_new_return() -> None:
         scene.come_back()
 
 
-def test_whoever_went_on_to_write_has_come_back() -> None:
+def test_an_agent_that_went_on_to_write_has_come_back() -> None:
     scene, outcome = returned()
     outcome.expose()
     scene.ann().remember("settled in", bound_to="h", id="y")

@@ -142,7 +142,7 @@ VERBS = {
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_its_author_an_overseer_and_whoever_owes_it_may_end_a_duty(verb: str) -> None:
+def test_its_author_an_overseer_and_an_agent_that_owes_it_may_end_a_duty(verb: str) -> None:
     for who in ({"by": "bob"}, {"by": "boss"}, {"by": "ann", "role": "planner"}):
         VERBS[verb](owed(roles=["planner"]).team, **who)
     for who in ({"by": "eve"}, {"by": "eve", "role": "guest"}, {"by": "ann"}):

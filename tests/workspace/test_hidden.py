@@ -1,4 +1,4 @@
-"""What a principal may not see does not exist for it, whichever verb it tries and whatever it is told."""
+"""What a principal may not see does not exist for it, whichever verb and name it tries."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_hidden_item_is_refused_like_an_unknown_one(verb: str, scope: str) -> 
 
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("who", ["bob", "cy", "boss", "owner", "readmit"])
-def test_whoever_may_know_of_it_may_build_on_it(scope: str, who: str) -> None:
+def test_an_agent_that_may_see_it_may_build_on_it(scope: str, who: str) -> None:
     scene = secret(scope)
     scene.team.record("x", by=who, depends_on=["theirs"])
 
@@ -123,7 +123,7 @@ def test_a_role_is_no_secret() -> None:
 
 
 def test_a_private_note_gives_no_name_its_meaning() -> None:
-    """Otherwise an error about a name would tell what somebody keeps to itself."""
+    """Otherwise an error about a name would reveal what another agent keeps private."""
     scene = Scene()
     scene.fact("note", slot="hotel", supports=["d"], principals=["cy"], private=True)
     scene.fact("a", supports=["hotel"])

@@ -1,4 +1,4 @@
-"""A workspace that nobody holds any more is closed at once, not when the garbage collector comes round to it."""
+"""A workspace without references is closed at once, not at the next garbage collection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a return lacked, told to an operator: every remedy is carried out here, and must take the lack away."""
+"""What a return lacked, as an operator sees it: every remedy is carried out here and must fix what is missing."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_a_lack_names_its_duties_and_whether_it_is_critical() -> None:
     assert (e.duties, e.critical) == (("o1", "o2"), False)
 
 
-def test_an_item_that_is_out_is_told_with_its_state_and_reasons() -> None:
+def test_an_item_that_is_out_is_listed_with_its_state_and_reasons() -> None:
     scene = scene_of(CASES["what met it was withdrawn"])
     [lack] = scene.come_back().lacking()
     [former] = lack.last

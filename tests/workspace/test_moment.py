@@ -116,7 +116,7 @@ def test_an_exposure_is_refused_by_a_clock_that_lags_too_far() -> None:
 
 
 def test_a_clock_ten_years_ahead_blocks_until_somebody_decides() -> None:
-    """One writer's clock is wrong: nothing is handed over on a time nobody believes, and the note says what to do."""
+    """One writer's clock is wrong: nothing is handed over on an implausible time, and the note says what to do."""
     scene = Scene(max_clock_skew=3600)
     scene.covered(valid_until=START + 24 * HOUR)
     scene.depart()

@@ -52,11 +52,11 @@ def test_nobody_settles_a_dispute_for_their_own_return(team: Workspace) -> None:
 
 
 def test_a_frontier_of_narrower_scope_still_replaces_the_old_one_for_everybody(team: Workspace) -> None:
-    told = team.observe("It moved on.", by="A2")
-    team.progress("All open", id="f0", obligation="o", sources=[told], by="A2")
+    seen = team.observe("It moved on.", by="A2")
+    team.progress("All open", id="f0", obligation="o", sources=[seen], by="A2")
     planner = team.agent("A1", role="planner", task="t")
     planner.depart()
-    team.progress("Half done", id="f1", obligation="o", sources=[told], by="A2", roles=["auditor"])
+    team.progress("Half done", id="f1", obligation="o", sources=[seen], by="A2", roles=["auditor"])
     decision = planner.come_back()
     states = {one.item: one.reasons for one in decision.dispositions}
     assert states["f0"] == (Reason.FRONTIER_MOVED,)

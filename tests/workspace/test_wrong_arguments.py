@@ -169,12 +169,12 @@ def test_a_wrong_value_is_refused_by_the_name_of_its_field(case: str, made: Team
             except (ExposureError, ModelError):
                 continue  # the arguments are in order
             except ReadmitError as error:
-                told = str(error)
+                message = str(error)
                 values = [repr(wrong), *(map(repr, wrong) if isinstance(wrong, list) else ())]
-                assert field in told or any(value[:20] in told for value in values), (
-                    f"{call.verb}({field}={wrong!r:.40}): {told}"
+                assert field in message or any(value[:20] in message for value in values), (
+                    f"{call.verb}({field}={wrong!r:.40}): {message}"
                 )
-                assert "regex" not in told
+                assert "regex" not in message
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -185,9 +185,9 @@ def test_a_misspelt_argument_is_refused_by_its_name_with_the_nearest_one(case: s
         swapped = field[:-2] + field[-1] + field[-2] if len(field) > 2 else field + "x"
         with pytest.raises(RecordError) as refused:
             attempt(made, call, {**given, swapped: given[field]})
-        told = str(refused.value)
-        assert told.startswith(f"{swapped}: {call.verb} has no such field; ")
-        assert field in told
+        message = str(refused.value)
+        assert message.startswith(f"{swapped}: {call.verb} has no such field; ")
+        assert field in message
 
 
 def test_a_missing_argument_is_named() -> None:

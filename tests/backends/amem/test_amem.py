@@ -46,14 +46,14 @@ class Gossip:
         if "nearest neighbors" not in prompt:
             return json.dumps({"keywords": ["journey"], "context": "Everything about a journey.", "tags": ["travel"]})
         seen = [word for word, _ in KNOWN.values() if word in prompt.lower()]
-        told = " ".join(["Heard of", *seen])
+        context = " ".join(["Heard of", *seen])
         return json.dumps(
             {
                 "should_evolve": True,
                 "actions": ["strengthen", "update_neighbor"],
                 "suggested_connections": [],
                 "tags_to_update": seen,
-                "new_context_neighborhood": [told] * 5,
+                "new_context_neighborhood": [context] * 5,
                 "new_tags_neighborhood": [seen] * 5,
             }
         )
@@ -105,7 +105,7 @@ class TestEvolution:
             memory.form(KNOWN[state][1], sources=[journey.items[state]], by="scout")
         stored = memory.backend.native.retriever.collection.get()["metadatas"]  # type: ignore[attr-defined]
         evolved = [one for one in stored if "brindle" in one["content"] and "sunmere" in one["context"].lower()]
-        assert evolved, "the neighbor's context must really tell of the superseded note"
+        assert evolved, "the neighbor's context must really mention the superseded note"
         journey.walker.depart()
         journey.change()
         handle = memory.returned(journey.walker.come_back().expose())
@@ -175,7 +175,7 @@ class TestOver:
         handle = memory.returned(journey.walker.come_back().expose())
         assert texts(handle) == {KNOWN["valid"][1]}
         memory.close()
-        assert system.retriever.count() == 2, "whoever made the system closes it"
+        assert system.retriever.count() == 2, "the caller that made the system closes it"
 
     def test_something_else_is_refused(self) -> None:
         with pytest.raises(BackendError, match="system"):
@@ -188,7 +188,7 @@ class TestConfiguration:
         with pytest.raises(BackendError, match=r"pip install 'readmit\[amem\]'"):
             AMem.open(tmp_path, "journey", embedder=Lexical())
 
-    def test_another_embedder_is_told(self, opened: Callable[..., Memory]) -> None:
+    def test_another_embedder_is_refused(self, opened: Callable[..., Memory]) -> None:
         import numpy as np
 
         opened().close()
@@ -196,14 +196,14 @@ class TestConfiguration:
         with pytest.raises(BackendError, match=r"embedder: .*lexical-hash@1"):
             opened(embedder=other)
 
-    def test_no_folder_is_told(self, tmp_path: Path) -> None:
+    def test_a_folder_that_cannot_be_made_is_refused(self, tmp_path: Path) -> None:
         file = tmp_path / "file"
         file.touch()
         for path in ("", file / "below"):
             with pytest.raises(BackendError, match="path"):
                 AMem.open(path, "journey", embedder=Lexical())
 
-    def test_an_embedder_that_fails_is_told(self, journey: Journey, opened: Callable[..., Memory]) -> None:
+    def test_an_embedder_that_fails_is_reported(self, journey: Journey, opened: Callable[..., Memory]) -> None:
         def broken(_: Any) -> Any:
             raise OSError("no such model")
 

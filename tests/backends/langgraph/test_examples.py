@@ -18,8 +18,8 @@ def run(name: str) -> str:
 @pytest.mark.backends
 @pytest.mark.skipif(find_spec("langgraph") is None, reason="needs langgraph: pip install 'readmit[langgraph]'")
 def test_a_graph_whose_planner_leaves_and_comes_back() -> None:
-    told = run("langgraph_return.py")
-    before, after = told.split("2. The planner leaves.")
+    output = run("langgraph_return.py")
+    before, after = output.split("2. The planner leaves.")
     assert "dinner near Sunrise Hotel" in before
     assert "interrupted: blocked, missing: ['d_hotel']" in after
     assert "day 2: dinner near Lowland Inn (before: nothing)" in after
@@ -30,10 +30,10 @@ def test_a_graph_whose_planner_leaves_and_comes_back() -> None:
 
 
 def test_a_hand_off_between_two_roles() -> None:
-    told = run("hand_off.py")
-    assert "The hand-off is blocked. Still missing: d_quote" in told
-    received = told.partition("2. ")[2].partition("3. ")[0]
+    output = run("hand_off.py")
+    assert "The hand-off is blocked. Still missing: d_quote" in output
+    received = output.partition("2. ")[2].partition("3. ")[0]
     assert "14 percent" in received
     assert "41 percent" not in received
     assert "clerk" not in received
-    assert told.splitlines()[-1].split(maxsplit=1) == ["reached:", "['The minister reads every quote before print.']"]
+    assert output.splitlines()[-1].split(maxsplit=1) == ["reached:", "['The minister reads every quote before print.']"]

@@ -73,7 +73,7 @@ def left_in_the_middle(saver: BaseCheckpointSaver[Any], trip: Trip, **options: A
 
 
 def everything(graph: Any) -> str:
-    """Whatever LangGraph tells about a thread."""
+    """Everything LangGraph returns about a thread."""
     state = graph.get_state(thread())
     return str([state, *graph.get_state_history(thread()), *graph.checkpointer.list(thread())])
 
@@ -114,7 +114,7 @@ class TestEverySaver:
         graph = left_in_the_middle(saver, trip, sources=sources)
         values = graph.get_state(thread()).values
         assert "plan" not in values, "its source was superseded"
-        assert values["notes"] == [STALE], "whoever binds a value vouches for it"
+        assert values["notes"] == [STALE], "the caller that binds a value vouches for it"
 
     def test_an_incomplete_return_is_an_interrupt(self, saver: BaseCheckpointSaver[Any], trip: Trip) -> None:
         graph = planning(front(saver, trip))
@@ -123,10 +123,10 @@ class TestEverySaver:
         trip.owe_a_hotel()
         with pytest.raises(ReturnInterrupt) as stopped:
             graph.invoke(Command(resume="yes"), thread())
-        (told,) = stopped.value.interrupts
-        assert told.value["readmit"] == "blocked"
-        assert told.value["missing"] == ["d_h"]
-        assert "Sunmere" not in str(told)
+        (interrupt,) = stopped.value.interrupts
+        assert interrupt.value["readmit"] == "blocked"
+        assert interrupt.value["missing"] == ["d_h"]
+        assert "Sunmere" not in str(interrupt)
         assert invoke(graph, None, thread())["__interrupt__"][0].value["readmit"] == "blocked"
         with pytest.raises(ReturnInterrupt):
             graph.get_state(thread())
@@ -210,7 +210,7 @@ def test_inside_another_graph_it_is_that_nodes_interrupt(trip: Trip) -> None:
     builder.add_edge(START, "planner")
     builder.add_edge("planner", END)
     outer = builder.compile(checkpointer=InMemorySaver())
-    asked = outer.invoke({"step": 0, "plan": "the outer state still tells of Sunmere"}, thread("team"))
+    asked = outer.invoke({"step": 0, "plan": "the outer state still mentions Sunmere"}, thread("team"))
     assert asked["__interrupt__"][0].value == [f"Shall I go on with: {STALE}"]
     trip.planner.depart()
     trip.owe_a_hotel()
@@ -223,7 +223,7 @@ def test_inside_another_graph_it_is_that_nodes_interrupt(trip: Trip) -> None:
     while "__interrupt__" in done:
         done = outer.invoke(Command(resume="yes"), thread("team"))
     assert FRESH in done["answer"]
-    assert "Sunmere" not in done["answer"], "neither its own thread nor the outer state told the planner"
+    assert "Sunmere" not in done["answer"], "neither its own thread nor the outer state showed it to the planner"
     assert "Sunmere" not in str(inner.get_state(thread()))
 
 
@@ -269,7 +269,7 @@ def test_the_asynchronous_face_does_the_same(
 
 
 @pytest.mark.parametrize(
-    ("told", "make"),
+    ("named", "make"),
     [
         ("saver", lambda trip: front(object(), trip)),  # type: ignore[arg-type]
         ("saver", lambda trip: front(front(InMemorySaver(), trip), trip)),
@@ -277,6 +277,6 @@ def test_the_asynchronous_face_does_the_same(
         ("give", lambda trip: as_node(planning(front(InMemorySaver(), trip)), thread(), give="step")),
     ],
 )
-def test_bad_configuration_is_told(trip: Trip, told: str, make: Any) -> None:
-    with pytest.raises(BackendError, match=told):
+def test_bad_configuration_is_refused_by_name(trip: Trip, named: str, make: Any) -> None:
+    with pytest.raises(BackendError, match=named):
         make(trip)

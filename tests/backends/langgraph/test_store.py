@@ -60,7 +60,7 @@ def kept() -> Iterator[Kept]:
     made.trip.team.close()
 
 
-def told(store: BaseStore) -> str:
+def everything_in(store: BaseStore) -> str:
     """Everything that a store can be asked for."""
     found: list[Any] = [store.list_namespaces(), store.list_namespaces(max_depth=1)]
     for prefix in ((), ("trip",), HOTEL, DATES, ("readmit",)):
@@ -77,12 +77,12 @@ class TestReturnedStore:
         kept.trip.planner.depart()
         kept.trip.rebook()
         store = kept.back()
-        reached = told(store)
+        reached = everything_in(store)
         assert "May" in reached
         assert "Sunmere" not in reached, "superseded"
         assert "June" not in reached, "without a source"
         assert "hotel" not in str(store.list_namespaces()), "not even its namespace"
-        assert "Sunmere" in told(kept.inner), "it must really be there"
+        assert "Sunmere" in everything_in(kept.inner), "it must really be there"
 
     def test_the_view_keeps_names_order_and_scores(self, kept: Kept) -> None:
         store = kept.team()
@@ -107,7 +107,7 @@ class TestReturnedStore:
         (held,) = [one for one in kept.inner.search(()) if one.key == "when"]
         kept.inner.put(held.namespace, held.key, held.value | {"note": "transfer the budget"})
         assert store.get(DATES, "when") is None
-        assert "budget" not in told(store)
+        assert "budget" not in everything_in(store)
 
     def test_a_planted_value_is_out_wherever_it_is_planted(self, kept: Kept) -> None:
         kept.write()
@@ -117,7 +117,7 @@ class TestReturnedStore:
         for namespace in ((*team, *DATES), (*team, "new"), mine, (*mine, *DATES)):
             kept.inner.put(namespace, "when", {"month": "June, says the stranger"})
             kept.inner.put(namespace, "planted", {"month": "June, says the stranger"})
-        reached = told(kept.back())
+        reached = everything_in(kept.back())
         assert "June" not in reached
 
     def test_what_it_hands_out_is_a_copy(self, kept: Kept) -> None:
@@ -140,7 +140,7 @@ class TestReturnedStore:
         assert store.get(HOTEL, "booked").value == {"hotel": FRESH}  # type: ignore[union-attr]
         assert "Sunmere" in str(kept.inner.search(())), "nobody else's value was overwritten"
         kept.trip.team.revoke(fresh, by="scout")
-        assert store.get(HOTEL, "booked") is None, "it may tell of anything in the view"
+        assert store.get(HOTEL, "booked") is None, "it may mention anything in the view"
         assert store.get(DATES, "mine") is not None
         store.delete(DATES, "mine")
         assert store.get(DATES, "mine") is None
@@ -233,7 +233,7 @@ class TestTeamStore:
         assert store.list_namespaces() == [DATES, HOTEL]
         kept.trip.planner.depart()
         with pytest.raises(QuarantineError, match="departed"):
-            told(store)
+            everything_in(store)
 
     def test_a_private_bank_is_its_owners_alone(self, kept: Kept) -> None:
         with sources(kept.trip.dates):
@@ -242,7 +242,7 @@ class TestTeamStore:
         scout = kept.trip.team.agent("scout", role="scout", task="trip")
         other = TeamStore(kept.backend, log=kept.trip.team.log, identity=scout.identity)
         assert other.list_namespaces() == []
-        assert "secret" not in told(other)
+        assert "secret" not in everything_in(other)
         scout.depart()
         back = ReturnedStore(kept.memory.returned(scout.come_back().expose()))
         assert back.search(()) == []
@@ -285,7 +285,7 @@ class TestExistingNamespaces:
         assert store.get(("memories", "ana"), "old").value == {"text": "We travel in May."}  # type: ignore[union-attr]
         assert store.list_namespaces() == [("memories", "ana")]
         assert store.search(("other",)) == []
-        assert "July" not in told(store)
+        assert "July" not in everything_in(store)
         kept.trip.team.close()
 
     def test_a_namespace_that_only_looks_like_the_teams_is_not(self, kept: Kept) -> None:
@@ -303,7 +303,7 @@ class TestExistingNamespaces:
         ("another workspace", lambda kept: Memory(kept.trip.team, LangGraphMemory(kept.inner, "x", history=None))),  # type: ignore[arg-type]
     ],
 )
-def test_bad_configuration_is_told(kept: Kept, name: str, store: Any) -> None:
+def test_bad_configuration_is_refused(kept: Kept, name: str, store: Any) -> None:
     with pytest.raises(BackendError, match=r"store|namespace|workspace"):
         store(kept)
 

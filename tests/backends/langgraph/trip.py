@@ -39,8 +39,8 @@ class Trip:
 
     def __init__(self, policy: Policy | None = None) -> None:
         self.team = Workspace.open(policy=policy or Policy(fill=True))
-        told = self.team.observe(STALE, by="scout", task=TASK)
-        self.hotel = self.team.record(STALE, id="h0", by="scout", slot="hotel", sources=[told], task=TASK)
+        seen = self.team.observe(STALE, by="scout", task=TASK)
+        self.hotel = self.team.record(STALE, id="h0", by="scout", slot="hotel", sources=[seen], task=TASK)
         dates = self.team.observe("We travel in May.", by="scout", task=TASK)
         self.dates = self.team.record("We travel in May.", id="may", by="scout", sources=[dates], task=TASK)
 
@@ -49,8 +49,8 @@ class Trip:
         return self.team.agent("planner", role="planner", task=TASK)
 
     def rebook(self) -> str:
-        told = self.team.observe(FRESH, by="scout", task=TASK)
-        return self.team.record(FRESH, id="h1", by="scout", slot="hotel", sources=[told], task=TASK, supports=["d_h"])
+        seen = self.team.observe(FRESH, by="scout", task=TASK)
+        return self.team.record(FRESH, id="h1", by="scout", slot="hotel", sources=[seen], task=TASK, supports=["d_h"])
 
     def owe_a_hotel(self) -> None:
         """Without a hotel that counts, a return is not admitted."""

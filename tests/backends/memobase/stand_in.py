@@ -150,12 +150,12 @@ class _Handler(BaseHTTPRequestHandler):
                     response.data = self._route(parts.path.removeprefix(_PREFIX), asked, body)
             except Refusal as refusal:
                 response = BaseResponse(data=None, errmsg=str(refusal), errno=refusal.code)
-        told = response.model_dump_json().encode()
+        body = response.model_dump_json().encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(told)))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(told)
+        self.wfile.write(body)
 
     do_GET = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815 - the base class's names
 
@@ -199,12 +199,12 @@ def _flush(project: Project, user: str, *, asked: dict[str, str], **_: Any) -> A
 
 def _profiles(project: Project, user: str, *, asked: dict[str, str], **_: Any) -> Any:
     listed = sorted(project.profiles[project.user(user)].values(), key=lambda one: one.updated_at, reverse=True)
-    room, told = int(asked.get("max_token_size", 10**9)), []
+    room, profiles = int(asked.get("max_token_size", 10**9)), []
     for one in listed:
         room -= len(one.content.split())
         if room >= 0:
-            told.append(one.model_dump(mode="json"))
-    return {"profiles": told}
+            profiles.append(one.model_dump(mode="json"))
+    return {"profiles": profiles}
 
 
 def _add_profile(project: Project, user: str, *, body: Any, **_: Any) -> Any:

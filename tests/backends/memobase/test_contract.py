@@ -62,4 +62,4 @@ def test_the_client_still_reads_the_same_fields(name: str) -> None:
 def test_the_client_has_no_new_way_to_read() -> None:
     methods = {name for name, _ in inspect.getmembers(resolve("memobase.core.entry:User"), inspect.isfunction)}
     new = {name for name in methods if not name.startswith("_")} - READS - WRITES
-    assert not new, f"memobase's User has {sorted(new)}: do they tell something that the adapter does not bind?"
+    assert not new, f"memobase's User has {sorted(new)}: do they return something that the adapter does not bind?"

@@ -71,7 +71,7 @@ class TestSlots:
         assert "Sunmere" not in reached
         assert "Lowland" in reached, "the event of the later chat has one source, and it stands"
 
-    def test_the_context_no_longer_tells_of_a_replaced_event(self, memory: Memory, journey: Journey) -> None:
+    def test_the_context_no_longer_mentions_a_replaced_event(self, memory: Memory, journey: Journey) -> None:
         memory.form(OLD, sources=[journey.items["superseded"]], by="scout")
         memory.form("museum/hours: The brindle museum opens at nine.", sources=[journey.items["valid"]], by="scout")
         backend = memory.backend
@@ -80,9 +80,9 @@ class TestSlots:
         journey.change()
         assert "Sunmere" in backend.native.get_user(backend.user()).context(), "the leak that must be closed"
         handle = back(memory, journey)
-        for told in (handle.context(), handle.context("Which hotel is booked?")):
-            assert "brindle" in told
-            assert "Sunmere" not in told
+        for context in (handle.context(), handle.context("Which hotel is booked?")):
+            assert "brindle" in context
+            assert "Sunmere" not in context
         assert len(handle.context(max_chars=60)) <= 60
 
     def test_poison_that_is_merged_does_not_get_clean_sources(
@@ -110,7 +110,7 @@ class TestSlots:
         journey.walker.depart()
         assert "budget" not in " ".join(texts(back(memory, journey)))
 
-    def test_a_chat_from_elsewhere_in_the_buffer_is_told(
+    def test_a_chat_from_elsewhere_in_the_buffer_is_reported(
         self, memory: Memory, journey: Journey, stand_in: StandIn
     ) -> None:
         backend = memory.backend
@@ -170,20 +170,20 @@ class TestFaults:
         with pytest.raises(BackendError, match=r"pip install 'readmit\[memobase\]'"):
             Memobase.open("http://x", "journey", api_key="x", ledger=journey.team.log.sources, embedder=Lexical())
 
-    def test_a_server_that_is_down_is_told(self, journey: Journey) -> None:
+    def test_a_server_that_is_down_is_reported(self, journey: Journey) -> None:
         with pytest.raises(BackendError, match=r"url: .*is the server running"):
             Memobase.open(
                 "http://127.0.0.1:9", "journey", api_key="x", ledger=journey.team.log.sources, embedder=Lexical()
             )
 
     @pytest.mark.parametrize(
-        ("url", "key", "told"), [("", "k", "url"), ("not an address", "k", "url"), ("x", "", "api_key")]
+        ("url", "key", "named"), [("", "k", "url"), ("not an address", "k", "url"), ("x", "", "api_key")]
     )
-    def test_bad_configuration_is_told(self, journey: Journey, url: str, key: str, told: str) -> None:
-        with pytest.raises(BackendError, match=told):
+    def test_bad_configuration_is_refused_by_name(self, journey: Journey, url: str, key: str, named: str) -> None:
+        with pytest.raises(BackendError, match=named):
             Memobase.open(url, "journey", api_key=key, ledger=journey.team.log.sources, embedder=Lexical())
 
-    def test_a_wrong_key_is_told(self, journey: Journey, stand_in: StandIn) -> None:
+    def test_a_wrong_key_is_reported(self, journey: Journey, stand_in: StandIn) -> None:
         wrong = Memobase.open(
             stand_in.url, "journey", api_key="wrong", ledger=journey.team.log.sources, embedder=Lexical()
         )

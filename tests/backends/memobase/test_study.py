@@ -32,7 +32,7 @@ class TestMemobase(StudyOfAStore):
             assert sum(map(len, stand_in.project.profiles.values())) > before
         assert sum(map(len, stand_in.project.profiles.values())) == before
 
-    def test_a_server_that_is_down_or_refuses_the_key_is_told_before_anything_runs(
+    def test_a_server_that_is_down_or_refuses_the_key_is_reported_before_anything_runs(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with pytest.MonkeyPatch.context() as patch:

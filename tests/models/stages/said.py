@@ -1,4 +1,4 @@
-"""Requests of every stage, and answers that each would take for good."""
+"""Requests of every stage, and answers that each accepts."""
 
 from __future__ import annotations
 

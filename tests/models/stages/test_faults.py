@@ -113,7 +113,7 @@ def test_what_is_no_score_is_no_verdict(score: Any) -> None:
 @pytest.mark.parametrize("fault", list(Fault))
 @pytest.mark.parametrize("name", STAGES)
 def test_what_the_provider_could_not_do_is_passed_on(name: str, fault: Fault) -> None:
-    failure = Failure(fault=fault, message="told so", usage=Usage(stage="x"))
+    failure = Failure(fault=fault, message="refused", usage=Usage(stage="x"))
     assert STAGES[name].run(Scripted(failure)) is failure
 
 

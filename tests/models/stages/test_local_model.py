@@ -1,4 +1,4 @@
-"""A real model through the real server: every stage gets a typed result or a failure. What it says is of no value."""
+"""A real model through the real server: every stage gets a typed result or a failure. The content is not checked."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def test_hidden_characters_count_as_they_are_shown() -> None:
 
 
 class Knowing:
-    """Answers a request by what it is told about each item."""
+    """Answers a request with the judgment scripted for each item."""
 
     name = "knowing"
 
@@ -191,8 +191,8 @@ class Knowing:
         return [self._answer(ask) for ask in asks]
 
     def _answer(self, ask: Ask) -> Reply | Failure:
-        told = [self.said[name] | {"statement": at} for at, name in enumerate(self.shown(ask), start=1)]
-        return Scripted(json.dumps({"judgments": told[::-1]})).ask([ask])[0]
+        judgments = [self.said[name] | {"statement": at} for at, name in enumerate(self.shown(ask), start=1)]
+        return Scripted(json.dumps({"judgments": judgments[::-1]})).ask([ask])[0]
 
     def shown(self, ask: Ask) -> list[str]:
         """The items of a request, in order."""
@@ -266,7 +266,7 @@ def test_a_request_stays_within_its_size() -> None:
     assert [model.shown(ask) for ask in model.asked] == [["a", "b"], ["c"]]
 
 
-def test_a_key_tells_apart_what_was_judged_and_by_whom() -> None:
+def test_a_key_distinguishes_what_was_judged_and_by_whom() -> None:
     base = Verifier(model=Scripted("x"))
     keys = [base.key(case())]
     keys += [Verifier(model=Scripted("x"), workspace="w").key(case()), Verifier(model=Other("x")).key(case())]

@@ -339,7 +339,7 @@ def test_the_commands_mend_it(story: Story, tmp_path: Path, monkeypatch: pytest.
 
 
 BY_HAND = {"not_examined", "no_key"}
-"""A model, or the folder of the keys, has its say in these."""
+"""These involve a model or the folder of the keys."""
 
 
 @pytest.mark.parametrize(
