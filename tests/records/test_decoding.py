@@ -83,8 +83,10 @@ def test_a_mutated_record_is_valid_or_refused_with_a_path(data: st.DataObject) -
             assert isinstance(attempt(), Record)
         except RecordError as error:
             message = str(error)
-        # What is wrong at the top is named by the field; what is no text or no JSON at all lies in no field.
-        named = ("$", "field", "Expected `object`", "malformed", "truncated", "codec", *type(sample).__struct_fields__)
+        # What is wrong at the top is named by the field or the tag; what is no text or no JSON at all lies in no field.
+        tag = type(sample).__struct_config__.tag_field or "$"
+        fields = (tag, *type(sample).__struct_fields__)
+        named = ("$", "field", "Expected `object`", "malformed", "truncated", "codec", *fields)
         assert not message or (message.startswith("sample") and any(hint in message for hint in named)), message
 
 
