@@ -332,7 +332,7 @@ def test_an_altered_or_shortened_audit_does_not_verify(tampering: str) -> None:
         list(scene.team.log.audit.verified())
 
 
-def test_a_cut_tail_that_was_tidied_up_still_lacks_its_signed_head() -> None:
+def test_a_cut_tail_that_was_tidied_up_still_misses_its_signed_head() -> None:
     """Rows, head and hash cut back to where an earlier, valid chain ended: the signed head remembers more."""
     scene = audited()
     last = scene.team.log.audit.head.seq

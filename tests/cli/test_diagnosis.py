@@ -18,7 +18,7 @@ def blocked(team: str) -> str:
     return returned
 
 
-def test_why_names_what_lacks_and_the_command_that_mends_it(team: str) -> None:
+def test_why_names_what_is_missing_and_the_command_that_fixes_it(team: str) -> None:
     name = blocked(team)
     text = run("why", name, "--db", team).stdout
     assert f"Return {name} of A1 (planner, trip) was blocked." in text
@@ -65,13 +65,13 @@ def test_why_before_anybody_returned_points_to_the_doctor(team: str) -> None:
     assert "has no return yet: an agent departs and comes back first. `readmit doctor`" in done.stderr
 
 
-def test_doctor_ends_with_0_when_nothing_is_the_matter(team: str) -> None:
+def test_doctor_ends_with_0_when_nothing_is_wrong(team: str) -> None:
     done = run("doctor", "--db", team)
     assert "A1 (planner, trip), away: if it returned now, it would be admitted: nothing is missing." in done.stdout
     assert done.stdout.endswith("No problems found.\n")
 
 
-def test_doctor_ends_with_8_when_something_is_the_matter(team: str) -> None:
+def test_doctor_ends_with_8_when_something_is_wrong(team: str) -> None:
     blocked(team)
     found = said("doctor", "--db", team, status=8)
     assert found["healthy"] is False

@@ -115,13 +115,13 @@ def test_what_is_missing_is_reported_of_what_is_owed() -> None:
     assert [one.lacks for one in found] == [("a",), ("a",), ()]
 
 
-def test_what_is_eligible_and_left_out_does_not_lack() -> None:
+def test_what_is_eligible_and_left_out_is_not_missing() -> None:
     view = Selection(outcome="found", items=("m",), report=NOTHING)
     (found,) = noted(view, fact("m", "a"), fact("n", "b"), o1=DutyState.OWED)
     assert found.lacks == ()
 
 
-def test_what_stands_in_a_slot_lacks_nowhere() -> None:
+def test_what_stands_in_a_slot_is_missing_nowhere() -> None:
     assert noted(REFUSED, fact("m", "b", slot="a"), o1=DutyState.OWED) == [note("o1", DutyState.OWED)]
 
 
@@ -135,7 +135,7 @@ def test_only_a_duty_in_the_view_with_all_it_requires_is_handed_over() -> None:
     assert not any(one.handed_over for one in noted(refused, *eligible, **states))
 
 
-def test_a_requirement_named_twice_lacks_once() -> None:
+def test_a_requirement_named_twice_is_missing_once() -> None:
     duties = Duties((duty(obligation("o", "a b a")),))
     (found,) = duty_notes(duties, Gated({}, {}), REFUSED)
     assert found.lacks == ("a", "b")

@@ -138,7 +138,7 @@ def test_whole_duties(case: str) -> None:
     assert selection.report.obligations == len(given.duties.owed)
 
 
-def test_what_lacks_is_what_nothing_eligible_supports() -> None:
+def test_what_is_missing_is_what_nothing_eligible_supports() -> None:
     """Not what is at hand and only left out with its duty."""
     selection = whole((A, B), owed(obligation("o1", "a"), obligation("o2", "b x")))
     assert selection is not None

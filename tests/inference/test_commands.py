@@ -125,7 +125,7 @@ def test_a_slip_in_the_settings_decides_nothing(team: Path) -> None:
     assert "r1" not in CliRunner().invoke(main, ["audit", "list"]).output
 
 
-def test_prepare_settles_open_disputes_first_in_somebodys_name(team: Path) -> None:
+def test_prepare_settles_open_disputes_first_in_the_name_given(team: Path) -> None:
     typed("record", "The user is up until midnight.", "--source", "I go to bed late.", "--by", "A6", "--id", "late")
     (team / "steps.json").write_text(
         json.dumps([{"do": "dispute", "items": ["bedtime", "late"], "by": "A7", "id": "q", "reason": "not both"}])

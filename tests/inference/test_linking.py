@@ -544,7 +544,7 @@ def test_another_process_that_drew_the_same_link_was_first() -> None:
     assert links(workspace)["lodging.place", BOOKED].quote == "rooms"
 
 
-def test_a_linker_that_answers_by_file_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_a_linker_that_answers_by_file_resumes_where_it_stopped(tmp_path: Path) -> None:
     directory = tmp_path / "answers"
     inference = opened(answering(), pairs_inside=0)
     agent = begun(inference)

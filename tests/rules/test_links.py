@@ -183,7 +183,7 @@ def test_what_cannot_be_linked_or_confirmed_is_refused_by_name() -> None:
         scene.team.confirm("x", by=AUTHOR)
 
 
-def test_what_lacks_names_the_items_that_were_linked_to_it() -> None:
+def test_a_missing_dependency_names_the_items_that_were_linked_to_it() -> None:
     scene = Scene()
     scene.duty()
     scene.fact("h")

@@ -246,7 +246,7 @@ def test_a_refused_play_leaves_an_existing_workspace_as_it_was(tmp_path: Path) -
     assert names(file) == ("default",)
 
 
-def test_a_second_play_goes_on_where_the_first_ended(tmp_path: Path) -> None:
+def test_a_second_play_resumes_where_the_first_ended(tmp_path: Path) -> None:
     file = tmp_path / "team.db"
     with played(read(*START), file):
         pass

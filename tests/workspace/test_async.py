@@ -134,7 +134,7 @@ async def heartbeat() -> AsyncIterator[list[float]]:
         task.cancel()
 
 
-def test_the_loop_goes_on_while_a_verb_waits_for_another_writer(place: Path | str) -> None:
+def test_the_loop_keeps_running_while_a_verb_waits_for_another_writer(place: Path | str) -> None:
     async def story() -> None:
         async with AsyncWorkspace.open(place) as team:
             with Workspace.open(place) as other:

@@ -179,7 +179,7 @@ def carry_out(scene: Scene, remedy: Remedy) -> None:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_what_is_lacking_and_what_would_meet_it(case: Case) -> None:
+def test_what_is_missing_and_what_would_meet_it(case: Case) -> None:
     scene = scene_of(case)
     blocked = scene.come_back()
     lack = next(one for one in blocked.lacking() if one.name == case.name)
@@ -205,7 +205,7 @@ def test_the_command_does_the_same(case: Case, tmp_path: Path) -> None:
     assert scene.come_back().kind == "admitted"
 
 
-def test_a_lack_names_its_duties_and_whether_it_is_critical() -> None:
+def test_a_missing_dependency_names_its_duties_and_whether_it_is_critical() -> None:
     scene = Scene()
     scene.duty("o1", ("d", "e"), critical=("d",))
     scene.duty("o2", ("e",))
@@ -239,7 +239,7 @@ def test_an_author_who_may_not_write_is_not_proposed() -> None:
     assert 'by="boss"' in lack.remedies[0].call
 
 
-def test_a_partial_view_lacks_what_it_withholds() -> None:
+def test_a_partial_view_reports_what_it_withholds_as_missing() -> None:
     scene = Scene(on_incomplete="partial")
     scene.covered()
     scene.duty("o2", ("e",))
@@ -255,7 +255,7 @@ def test_a_partial_view_lacks_what_it_withholds() -> None:
     ]
 
 
-def test_a_duty_of_a_partial_view_may_lack_nothing_but_room() -> None:
+def test_a_duty_may_be_withheld_for_want_of_room_alone() -> None:
     scene = Scene(on_incomplete="partial", max_items=3)
     scene.covered()
     scene.duty("o2", ("e",))
@@ -293,7 +293,7 @@ def test_odd_names_are_quoted() -> None:
     assert """--supports 'd$(x)'"'"'y'""" in lack.remedies[0].command
 
 
-def test_nothing_is_lacking_where_nothing_was_judged() -> None:
+def test_nothing_is_missing_where_nothing_was_judged() -> None:
     scene = Scene()
     scene.covered()
     assert scene.away().lacking() == ()

@@ -18,7 +18,7 @@ def found(scene: Scene) -> list[Trouble]:
     return [one.trouble for part in (done.workspace, *done.agents) for one in part.symptoms]
 
 
-def test_nothing_is_the_matter_with_a_covered_agent() -> None:
+def test_nothing_is_wrong_with_a_covered_agent() -> None:
     scene = Scene()
     scene.covered()
     scene.depart()
@@ -30,7 +30,7 @@ def test_nothing_is_the_matter_with_a_covered_agent() -> None:
     )
 
 
-def test_what_is_only_worth_knowing_is_not_the_matter() -> None:
+def test_what_is_only_worth_knowing_is_no_problem() -> None:
     scene = Scene()
     scene.covered()
     scene.depart()
@@ -120,7 +120,7 @@ def test_a_memory_without_duties_is_healthy() -> None:
     assert scene.team.doctor().healthy
 
 
-def test_what_waits_for_somebody_is_the_matter() -> None:
+def test_what_waits_for_somebody_is_a_problem() -> None:
     scene = Scene()
     scene.covered()
     scene.fact("k")

@@ -314,7 +314,7 @@ STORIES = (
 
 
 @pytest.mark.parametrize("story", STORIES, ids=[story.happened.__name__ for story in STORIES])
-def test_the_commands_mend_it(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_printed_commands_fix_it(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("answers.jsonl").touch()
     scene = Scene(tmp_path / "team.db", **dict(story.policy))

@@ -28,7 +28,7 @@ def of(found: Diagnosis, trouble: Trouble) -> Symptom:
     return next(one for one in found.symptoms if one.trouble is trouble)
 
 
-def test_what_lacks_comes_first_and_says_who_last_supplied_it() -> None:
+def test_what_is_missing_comes_first_and_says_who_last_supplied_it() -> None:
     scene = Scene()
     scene.duty(critical=("d",))
     scene.fact("h", supports=["d"])
@@ -44,7 +44,7 @@ def test_what_lacks_comes_first_and_says_who_last_supplied_it() -> None:
     assert "because they called" in second.grounds[0]
 
 
-def test_critical_lacks_come_before_others() -> None:
+def test_critical_missing_dependencies_come_first() -> None:
     scene = Scene()
     scene.duty("o1", ("a", "b"), critical=("b",))
     assert [one.about[0] for one in scene.away().why().symptoms if one.trouble is Trouble.LACKS] == ["b", "a"]
@@ -76,7 +76,7 @@ def test_the_returning_agent_is_not_asked_to_overrule_for_itself() -> None:
     assert of(scene.come_back().why(), Trouble.TAKEN_OUT).remedies == ()
 
 
-def test_what_was_mended_since_needs_only_another_return() -> None:
+def test_what_was_fixed_since_needs_only_another_return() -> None:
     scene = Scene()
     scene.covered()
     scene.depart()
@@ -89,7 +89,7 @@ def test_what_was_mended_since_needs_only_another_return() -> None:
     assert found.symptoms[1].remedies == ()
 
 
-def test_what_was_mended_in_part_says_which_part() -> None:
+def test_what_was_fixed_in_part_says_which_part() -> None:
     scene = Scene()
     scene.duty(required=("d", "e"))
     blocked = scene.away()
@@ -111,7 +111,7 @@ def test_a_return_that_a_later_one_made_up_for_needs_nothing() -> None:
     assert later.id in found.symptoms[0].says
 
 
-def test_an_admitted_return_lacks_nothing() -> None:
+def test_an_admitted_return_is_missing_nothing() -> None:
     scene = Scene()
     scene.covered()
     found = scene.away().why()
@@ -119,7 +119,7 @@ def test_an_admitted_return_lacks_nothing() -> None:
     assert found.symptoms == ()
 
 
-def test_an_admitted_return_names_what_was_left_out_and_can_be_mended() -> None:
+def test_an_admitted_return_names_what_was_left_out_and_can_be_fixed() -> None:
     scene = Scene()
     scene.covered()
     for number in range(5):
@@ -257,7 +257,7 @@ def test_what_was_not_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None
     )
 
 
-def test_a_slot_that_lacks_is_looked_up_under_every_task(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_slot_is_looked_up_under_every_task(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sight, "READ", 0)
     scene = Scene()
     scene.duty(required=("hotel",))
