@@ -48,9 +48,10 @@ def applicable(item: Item, task: str, purpose: str | None, policy: Policy) -> It
         yield Cause(reason=Reason.KIND_NOT_ADMITTED)
     if item.tasks and task not in item.tasks:
         yield Cause(reason=Reason.OTHER_TASK)
-    owed = purpose is None and isinstance(item, Obligation | Frontier)
-    if item.purposes and purpose not in item.purposes and not owed:
-        yield Cause(reason=Reason.OTHER_PURPOSE)
+    if item.purposes and purpose not in item.purposes:
+        owed = purpose is None and isinstance(item, Obligation | Frontier)
+        if not owed:
+            yield Cause(reason=Reason.OTHER_PURPOSE)
 
 
 def proven(item: Item, flaws: Mapping[str, tuple[Cause, ...]]) -> tuple[Cause, ...]:
@@ -58,7 +59,8 @@ def proven(item: Item, flaws: Mapping[str, tuple[Cause, ...]]) -> tuple[Cause, .
     return flaws.get(item.id, ())
 
 
-def fitting(item: Item, policy: Policy) -> Iterator[Cause]:
+def fitting(item: Item, policy: Policy) -> tuple[Cause, ...]:
     """The size budget of a single item."""
-    if item.length > policy.max_item_chars:
-        yield Cause(reason=Reason.TOO_LARGE, note=f"{item.length} characters, {policy.max_item_chars} allowed")
+    if item.length <= policy.max_item_chars:
+        return ()
+    return (Cause(reason=Reason.TOO_LARGE, note=f"{item.length} characters, {policy.max_item_chars} allowed"),)

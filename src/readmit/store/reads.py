@@ -345,13 +345,15 @@ class LogReads:
                 f"event {pos - self._base} of {self.workspace!r} does not match its digest: it was altered"
             )
         kind = KINDS.get(kind) or kind_named(kind)
+        moment = datetime.fromisoformat(at)
         return Event(
             epoch=pos - self._base,
             id=name,
             kind=kind,
             by=by,
-            at=datetime.fromisoformat(at),
-            learnt=datetime.fromisoformat(learnt),
+            at=moment,
+            # Most events are learnt the moment they happen.
+            learnt=moment if learnt == at else datetime.fromisoformat(learnt),
             payload=kind.read(body),
             digest=actual,
         )
