@@ -147,8 +147,8 @@ WIRE = {
 }
 
 
-def served(stage: Stage, play: Play) -> Any:
-    endpoint = {"deadline": 0.5, "overall": 5.0, "retries": 0}
+def served(stage: Stage, play: Play, *, deadline: float = 20.0) -> Any:
+    endpoint = {"deadline": deadline, "overall": 30.0, "retries": 0}
     with StandIn(play) as server, OpenAICompatible("m", Endpoint(server.url, **endpoint)) as model:  # type: ignore[arg-type]
         return stage.run(model)
 
@@ -156,7 +156,8 @@ def served(stage: Stage, play: Play) -> Any:
 @pytest.mark.parametrize("fault", WIRE)
 @pytest.mark.parametrize("name", STAGES)
 def test_faults_of_a_real_server(name: str, fault: str) -> None:
-    result = served(STAGES[name], WIRE[fault].play)
+    # Only the server that hangs is waited for: on a busy machine the others must not seem to.
+    result = served(STAGES[name], WIRE[fault].play, deadline=0.5 if fault == "timeout" else 20.0)
     assert isinstance(result, Failure)
     assert result.fault is WIRE[fault].fault
 
