@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
     from pathlib import Path
 
-LATE = 5.0
+LATE = 15.0
 """Seconds after which something that waits is taken to wait for ever."""
 # What is no verb, or is a property there and takes an await here.
 ELSEWHERE = {
@@ -142,11 +142,11 @@ def test_the_loop_keeps_running_while_a_verb_waits_for_another_writer(place: Pat
                     with other.batch():
                         other.observe("They write.", by="A2")
                         waiting = asyncio.create_task(team.observe("We wait.", by="A1"))
-                        await asyncio.sleep(0.8)
+                        await asyncio.sleep(2.0)
                         assert not waiting.done()
                     await asyncio.wait_for(waiting, LATE)
                 assert len(gaps) > 20
-                assert max(gaps) < 0.5, "the loop stood still while the verb waited"
+                assert max(gaps) < 1.5, "the loop stood still while the verb waited"
 
     play(story())
 
