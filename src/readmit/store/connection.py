@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 import weakref
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from readmit.store.sql import End
 
 BUSY_SECONDS = 30.0
+BUSY_PAUSE_SECONDS = 0.01
 PRIVATE = 0o600
 _NOT_FILES = ("", ":memory:")
 
@@ -78,7 +80,7 @@ class SqliteConnection:
             # Closes a workspace that was garbage-collected without close().
             self._closing = weakref.finalize(self, self.sql.close)
             recognize(self.sql)
-            self.sql.execute("PRAGMA journal_mode = WAL")
+            _log_ahead(self.sql)
             self.sql.execute("PRAGMA synchronous = FULL")
             self.sql.execute("PRAGMA cache_size = -65536")
             migrate(self.sql, fill)
@@ -208,6 +210,20 @@ def _create_private(path: str) -> None:
         os.fchmod(file, PRIVATE)  # the umask may have taken even the owner's rights
     finally:
         os.close(file)
+
+
+def _log_ahead(sql: sqlite3.Connection) -> None:
+    """Switch to WAL. SQLite does not wait here for another connection that is switching the same file."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            sql.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                raise
+            time.sleep(BUSY_PAUSE_SECONDS)
+        else:
+            return
 
 
 def _failed(error: sqlite3.Error) -> StoreError:
