@@ -433,6 +433,7 @@ class Down:
     """A signer that fails."""
 
     keyid = "0" * 64
+    public = bytes(32)
 
     def __init__(self, error: Exception) -> None:
         self.error = error

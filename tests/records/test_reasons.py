@@ -425,6 +425,7 @@ class Broken:
     """A signer that is down."""
 
     keyid = "0" * 64
+    public = bytes(32)
 
     def __init__(self, error: Exception) -> None:
         self.error = error

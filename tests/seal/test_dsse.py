@@ -197,6 +197,7 @@ def test_a_trusted_key_that_is_none_is_refused() -> None:
 
 class Down:
     keyid = "f" * 64
+    public = bytes(32)
 
     def sign(self, data: bytes) -> bytes:
         raise TimeoutError("the service does not answer")
@@ -204,6 +205,7 @@ class Down:
 
 class Mute:
     keyid = "f" * 64
+    public = bytes(32)
 
     def sign(self, data: bytes) -> bytes:
         raise TimeoutError
@@ -211,6 +213,7 @@ class Mute:
 
 class Garbled:
     keyid = "f" * 64
+    public = bytes(32)
 
     def sign(self, data: bytes) -> bytes:
         return b"no signature"
@@ -237,6 +240,7 @@ def test_a_signer_does_not_show_its_key() -> None:
 def test_a_signature_of_another_size_is_refused(size: int) -> None:
     class Odd:
         keyid = SIGNER.keyid
+        public = SIGNER.public
 
         def sign(self, data: bytes) -> bytes:
             return bytes(size)

@@ -1,4 +1,4 @@
-"""Signs a Return View: a local key, or a key management service with the same two members."""
+"""Signs a Return View: a local key, or a key management service with the same three members."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ class Signer(Protocol):
     @property
     def keyid(self) -> str:
         """The SHA-256 of the raw public key, in lower-case hex."""
+        ...
+
+    @property
+    def public(self) -> bytes:
+        """The raw public key: 32 bytes."""
         ...
 
     def sign(self, data: bytes) -> bytes:
