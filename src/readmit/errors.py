@@ -18,6 +18,7 @@ from readmit.records.errors import (
     SealError,
     StoreError,
     UnknownError,
+    WitnessError,
 )
 
 __all__ = [
@@ -36,4 +37,5 @@ __all__ = [
     "SealError",
     "StoreError",
     "UnknownError",
+    "WitnessError",
 ]

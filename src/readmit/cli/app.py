@@ -21,6 +21,7 @@ from readmit.cli import (
     plugins,
     queries,
     returning,
+    witness,
     writing,
 )
 from readmit.cli.command import write_examples
@@ -100,6 +101,7 @@ def main() -> None:
 
 
 for commands in (
-    demo, play, writing, browsing, returning, inferring, queries, diagnosis, page, audit, keys, backends, batch,
+    demo, play, writing, browsing, returning, inferring, queries, diagnosis, page, audit, keys, witness, backends,
+    batch,
 ):  # fmt: skip
     commands.add_to(main)

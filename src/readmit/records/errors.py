@@ -11,6 +11,7 @@
     ├── ExposureError       a view did not pass the recheck; carries the reason codes
     ├── SealError           a signature, envelope or key that cannot be trusted or used
     ├── AuditError          the audit chain does not verify
+    ├── WitnessError        a witness cannot be reached or started, or does not cosign
     ├── StoreError          the storage failed, is of another version, or is not ours
     ├── BackendError        a memory backend is missing, misconfigured, down or not as expected
     └── ModelError          a model cannot be used: its name, key, file, package or answers
@@ -74,6 +75,10 @@ class SealError(ReadmitError):
 
 class AuditError(ReadmitError):
     """The audit chain does not verify."""
+
+
+class WitnessError(ReadmitError):
+    """A witness cannot be reached or started, or does not cosign."""
 
 
 class StoreError(ReadmitError):

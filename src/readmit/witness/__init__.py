@@ -1,0 +1,1 @@
+"""A second machine that remembers the newest head of a log and cosigns only what extends it."""
