@@ -23,9 +23,9 @@ from sigstore.errors import VerificationError
 from sigstore_models.common.v1 import PublicKey, PublicKeyDetails
 
 from readmit.records.errors import SealError
+from readmit.records.tree import consistency_proof, inclusion_proof, leaf_hash, tree_hash, verify_consistency
 from readmit.seal.notes import cosign, open_note, sign
 from readmit.seal.tlog import LogCheckpoint
-from readmit.seal.tree import consistency_proof, inclusion_proof, leaf_hash, tree_hash, verify_consistency
 
 from .test_notes import KEY, NAME, OTHER
 from .test_tree import LARGEST, NODE

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readmit.records.errors import RecordError, SealError
-from readmit.seal.tree import (
+from readmit.records.tree import (
     EMPTY,
     TreeFrontier,
     consistency_proof,
@@ -23,7 +23,7 @@ from readmit.seal.tree import (
 )
 
 if TYPE_CHECKING:
-    from readmit.seal.tree import Node
+    from readmit.records.tree import Node
 
 LARGEST = 130
 # The leaves and roots that the certificate-transparency project tests its trees with.
@@ -210,10 +210,8 @@ def test_whatever_is_not_a_proof_is_false_and_never_raises(
     first, second = numbers
     included = verify_inclusion(hashes[0], first, second, proof, hashes[1])
     assert included == (0 <= first < second and folded(hashes[0], first, second, proof) == hashes[1])
-    if verify_consistency(first, hashes[0], second, hashes[1], proof):
-        assert 0 <= first <= second
-        assert hashes[0] == RECURSIVE[first]
-        assert proof == consistency_proof(first, second, NODE)
+    extended = verify_consistency(first, hashes[0], second, hashes[1], proof)
+    assert extended == extends(first, hashes[0], second, hashes[1], proof)
 
 
 def folded(leaf: bytes, index: int, size: int, proof: list[bytes]) -> bytes | None:
@@ -232,6 +230,32 @@ def folded(leaf: bytes, index: int, size: int, proof: list[bytes]) -> bytes | No
         return None if left is None else node_hash(left, proof[-1])
     right = folded(leaf, index - split, size - split, proof[:-1])
     return None if right is None else node_hash(proof[-1], right)
+
+
+def extends(old: int, old_root: bytes, new: int, new_root: bytes, proof: list[bytes]) -> bool:
+    """The same answer by the recursion of RFC 6962, section 2.1.2."""
+    if not 0 <= old <= new or any(len(one) != 32 for one in (old_root, new_root, *proof)):
+        return False
+    if old == 0:
+        return not proof and old_root == EMPTY and (new > 0 or new_root == EMPTY)
+    return grown(old, new, old_root, proof) == (old_root, new_root)
+
+
+def grown(old: int, new: int, whole: bytes | None, proof: list[bytes]) -> tuple[bytes, bytes] | None:
+    """The roots of both trees. ``whole`` is the old root while the old tree is a left part of the new one."""
+    if old == new:
+        known = proof if whole is None else [whole, *proof]
+        return (known[0], known[0]) if len(known) == 1 else None
+    if not proof:
+        return None
+    split = 1
+    while split * 2 < new:
+        split *= 2
+    if old <= split:
+        roots = grown(old, split, whole, proof[:-1])
+        return None if roots is None else (roots[0], node_hash(roots[1], proof[-1]))
+    roots = grown(old - split, new - split, None, proof[:-1])
+    return None if roots is None else (node_hash(proof[-1], roots[0]), node_hash(proof[-1], roots[1]))
 
 
 def test_the_empty_tree_is_extended_by_all_and_has_one_root() -> None:

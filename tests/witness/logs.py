@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from readmit.seal.keys import MemoryRing
 from readmit.seal.notes import NoteKey, sign
 from readmit.seal.tlog import LogCheckpoint
-from readmit.seal.tree import consistency_proof, leaf_hash, node_hash, tree_hash
+from readmit.records.tree import consistency_proof, leaf_hash, node_hash, tree_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

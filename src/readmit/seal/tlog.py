@@ -11,8 +11,8 @@ import re
 import msgspec
 
 from readmit.records.errors import SealError
+from readmit.records.tree import HASH_BYTES
 from readmit.seal.signatures import decode64, encode64
-from readmit.seal.tree import HASH_BYTES
 
 LARGEST_TREE = 2**63 - 1
 

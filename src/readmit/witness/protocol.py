@@ -7,10 +7,10 @@ from http import HTTPStatus
 import msgspec
 
 from readmit.records.errors import SealError
+from readmit.records.tree import HASH_BYTES
 from readmit.seal.notes import LONGEST_NOTE
 from readmit.seal.signatures import decode64, encode64
 from readmit.seal.tlog import size_of
-from readmit.seal.tree import HASH_BYTES
 
 PATH = "/add-checkpoint"
 MOST_HASHES = 63

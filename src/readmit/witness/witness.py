@@ -13,10 +13,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from readmit.records.errors import SealError, WitnessError
+from readmit.records.tree import EMPTY, verify_consistency
 from readmit.seal.keys import FILE_MODE, FileRing
 from readmit.seal.notes import COSIGNATURE, NoteKey, cosign, open_note, text_of
 from readmit.seal.tlog import LogCheckpoint
-from readmit.seal.tree import EMPTY, verify_consistency
 from readmit.witness.protocol import SIZE_TYPE, WitnessAnswer, WitnessRequest
 
 if TYPE_CHECKING:
