@@ -21,6 +21,7 @@ from readmit.cli import (
     plugins,
     queries,
     returning,
+    verifying,
     witness,
     writing,
 )
@@ -101,7 +102,7 @@ def main() -> None:
 
 
 for commands in (
-    demo, play, writing, browsing, returning, inferring, queries, diagnosis, page, audit, keys, witness, backends,
-    batch,
+    demo, play, writing, browsing, returning, inferring, verifying, queries, diagnosis, page, audit, keys, witness,
+    backends, batch,
 ):  # fmt: skip
     commands.add_to(main)

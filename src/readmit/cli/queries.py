@@ -1,108 +1,26 @@
-"""``status``, ``explain``, ``replay``, ``verify``: contents, reasons, and checks."""
+"""``status``, ``explain``, ``replay``: contents, reasons, and checks."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING
 
 import click
 
-from readmit.cli import errors
 from readmit.cli.command import command
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
 
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
-    from readmit.records.decisions import ReturnView
     from readmit.records.identity import Identity
 
 
 def add_to(group: click.Group) -> None:
     """Add the commands."""
-    command(group, "verify", examples=("readmit verify view.json --key team.pem", "readmit verify view.json"))(verify)
     command(group, "explain", examples=("readmit explain RETURN h0", "readmit explain RETURN"))(explain)
     command(group, "replay", examples=("readmit replay RETURN", "readmit replay --all"))(replay)
     command(group, "status")(status)
-
-
-@click.argument("file", type=click.File("rb"))
-@click.option(
-    "--key", "keys", type=click.File("rb"), multiple=True, metavar="PEM",
-    help="Public key to verify under, offline. Repeatable. Default: the keys that the workspace trusts now.",
-)  # fmt: skip
-def verify(invocation: Invocation, /, *, file: BinaryIO, keys: tuple[BinaryIO, ...]) -> Status:
-    """Check the signature and the consistency of a signed view (a DSSE envelope in a file, - for stdin).
-
-    Says whether it was issued in this form. `readmit expose` checks whether it may still be acted on.
-    """
-    from readmit.cli.output import emit, show, shown
-    from readmit.records.canonical import decode
-    from readmit.records.decisions import Envelope
-    from readmit.records.errors import RecordError, SealError
-    from readmit.seal.statement import open_view
-
-    trusted = _public_keys(keys) if keys else _trusted(invocation)
-    try:
-        view = open_view(decode(file.read(), Envelope, what=errors.name_of(file)), trusted)
-    except (SealError, RecordError) as error:
-        if invocation.json:
-            emit({"verified": False, "problem": str(error)})
-        else:
-            click.echo(f"does not verify: {shown(str(error))}", err=True)
-        return Status.UNVERIFIED
-    if invocation.json:
-        emit({"verified": True, **_described(view)})
-    else:
-        described = _described(view)
-        show("The signature is valid.", *(f"{name}: {shown(str(value))}" for name, value in described.items()))
-    return Status.OK
-
-
-def _public_keys(files: tuple[BinaryIO, ...]) -> dict[str, bytes]:
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    from cryptography.hazmat.primitives.serialization import load_pem_public_key
-
-    from readmit.records.errors import SealError
-    from readmit.seal.trust import keyid_of
-
-    found = {}
-    for file in files:
-        try:
-            key = load_pem_public_key(file.read())
-        except (ValueError, TypeError, UnsupportedAlgorithm):
-            key = None
-        if not isinstance(key, Ed25519PublicKey):
-            raise SealError(f"--key: {file.name} is not an Ed25519 public key in PEM; see `readmit keys export`")
-        raw = key.public_bytes_raw()
-        found[keyid_of(raw)] = raw
-    return found
-
-
-def _trusted(invocation: Invocation) -> dict[str, bytes]:
-    with invocation.open() as workspace:
-        return dict(workspace.keys.trusted(workspace.now()))
-
-
-def _described(view: ReturnView) -> dict[str, Any]:
-    from datetime import UTC, datetime
-
-    return {
-        "return": view.return_id,
-        "workspace": view.identity.workspace,
-        "principal": view.identity.principal,
-        "role": view.identity.role,
-        "task": view.identity.task,
-        "instance": view.instance,
-        "epoch": view.epoch,
-        "issued": view.issued.isoformat(),
-        "expires": view.expires.isoformat(),
-        "expired": view.expires <= datetime.now(UTC),
-        "partial": view.partial,
-        "withheld": list(view.withheld),
-        "items": [item.id for item in view.items],
-    }
 
 
 @click.argument("return_id", type=Reference("return"), metavar="RETURN")

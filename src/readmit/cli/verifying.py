@@ -1,0 +1,173 @@
+"""``readmit verify``: a signed view, or the proof of an event, from a file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from readmit.cli import errors
+from readmit.cli.command import command
+from readmit.cli.status import Status
+from readmit.records.errors import RecordError, SealError
+
+if TYPE_CHECKING:
+    from readmit.cli.command import Invocation
+    from readmit.records.decisions import ReturnView
+    from readmit.seal.notes import NoteKey
+    from readmit.seal.proofs import ProvenEvent
+
+
+def add_to(group: click.Group) -> None:
+    """Add the command."""
+    examples = (
+        "readmit verify view.json --key team.pem",
+        "readmit verify view.json",
+        "readmit verify proof.json --key team.pem --witness KEY",
+    )
+    command(group, "verify", examples=examples)(verify)
+
+
+@click.argument("file", type=click.File("rb"))
+@click.option(
+    "--key", "keys", multiple=True, metavar="PEM|KEY",
+    help="Public key to verify under, offline: a PEM file, or a log's verifier key. Repeatable. Default: the keys that "
+    "the workspace trusts now.",
+)  # fmt: skip
+@click.option(
+    "--witness", "witnesses", multiple=True, metavar="KEY",
+    help="Verifier key of a witness that must have cosigned the head of a proof. Repeatable.",
+)  # fmt: skip
+def verify(invocation: Invocation, /, *, file: BinaryIO, keys: tuple[str, ...], witnesses: tuple[str, ...]) -> Status:
+    """Check a signed view (a DSSE envelope) or the proof of an event, in a file, - for stdin.
+
+    A view was issued in this form; `readmit expose` checks whether it may still be acted on. A proof says that an
+    event is in the workspace's log. With --key, no store is opened.
+    """
+    from readmit.cli.output import emit, show, shown
+    from readmit.seal.notes import NoteKey
+    from readmit.seal.proofs import is_proof
+    from readmit.seal.trust import keyid_of
+
+    data = file.read()
+    cosigners = [NoteKey.from_vkey(word) for word in witnesses]
+    logs = [NoteKey.from_vkey(word) for word in keys if _is_vkey(word)]
+    raw = _public_keys([word for word in keys if not _is_vkey(word)]) if keys else _trusted(invocation)
+    proof = is_proof(data)
+    if cosigners and not proof:
+        raise click.UsageError("--witness is for the proof of an event; a view has no cosignatures")
+    try:
+        if proof:
+            said, described = "The proof holds.", _proven(data, raw, logs, cosigners)
+        else:
+            raw |= {keyid_of(key.public): key.public for key in logs}
+            said, described = "The signature is valid.", _viewed(data, errors.name_of(file), raw)
+    except (SealError, RecordError) as error:
+        if invocation.json:
+            emit({"verified": False, "problem": str(error)})
+        else:
+            click.echo(f"does not verify: {shown(str(error))}", err=True)
+        return Status.UNVERIFIED
+    if invocation.json:
+        emit({"verified": True, **described})
+    else:
+        show(said, *(f"{name}: {shown(str(value))}" for name, value in described.items()))
+    return Status.OK
+
+
+def _is_vkey(word: str) -> bool:
+    """Whether an option is a verifier key. A file of such a name can be given as ./NAME."""
+    return re.match(r"(?!\./)[^+]+\+[0-9a-f]{8}\+", word) is not None
+
+
+def _public_keys(files: list[str]) -> dict[str, bytes]:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    from readmit.seal.trust import keyid_of
+
+    found = {}
+    for file in files:
+        try:
+            key = load_pem_public_key(Path(file).read_bytes())
+        except (ValueError, TypeError, UnsupportedAlgorithm):
+            key = None
+        if not isinstance(key, Ed25519PublicKey):
+            raise SealError(f"--key: {file} is not an Ed25519 public key in PEM; see `readmit keys export`")
+        raw = key.public_bytes_raw()
+        found[keyid_of(raw)] = raw
+    return found
+
+
+def _trusted(invocation: Invocation) -> dict[str, bytes]:
+    with invocation.open() as workspace:
+        return dict(workspace.keys.trusted(workspace.now()))
+
+
+def _proven(data: bytes, raw: dict[str, bytes], logs: list[NoteKey], witnesses: list[NoteKey]) -> dict[str, Any]:
+    from readmit.seal.notes import NoteKey, text_of
+    from readmit.seal.proofs import check_proof, read_proof
+    from readmit.seal.tlog import LogCheckpoint
+
+    # A bare key has no name: it counts for the log that the proof is about.
+    origin = LogCheckpoint.from_text(text_of(read_proof(data).note.encode())).origin
+    named = [NoteKey(origin, public) for public in raw.values()]
+    return _of_event(check_proof(data, [*logs, *named], witnesses))
+
+
+def _of_event(event: ProvenEvent) -> dict[str, Any]:
+    from readmit.records.canonical import decode
+
+    return {
+        "log": event.origin,
+        "commits": event.size,
+        "commit": event.commit,
+        "epoch": event.epoch,
+        "id": event.id,
+        "kind": event.kind,
+        "by": event.by,
+        "at": event.at,
+        "learnt": event.learnt,
+        "says": decode(event.body, dict[str, Any], what="body"),
+        "cosigned": {one.key.name: _moment(one.time) for one in event.signatures if one.time is not None},
+    }
+
+
+def _moment(seconds: int) -> str:
+    from datetime import UTC, datetime
+
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (ValueError, OverflowError):  # the format allows for times beyond the year 9999
+        return f"{seconds} seconds after 1970"
+
+
+def _viewed(data: bytes, name: str, keys: dict[str, bytes]) -> dict[str, Any]:
+    from readmit.records.canonical import decode
+    from readmit.records.decisions import Envelope
+    from readmit.seal.statement import open_view
+
+    return _described(open_view(decode(data, Envelope, what=name), keys))
+
+
+def _described(view: ReturnView) -> dict[str, Any]:
+    from datetime import UTC, datetime
+
+    return {
+        "return": view.return_id,
+        "workspace": view.identity.workspace,
+        "principal": view.identity.principal,
+        "role": view.identity.role,
+        "task": view.identity.task,
+        "instance": view.instance,
+        "epoch": view.epoch,
+        "issued": view.issued.isoformat(),
+        "expires": view.expires.isoformat(),
+        "expired": view.expires <= datetime.now(UTC),
+        "partial": view.partial,
+        "withheld": list(view.withheld),
+        "items": [item.id for item in view.items],
+    }
