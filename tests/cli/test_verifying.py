@@ -37,6 +37,7 @@ def test_a_proof_is_shown_to_a_person() -> None:
     shown = run("verify", "proof.json", "--key", KEY.vkey).stdout
     assert shown.startswith("The proof holds.\n")
     assert "epoch: 4\n" in shown
+    assert '"text":"Sunrise is booked. é"' in shown
 
 
 def test_a_proof_under_another_key_does_not_verify() -> None:

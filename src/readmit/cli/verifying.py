@@ -73,8 +73,15 @@ def verify(invocation: Invocation, /, *, file: BinaryIO, keys: tuple[str, ...], 
     if invocation.json:
         emit({"verified": True, **described})
     else:
-        show(said, *(f"{name}: {shown(str(value))}" for name, value in described.items()))
+        show(said, *(f"{name}: {_words(value)}" for name, value in described.items()))
     return Status.OK
+
+
+def _words(value: object) -> str:
+    from readmit.cli.output import shown
+    from readmit.seal.render import json_text
+
+    return shown(json_text(value) if isinstance(value, dict) else str(value))
 
 
 def _is_vkey(word: str) -> bool:
