@@ -44,6 +44,11 @@ def test_a_proof_under_another_key_does_not_verify() -> None:
     assert said("verify", "proof.json", "--key", "other.pem", status=5)["verified"] is False
 
 
+def test_keys_can_be_named_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("READMIT_TRUST", f"other.pem {KEY.vkey}")
+    assert said("verify", "proof.json")["verified"] is True
+
+
 def test_an_altered_proof_does_not_verify() -> None:
     Path("proof.json").write_bytes(PROOF.replace(b"Sunrise", b"Riverside"))
     done = run("verify", "proof.json", "--key", KEY.vkey, status=5)

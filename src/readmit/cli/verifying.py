@@ -32,9 +32,9 @@ def add_to(group: click.Group) -> None:
 
 @click.argument("file", type=click.File("rb"))
 @click.option(
-    "--key", "keys", multiple=True, metavar="PEM|KEY",
+    "--key", "keys", multiple=True, envvar="READMIT_TRUST", metavar="PEM|KEY",
     help="Public key to verify under, offline: a PEM file, or a log's verifier key. Repeatable. Default: the keys that "
-    "the workspace trusts now.",
+    "the workspace trusts now. [env: READMIT_TRUST, separated by spaces]",
 )  # fmt: skip
 @click.option(
     "--witness", "witnesses", multiple=True, metavar="KEY",
