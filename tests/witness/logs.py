@@ -9,10 +9,10 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from readmit.records.tree import consistency_proof, leaf_hash, node_hash, tree_hash
 from readmit.seal.keys import MemoryRing
 from readmit.seal.notes import NoteKey, sign
 from readmit.seal.tlog import LogCheckpoint
-from readmit.records.tree import consistency_proof, leaf_hash, node_hash, tree_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
