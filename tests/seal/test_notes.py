@@ -7,7 +7,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from readmit.records.errors import SealError
-from readmit.seal.notes import COSIGNATURE, LONGEST_NOTE, MOST_SIGNATURES, NoteKey, cosign, open_note, sign, verify
+from readmit.seal.notes import (
+    COSIGNATURE,
+    LONGEST_NOTE,
+    MOST_SIGNATURES,
+    NoteKey,
+    cosign,
+    open_note,
+    read_vkeys,
+    sign,
+    verify,
+)
 from readmit.seal.signatures import encode64
 
 from .world import RING, SIGNER
@@ -147,6 +157,12 @@ def test_a_text_that_cannot_be_a_note_is_not_signed(text: str) -> None:
 @pytest.mark.parametrize("key", [KEY, WITNESS])
 def test_a_key_written_as_one_word_reads_back(key: NoteKey) -> None:
     assert NoteKey.from_vkey(key.vkey) == key
+
+
+def test_a_list_of_keys_has_one_on_each_line() -> None:
+    assert read_vkeys(f"# ours\n{KEY.vkey}\n\n  {WITNESS.vkey}\n") == [KEY, WITNESS]
+    with pytest.raises(SealError, match="the list is empty"):
+        read_vkeys("# nothing yet\n")
 
 
 @given(at=st.integers(0), bit=st.integers(0, 7))

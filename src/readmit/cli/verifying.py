@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from readmit.seal.notes import NoteKey
     from readmit.seal.proofs import ProvenEvent
 
+# A file of such a name can be given as ./NAME.
+_VKEY = re.compile(r"(?!\./)[^+]+\+[0-9a-f]{8}\+")
+
 
 def add_to(group: click.Group) -> None:
     """Add the command."""
@@ -33,8 +36,8 @@ def add_to(group: click.Group) -> None:
 @click.argument("file", type=click.File("rb"))
 @click.option(
     "--key", "keys", multiple=True, envvar="READMIT_TRUST", metavar="PEM|KEY",
-    help="Public key to verify under, offline: a PEM file, or a log's verifier key. Repeatable. Default: the keys that "
-    "the workspace trusts now. [env: READMIT_TRUST, separated by spaces]",
+    help="Public key to verify under, offline: a PEM file, a log's verifier key, or a file with one on each line. "
+    "Repeatable. Default: the keys that the workspace trusts now. [env: READMIT_TRUST]",
 )  # fmt: skip
 @click.option(
     "--witness", "witnesses", multiple=True, metavar="KEY",
@@ -53,8 +56,7 @@ def verify(invocation: Invocation, /, *, file: BinaryIO, keys: tuple[str, ...], 
 
     data = file.read()
     cosigners = [NoteKey.from_vkey(word) for word in witnesses]
-    logs = [NoteKey.from_vkey(word) for word in keys if _is_vkey(word)]
-    raw = _public_keys([word for word in keys if not _is_vkey(word)]) if keys else _trusted(invocation)
+    raw, logs = _named(keys) if keys else (_trusted(invocation), [])
     proof = is_proof(data)
     if cosigners and not proof:
         raise click.UsageError("--witness is for the proof of an event; a view has no cosignatures")
@@ -84,29 +86,37 @@ def _words(value: object) -> str:
     return shown(json_text(value) if isinstance(value, dict) else str(value))
 
 
-def _is_vkey(word: str) -> bool:
-    """Whether an option is a verifier key. A file of such a name can be given as ./NAME."""
-    return re.match(r"(?!\./)[^+]+\+[0-9a-f]{8}\+", word) is not None
-
-
-def _public_keys(files: list[str]) -> dict[str, bytes]:
+def _named(keys: tuple[str, ...]) -> tuple[dict[str, bytes], list[NoteKey]]:
+    """Public keys by id from PEM files, and verifier keys with the names of their logs."""
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
+    from readmit.seal.notes import NoteKey, read_vkeys
     from readmit.seal.trust import keyid_of
 
-    found = {}
-    for file in files:
+    raw, logs = {}, []
+    for word in keys:
+        if _VKEY.match(word):
+            logs.append(NoteKey.from_vkey(word))
+            continue
+        data = Path(word).read_bytes()
         try:
-            key = load_pem_public_key(Path(file).read_bytes())
+            key = load_pem_public_key(data)
         except (ValueError, TypeError, UnsupportedAlgorithm):
             key = None
-        if not isinstance(key, Ed25519PublicKey):
-            raise SealError(f"--key: {file} is not an Ed25519 public key in PEM; see `readmit keys export`")
-        raw = key.public_bytes_raw()
-        found[keyid_of(raw)] = raw
-    return found
+        if isinstance(key, Ed25519PublicKey):
+            public = key.public_bytes_raw()
+            raw[keyid_of(public)] = public
+            continue
+        try:
+            logs += read_vkeys(data.decode())
+        except (SealError, UnicodeDecodeError):
+            raise SealError(
+                f"--key: {word} is not an Ed25519 public key in PEM, and not a list of verifier keys; "
+                "see `readmit keys export`"
+            ) from None
+    return raw, logs
 
 
 def _trusted(invocation: Invocation) -> dict[str, bytes]:

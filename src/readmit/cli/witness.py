@@ -64,12 +64,12 @@ def witness(invocation: Invocation, /, *, listen: str, state: Path, trusted: tup
 
 
 def _keys(text: str) -> list[NoteKey]:
-    """The key that an option gives, or those of a file, without blank lines and comments."""
-    from readmit.seal.notes import NoteKey
+    """The key that an option gives, or those of a file."""
+    from readmit.seal.notes import NoteKey, read_vkeys
 
-    lines = Path(text[1:]).read_text(encoding="utf-8").splitlines() if text.startswith("@") else [text]
-    words = [word for line in lines if (word := line.strip()) and not word.startswith("#")]
-    return [NoteKey.from_vkey(word) for word in words]
+    if text.startswith("@"):
+        return read_vkeys(Path(text[1:]).read_text(encoding="utf-8"))
+    return [NoteKey.from_vkey(text)]
 
 
 def _address(listen: str) -> tuple[str, int]:

@@ -76,6 +76,15 @@ class NoteKey(msgspec.Struct, frozen=True):
         return key
 
 
+def read_vkeys(text: str) -> list[NoteKey]:
+    """The keys of a list with one on each line; blank lines and those with a # are left out."""
+    words = (line.strip() for line in text.splitlines())
+    found = [NoteKey.from_vkey(word) for word in words if word and not word.startswith("#")]
+    if not found:
+        raise SealError("key: the list is empty; write one verifier key on each line")
+    return found
+
+
 class OpenedNote(NamedTuple):
     """A verified text and the names of the keys that signed it."""
 
