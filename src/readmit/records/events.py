@@ -6,6 +6,7 @@ its position in the log. What happened is the payload; ``EventKind`` declares ea
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
@@ -192,6 +193,8 @@ class KeyChange(Record, kw_only=True):
     reason: Note = ""
 
 
+# Every limited write reads the policy in force.
+@lru_cache(16)
 def _stored_policy(body: bytes | str) -> Policy:
     # A policy stored before a setting existed keeps the old behavior, not today's default.
     return msgspec.convert(with_old_defaults(msgspec.json.decode(body, type=dict)), Policy)

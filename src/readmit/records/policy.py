@@ -72,7 +72,8 @@ class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
     """Whether an unsettled suspicion takes out every item it names, or only those that support a critical
     dependency."""
     invalidations_per_writer: Count = 1_000
-    """Most lifecycle events, suspicions and verdicts together that one principal may write within the window."""
+    """Most that one principal may end within the window: items that its events name or reset, and statements of
+    others that its items replace."""
     duties_per_writer: Count = 100
     """Most duties that one principal may open for others within the window."""
     invalidation_window_seconds: Seconds = 3_600
