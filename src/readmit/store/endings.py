@@ -1,8 +1,8 @@
 """How much an event ends: the index behind the limits of a writer.
 
-An act counts for every item that it names or resets, whoever wrote the item. An item counts for every statement of
-another writer that it replaces in its slot, or as the frontier of its obligation: updating what one wrote oneself is
-ordinary work. What no longer stands for another reason counts too, because an overruling may have brought it back.
+An act counts for every item that it names or resets, one's own included. An item counts for every statement of another
+writer that it replaces in its slot, or as the frontier of its obligation: updating what one wrote oneself is ordinary
+work. What no longer stands for another reason counts too, because an overruling may have brought it back.
 
 ``invalidation`` holds each writer's running total, so that a window is the difference of two rows. ``holder`` holds
 what was stated last about a slot or an obligation, for each task and use.
@@ -50,7 +50,7 @@ def ended(sql: Sql, ws: int, by: str, since: str) -> int:
     return int(count)
 
 
-class Place(NamedTuple):
+class Holding(NamedTuple):
     """What an item states something about: a slot or an obligation, on a task, for a use."""
 
     use: str
@@ -63,7 +63,7 @@ class Ending(NamedTuple):
     """How many things an event ends, and the places that it takes."""
 
     ends: int
-    takes: tuple[Place, ...] = ()
+    takes: tuple[Holding, ...] = ()
 
 
 _NOTHING = Ending(0)
@@ -106,7 +106,7 @@ class Endings:
             places = ()
         return Ending(sum(_replaces(item, other) for other in held), places)
 
-    def _held(self, place: Place) -> list[Item]:
+    def _held(self, place: Holding) -> list[Item]:
         """What was stated last about the same thing, on the same task or on every task."""
         here = (self._ws << SHIFT, self._ws, place.use, place.name)
         if place.task == ANY:
@@ -122,7 +122,7 @@ class Endings:
         return int(count)
 
 
-def _places(item: Item) -> Iterator[Place]:
+def _places(item: Item) -> Iterator[Holding]:
     """Where an item replaces others, and where else it can be reset. One without evidence replaces nothing."""
     if not item.receipts or isinstance(item, Obligation):
         return
@@ -131,10 +131,10 @@ def _places(item: Item) -> Iterator[Place]:
     uses: tuple[Any, ...] = (scope.principals, item.purposes, item.tasks)
     readers = digest(tuple(sorted(set(one)) for one in uses))[:32] if any(uses) else ANY
     if isinstance(item, Frontier):
-        yield Place(FRONTIER, item.obligation, task, readers)
+        yield Holding(FRONTIER, item.obligation, task, readers)
     if item.slot is not None:
         # A frontier's slot can be reset, but statements of other kinds in the slot do not replace it.
-        yield Place(SLOT, item.slot, task, f"{FRONTIER}:{readers}" if is_frontier else readers)
+        yield Holding(SLOT, item.slot, task, f"{FRONTIER}:{readers}" if is_frontier else readers)
 
 
 def _replaces(item: Item, other: Item) -> bool:
