@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -109,3 +110,10 @@ def with_old_defaults(stored: dict[str, Any]) -> dict[str, Any]:
         "max_clock_skew": CENTURY,
         **stored,
     }
+
+
+# Every limited write reads the policy in force.
+@lru_cache(16)
+def stored_policy(body: bytes | str) -> Policy:
+    """A policy from the log. One stored before a setting existed keeps the old behavior, not today's default."""
+    return msgspec.convert(with_old_defaults(msgspec.json.decode(body, type=dict)), Policy)

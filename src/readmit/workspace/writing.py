@@ -29,6 +29,7 @@ from readmit.records.identity import Identity
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.policy import AUTHOR, OWNER, Policy
 from readmit.records.verdicts import Verdict
+from readmit.records.waiting import Approve, Decline
 from readmit.workspace.limits import check_limits
 from readmit.workspace.replacing import Replacements
 from readmit.workspace.rights import check_may_end, check_may_touch, item_for, known_to
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
     from readmit.records.items import Scope
 
 
-def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -> None:
-    """Raise unless the event may be appended."""
+def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime, *, limited: bool = True) -> None:
+    """Raise unless the event may be appended. An approved one is not ``limited``."""
     if isinstance(draft.payload, Evidence):
         # Observations refer to nothing. They are most of a large batch, so they are checked first.
         _check_name(draft, draft.payload.by)
@@ -54,7 +55,7 @@ def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -
     _Checks(log, draft, policy, now).run()
     if draft.kind.check is not None:
         draft.kind.check(log, draft)
-    if not _is_own_finding(draft):
+    if limited and not _is_own_finding(draft):
         # After everything else: an overseer is asked only about what is allowed otherwise.
         check_limits(log, draft, policy, now)
 
@@ -82,6 +83,8 @@ class _Checks:
                 self._link(link, *self._touched())
             case Confirm():
                 self._confirmation(*self._touched())
+            case Approve(waiting=name) | Decline(waiting=name):
+                self._answer(name)
             case _:
                 self._mark()
 
@@ -126,6 +129,13 @@ class _Checks:
             raise RecordError(f"target: {item.id!r} was not drafted by a model, so there is nothing to confirm")
         if self._draft.by == AUTHOR:
             raise NotAllowedError(f"{AUTHOR!r} may not confirm what a model drafted: a principal does")
+
+    def _answer(self, name: str) -> None:
+        if self._draft.name != name:
+            # The id makes a second, different answer a conflict.
+            raise RecordError(f"id: {self._draft.name!r} is not {name!r}; an answer has the id of what waits")
+        if self._log.named(EventKind.WAIT, name) is None:
+            raise UnknownError(f"nothing waits as {name!r} in workspace {self._log.workspace!r}; see `readmit doctor`")
 
     def _end(self, duty: Obligation, role: str | None) -> None:
         by, verb = self._draft.by, self._draft.kind
@@ -204,8 +214,8 @@ def _check_workspace(log: Log, scope: Scope) -> None:
 def _check_writer(draft: Draft, policy: Callable[[], Policy]) -> None:
     if draft.kind is EventKind.OVERRULE and draft.by not in {*policy().overseers} - {AUTHOR}:
         raise NotAllowedError(f"{draft.by!r} may not overrule: add it to the policy's overseers")
-    if draft.kind is EventKind.GOVERN:
-        check_governor(draft.by, policy(), "govern")
+    if draft.kind in {EventKind.GOVERN, EventKind.APPROVE, EventKind.DECLINE}:
+        check_governor(draft.by, policy(), draft.kind)
     if _is_own_finding(draft):
         return
     if draft.by == AUTHOR and draft.kind.is_act:
