@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from readmit.records.errors import ConflictError, NotAllowedError, RateError, UnknownError
 from readmit.records.events import EventKind
 from readmit.records.policy import Policy
+from readmit.records.waiting import Wait
 from readmit.workspace.auditing import audit
 from readmit.workspace.waiting import MOST
 from tests.scene import Scene
@@ -16,6 +18,7 @@ from tests.workspace.test_limits import ended, replace, team_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 
 def limited(write: Callable[[], object]) -> str:
@@ -175,3 +178,29 @@ def test_an_act_that_fails_for_another_reason_does_not_wait() -> None:
     with pytest.raises(UnknownError):
         replace(scene, 0, supersedes="unknown")
     assert scene.team.waiting() == ()
+
+
+def test_what_another_thread_writes_is_no_part_of_an_act(tmp_path: Path) -> None:
+    scene = Scene(tmp_path / "team.db", invalidations_per_writer=0)
+    scene.fact("m0")
+    refused: list[Exception] = []
+
+    def observe() -> None:
+        scene.team.observe("From another thread.", by="cy")
+
+    def act() -> None:
+        with scene.team.act():
+            scene.team.revoke("m0", by="eve")
+            thread.start()
+            thread.join(0.2)
+
+    thread = threading.Thread(target=observe)
+    try:
+        act()
+    except RateError as error:
+        refused.append(error)
+    thread.join()
+    assert refused
+    (waits,) = scene.team.waiting()
+    assert isinstance(waits.payload, Wait)
+    assert [one.kind for one in waits.payload.events] == ["revoke"]

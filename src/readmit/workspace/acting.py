@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
+from threading import get_ident
 from typing import TYPE_CHECKING
 
 from readmit.records.arguments import explained
@@ -29,6 +30,7 @@ class Act:
         self.drafts: list[Draft] = []
         self.limit: RateError | None = None
         self.limited = ""
+        self.thread = get_ident()
 
 
 @explained
@@ -96,12 +98,12 @@ class Acting(ABC):
     def _write(
         self, entries: Sequence[Draft], now: datetime, check: Callable[[Draft], None] | None = None
     ) -> list[int]:
-        if self._act is not None:
-            self._act.drafts += entries
+        if (act := self._own_act()) is not None:
+            act.drafts += entries
         return self.log.append(entries, now=now, check=check or self._checker(now))
 
     def _checker(self, now: datetime) -> Callable[[Draft], None]:
-        act = self._act
+        act = self._own_act()
         if act is None:
             return lambda new: check(self.log, new, self._rules, now)
 
@@ -114,6 +116,10 @@ class Acting(ABC):
                     act.limit, act.limited = limit, new.by
 
         return check_in_act
+
+    def _own_act(self) -> Act | None:
+        """The open act, unless another thread opened it: what this one writes is no part of that."""
+        return self._act if self._act is not None and self._act.thread == get_ident() else None
 
     def _rules(self) -> Policy:
         return self.policy
