@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from readmit.records.base import Id, Name, Note, Record, Text, Time
-from readmit.records.events import EventKind, ItemId, Why
+from readmit.records.events import EventKind
 from readmit.records.kinds import DeclaredKind, Wording, declare
+from readmit.records.references import ItemId, Why
 
 __all__ = [
     "DeclaredKind",

@@ -73,6 +73,8 @@ def test_marks_are_pinned() -> None:
         ("tag\U000e0041", "tag\\u{e0041}"),
         ("line\u2028break", "line\\u{2028}break"),
         ("lone\ud800surrogate", "lone\\u{d800}surrogate"),
+        ("joined\u034f filler\u3164", "joined\\u{34f} filler\\u{3164}"),
+        ("selector\ufe00 emoji ❤\ufe0f\ufe0f", "selector\\u{fe00} emoji ❤\ufe0f\\u{fe0f}"),
     ],
 )
 def test_hidden_characters_become_visible(text: str, shown: str) -> None:

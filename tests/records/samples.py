@@ -58,6 +58,7 @@ from readmit.records.items import (
 from readmit.records.policy import Policy
 from readmit.records.reasons import DutyState, Reason, State
 from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.records.waiting import Approve, Decline, HeldBack, Wait
 
 if TYPE_CHECKING:
     from readmit.records.kinds import DeclaredKind
@@ -160,6 +161,11 @@ PAYLOAD_SAMPLES: dict[DeclaredKind, tuple[Any, ...]] = {
             prompt="p",
         ),
     ),
+    EventKind.WAIT: (
+        Wait(events=(HeldBack(kind="revoke", id="revoke:v", by="eve", at=NOW, body="{}", dated=True),), limit="5 of 5"),
+    ),
+    EventKind.APPROVE: (Approve(waiting="w", reason="planned"),),
+    EventKind.DECLINE: (Decline(waiting="w"),),
     EventKind.OVERRULE: (Overrule(target="h0", grant="restore", reason="checked", expires=LATER),),
     EventKind.REMEMBER: (Experience(id="x", owner="ann", text="late check-in", bound_to="h0"),),
     EventKind.DEPART: (Checkpoint(id="left", identity=IDENTITY, epoch=3, at=NOW, events=2, digest=HASH),),

@@ -20,6 +20,8 @@ NOT_A_STORE = {
     "a space before it": f" postgresql://u:{SECRET}@h/db",
     "quotes around it": f'"postgresql://u:{SECRET}@h/db"',
     "a slash in the user": f"postgresql+psycopg://a/b:{SECRET}@h/db",
+    "keywords of libpq": f"host=h dbname=db user=u password={SECRET}",
+    "a quoted password among the keywords": f"PASSWORD = 'a {SECRET}' host = h",
     "a password in the query": f"postgresql+psycopg://h/db?PASSWORD={SECRET}",
 }
 

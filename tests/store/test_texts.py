@@ -39,7 +39,7 @@ def test_a_name_may_be_any_text(place: Path | str, case: str) -> None:
         agent = team.agent(word, role=word, task=word)
         agent.depart()
         assert [event.by for event in team.log.seen(agent.identity, until=99)] == [word, word]
-        assert team.log.invalidations(word, since=START.replace(year=2020)) == 1
+        assert team.log.ended(word, since=START.replace(year=2020)) == 1
         assert team.log.evidence(source).payload.text == word  # type: ignore[attr-defined]
         assert team.log.latest(team.log.event(team.epoch).kind, agent.identity.agent) is not None
         memory = ScopedMem(team.log.memories, word, store=word)

@@ -53,6 +53,15 @@ def write_events(team: Workspace) -> None:
     pair = Pair(item="h1", evidence=source)
     team.judge(Verdict(pair=pair, answer=Answer.UNSURE, confidence=Decimal(1)), by="judge")
     team.revoke("h2", by=word)
+    # What ends more than one thing, or something of another writer.
+    team.record("another", id="r1", by="judge", slot="hotel1", sources=[source])
+    team.record("a third", id="r2", by=word, slot="hotel1", sources=[source])
+    team.record("own again", id="r3", by="judge", slot="hotel1", purposes=["trip"], sources=[source])
+    team.progress("Nearly.", id="f2", by="judge", obligation="o1", sources=[source])
+    team.progress("Done.", id="f3", by=word, obligation="o1", sources=[source])
+    team.rebase("hotel1", task="trip", by=word)
+    team.resolve(team.dispute(["h0", "h1", "s0"], by=word, id="quarrel"), keep=["h0"], by=word)
+    team.link("h0", "d", by=word, withdrawn=True)
     team.agent("ann", role="planner", task="trip").depart()
 
 
@@ -87,9 +96,9 @@ def test_an_older_store_gains_what_its_log_comes_to(
             assert [log.is_slot(slot) for slot in ("hotel0", "state", "diary", "d")] == [True, True, False, False]
             assert [log.is_dependency(one) for one in ("d", "own", "hotel0")] == [True, False, False]
             assert log.duties_opened("né\0" + name, since=START) == 1
-            assert log.invalidations("judge", since=START) == 1
+            assert log.ended("judge", since=START) == 3, "a verdict, and two of the other writer's statements"
             kin = log.kin([log.item("s0"), log.item("f"), log.item("h0")], until=log.head, known=frozenset())
-            assert [event.id for event in kin] == ["item:s0", "item:s1", "item:f"]
+            assert [event.id for event in kin] == ["item:s0", "item:s1", "item:f", "item:f2", "item:f3"]
             report = audit(log)
             assert report.intact, report.problems
             team.observe("It goes on.", by="bob")

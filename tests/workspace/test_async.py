@@ -23,6 +23,7 @@ LATE = 15.0
 ELSEWHERE = {
     "open",
     "close",
+    "act",
     "batch",
     "agent",
     "doctor",

@@ -106,9 +106,9 @@ def test_one_writer_opens_so_many_duties_for_others() -> None:
     before = team.epoch
     scopes: list[dict[str, Any]] = [{}, {"roles": ["planner"]}, {"principals": ["ann"]}, {"principals": ["eve", "ann"]}]
     for scope in scopes:
-        with pytest.raises(RateError, match=r"duties_per_writer.*wait, or let an overseer raise it"):
+        with pytest.raises(RateError, match=r"duties_per_writer.*wait, or let an overseer \(boss\) raise the limit"):
             team.oblige("One more", by="eve", **WRITE, **scope)
-    assert team.epoch == before
+    assert [str(event.kind) for event in team.log.tail(since=before)] == ["wait"] * len(scopes)
     for number in range(5):
         team.oblige(f"Remember {number}", by="eve", principals=["eve"], **WRITE)
     team.oblige("Others are not held back", by="bob", **WRITE)

@@ -11,8 +11,9 @@ import uuid
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
+from readmit.records.addresses import in_clear
 from readmit.records.errors import BackendError
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class Server:
             raise BackendError("url: name the Memobase server, as http://localhost:8019")
         if not api_key:
             raise BackendError("api_key: give the project's key, as the server's ACCESS_TOKEN")
+        if in_clear(url):
+            raise BackendError(
+                f"api_key: a key is not sent to {urlsplit(url).hostname} over http://, where others can read it; use "
+                "https://, or a tunnel on this machine (ssh -L 8019:localhost:8019 HOST, url=http://localhost:8019)"
+            )
         try:
             self.client: Any = import_module("memobase").MemoBaseClient(api_key=api_key, project_url=url)
         except ValueError as error:

@@ -13,6 +13,7 @@ from readmit.records.events import Checkpoint
 from readmit.records.evidence import Evidence
 from readmit.records.items import Item
 from readmit.records.kinds import sentence
+from readmit.records.waiting import Wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -90,6 +91,8 @@ def in_words(one: Event) -> str:
             return f"{request.return_id}: {kind}"
         case Checkpoint(identity=identity):
             return f"{identity.role} on {identity.task}"
+        case Wait(limit=limit):
+            return f"{one.name}: {shown(limit)}"
         case payload if one.kind.wording is not None:
             why = getattr(payload, "reason", "")
             return sentence(one.kind, payload) + (f": {why}" if why else "")

@@ -28,7 +28,7 @@ def write_steps(invocation: Invocation, written: Sequence[tuple[Step, str]]) -> 
     """Write steps in one commit. Returns their ids, and the epoch after them."""
     from readmit.scenario.play import Player
 
-    with invocation.open() as workspace, workspace.batch():
+    with invocation.open() as workspace, workspace.act():
         player = Player(workspace)
         return [player.play(step, place) for step, place in written], workspace.epoch
 
@@ -38,7 +38,7 @@ def write_item(invocation: Invocation, fields: dict[str, Any], *, sources: Seque
     from readmit.scenario.play import Player
 
     scope = {name: fields[name] for name in ("task", "roles", "principals")}
-    with invocation.open() as workspace, workspace.batch():
+    with invocation.open() as workspace, workspace.act():
         player = Player(workspace)
         evidence = []
         for number, source in enumerate(sources, 1):

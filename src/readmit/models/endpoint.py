@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from readmit.models.extras import need
 from readmit.ports.models import Fault
+from readmit.records.addresses import in_clear, is_local
 from readmit.records.errors import ModelError
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ MAX_RESPONSE_BYTES = 8 * 2**20
 """A response larger than this is refused while it arrives."""
 
 OPENAI = "https://api.openai.com/v1"
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 # Statuses that are not about the request: any other request would fail too.
 _DENIED = frozenset(
     {
@@ -76,7 +76,7 @@ class Endpoint:
         self.base_url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
         if urlsplit(self.base_url).scheme not in ("http", "https"):
             raise ModelError(f"base_url: {self.base_url!r} must begin with http:// or https://")
-        if (api_key or key_env) and _in_clear(self.base_url):
+        if (api_key or key_env) and in_clear(self.base_url):
             raise ModelError(
                 f"{'api_key' if api_key else 'key_env'}: a key is not sent to {urlsplit(self.base_url).hostname} over "
                 "http://, where others can read it; use https://, or a tunnel on this machine (ssh -L "
@@ -187,7 +187,7 @@ class Endpoint:
                 # A redirect would send the request, and so record text, to an unconfigured server.
                 follow_redirects=False,
                 # An environment proxy does not apply to this machine.
-                trust_env=urlsplit(self.base_url).hostname not in _LOOPBACK,
+                trust_env=not is_local(self.base_url),
             ),
         )
 
@@ -209,15 +209,9 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
         loop.close()
 
 
-def _in_clear(url: str) -> bool:
-    """Whether others on the network can read what is sent there."""
-    parts = urlsplit(url)
-    return parts.scheme == "http" and parts.hostname not in _LOOPBACK
-
-
 def _key_from(variable: str | None, base_url: str) -> str:
     """The key in the environment. A server of this machine or behind http:// gets none that was not named for it."""
-    if variable is None and (urlsplit(base_url).hostname in _LOOPBACK or _in_clear(base_url)):
+    if variable is None and (is_local(base_url) or in_clear(base_url)):
         return ""
     variable = variable or "OPENAI_API_KEY"
     key = os.environ.get(variable, "").strip()

@@ -11,12 +11,12 @@ item out (I6), is typed, and its quotes are looked up in the texts.
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from readmit.records.errors import RecordError
+from readmit.records.hidden import replace_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,13 +25,6 @@ MAX_CHARS = 24_000
 """Most characters of one text in a prompt, by default."""
 
 _MARK_CHARS = 16
-# Control characters, and invisible characters that hide or reorder text: zero-width space, direction
-# overrides, line separators, tags, lone surrogates. Joiners and emoji selectors stay, as several scripts
-# need them. Listed by hand because Python versions disagree about categories, and bytes must not.
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e01ef]"
-)
 
 
 class Fenced(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +68,7 @@ def mark_for(texts: Sequence[str]) -> str:
 
 def visible_text(text: str) -> str:
     r"""The text with every character visible: control and hidden ones become ``\u{…}``, CR LF becomes LF."""
-    return _HIDDEN.sub(lambda found: rf"\u{{{ord(found[0]):x}}}", text.replace("\r\n", "\n"))
+    return replace_hidden(text.replace("\r\n", "\n"), lambda character: rf"\u{{{ord(character):x}}}")
 
 
 def _shortened(text: str, max_chars: int) -> str:

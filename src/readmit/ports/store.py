@@ -200,8 +200,11 @@ class Log(Protocol):
     def latest(self, kind: DeclaredKind, key: str = "", *, until: int | None = None) -> Event | None:
         """The last of ``milestones``."""
 
-    def invalidations(self, by: str, *, since: datetime) -> int:
-        """How many lifecycle events a principal wrote since a moment."""
+    def ends(self, draft: Draft) -> int:
+        """How much an event at the end of the log would end: items that it names, or that it replaces or resets."""
+
+    def ended(self, by: str, *, since: datetime) -> int:
+        """How much the events of a principal ended since a moment, by the log's last moment at the time."""
 
     def duties_opened(self, by: str, *, since: datetime) -> int:
         """How many obligations a principal opened since a moment, except those of its own alone."""

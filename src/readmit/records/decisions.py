@@ -10,7 +10,7 @@ import msgspec
 from readmit.records.base import Count, Digest, Id, Name, Note, Record, Time
 from readmit.records.identity import Identity
 from readmit.records.items import Kind
-from readmit.records.policy import Policy
+from readmit.records.policy import Policy, with_old_defaults
 from readmit.records.reasons import DutyState, Reason, State
 
 if TYPE_CHECKING:
@@ -288,3 +288,11 @@ class Returned(Record, kw_only=True):
     def starts_anew(self) -> bool:
         """Whether this reset ended the absence. Under the first rules, and after a fault, it did not."""
         return self.kind == "reset" and self.request.rules > 1 and not self.failed
+
+
+def stored_return(body: bytes | str) -> Returned:
+    """A return from the log, under the policy as it was understood then."""
+    stored = msgspec.json.decode(body, type=dict)
+    if isinstance(asked := stored.get("request"), dict) and isinstance(asked.get("policy"), dict):
+        asked["policy"] = with_old_defaults(asked["policy"])
+    return msgspec.convert(stored, Returned)

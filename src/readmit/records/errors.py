@@ -6,7 +6,7 @@
     ├── UnknownError        an id that nothing was recorded under
     ├── ConflictError       an id was used before for something else, or a link would form a cycle
     ├── NotAllowedError     this principal may not do that
-    ├── RateError           this principal invalidated too much in too short a time
+    ├── RateError           this principal ended, or opened for others, too much in too short a time
     ├── QuarantineError     a private bank, or a view, that is not open to this workload
     ├── ExposureError       a view did not pass the recheck; carries the reason codes
     ├── SealError           a signature, envelope or key that cannot be trusted or used
@@ -54,7 +54,7 @@ class NotAllowedError(ReadmitError):
 
 
 class RateError(NotAllowedError):
-    """The principal reached the policy's limit on invalidations."""
+    """The principal reached a limit of the policy. What it wrote waits for an overseer, if the message says so."""
 
 
 class QuarantineError(ReadmitError):

@@ -20,24 +20,19 @@ from readmit.records.base import (
     Text,
     Time,
 )
-from readmit.records.decisions import Returned
+from readmit.records.decisions import Returned, stored_return
 from readmit.records.errors import RecordError
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.identity import Identity
 from readmit.records.items import AnyItem, Frontier, Item, Obligation
 from readmit.records.kinds import DeclaredKind, Wording, declare, name_in
-from readmit.records.policy import Policy, with_old_defaults
+from readmit.records.policy import Policy, stored_policy
+from readmit.records.references import ActingRole, DisputeId, ItemId, Why
 from readmit.records.verdicts import Pair, Verdict
+from readmit.records.waiting import Approve, Decline, Wait
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-
-ItemId = Annotated[Id, msgspec.Meta(extra={"names": "item"})]
-"""The id of an item that is on the log."""
-DisputeId = Annotated[Id, msgspec.Meta(extra={"names": "dispute"})]
-Why = Annotated[Note, msgspec.Meta(description="Why; the audit shows it.")]
-ActingRole = Annotated[Name, msgspec.Meta(description="Role of the writer, if the right to do this depends on it.")]
 
 
 class Supersede(Record, kw_only=True):
@@ -192,18 +187,6 @@ class KeyChange(Record, kw_only=True):
     reason: Note = ""
 
 
-def _stored_policy(body: bytes | str) -> Policy:
-    # A policy stored before a setting existed keeps the old behavior, not today's default.
-    return msgspec.convert(with_old_defaults(msgspec.json.decode(body, type=dict)), Policy)
-
-
-def _stored_return(body: bytes | str) -> Returned:
-    stored = msgspec.json.decode(body, type=dict)
-    if isinstance(asked := stored.get("request"), dict) and isinstance(asked.get("policy"), dict):
-        asked["policy"] = with_old_defaults(asked["policy"])
-    return msgspec.convert(stored, Returned)
-
-
 def _target(payload: Any) -> tuple[str, ...]:
     return (payload.target,)
 
@@ -350,14 +333,40 @@ class EventKind:
             names={"target": "item"},
         ),
     )
+    WAIT = declare("wait", Wait, is_reserved=True, is_work=False)
+    # One answer for each: they share a name space.
+    APPROVE = declare(
+        "approve",
+        Approve,
+        prefix="answer",
+        is_act=True,
+        wording=Wording(
+            arguments=("waiting",),
+            done="Approved and appended what waited as {waiting}",
+            examples=('readmit approve 3f2a91 --by lead --reason "the catalog is being replaced"',),
+            meaning="Let through what hit its writer's limit. Overseers only.",
+        ),
+    )
+    DECLINE = declare(
+        "decline",
+        Decline,
+        prefix="answer",
+        is_act=True,
+        wording=Wording(
+            arguments=("waiting",),
+            done="Declined what waited as {waiting}",
+            examples=('readmit decline 3f2a91 --by lead --reason "a loop in the importer"',),
+            meaning="Refuse for good what hit its writer's limit. Overseers only.",
+        ),
+    )
     OVERRULE = declare("overrule", Overrule, touches=_target)
     REMEMBER = declare("remember", Experience, reaches=lambda it: ("", it.owner, ""), belongs=lambda _: ())
     DEPART = declare("depart", Checkpoint, belongs=lambda it: (it.identity.agent, it.identity.bank), is_work=False)
-    RETURN = declare("return", Returned, belongs=_of_return, is_reserved=True, is_work=False, read=_stored_return)
+    RETURN = declare("return", Returned, belongs=_of_return, is_reserved=True, is_work=False, read=stored_return)
     EXPOSE = declare("expose", Exposed, is_reserved=True, is_work=False)
     ACKNOWLEDGE = declare("acknowledge", Acknowledge, is_reserved=True, is_work=False)
     EXAMINE = declare("examine", Examine, belongs=lambda it: (it.identity.agent,), is_work=False)
-    GOVERN = declare("govern", Policy, read=_stored_policy)
+    GOVERN = declare("govern", Policy, read=stored_policy)
     KEY = declare("key", KeyChange, is_reserved=True)
 
 

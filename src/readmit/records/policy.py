@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -72,7 +73,8 @@ class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
     """Whether an unsettled suspicion takes out every item it names, or only those that support a critical
     dependency."""
     invalidations_per_writer: Count = 1_000
-    """Most lifecycle events, suspicions and verdicts together that one principal may write within the window."""
+    """Most that one principal may end within the window: items that its events name or reset, and statements of
+    others that its items replace."""
     duties_per_writer: Count = 100
     """Most duties that one principal may open for others within the window."""
     invalidation_window_seconds: Seconds = 3_600
@@ -108,3 +110,10 @@ def with_old_defaults(stored: dict[str, Any]) -> dict[str, Any]:
         "max_clock_skew": CENTURY,
         **stored,
     }
+
+
+# Every limited write reads the policy in force.
+@lru_cache(16)
+def stored_policy(body: bytes | str) -> Policy:
+    """A policy from the log. One stored before a setting existed keeps the old behavior, not today's default."""
+    return msgspec.convert(with_old_defaults(msgspec.json.decode(body, type=dict)), Policy)

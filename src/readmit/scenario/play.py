@@ -20,6 +20,7 @@ from readmit.records.items import Item, Receipt
 from readmit.records.kinds import names_in
 from readmit.records.policy import OWNER
 from readmit.records.verdicts import Pair, Verdict
+from readmit.records.waiting import Approve, Decline
 from readmit.scenario import steps
 from readmit.scenario.document import Scenario
 from readmit.scenario.durations import duration
@@ -97,8 +98,8 @@ def played(
 def write(
     workspace: Workspace, written: Sequence[steps.Step], *, watch: Callable[[], object] = lambda: None
 ) -> list[str]:
-    """Play steps that only write, in one commit. Returns the id of each."""
-    with workspace.batch():
+    """Play steps that only write, as one act. Returns the id of each."""
+    with workspace.act():
         player = Player(workspace)
         ids = []
         for number, step in enumerate(written):
@@ -208,7 +209,9 @@ class Player:
                 return workspace.progress(**self._item_fields(step, path))
             case steps.DeclaredStep():
                 kind, payload = steps.event_of(step)
-                name = step.id or secrets.token_hex(8)
+                # An answer has the id of what it answers.
+                own = payload.waiting if isinstance(payload, Approve | Decline) else secrets.token_hex(8)
+                name = step.id or own
                 workspace.append(kind, payload, by=step.by, id=name, at=step.at)
                 return name
             case steps.RememberStep() | steps.DepartStep():

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import msgspec
 
 from readmit.records.base import Count, Id, Name, Note, Ratio, Record, Text, Time, utc
-from readmit.records.events import ItemId
 from readmit.records.kinds import KINDS, load_declared_elsewhere, said_fields
 from readmit.records.policy import Policy
+from readmit.records.references import ItemId
 from readmit.records.verdicts import Answer
 from readmit.scenario.durations import Duration
 

@@ -11,6 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from readmit.records.hidden import replace_hidden
 from readmit.records.items import Frontier, Item, Kind, Obligation
 from readmit.records.wording import counted
 from readmit.seal.view import contents
@@ -39,26 +40,6 @@ LISTED_CHARS = 600
 """Most characters of ids shown for one list; the rest are counted."""
 QUOTE_CHARS = 300
 """Most characters shown of a drafted item's quote."""
-
-# Explicit ranges, not Unicode categories: those change with the interpreter, and equal inputs must give equal
-# bytes. In order: C0 and C1 controls except tab and line feed (ANSI escapes begin with one), soft hyphen, grapheme
-# joiner, bidirectional and invisible format characters, Hangul fillers and inherent vowels that show nothing,
-# Mongolian selectors, line and paragraph separators, variation selectors, byte order mark and annotations, shorthand
-# and musical marks, tags and supplementary variation selectors (text smuggled past the reader), private use. Together
-# they hold every default-ignorable character but the joiners U+200C and U+200D, which Persian, Indic scripts and
-# emoji need.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3"
-    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ue000-\uf8ff\U000f0000-\U0010ffff]"
-)
-# A selector where it changes how one visible character looks: after a symbol or an emoji, within a keycap, after a
-# Mongolian letter. A second one in a row, or one after any other character, would carry hidden text.
-_SELECTOR = re.compile(
-    "(?<=[\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2934\u2935\u2b00-\u2bff"
-    "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f]"
-    "|(?<=[#*0-9])\ufe0f(?=\u20e3)|(?<=[\u1820-\u1878\u1880-\u18aa])[\u180b-\u180d\u180f]"
-)
 
 # One character of text becomes at most this many: a surrogate pair of escapes in JSON.
 _WIDEST = 12
@@ -146,16 +127,12 @@ def json_text(value: object, *, indent: int | None = None) -> str:
 def escaped_json(text: str) -> str:
     """The same JSON, with control and invisible characters escaped."""
     # Only strings can contain such characters, and there an escape means the same character.
-    return _UNSAFE.sub(lambda found: found[0] if _selects(found) else json.dumps(found[0])[1:-1], text)
+    return replace_hidden(text, lambda character: json.dumps(character)[1:-1])
 
 
 def escaped(text: str) -> str:
     """Text safe to print: invisible and control characters are written out. Line feeds and tabs stay."""
-    return _UNSAFE.sub(lambda found: found[0] if _selects(found) else rf"\u{{{ord(found[0]):04x}}}", text)
-
-
-def _selects(found: re.Match[str]) -> bool:
-    return _SELECTOR.match(found.string, found.start()) is not None
+    return replace_hidden(text, lambda character: rf"\u{{{ord(character):04x}}}")
 
 
 def _head(view: ReturnView) -> Iterator[str]:

@@ -63,6 +63,11 @@ class LogEnd:
         link, kind = bytearray(self.link), str(entry.kind)
         return base + self.epoch, entry.id, kind, entry.by, at, learnt, body, entry.digest, link
 
+    @property
+    def last(self) -> str:
+        """The last moment that the log has learnt. It never decreases, whatever a writer's clock says."""
+        return self._last or self.learnt
+
     def moved(self) -> End:
         """Where the log ends now."""
         return End(self.epoch, self.link, self._last)

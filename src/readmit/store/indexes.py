@@ -12,6 +12,7 @@ from readmit.records.evidence import Evidence
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.statements import kin_of
 from readmit.store.audience import ANY, OBSERVATION, STATE, rows_of
+from readmit.store.endings import Endings
 from readmit.store.schema import SHIFT
 from readmit.store.sql import PAGE
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from readmit.records.drafts import Draft
     from readmit.records.kinds import DeclaredKind
     from readmit.store.audience import Row
+    from readmit.store.endings import Ending
     from readmit.store.sql import Sql
 
 INDEXES = {
@@ -32,10 +34,11 @@ INDEXES = {
     "slot_reach": ("task", "slot", "principal", "role"),
     "binding": ("item", "evidence"),
     "milestone": ("kind", "key", "epoch"),
-    "invalidation": ("by", "learnt", "epoch"),
+    "invalidation": ("by", "learnt", "epoch", "ended"),
     "term": ("name", "use"),
     "duty": ("by", "learnt", "epoch"),
     "kin": ("key", "epoch"),
+    "holder": ("use", "name", "task", "readers", "epoch"),
 }
 """Every index, with its columns besides the workspace's number."""
 _BIND = "INSERT INTO binding SELECT ws, ?, epoch FROM filed WHERE ws = ? AND digest = ?"
@@ -80,14 +83,29 @@ class Indexes:
         self._sql = sql
         self._ws = ws
         self._item = item
+        self._endings = Endings(sql, ws)
+        self._checked: tuple[Draft, Ending] | None = None
+
+    def ends(self, draft: Draft) -> int:
+        """How much an event at the end of the log would end. If it is added next, this is not computed again."""
+        ending = self._endings.of(draft.kind, draft.payload, draft.about)
+        self._checked = draft, ending
+        return ending.ends
 
     def add(self, epoch: int, draft: Draft, learnt: str) -> None:
-        """Index one event. Its id, and the digest of an observation, are stored before it is accepted."""
+        """Index one event. Its id, and the digest of an observation, are stored before it is accepted.
+
+        ``learnt`` is the log's last moment, which no writer's clock sets back.
+        """
         ws, sql, kind = self._ws, self._sql, draft.kind
         for touched in draft.about:
             sql.execute("INSERT INTO about VALUES (?, ?, ?)", (ws, touched, epoch))
-        if kind.invalidates:
-            sql.execute("INSERT INTO invalidation VALUES (?, ?, ?, ?)", (ws, draft.by, learnt, epoch))
+        checked, self._checked = self._checked, None
+        if checked is not None and checked[0] is draft:
+            ending = checked[1]
+        else:
+            ending = self._endings.of(kind, draft.payload, draft.about)
+        self._endings.file(epoch, draft.by, learnt, ending)
         match draft.payload:
             case Evidence() as evidence:
                 self._reach(epoch, OBSERVATION, rows_of(evidence.scope))

@@ -17,10 +17,13 @@ MEMORY = ":memory:"
 FORM = "write postgresql://user:password@host:5432/database, with special characters percent-encoded"
 # Every URL, of any scheme: what is wrong with one is said without its password. A Path drops one of the slashes.
 _URL = re.compile(r"://|^\s*postgres[^/:]*:/", re.IGNORECASE)
+# What libpq also takes: "host=… dbname=… password=…".
+_KEYWORDS = re.compile(r"^\s*(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=", re.IGNORECASE)
 _POSTGRESQL = re.compile(r"postgres(ql)?://", re.IGNORECASE)
 # From the first colon after the user to the last @: a password that is not percent-encoded can contain anything.
 _PASSWORD = re.compile(r"(:/+[^:@]*):.*@", re.DOTALL)
 _PARAMETER = re.compile(r"(?<=[?&])((?:ssl)?password=)[^&]*", re.IGNORECASE)
+_AND_REST = re.compile(r"(password\s*=).*", re.IGNORECASE | re.DOTALL)
 
 
 class OpenedStore(NamedTuple):
@@ -31,14 +34,16 @@ class OpenedStore(NamedTuple):
 
 
 def is_url(place: str | Path) -> bool:
-    """Whether a location is a URL. Only those of PostgreSQL can be opened."""
-    return _URL.search(str(place)) is not None
+    """Whether a location is a server's, not a file's. Only ``postgresql://`` URLs can be opened."""
+    return _URL.search(str(place)) is not None or _KEYWORDS.match(str(place)) is not None
 
 
 def shown(place: str | Path) -> str:
     """A location without its password."""
     if not is_url(place):
         return str(place)
+    if _KEYWORDS.match(str(place)):
+        return _AND_REST.sub(r"\1***", str(place))
     return _PARAMETER.sub(r"\1***", _PASSWORD.sub(r"\1:***@", str(place)))
 
 

@@ -65,6 +65,10 @@ class SqlLog(LogReads):
 
     # Writing.
 
+    def ends(self, draft: Draft) -> int:
+        """How much an event at the end of the log would end."""
+        return self._indexes.ends(draft)
+
     def append(
         self, drafts: Sequence[Draft], *, now: datetime, check: Callable[[Draft], None] = lambda _: None
     ) -> list[int]:
@@ -139,7 +143,7 @@ class SqlLog(LogReads):
             self._known(entry, end.epoch + 1)
         check(entry)
         self._sql.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", end.row(self._base, entry))
-        self._indexes.add(end.epoch, entry, end.learnt)
+        self._indexes.add(end.epoch, entry, end.last)
         return end.epoch
 
     def _add_all(self, entries: Sequence[Draft], end: LogEnd, check: Callable[[Draft], None]) -> Iterable[int]:

@@ -21,6 +21,7 @@ from readmit.records.statements import kin_of
 from readmit.store import overview
 from readmit.store.audience import ANY, OBSERVATION, STATE, keys_of
 from readmit.store.chain import link_of
+from readmit.store.endings import ended
 from readmit.store.indexes import DEPENDENCY, SLOT, stored_rows
 from readmit.store.schema import MASK, SHIFT
 from readmit.store.sql import PAGE, End, chunks, genesis
@@ -250,19 +251,14 @@ class LogReads:
         ).fetchone()
         return None if epoch is None else self.event(epoch)
 
-    def invalidations(self, by: str, *, since: datetime) -> int:
-        """How many lifecycle events a principal wrote since a moment."""
-        return self._counted("invalidation", by, since)
+    def ended(self, by: str, *, since: datetime) -> int:
+        """How much the events of a principal ended since a moment."""
+        return ended(self._sql, self._ws, by, utc(since).isoformat())
 
     def duties_opened(self, by: str, *, since: datetime) -> int:
         """How many obligations a principal opened since a moment that are not its own alone."""
-        return self._counted("duty", by, since)
-
-    def _counted(self, index: str, by: str, since: datetime) -> int:
-        (count,) = self._sql.execute(
-            f"SELECT count(*) FROM {index} WHERE ws = ? AND by = ? AND learnt > ?",
-            (self._ws, by, utc(since).isoformat()),
-        ).fetchone()
+        query = "SELECT count(*) FROM duty WHERE ws = ? AND by = ? AND learnt > ?"
+        (count,) = self._sql.execute(query, (self._ws, by, utc(since).isoformat())).fetchone()
         return int(count)
 
     def wrote(self, by: str, *, since: int) -> bool:

@@ -166,6 +166,15 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (ws, key, epoch)
     ) WITHOUT ROWID;
     """,
+    # How much a writer has ended up to an event, and what was stated last about a slot or an obligation.
+    """
+    ALTER TABLE invalidation ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE holder (
+        ws INTEGER NOT NULL, use TEXT NOT NULL, name TEXT NOT NULL, task TEXT NOT NULL, readers TEXT NOT NULL,
+        epoch INTEGER NOT NULL,
+        PRIMARY KEY (ws, use, name, task, readers)
+    ) WITHOUT ROWID;
+    """,
 )
 
 # The log and the audit are append-only, for other programs on the same file too.

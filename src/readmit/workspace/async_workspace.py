@@ -175,6 +175,10 @@ class AsyncWorkspace(_OnThread[Workspace]):
         """Several events, one durable commit: all of them or none. Other tasks' verbs wait until it is over."""
         return BatchOnThread(self._thread, self._twin.batch)
 
+    def act(self) -> AbstractAsyncContextManager[None]:
+        """Several events that are one act, as ``Workspace.act``."""
+        return BatchOnThread(self._thread, self._twin.act)
+
     def agent(self, principal: str, *, role: str, task: str) -> AsyncAgent:
         """A handle for one principal in one role on one task."""
         return AsyncAgent(self._thread, self._twin.agent(principal, role=role, task=task))
@@ -203,6 +207,9 @@ class AsyncWorkspace(_OnThread[Workspace]):
     confirm = _same(Workspace.confirm)
     overrule = _same(Workspace.overrule)
     govern = _same(Workspace.govern)
+    approve = _same(Workspace.approve)
+    decline = _same(Workspace.decline)
+    waiting = _same(Workspace.waiting)
     expose = _same(Workspace.expose)
     acknowledge = _same(Workspace.acknowledge)
     explain = _same(Workspace.explain)

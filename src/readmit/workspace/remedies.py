@@ -44,7 +44,7 @@ def write(verb: Literal["record", "oblige", "progress"], text: str = BLANK, **fi
     return _both(verb, (text,), {name: value for name, value in fields.items() if value is not None})
 
 
-def act(verb: Literal["resolve", "settle", "supersede"], *targets: str, **fields: Any) -> Remedy:
+def act(verb: Literal["resolve", "settle", "supersede", "approve", "decline"], *targets: str, **fields: Any) -> Remedy:
     """A lifecycle event."""
     return _both(verb, targets, fields)
 

@@ -26,6 +26,7 @@ from readmit.records.events import (
 )
 from readmit.records.policy import Policy
 from readmit.records.verdicts import Pair, Verdict
+from readmit.records.waiting import Approve, Decline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -190,6 +191,16 @@ class Verbs(ABC):
     def confirm(self, item: str, *, by: str, id: str | None = None, at: Moment | None = None) -> int:
         """Confirm an item that a model drafted."""
         return self.append(EventKind.CONFIRM, Confirm(target=require_id("item", item)), by=by, id=id, at=at)
+
+    def approve(self, waiting: str, *, by: str, reason: str = "") -> int:
+        """Let through what hit its writer's limit and waits. For the owner and overseers."""
+        payload = Approve(waiting=require_id("waiting", waiting), reason=reason)
+        return self.append(EventKind.APPROVE, payload, by=by, id=waiting)
+
+    def decline(self, waiting: str, *, by: str, reason: str = "") -> int:
+        """Refuse for good what hit its writer's limit and waits. For the owner and overseers."""
+        payload = Decline(waiting=require_id("waiting", waiting), reason=reason)
+        return self.append(EventKind.DECLINE, payload, by=by, id=waiting)
 
     def govern(self, policy: Policy, *, by: str, id: str | None = None, at: Moment | None = None) -> int:
         """Put a policy in force from here on."""

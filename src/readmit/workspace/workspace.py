@@ -30,6 +30,7 @@ from readmit.records.kinds import targets_of
 from readmit.records.policy import OWNER, Policy
 from readmit.store.location import MEMORY, names, open_store
 from readmit.workspace import history, missing
+from readmit.workspace.acting import Acting
 from readmit.workspace.agent import Agent
 from readmit.workspace.diagnosis.checkup import checkup
 from readmit.workspace.diagnosis.why import why
@@ -39,7 +40,7 @@ from readmit.workspace.observing import Observer, drafts
 from readmit.workspace.recording import STATEMENT_KINDS, content_of, id_of, inherited, open_again
 from readmit.workspace.signing import Keys
 from readmit.workspace.verbs import Verbs
-from readmit.workspace.writing import check, disputed, policy_in_force
+from readmit.workspace.writing import disputed, policy_in_force
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -63,7 +64,7 @@ DEFAULT_NAME = "default"
 
 
 @explained
-class Workspace(Verbs):
+class Workspace(Acting, Verbs):
     """A team's log in a file or a database. Every verb is one durable event; ``batch`` makes several into one commit.
 
     Every event takes an ``id``: writing the same content under the same id again changes nothing. A default ``at`` from
@@ -148,7 +149,7 @@ class Workspace(Verbs):
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Several events, one durable commit: all of them or none."""
+        """Several events, one durable commit: all of them or none. One beyond a limit is refused and does not wait."""
         with self.log.atomic():
             yield
 
@@ -178,7 +179,7 @@ class Workspace(Verbs):
             task=task, roles=listed("roles", roles), principals=listed("principals", principals),
         )  # fmt: skip
         if id is None:
-            self.log.append([entry], now=now, check=self._checker(now))
+            self._write([entry], now)
             return entry.digest
         return self._observed([entry], now)[0]
 
@@ -213,7 +214,7 @@ class Workspace(Verbs):
         what its predecessor did: the item it supersedes, or the last one in its slot.
         """
         require_choice("kind", kind, STATEMENT_KINDS)
-        with self.batch():
+        with self.act():
             author = require_name("by", nfc(by))
             if require_flag("inherits", inherits):
                 fields["supports"] = inherited(
@@ -243,7 +244,7 @@ class Workspace(Verbs):
         ``required`` names slots, or dependencies that items support. It needs no evidence. Without an ``id``, the same
         content is the same duty while it is open, and a new duty once it is over.
         """
-        with self.batch():
+        with self.act():
             content = {
                 "kind": "obligation",
                 "text": text,
@@ -344,8 +345,7 @@ class Workspace(Verbs):
         entry = make(payload)
         if not entry.body.isascii():
             entry = make(normal(entry.payload))
-        (epoch,) = self.log.append([entry], now=now, check=self._checker(now))
-        return epoch
+        return self._append(entry, now)
 
     def _observed(self, entries: Sequence[Draft], now: datetime) -> list[str]:
         """Commit observations and return their digests."""
@@ -356,9 +356,9 @@ class Workspace(Verbs):
             new.append(entry.id)
 
         if not any(entry.named for entry in entries):
-            self.log.append(entries, now=now, check=check)
+            self._write(entries, now, check)
             return [entry.digest for entry in entries]
-        epochs = self.log.append(entries, now=now, check=note)
+        epochs = self._write(entries, now, note)
         if len(new) == len(entries):
             return [entry.digest for entry in entries]
         fresh = set(new)
@@ -368,15 +368,9 @@ class Workspace(Verbs):
             for entry, epoch in zip(entries, epochs, strict=True)
         ]
 
-    def _checker(self, now: datetime) -> Callable[[Draft], None]:
-        return lambda new: check(self.log, new, self._rules, now)
-
     def _said(self, kind: DeclaredKind, id: str | None) -> datetime | None:
         event = None if id is None else self.log.named(kind, require_id("id", id))
         return None if event is None else event.at
-
-    def _rules(self) -> Policy:
-        return self.policy
 
 
 def _spelled(path: str | Path, name: str) -> str:

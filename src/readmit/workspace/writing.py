@@ -6,11 +6,10 @@ pass each other.
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from readmit.capture.moment import later
-from readmit.records.errors import ConflictError, NotAllowedError, RateError, RecordError, UnknownError
+from readmit.records.errors import ConflictError, NotAllowedError, RecordError, UnknownError
 from readmit.records.events import (
     Checkpoint,
     Confirm,
@@ -30,6 +29,8 @@ from readmit.records.identity import Identity
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.policy import AUTHOR, OWNER, Policy
 from readmit.records.verdicts import Verdict
+from readmit.records.waiting import Approve, Decline
+from readmit.workspace.limits import check_limits
 from readmit.workspace.replacing import Replacements
 from readmit.workspace.rights import check_may_end, check_may_touch, item_for, known_to
 
@@ -42,18 +43,21 @@ if TYPE_CHECKING:
     from readmit.records.items import Scope
 
 
-def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -> None:
-    """Raise unless the event may be appended."""
+def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime, *, limited: bool = True) -> None:
+    """Raise unless the event may be appended. An approved one is not ``limited``."""
     if isinstance(draft.payload, Evidence):
         # Observations refer to nothing. They are most of a large batch, so they are checked first.
         _check_name(draft, draft.payload.by)
         _check_workspace(log, draft.payload.scope)
         return
     _check_author(draft)
-    _check_writer(log, draft, policy, now)
+    _check_writer(draft, policy)
     _Checks(log, draft, policy, now).run()
     if draft.kind.check is not None:
         draft.kind.check(log, draft)
+    if limited and not _is_own_finding(draft):
+        # After everything else: an overseer is asked only about what is allowed otherwise.
+        check_limits(log, draft, policy, now)
 
 
 class _Checks:
@@ -79,6 +83,8 @@ class _Checks:
                 self._link(link, *self._touched())
             case Confirm():
                 self._confirmation(*self._touched())
+            case Approve(waiting=name) | Decline(waiting=name):
+                self._answer(name)
             case _:
                 self._mark()
 
@@ -124,6 +130,13 @@ class _Checks:
         if self._draft.by == AUTHOR:
             raise NotAllowedError(f"{AUTHOR!r} may not confirm what a model drafted: a principal does")
 
+    def _answer(self, name: str) -> None:
+        if self._draft.name != name:
+            # The id makes a second, different answer a conflict.
+            raise RecordError(f"id: {self._draft.name!r} is not {name!r}; an answer has the id of what waits")
+        if self._log.named(EventKind.WAIT, name) is None:
+            raise UnknownError(f"nothing waits as {name!r} in workspace {self._log.workspace!r}; see `readmit doctor`")
+
     def _end(self, duty: Obligation, role: str | None) -> None:
         by, verb = self._draft.by, self._draft.kind
         check_may_end(self._log, duty, by=by, role=role, verb=verb, policy=self._policy())
@@ -144,22 +157,7 @@ class _Checks:
                     )
         if isinstance(item, Frontier):
             _obligation("obligation", self._named(item.obligation))
-        elif isinstance(item, Obligation):
-            self._duty(item)
         check_terms(self._log, item)
-
-    def _duty(self, duty: Obligation) -> None:
-        """How much one writer may put on others."""
-        if set(duty.scope.principals) == {duty.by}:
-            return
-        rules = self._policy()
-        since = self._now - timedelta(seconds=rules.invalidation_window_seconds)
-        if self._log.duties_opened(duty.by, since=since) >= rules.duties_per_writer:
-            raise RateError(
-                f"{duty.by!r} opened {rules.duties_per_writer} duties for others within "
-                f"{rules.invalidation_window_seconds} s, the policy's limit (duties_per_writer); "
-                "wait, or let an overseer raise it"
-            )
 
     def _resolution(self, resolve: Resolve) -> None:
         dispute = disputed(self._log, resolve.dispute)
@@ -213,11 +211,11 @@ def _check_workspace(log: Log, scope: Scope) -> None:
         raise RecordError(f"scope.workspace: {scope.workspace!r} is not this workspace, {log.workspace!r}")
 
 
-def _check_writer(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime) -> None:
+def _check_writer(draft: Draft, policy: Callable[[], Policy]) -> None:
     if draft.kind is EventKind.OVERRULE and draft.by not in {*policy().overseers} - {AUTHOR}:
         raise NotAllowedError(f"{draft.by!r} may not overrule: add it to the policy's overseers")
-    if draft.kind is EventKind.GOVERN:
-        check_governor(draft.by, policy(), "govern")
+    if draft.kind in {EventKind.GOVERN, EventKind.APPROVE, EventKind.DECLINE}:
+        check_governor(draft.by, policy(), draft.kind)
     if _is_own_finding(draft):
         return
     if draft.by == AUTHOR and draft.kind.is_act:
@@ -229,13 +227,6 @@ def _check_writer(log: Log, draft: Draft, policy: Callable[[], Policy], now: dat
     rules = policy()
     if rules.writers and draft.by not in rules.writers:
         raise NotAllowedError(f"{draft.by!r} may not {draft.kind} here: add it to the policy's writers")
-    since = now - timedelta(seconds=rules.invalidation_window_seconds)
-    if log.invalidations(draft.by, since=since) >= rules.invalidations_per_writer:
-        raise RateError(
-            f"{draft.by!r} wrote {rules.invalidations_per_writer} lifecycle events, suspicions and verdicts within "
-            f"{rules.invalidation_window_seconds} s, the policy's limit (invalidations_per_writer); "
-            "wait, or let an overseer raise it"
-        )
 
 
 def policy_in_force(log: Log) -> Policy:
@@ -255,7 +246,7 @@ def _is_own_finding(draft: Draft) -> bool:
 
     With a writer's limit, a flood of observations could exhaust it, and no agent could return.
     """
-    return draft.by == AUTHOR and draft.kind in {EventKind.SUSPECT, EventKind.JUDGE}
+    return draft.by == AUTHOR and draft.kind in {EventKind.SUSPECT, EventKind.JUDGE, EventKind.LINK}
 
 
 def _obligation(field: str, item: Item) -> Obligation:

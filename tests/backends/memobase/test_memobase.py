@@ -176,6 +176,12 @@ class TestFaults:
                 "http://127.0.0.1:9", "journey", api_key="x", ledger=journey.team.log.sources, embedder=Lexical()
             )
 
+    def test_a_key_is_not_sent_where_others_can_read_it(self, journey: Journey) -> None:
+        with pytest.raises(BackendError, match=r"api_key: .*memory\.example over http://.*use https://"):
+            Memobase.open(
+                "http://memory.example:8019", "x", api_key="k", ledger=journey.team.log.sources, embedder=Lexical()
+            )
+
     @pytest.mark.parametrize(
         ("url", "key", "named"), [("", "k", "url"), ("not an address", "k", "url"), ("x", "", "api_key")]
     )

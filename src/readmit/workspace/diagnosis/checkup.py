@@ -13,12 +13,13 @@ from readmit.capture.checkpoint import checkpoint
 from readmit.ports.presence import last_absence
 from readmit.records.identity import Identity
 from readmit.records.items import Kind
-from readmit.records.policy import Policy
+from readmit.records.policy import OWNER, Policy
+from readmit.records.waiting import Wait
 from readmit.workspace.diagnosis.lacks import unrequired
 from readmit.workspace.diagnosis.names import printed
 from readmit.workspace.diagnosis.symptoms import Diagnosis, Symptom, Trouble
 from readmit.workspace.diagnosis.why import outcome, symptoms, unsigned, who
-from readmit.workspace.remedies import BLANK, come_back, depart, govern
+from readmit.workspace.remedies import BLANK, act, come_back, depart, govern
 from readmit.workspace.trial import rehearse
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def checkup(workspace: Workspace, agent: Identity | None = None) -> Checkup:
     """Check one agent, or every agent that departed, as if they returned now. Nothing is written."""
     log, policy = workspace.log, workspace.policy
     found = [*unsigned(workspace), *settings(policy)]
+    in_order = not found
+    found += _waiting(workspace)
     left_out: tuple[str, ...] = ()
     if agent is not None:
         agents = [agent]
@@ -84,8 +87,9 @@ def checkup(workspace: Workspace, agent: Identity | None = None) -> Checkup:
             blank = Identity(workspace=log.workspace, principal=BLANK, role=BLANK, task=BLANK)
             hint = "To look at an agent before it departs, name it: --principal, --role and --task."
             found.append(Symptom(Trouble.NOT_DEPARTED, said, (), (hint,), (depart(blank),)))
+            in_order = False
     says = f"Workspace {printed(workspace.name)} at epoch {workspace.epoch}: " + (
-        "its key and its policy are in order." if not found else "something is wrong."
+        "its key and its policy are in order." if in_order else "something is wrong."
     )
     return Checkup(Diagnosis(says, tuple(found), left_out), tuple(_agent(workspace, one) for one in agents))
 
@@ -99,6 +103,16 @@ def settings(policy: Policy) -> Iterator[Symptom]:
         if getattr(policy, name) < least:
             said = f"The policy's {name} is {getattr(policy, name)}: no duty with its evidence fits."
             yield Symptom(Trouble.POLICY, said, (), (), (govern(policy, **{name: getattr(Policy(), name)}),))
+
+
+def _waiting(workspace: Workspace) -> Iterator[Symptom]:
+    """What waits for an overseer. The texts of the events are not shown: some may be private."""
+    overseer = next(iter(workspace.policy.overseers), OWNER)
+    for event in workspace.waiting():
+        if isinstance(event.payload, Wait):
+            said = f"An act of {printed(event.by)} of {event.at:%Y-%m-%d %H:%M} UTC waits for an overseer."
+            answers = (act("approve", event.name, by=overseer), act("decline", event.name, by=overseer))
+            yield Symptom(Trouble.WAITING, said, (event.name,), (printed(event.payload.limit),), answers)
 
 
 def _agent(workspace: Workspace, identity: Identity) -> Diagnosis:

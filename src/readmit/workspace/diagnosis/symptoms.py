@@ -64,6 +64,7 @@ class Trouble(StrEnum):
     UNRECORDED = "unrecorded", "No item is bound to an observation."
     UNEXAMINED = "unexamined", "Observations that the agent can see are not examined for implicit changes."
     SAME_SLOT = "same_slot", "Two slots differ only in spelling, so neither replaces what stands in the other."
+    WAITING = "waiting", "What hit its writer's limit waits for an overseer."
     LONG_AWAY = "long_away", "An agent has been away for a long time."
 
 

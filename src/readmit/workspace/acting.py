@@ -1,0 +1,125 @@
+"""Acts: several events that are written, or wait for an overseer, as one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
+from threading import get_ident
+from typing import TYPE_CHECKING
+
+from readmit.records.arguments import explained
+from readmit.records.errors import RateError
+from readmit.records.waiting import Approve
+from readmit.workspace.waiting import file, held_back, waiting
+from readmit.workspace.writing import check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from readmit.ports.store import Log
+    from readmit.records.drafts import Draft
+    from readmit.records.events import Event
+    from readmit.records.policy import Policy
+
+
+class Act:
+    """What an act has written so far, the first limit that it hit, and whose it was."""
+
+    def __init__(self) -> None:
+        self.drafts: list[Draft] = []
+        self.limit: RateError | None = None
+        self.limited = ""
+        self.thread = get_ident()
+
+
+@explained
+class Acting(ABC):
+    """How a workspace appends events under its limits."""
+
+    log: Log
+    _act: Act | None = None
+
+    @abstractmethod
+    def now(self) -> datetime:
+        """The clock."""
+
+    @property
+    @abstractmethod
+    def policy(self) -> Policy:
+        """The policy in force."""
+
+    @contextmanager
+    def act(self) -> Iterator[None]:
+        """Several events that are one act, in one durable commit. If one is beyond a limit, all of them wait."""
+        if self.log.pending:
+            with self.log.atomic():
+                yield
+            return
+        act = Act()
+        try:
+            with self.log.atomic():
+                self._act = act
+                try:
+                    yield
+                finally:
+                    self._act = None
+                if act.limit is not None:
+                    raise act.limit
+        except RateError as limit:
+            if limit is not act.limit:
+                raise
+            raise file(self.log, act.drafts, limit, by=act.limited, policy=self.policy, now=self.now()) from None
+
+    def waiting(self) -> tuple[Event, ...]:
+        """What hit its writer's limit and waits for an overseer to ``approve`` or ``decline`` it, in order."""
+        return tuple(waiting(self.log))
+
+    def _append(self, entry: Draft, now: datetime) -> int:
+        """Append one event. Outside of an act and a batch it waits by itself if it is beyond a limit."""
+        if isinstance(entry.payload, Approve):
+            return self._approve(entry, entry.payload.waiting, now)
+        try:
+            (epoch,) = self._write([entry], now)
+        except RateError as limit:
+            if self.log.pending:
+                raise
+            raise file(self.log, [entry], limit, by=entry.by, policy=self.policy, now=now) from None
+        return epoch
+
+    def _approve(self, entry: Draft, name: str, now: datetime) -> int:
+        """Append an approval, and with it what it approves."""
+        with self.log.atomic():
+            (epoch,) = self._write([entry], now)
+            for one in held_back(self.log, name):
+                self.log.append([one], now=now, check=lambda new: check(self.log, new, self._rules, now, limited=False))
+        return epoch
+
+    def _write(
+        self, entries: Sequence[Draft], now: datetime, check: Callable[[Draft], None] | None = None
+    ) -> list[int]:
+        if (act := self._own_act()) is not None:
+            act.drafts += entries
+        return self.log.append(entries, now=now, check=check or self._checker(now))
+
+    def _checker(self, now: datetime) -> Callable[[Draft], None]:
+        act = self._own_act()
+        if act is None:
+            return lambda new: check(self.log, new, self._rules, now)
+
+        def check_in_act(new: Draft) -> None:
+            try:
+                check(self.log, new, self._rules, now)
+            except RateError as limit:
+                # Appended for the moment, so that the rest of the act can refer to it. Nothing of it is committed.
+                if act.limit is None:
+                    act.limit, act.limited = limit, new.by
+
+        return check_in_act
+
+    def _own_act(self) -> Act | None:
+        """The open act, unless another thread opened it: what this one writes is no part of that."""
+        return self._act if self._act is not None and self._act.thread == get_ident() else None
+
+    def _rules(self) -> Policy:
+        return self.policy
