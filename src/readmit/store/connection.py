@@ -29,6 +29,10 @@ BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.01
 PRIVATE = 0o600
 _NOT_FILES = ("", ":memory:")
+# A full or failing disk can end a transaction by itself. Each further statement would then be committed by itself.
+_ROLLED_BACK = StoreError(
+    "storage failed: the database undid this transaction, so nothing of it was written; repeat it"
+)
 _EXECUTE = sqlite3.Connection.execute
 
 
@@ -56,11 +60,15 @@ class SqliteStatements(sqlite3.Connection):
     lock: AbstractContextManager[Any]
     waiting: Gathered | None = None
     place = ""
+    is_within = False
+    """Whether a transaction was begun and not ended."""
 
     def execute(self, query: str, values: Any = (), /) -> Rows:  # type: ignore[override]
         with self.lock:
             if self.waiting is not None:
                 flush(self)
+            if self.is_within and not self.in_transaction:
+                raise _rolled_back()
             try:
                 done = _EXECUTE(self, query, values)
                 return done if done.description is None else FoundRows(done)
@@ -71,6 +79,8 @@ class SqliteStatements(sqlite3.Connection):
         with self.lock:
             if self.waiting is not None:
                 flush(self)
+            if self.is_within and not self.in_transaction:
+                raise _rolled_back()
             try:
                 return super().executemany(query, rows)
             except sqlite3.Error as error:
@@ -156,7 +166,8 @@ class SqliteConnection:
             try:
                 yield
             finally:
-                self.sql.execute("ROLLBACK")
+                if self.sql.in_transaction:
+                    self.sql.execute("ROLLBACK")
 
     def begin(self) -> Level:
         """Open a transaction, or a level within one."""
@@ -169,7 +180,7 @@ class SqliteConnection:
         except BaseException:
             self.lock.release()
             raise
-        self._depth, self._owner = level + 1, get_ident()
+        self._depth, self._owner, self.sql.is_within = level + 1, get_ident(), True
         return Level(level, self._end_of_log)
 
     def end(self, opened: Level, *, undo: bool) -> None:
@@ -189,7 +200,7 @@ class SqliteConnection:
             if undo or not level:
                 self._end_of_log = before
             if not level:
-                self._owner = 0
+                self._owner, self.sql.is_within = 0, False
             self._depth = level
             self.lock.release()
 
@@ -269,6 +280,11 @@ def _log_ahead(sql: SqliteStatements) -> None:
             break
     if mode != "wal" and sql.place not in _NOT_FILES:
         raise StoreError(f"cannot open {sql.place}: its disk cannot hold a write-ahead log; use a local disk")
+
+
+def _rolled_back() -> StoreError:
+    # A full or failing disk can end a transaction by itself. Each further statement would then be committed by itself.
+    return StoreError("storage failed: the database undid this transaction, so nothing of it was written; repeat it")
 
 
 def failure(error: sqlite3.Error, place: str) -> StoreError:
