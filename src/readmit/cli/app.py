@@ -10,6 +10,7 @@ import click
 from readmit.cli import (
     audit,
     backends,
+    backups,
     batch,
     browsing,
     demo,
@@ -100,6 +101,7 @@ def main() -> None:
 
 
 for commands in (
-    demo, play, writing, browsing, returning, inferring, queries, diagnosis, page, audit, keys, backends, batch,
+    demo, play, writing, browsing, returning, inferring, queries, diagnosis, page, audit, keys, backups, backends,
+    batch,
 ):  # fmt: skip
     commands.add_to(main)

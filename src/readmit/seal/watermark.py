@@ -56,13 +56,18 @@ class FileWatermark:
     def raise_to(self, epoch: int) -> None:
         self._with_lock(epoch)
 
-    def _with_lock(self, epoch: int) -> int:
+    def lower_to(self, epoch: int) -> None:
+        """Accept a backup that ends at this epoch. Only an operator who asked for that by name does it."""
+        if self.read() > epoch:
+            self._with_lock(epoch, lower=True)
+
+    def _with_lock(self, epoch: int, *, lower: bool = False) -> int:
         try:
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 known = self._parse(os.read(file, DIGITS + 1))
-                if epoch > known:
+                if epoch > known or lower:
                     _write(file, epoch)
                 return max(known, epoch)
             finally:

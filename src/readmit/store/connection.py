@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 import time
 import weakref
 from contextlib import contextmanager
-from pathlib import Path
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from readmit.records.errors import StoreError
 from readmit.store.backfill import fill
-from readmit.store.files import OpenFiles, identity_of, unopened
+from readmit.store.backup import copy
+from readmit.store.files import OpenFiles, create_private, identity_of, unopened
 from readmit.store.schema import migrate, recognize
 from readmit.store.sql import ENROLL, FIND, MOVE, Level, flush, genesis, moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from readmit.store.gathered import Gathered
     from readmit.store.sql import End, Rows
 
 BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.01
-PRIVATE = 0o600
 _NOT_FILES = ("", ":memory:")
 # A full or failing disk can end a transaction by itself. Each further statement would then be committed by itself.
 _ROLLED_BACK = StoreError(
@@ -108,7 +107,7 @@ class SqliteConnection:
         is_file = self.path not in _NOT_FILES
         try:
             if is_file:
-                _create_private(self.path)
+                create_private(self.path)
             before = identity_of(self.path)
             self.sql = SqliteStatements(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             self.sql.lock, self.sql.place = self.lock, self.path
@@ -224,6 +223,13 @@ class SqliteConnection:
         """Read what the write-ahead log still holds for the database; an error if some of it is missing."""
         self.sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
+    def backup(self, target: Path) -> dict[str, int]:
+        """Copy what is committed to a new file. Returns where the log of each workspace ends in it."""
+        with self.lock:
+            if self._depth:
+                raise StoreError("a backup holds what is committed: make it after the batch")
+            return copy(self.sql, target)
+
     def close(self) -> None:
         with self.lock:
             self._closing()
@@ -248,22 +254,6 @@ class SqliteTransaction:
         self._connection.end(self._level, undo=kind is not None)
         if isinstance(error, sqlite3.Error):
             raise failure(error, self._connection.path) from error
-
-
-def _create_private(path: str) -> None:
-    """Create a missing file for its owner alone. SQLite gives the files beside it the same mode."""
-    # SQLite creates what a dangling link points to; O_EXCL would refuse the link.
-    real = Path(os.path.realpath(path))
-    if real.exists():
-        return
-    try:
-        file = os.open(real, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE)
-    except FileExistsError:  # another process was faster
-        return
-    try:
-        os.fchmod(file, PRIVATE)  # the umask may have taken even the owner's rights
-    finally:
-        os.close(file)
 
 
 def _log_ahead(sql: SqliteStatements) -> None:

@@ -18,6 +18,7 @@ from readmit.records.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+PRIVATE = 0o600
 # Where Linux names the file behind a descriptor. Asking for the status of a file that is written all the time makes
 # the next write store an exact time, which a commit then has to flush too: a quarter of what a commit costs.
 _NAMES = "/proc/self/fd"
@@ -87,6 +88,24 @@ class OpenFiles:
             f"in {self._path}. They are still in this open workspace: keep them with workspace.backup('NEW-FILE') "
             f"before you close it, then run `readmit restore NEW-FILE --db {self._path}`"
         )
+
+
+def create_private(path: str | Path, *, new: bool = False) -> None:
+    """Create a missing file for its owner alone. SQLite gives the files beside it the same mode."""
+    # SQLite creates what a dangling link points to; O_EXCL would refuse the link.
+    real = Path(path if new else os.path.realpath(path))
+    if not new and real.exists():
+        return
+    try:
+        file = os.open(real, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE)
+    except FileExistsError:  # another process was faster
+        if new:
+            raise
+        return
+    try:
+        os.fchmod(file, PRIVATE)  # the umask may have taken even the owner's rights
+    finally:
+        os.close(file)
 
 
 def identity_of(path: str) -> tuple[int, int] | None:

@@ -24,6 +24,7 @@ from readmit.store.sql import ENROLL, FIND, MOVE, Level, flush, genesis, moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from readmit.store.gathered import Gathered
     from readmit.store.sql import End, Rows
@@ -234,6 +235,13 @@ class PostgresConnection:
     @property
     def _serving(self) -> str:
         return f"SET LOCAL readmit.ws TO '{'' if self._ws is None else self._ws}'"
+
+    def backup(self, target: Path) -> dict[str, int]:
+        """A server is copied by its own tools."""
+        raise StoreError(
+            f"a store on a server is backed up with the server's tools; run: pg_dump --format=custom "
+            f"--schema={self._address.schema} --file={target} {self._address.shown}"
+        )
 
     def close(self) -> None:
         with self.lock:
