@@ -11,13 +11,13 @@ from readmit.records.errors import ExposureError, ReadmitError
 from readmit.records.events import EventKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 
-def prepare(path: Path | str) -> None:
+def prepare(path: Path | str, keys: Path | None = None) -> None:
     """A file with something to return to."""
-    with Workspace.open(path) as team:
+    with Workspace.open(path, keys=keys) as team:
         source = team.observe("confirmed", by="bob")
         team.oblige("book it", id="o", required=["d"], critical=["d"], sources=[source], by="bob")
         team.progress("half way", id="f", obligation="o", sources=[source], by="bob")
@@ -62,9 +62,9 @@ STEPS: dict[str, Callable[[Workspace, str], str]] = {
 }
 
 
-def verify(path: Path | str, acknowledged: Iterator[str] | list[str] = ()) -> Workspace:  # type: ignore[assignment]
+def verify(path: Path | str, acknowledged: Iterable[str] = (), keys: Path | None = None) -> Workspace:
     """Whatever happened to its writers, the file holds together. Returns it opened, for further questions."""
-    team = Workspace.open(path)
+    team = Workspace.open(path, keys=keys)
     log = team.log
     events = list(log.tail())
     assert [event.epoch for event in events] == list(range(1, log.head + 1))

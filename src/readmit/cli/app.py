@@ -10,6 +10,7 @@ import click
 from readmit.cli import (
     audit,
     backends,
+    backups,
     batch,
     browsing,
     demo,
@@ -103,6 +104,6 @@ def main() -> None:
 
 for commands in (
     demo, play, writing, browsing, returning, inferring, verifying, queries, diagnosis, page, audit, keys, witness,
-    backends, batch,
+    backups, backends, batch,
 ):  # fmt: skip
     commands.add_to(main)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from contextlib import AbstractContextManager
     from datetime import datetime
+    from pathlib import Path
 
     from readmit.ports.backend import SourceLedger
     from readmit.ports.derived import Derived
@@ -111,6 +112,9 @@ class Log(Protocol):
 
     def reading(self) -> AbstractContextManager[None]:
         """Several reads of one consistent state."""
+
+    def backup(self, target: Path) -> int:
+        """Copy what is committed to a new file, and return the epoch at which this log ends in it."""
 
     def close(self) -> None:
         """Close the storage."""

@@ -147,11 +147,14 @@ class FileRing(KeyRing):
             raise SealError(f"{path} exists already; open it, or move it away to start a new key ring") from None
         except OSError as error:
             raise SealError(f"{path}: cannot make the key directory: {error.strerror}") from error
-        parent = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            os.fsync(parent)
-        finally:
-            os.close(parent)
+            parent = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(parent)
+            finally:
+                os.close(parent)
+        except OSError as error:
+            raise SealError(f"{path}: cannot keep the key directory: {error.strerror}") from error
         return cls.open(path)
 
     @classmethod

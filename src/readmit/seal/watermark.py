@@ -6,6 +6,7 @@ outside a database backup, and only ever rises.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from typing import TYPE_CHECKING, Protocol
@@ -49,26 +50,33 @@ class FileWatermark:
         self.path = path
 
     def read(self) -> int:
-        return self._with_lock(0)
+        # On a full disk nothing can be created, and only handing over needs to.
+        return self._with_lock(0) if self.path.exists() or not self.path.parent.is_dir() else 0
 
     def raise_to(self, epoch: int) -> None:
         self._with_lock(epoch)
 
-    def _with_lock(self, epoch: int) -> int:
+    def lower_to(self, epoch: int) -> None:
+        """Accept a backup that ends at this epoch. Only an operator who asked for that by name does it."""
+        if self.read() > epoch:
+            self._with_lock(epoch, lower=True)
+
+    def _with_lock(self, epoch: int, *, lower: bool = False) -> int:
         try:
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                known = self._parse(os.read(file, DIGITS + 1))
+                if epoch > known or lower:
+                    _write(file, epoch)
+                return max(known, epoch)
+            finally:
+                os.close(file)
         except OSError as error:
-            raise SealError(f"{self.path}: cannot keep track of what was handed over: {error.strerror}") from error
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            known = self._parse(os.read(file, DIGITS + 1))
-            if epoch > known:
-                # The number has a fixed width: a crash during the write leaves old or new digits, never fewer.
-                os.pwrite(file, f"{epoch:0{DIGITS}d}".encode("ascii"), 0)
-                os.fsync(file)
-            return max(known, epoch)
-        finally:
-            os.close(file)
+            raise SealError(
+                f"{self.path}: cannot keep track of what is handed over: {error.strerror}. Nothing was handed over; "
+                "see that there is room and that the file is yours, then expose the view again"
+            ) from error
 
     def _parse(self, data: bytes) -> int:
         if not data:
@@ -76,3 +84,12 @@ class FileWatermark:
         if len(data) != DIGITS or not data.isdigit():
             raise SealError(f"{self.path} is damaged; remove it if the database was not restored from a backup")
         return int(data)
+
+
+def _write(file: int, epoch: int) -> None:
+    # The number has a fixed width: a crash during the write leaves old or new digits, never fewer.
+    before = os.fstat(file).st_size
+    if os.pwrite(file, f"{epoch:0{DIGITS}d}".encode("ascii"), 0) < DIGITS:
+        os.ftruncate(file, before)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    os.fsync(file)

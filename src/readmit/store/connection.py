@@ -2,61 +2,91 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 import time
 import weakref
 from contextlib import contextmanager
-from pathlib import Path
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from readmit.records.errors import StoreError
 from readmit.store.backfill import fill
+from readmit.store.backup import copy
+from readmit.store.files import OpenFiles, create_private, identity_of, unopened
 from readmit.store.schema import migrate, recognize
 from readmit.store.sql import ENROLL, FIND, MOVE, Level, flush, genesis, moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from readmit.store.gathered import Gathered
-    from readmit.store.sql import End
+    from readmit.store.sql import End, Rows
 
 BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.01
-PRIVATE = 0o600
 _NOT_FILES = ("", ":memory:")
+# A full or failing disk can end a transaction by itself. Each further statement would then be committed by itself.
+_ROLLED_BACK = StoreError(
+    "storage failed: the database undid this transaction, so nothing of it was written; repeat it"
+)
+_EXECUTE = sqlite3.Connection.execute
+
+
+class FoundRows(list[Any]):
+    """Rows that were fetched while the connection was this thread's alone."""
+
+    __slots__ = ()
+    rowcount = -1
+
+    def fetchone(self) -> Any:
+        return self.pop(0) if self else None
+
+    def fetchall(self) -> list[Any]:
+        return self
 
 
 class SqliteStatements(sqlite3.Connection):
-    """Runs statements, after writing the buffered observations."""
+    """Runs statements one at a time, after writing the buffered observations.
+
+    A statement waits while another thread's transaction is open, and its rows are fetched before the next one runs:
+    threads that share a connection share its prepared statements too, and a cursor that one of them reads later would
+    return the rows of another.
+    """
 
     lock: AbstractContextManager[Any]
     waiting: Gathered | None = None
+    place = ""
+    is_within = False
+    """Whether a transaction was begun and not ended."""
 
-    def execute(self, query: str, values: Any = (), /) -> sqlite3.Cursor:
-        if self.waiting is not None:
-            self._flush()
-        try:
-            return super().execute(query, values)
-        except sqlite3.ProgrammingError as error:
-            if "closed" not in str(error):
-                raise
-            raise StoreError("storage failed: this store is closed; open it again") from None
+    def execute(self, query: str, values: Any = (), /) -> Rows:  # type: ignore[override]
+        with self.lock:
+            if self.waiting is not None:
+                flush(self)
+            if self.is_within and not self.in_transaction:
+                raise _rolled_back()
+            try:
+                done = _EXECUTE(self, query, values)
+                return done if done.description is None else FoundRows(done)
+            except sqlite3.Error as error:
+                raise failure(error, self.place) from error
 
     def executemany(self, query: str, rows: Iterable[Any], /) -> sqlite3.Cursor:
-        if self.waiting is not None:
-            self._flush()
-        return super().executemany(query, rows)
-
-    # Read once per observation of a batch, so this avoids another call.
-    ahead = sqlite3.Connection.execute
-
-    def _flush(self) -> None:
-        # Other threads block here until the transaction ends.
         with self.lock:
-            flush(self)
+            if self.waiting is not None:
+                flush(self)
+            if self.is_within and not self.in_transaction:
+                raise _rolled_back()
+            try:
+                return super().executemany(query, rows)
+            except sqlite3.Error as error:
+                raise failure(error, self.place) from error
+
+    # Read once per observation of a batch, so this avoids another call. The batch holds the lock.
+    ahead = _EXECUTE
 
 
 class SqliteConnection:
@@ -71,12 +101,16 @@ class SqliteConnection:
         self.lock = threading.RLock()
         self._depth = 0
         self._ws = 0
-        self.end_of_log: End | None = None
+        self._owner = 0
+        self._end_of_log: End | None = None
+        self._files: OpenFiles | None = None
+        is_file = self.path not in _NOT_FILES
         try:
-            if self.path not in _NOT_FILES:
-                _create_private(self.path)
+            if is_file:
+                create_private(self.path)
+            before = identity_of(self.path)
             self.sql = SqliteStatements(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-            self.sql.lock = self.lock
+            self.sql.lock, self.sql.place = self.lock, self.path
             # Closes a workspace that was garbage-collected without close().
             self._closing = weakref.finalize(self, self.sql.close)
             recognize(self.sql)
@@ -84,12 +118,12 @@ class SqliteConnection:
             self.sql.execute("PRAGMA synchronous = FULL")
             self.sql.execute("PRAGMA cache_size = -65536")
             migrate(self.sql, fill)
-        except (sqlite3.Error, OSError) as error:
-            folder = Path(self.path).parent
-            lacking = not folder.is_dir()
-            said = error.strerror if isinstance(error, OSError) else str(error)
-            why = f"the folder {folder} does not exist; make it with `mkdir -p {folder}`" if lacking else said
-            raise StoreError(f"cannot open {self.path}: {why}") from error
+            if is_file:
+                self._files = OpenFiles(self.path)
+        except (sqlite3.Error, OSError, StoreError) as error:
+            raise unopened(self.path, error) from error
+        if self._files is not None and self._files.identity != before:
+            raise StoreError(f"cannot open {self.path}: it was replaced while it was being opened; open it again")
 
     def enroll(self, workspace: str) -> int:
         """The number of a workspace, assigned when it is first opened."""
@@ -104,8 +138,17 @@ class SqliteConnection:
 
     @property
     def pending(self) -> bool:
-        """Whether a transaction is open, with nothing durable yet."""
-        return self._depth > 0
+        """Whether a transaction of this thread is open, with nothing durable yet."""
+        return self._owner == get_ident()
+
+    @property
+    def end_of_log(self) -> End | None:
+        """Where the log ends within this thread's transaction, if it moved."""
+        return self._end_of_log if self._owner == get_ident() else None
+
+    @end_of_log.setter
+    def end_of_log(self, end: End | None) -> None:
+        self._end_of_log = end
 
     def atomic(self) -> SqliteTransaction:
         """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
@@ -114,7 +157,7 @@ class SqliteConnection:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Several reads of one consistent state."""
-        with self.lock, _wrapped():
+        with self.lock:
             if self._depth:
                 yield
                 return
@@ -122,21 +165,22 @@ class SqliteConnection:
             try:
                 yield
             finally:
-                self.sql.execute("ROLLBACK")
+                if self.sql.in_transaction:
+                    self.sql.execute("ROLLBACK")
 
     def begin(self) -> Level:
         """Open a transaction, or a level within one."""
         self.lock.acquire()
         level = self._depth
         try:
+            if self._files is not None and not level:
+                self._files.check_before(self._read_log)
             self.sql.execute(f"SAVEPOINT level{level}" if level else "BEGIN IMMEDIATE")
-        except BaseException as error:
+        except BaseException:
             self.lock.release()
-            if isinstance(error, sqlite3.Error):
-                raise _failed(error) from error
             raise
-        self._depth = level + 1
-        return Level(level, self.end_of_log)
+        self._depth, self._owner, self.sql.is_within = level + 1, get_ident(), True
+        return Level(level, self._end_of_log)
 
     def end(self, opened: Level, *, undo: bool) -> None:
         """Close a level: keep its writes, or roll them back."""
@@ -146,16 +190,16 @@ class SqliteConnection:
                 self._undo(level)
             else:
                 self._keep(level)
-        except BaseException as error:
+        except BaseException:
             if not undo:
                 undo = True
                 self._undo(level)
-            if isinstance(error, sqlite3.Error):
-                raise _failed(error) from error
             raise
         finally:
             if undo or not level:
-                self.end_of_log = before
+                self._end_of_log = before
+            if not level:
+                self._owner, self.sql.is_within = 0, False
             self._depth = level
             self.lock.release()
 
@@ -163,9 +207,11 @@ class SqliteConnection:
         if level:
             self.sql.execute(f"RELEASE level{level}")
             return
-        if self.end_of_log is not None:
-            self.sql.execute(MOVE, moves(self.end_of_log, self._ws))
+        if self._end_of_log is not None:
+            self.sql.execute(MOVE, moves(self._end_of_log, self._ws))
         self.sql.execute("COMMIT")
+        if self._files is not None:
+            self._files.check_after()
 
     def _undo(self, level: int) -> None:
         self.sql.waiting = None
@@ -173,9 +219,23 @@ class SqliteConnection:
         if self.sql.in_transaction:
             self.sql.execute(f"ROLLBACK TO level{level}" if level else "ROLLBACK")
 
+    def _read_log(self) -> None:
+        """Read what the write-ahead log still holds for the database; an error if some of it is missing."""
+        self.sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def backup(self, target: Path) -> dict[str, int]:
+        """Copy what is committed to a new file. Returns where the log of each workspace ends in it."""
+        with self.lock:
+            if self._depth:
+                raise StoreError("a backup holds what is committed: make it after the batch")
+            return copy(self.sql, target)
+
     def close(self) -> None:
         with self.lock:
             self._closing()
+            if self._files is not None:
+                self._files.close()
+                self._files = None
 
 
 class SqliteTransaction:
@@ -193,46 +253,47 @@ class SqliteTransaction:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         self._connection.end(self._level, undo=kind is not None)
         if isinstance(error, sqlite3.Error):
-            raise _failed(error) from error
+            raise failure(error, self._connection.path) from error
 
 
-def _create_private(path: str) -> None:
-    """Create a missing file for its owner alone. SQLite gives the files beside it the same mode."""
-    # SQLite creates what a dangling link points to; O_EXCL would refuse the link.
-    real = Path(os.path.realpath(path))
-    if real.exists():
-        return
-    try:
-        file = os.open(real, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE)
-    except FileExistsError:  # another process was faster
-        return
-    try:
-        os.fchmod(file, PRIVATE)  # the umask may have taken even the owner's rights
-    finally:
-        os.close(file)
-
-
-def _log_ahead(sql: sqlite3.Connection) -> None:
+def _log_ahead(sql: SqliteStatements) -> None:
     """Switch to WAL. SQLite does not wait here for another connection that is switching the same file."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            sql.execute("PRAGMA journal_mode = WAL")
+            (mode,) = sql.ahead("PRAGMA journal_mode = WAL").fetchone()
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
                 raise
             time.sleep(BUSY_PAUSE_SECONDS)
         else:
-            return
+            break
+    if mode != "wal" and sql.place not in _NOT_FILES:
+        raise StoreError(f"cannot open {sql.place}: its disk cannot hold a write-ahead log; use a local disk")
 
 
-def _failed(error: sqlite3.Error) -> StoreError:
-    return StoreError(f"storage failed: {error}")
+def _rolled_back() -> StoreError:
+    # A full or failing disk can end a transaction by itself. Each further statement would then be committed by itself.
+    return StoreError("storage failed: the database undid this transaction, so nothing of it was written; repeat it")
 
 
-@contextmanager
-def _wrapped() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _failed(error) from error
+def failure(error: sqlite3.Error, place: str) -> StoreError:
+    """The error of a statement in our words."""
+    # Only what the database itself reports has a code.
+    match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            what = f"the disk of {place} is full ({error}), so nothing of this was written; make room and call again"
+        case sqlite3.SQLITE_IOERR:
+            what = (
+                f"{place} cannot be read or written ({error}); see its disk, then repeat this with the same ids, "
+                "which writes nothing twice"
+            )
+        case sqlite3.SQLITE_BUSY:
+            what = f"another writer kept {place} for {BUSY_SECONDS:.0f} seconds ({error}); call again"
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            what = f"{place} is damaged ({error}); put a backup back: readmit restore FILE --db {place}"
+        case _ if "closed" in str(error):
+            what = "this store is closed; open it again"
+        case _:
+            what = str(error)
+    return StoreError(f"storage failed: {what}")

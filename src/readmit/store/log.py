@@ -28,6 +28,7 @@ from readmit.store.sql import flush
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from readmit.records.drafts import Draft
     from readmit.store.sql import Connection, Rows
@@ -59,6 +60,9 @@ class SqlLog(LogReads):
 
     def reading(self) -> AbstractContextManager[None]:
         return self.connection.reading()
+
+    def backup(self, target: Path) -> int:
+        return self.connection.backup(target)[self.workspace]
 
     def close(self) -> None:
         self.connection.close()

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from readmit.records.errors import StoreError
+from readmit.store.files import unopened
 
 
 def names(path: str | Path) -> tuple[str, ...]:
@@ -21,4 +21,4 @@ def names(path: str | Path) -> tuple[str, ...]:
                 return ()
             return tuple(name for (name,) in sql.execute("SELECT name FROM workspace ORDER BY ws"))
     except sqlite3.Error as error:
-        raise StoreError(f"cannot open {path}: {error}") from error
+        raise unopened(str(path), error) from error

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from contextlib import contextmanager, nullcontext
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -23,6 +24,7 @@ from readmit.store.sql import ENROLL, FIND, MOVE, Level, flush, genesis, moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from readmit.store.gathered import Gathered
     from readmit.store.sql import End, Rows
@@ -43,7 +45,8 @@ class PostgresConnection:
         self._depth = 0
         self._reads = False
         self._ws: int | None = None
-        self.end_of_log: End | None = None
+        self._owner = 0
+        self._end_of_log: End | None = None
         self.waiting: Gathered | None = None
         self._queue: list[_Later] = []
         self._open = True
@@ -65,8 +68,17 @@ class PostgresConnection:
 
     @property
     def pending(self) -> bool:
-        """Whether a transaction is open, with nothing durable yet."""
-        return self._depth > 0
+        """Whether a transaction of this thread is open, with nothing durable yet."""
+        return self._owner == get_ident()
+
+    @property
+    def end_of_log(self) -> End | None:
+        """Where the log ends within this thread's transaction, if it moved."""
+        return self._end_of_log if self._owner == get_ident() else None
+
+    @end_of_log.setter
+    def end_of_log(self, end: End | None) -> None:
+        self._end_of_log = end
 
     def enroll(self, workspace: str) -> int:
         """The number of a workspace, assigned when it is first opened."""
@@ -123,8 +135,8 @@ class PostgresConnection:
         except BaseException:
             self.lock.release()
             raise
-        self._depth = level + 1
-        return Level(level, self.end_of_log)
+        self._depth, self._owner = level + 1, get_ident()
+        return Level(level, self._end_of_log)
 
     def end(self, opened: Level, *, undo: bool) -> None:
         """Close a level: keep its writes, or roll them back."""
@@ -147,7 +159,9 @@ class PostgresConnection:
                     self._undo(level)
             finally:
                 if not (kept and level):
-                    self.end_of_log = before
+                    self._end_of_log = before
+                if not level:
+                    self._owner = 0
                 self._depth = level
                 self.lock.release()
 
@@ -169,8 +183,8 @@ class PostgresConnection:
         if self._client.info.transaction_status is TransactionStatus.INERROR:
             # The server would accept this COMMIT without an error and roll back.
             raise StoreError("storage failed: a statement of this transaction failed, so nothing of it was written")
-        if self.end_of_log is not None:
-            self._queue.append(_Later(self, translated(MOVE), moves(self.end_of_log, self._ws)))
+        if self._end_of_log is not None:
+            self._queue.append(_Later(self, translated(MOVE), moves(self._end_of_log, self._ws)))
         waiting, self._queue = [*self._queue, _Later(self, _COMMIT)], []
         connected = not self._client.closed
         try:
@@ -221,6 +235,13 @@ class PostgresConnection:
     @property
     def _serving(self) -> str:
         return f"SET LOCAL readmit.ws TO '{'' if self._ws is None else self._ws}'"
+
+    def backup(self, target: Path) -> dict[str, int]:
+        """A server is copied by its own tools."""
+        raise StoreError(
+            f"a store on a server is backed up with the server's tools; run: pg_dump --format=custom "
+            f"--schema={self._address.schema} --file={target} {self._address.shown}"
+        )
 
     def close(self) -> None:
         with self.lock:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from readmit.store.gathered import Gathered
 
@@ -115,6 +116,9 @@ class Connection(Protocol):
 
     def reading(self) -> AbstractContextManager[None]:
         """Several reads of one consistent state."""
+
+    def backup(self, target: Path) -> Mapping[str, int]:
+        """Copy what is committed to a new file. Returns where the log of each workspace ends in it."""
 
     def close(self) -> None:
         """Close the connection."""

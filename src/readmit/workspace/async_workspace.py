@@ -188,6 +188,7 @@ class AsyncWorkspace(_OnThread[Workspace]):
         twin = None if agent is None else agent._twin  # noqa: SLF001 - of this module
         return await self.run(Workspace.doctor, twin)
 
+    backup = _same(Workspace.backup)
     observe = _same(Workspace.observe)
     observe_many = _same(Workspace.observe_many)
     record = _same(Workspace.record)

@@ -92,6 +92,12 @@ class _Answer(NamedTuple):
     advice: str = "Return again to get a new decision"
 
 
+_OLDER = (
+    "This store ends before the last exposure: an older copy was put back. Put a newer one back, or accept the loss: "
+    "`readmit restore --help` says how"
+)
+
+
 def expose(log: Log, return_id: str, ask: Callable[[], Asker], signer: Callable[[], Signer]) -> Bundle:
     """Check a view again and hand it over, or raise ``ExposureError``. Either way the audit has a row.
 
@@ -174,7 +180,7 @@ def _answer(log: Log, event: Event, asker: Asker, before: Event | None) -> _Answ
         state = current(log, request, moment, identity=asker.identity)
         failed, items, experiences = _judge(log, event, before, view=view, asker=asker, state=state)
         if failed:
-            return _Answer(failed)
+            return _Answer(failed, advice=_OLDER) if Reason.EPOCH_AHEAD in failed else _Answer(failed)
         return _Answer((), Bundle(view, envelope, *contents(view, items, experiences)))
     except Exception:  # noqa: BLE001 - whatever failed, the agent gets nothing and the audit gets a row
         logger.exception("exposure of %s failed", request.return_id)

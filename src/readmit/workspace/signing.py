@@ -40,7 +40,7 @@ class Keys:
         self.handed_over: Watermark = MemoryWatermark()
         """The epoch of the last exposure: a restored backup ends before it."""
         if self._directory is not None:
-            self.handed_over = FileWatermark(self._directory / f"{digest_of(log.workspace.encode())[:16]}.mark")
+            self.handed_over = mark_of(self._directory, log.workspace)
 
     def ensure(self, now: datetime) -> None:
         """Give a new workspace its first key. An existing one whose keys are gone is left as it is: it cannot sign."""
@@ -94,3 +94,8 @@ class Keys:
         if create and not self._directory.exists():
             return FileRing.create(self._directory)
         return FileRing.open(self._directory)
+
+
+def mark_of(directory: Path, workspace: str) -> FileWatermark:
+    """The mark of a workspace in the folder of its keys."""
+    return FileWatermark(directory / f"{digest_of(workspace.encode())[:16]}.mark")

@@ -6,6 +6,7 @@ import secrets
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from readmit.capture.moment import later
@@ -44,7 +45,6 @@ from readmit.workspace.writing import disputed, policy_in_force
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
@@ -107,6 +107,10 @@ class Workspace(Acting, Verbs):
             log.close()
             raise
         return workspace
+
+    def backup(self, path: str | Path) -> int:
+        """Copy the store, with all its workspaces, to a new file. Returns the epoch at which this log ends in it."""
+        return self.log.backup(Path(path))
 
     def close(self) -> None:
         self.log.close()

@@ -1,0 +1,101 @@
+"""``readmit backup`` and ``readmit restore``: a right copy of a store in use, and the way back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from readmit.cli.command import command
+
+if TYPE_CHECKING:
+    from readmit.cli.command import Invocation
+    from readmit.workspace.restoring import Lacking, Restored
+
+_FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+
+
+def add_to(group: click.Group) -> None:
+    """Add the commands."""
+    command(group, "backup", examples=("readmit backup team-2026-03-01.db --db team.db",))(backup)
+    command(
+        group, "restore",
+        examples=("readmit restore saved.db --db team.db", "readmit restore saved.db --db team.db --replace"),
+    )(restore)  # fmt: skip
+
+
+@_FILE
+def backup(invocation: Invocation, /, *, file: Path) -> None:
+    """Copy the store to a new FILE, with all its workspaces, while it may be in use. Keys are not copied.
+
+    A plain copy of the file of a store in use lacks what is still in the file beside it.
+    """
+    from readmit.cli.output import emit, show
+
+    with invocation.open() as workspace:
+        epoch = workspace.backup(file)
+        name = workspace.name
+    if invocation.json:
+        emit({"file": str(file), "workspace": name, "epoch": epoch})
+    else:
+        show(f"Backed up {invocation.store} to {file}; {name} ends at epoch {epoch}. Back up the keys apart from it.")
+
+
+@_FILE
+@click.option("--replace", is_flag=True, help="Take the present store away. It is kept under another name.")
+@click.option(
+    "--accept-loss", is_flag=True,
+    help="Hand views over again although the backup does not know which were handed over after it was made.",
+)  # fmt: skip
+def restore(invocation: Invocation, /, *, file: Path, replace: bool, accept_loss: bool) -> None:
+    """Put the backup FILE in the place of the store, and say what it lacks."""
+    from readmit.cli.output import emit, show, shown
+    from readmit.workspace.restoring import restore as put_back
+
+    done = put_back(file, invocation.db, replace=replace, accept_loss=accept_loss)
+    if invocation.json:
+        emit(_as_json(done))
+        return
+    show(f"Put {file} in the place of {invocation.db}.")
+    if done.aside is not None:
+        show(f"What was there is now {done.aside}.")
+    for one in done.lacking:
+        show(*(f"{shown(one.workspace)}: {line}" for line in _lines(one, accepted=accept_loss)))
+    if not done.has_keys:
+        show("There are no keys beside it: put their folder back, or run `readmit keys rotate`.")
+
+
+def _as_json(done: Restored) -> dict[str, object]:
+    return {
+        "replaced": None if done.aside is None else str(done.aside),
+        "keys": done.has_keys,
+        "workspaces": [
+            {
+                "workspace": one.workspace,
+                "epoch": one.epoch,
+                "present": one.present,
+                "same_log": one.is_same_log,
+                "handed_over": one.handed_over,
+                "missing_events": one.events,
+            }
+            for one in done.lacking
+        ],
+    }
+
+
+def _lines(one: Lacking, *, accepted: bool) -> list[str]:
+    if not one.is_same_log:
+        lines = [f"the backup ends at epoch {one.epoch} and has another history than the store that was replaced."]
+    elif one.events:
+        lines = [f"the backup ends at epoch {one.epoch}; at least {one.events} later events are missing."]
+    else:
+        lines = [f"the backup ends at epoch {one.epoch}; nothing is known to be missing."]
+    if one.handed_over > one.epoch and accepted:
+        lines.append(f"views were handed over up to epoch {one.handed_over}; some may be handed over again.")
+    elif one.handed_over > one.epoch:
+        lines.append(
+            f"views were handed over up to epoch {one.handed_over}, so none is until the log is past it. "
+            "Put a newer backup back, or restore with --accept-loss."
+        )
+    return lines

@@ -1,0 +1,80 @@
+"""Put a backup back, and say what it lacks: events of the present store, and what was handed over since."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from readmit.records.errors import StoreError
+from readmit.seal.keys import FileRing
+from readmit.store.backup import LogEnds, compare, put_back
+from readmit.store.location import is_url, shown
+from readmit.workspace.signing import mark_of
+
+
+class Lacking(NamedTuple):
+    """What one workspace lacks after a restore."""
+
+    workspace: str
+    epoch: int
+    """Where its log ends in the backup."""
+    present: int | None
+    """Where it ended in the store that was replaced. None if there was none, or it could not be read."""
+    is_same_log: bool
+    """Whether the backup and that store have one history."""
+    handed_over: int
+    """The epoch of the last exposure, as the mark beside the keys remembers it."""
+
+    @property
+    def events(self) -> int:
+        """How many events are known to be missing."""
+        return max(self.present or 0, self.handed_over, self.epoch) - self.epoch
+
+
+class Restored(NamedTuple):
+    """A restore: what each workspace lacks, and the name under which the replaced store is kept."""
+
+    lacking: tuple[Lacking, ...]
+    aside: Path | None
+    has_keys: bool
+
+
+def restore(backup: Path, place: str, *, replace: bool = False, accept_loss: bool = False) -> Restored:
+    """Put a backup in a store's place.
+
+    ``replace`` consents to take the present store away; it is renamed. ``accept_loss`` consents to hand views over
+    again although the backup does not know which were handed over after it was made.
+    """
+    if is_url(place):
+        raise StoreError(
+            "a store on a server is restored with the server's tools; run: "
+            f"pg_restore --dbname={shown(place)} {backup}. "
+            "To accept that it lacks what was handed over since, remove the .mark file in the folder of its keys"
+        )
+    file = Path(place)
+    keys = FileRing.beside(file)
+    lacking = tuple(_lacking(ends, keys) for ends in compare(backup, file))
+    if file.exists() and file.samefile(backup):
+        raise StoreError(f"{backup} is the store itself; name a backup of it")
+    if file.exists() and not replace:
+        losses = "; ".join(_told(one) for one in lacking if one.events or not one.is_same_log)
+        raise StoreError(
+            f"{file} exists, and a restore would take it away ({losses or 'the backup has all its events'}); "
+            "to do that and keep it under another name, give --replace"
+        )
+    aside = put_back(backup, file)
+    if accept_loss:
+        for one in lacking:
+            mark_of(keys, one.workspace).lower_to(one.epoch)
+    return Restored(lacking, aside, keys.is_dir())
+
+
+def _lacking(ends: LogEnds, keys: Path) -> Lacking:
+    mark = mark_of(keys, ends.workspace).read() if keys.is_dir() else 0
+    return Lacking(ends.workspace, ends.copied, ends.present, ends.is_same_log, mark)
+
+
+def _told(one: Lacking) -> str:
+    if not one.is_same_log:
+        return f"{one.workspace!r} has another history in the backup"
+    return f"{one.workspace!r} ends at epoch {one.epoch} in the backup, so it lacks at least {one.events} events"
