@@ -27,7 +27,7 @@ EXTRAS := --extra embed --extra gguf --extra langgraph --extra models --extra po
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-search test-slow test-models test-backends test-memobase example check format docs bench bench-implicit bench-backends bench-postgres mutation lock clean
+.PHONY: help setup demo test test-search test-slow test-models test-backends test-memobase example check format docs bench bench-implicit bench-backends bench-verify bench-postgres mutation lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -106,6 +106,9 @@ bench-implicit: setup ## Measure implicit invalidation on ../shared/data; adds t
 
 bench-backends: $(BACKENDS)/.ready ## Measure search through a view on real memory stores
 	$(BACKENDS)/bin/python -m benchmarks backends
+
+bench-verify: setup ## Measure how long it takes to verify a store of 1,000,000 events
+	$(BIN)/python -m benchmarks verify
 
 bench-postgres: setup ## Measure a store on a PostgreSQL server beside one in a file; needs the server's programs
 	$(BIN)/python -m benchmarks postgres

@@ -42,6 +42,7 @@ SUITES = {
     "returns": Suite("A return, against the floor and the size of the store"),
     "cover": Suite("Greedy and exact cover, 500 items × 100 dependencies"),
     "startup": Suite("Start-up"),
+    "verify": Suite("Verifying a store", core=False),
     "postgres": Suite("A store on a PostgreSQL server beside one in a file", core=False),
     "verifier": Suite("The verifier besides its model", core=False),
     "implicit": Suite("Proposing pairs: recall on STALE Type II, the hard haystack first", core=False, data=True),
@@ -99,7 +100,7 @@ def _page(found: dict[str, list[Result]]) -> str:
         "# Performance",
         "",
         (
-            "Written by `make bench` (the core), `make bench-implicit`, `make bench-backends` and "
+            "Written by `make bench` (the core), `make bench-implicit`, `make bench-backends`, `make bench-verify` and "
             "`make bench-postgres`. Figures are ratios within one run where they can be: the machine cancels out. "
             "Times are the best of several rounds."
         ),

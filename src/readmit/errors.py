@@ -17,6 +17,7 @@ from readmit.records.errors import (
     ScenarioError,
     SealError,
     StoreError,
+    TamperedError,
     UnknownError,
     WitnessError,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "ScenarioError",
     "SealError",
     "StoreError",
+    "TamperedError",
     "UnknownError",
     "WitnessError",
 ]

@@ -201,9 +201,9 @@ def test_altered_evidence_carries_nothing() -> None:
     said = scene.team.observe("The roses are red.", by="bob")
     quote = Drafted(model="m", quote="The roses are red.")
     scene.fact("x", text="The roses are red.", sources=[said], drafted=quote)
+    scene.depart()
     scene.sql("UPDATE event SET body = CAST('{\"text\": \"anything\"}' AS BLOB) WHERE kind = 'observe'")
-    scene.away()
-    assert scene.reasons("x") == (Reason.EVIDENCE_ALTERED, Reason.REFERENCE_UNBOUND, Reason.DRAFT_NOT_CARRIED)
+    assert scene.come_back().reasons == (Reason.LOG_ALTERED,)
 
 
 # Who may confirm.
@@ -213,7 +213,7 @@ def confirming(by: str | None, **policy: Any) -> tuple[Return, dict[str, str]]:
     with Workspace.open(policy=Policy(drafts="confirm", **policy)) as team:
         recorded(team, "The roses are red.", "The roses are red.")
         if by is not None:
-            team.confirm("x", by=by)
+            (team.as_readmit() if by == AUTHOR else team).confirm("x", by=by)
         return view_after(team)
 
 
@@ -298,13 +298,13 @@ def test_readmit_itself_settles_nothing_and_ends_no_duty(act: str) -> None:
         team.oblige("Write", id="o", by="bob", required=[])
         team.oblige("Write more", id="o2", by="bob", required=[])
         quarrel = team.dispute(["o"], by="bob")
-        head = team.epoch
+        head, readmit = team.epoch, team.as_readmit()
         acts = {
-            "settle": lambda: team.settle("o", by=AUTHOR),
-            "revoke": lambda: team.revoke("o", by=AUTHOR),
-            "supersede": lambda: team.supersede("o", "o2", by=AUTHOR),
-            "resolve": lambda: team.resolve(quarrel, keep=["o"], by=AUTHOR),
-            "overrule": lambda: team.overrule("o", grant="settle", by=AUTHOR, reason="x", expires=timedelta(hours=1)),
+            "settle": lambda: readmit.settle("o"),
+            "revoke": lambda: readmit.revoke("o"),
+            "supersede": lambda: readmit.supersede("o", "o2"),
+            "resolve": lambda: readmit.resolve(quarrel, keep=["o"]),
+            "overrule": lambda: readmit.overrule("o", grant="settle", reason="x", expires=timedelta(hours=1)),
         }
         with pytest.raises(NotAllowedError, match="'readmit' may not"):
             acts[act]()

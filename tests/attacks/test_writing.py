@@ -14,7 +14,6 @@ from readmit.records.errors import NotAllowedError, QuarantineError, RateError, 
 from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Fact, Receipt, Scope
-from readmit.records.policy import AUTHOR
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.workspace.agent import Agent
 from tests.scene import HOUR, Scene
@@ -342,12 +341,12 @@ def test_what_readmit_itself_suspects_is_under_no_writers_limit() -> None:
     news = scene.news()
     for number in range(5):
         scene.fact(f"m{number}")
-        scene.team.suspect(f"m{number}", news, by=AUTHOR)
+        scene.team.as_readmit().suspect(f"m{number}", news)
     scene.depart()
     scene.come_back()
     assert all(scene.reasons(f"m{number}") == (Reason.SUSPECTED,) for number in range(5))
     with pytest.raises(NotAllowedError, match="writers"):
-        scene.team.revoke("m0", by=AUTHOR)
+        scene.team.as_readmit().revoke("m0")
 
 
 @pytest.mark.parametrize(

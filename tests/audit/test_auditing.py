@@ -1,4 +1,4 @@
-"""Invariant I5: the audit is append-only, its chain verifies, and truncation shows."""
+"""Invariant I5: the log and its audit are append-only and signed commit by commit, and any change shows."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
-from readmit.records.canonical import decode
-from readmit.records.decisions import Envelope
 from readmit.scenario import document as scenario
 from readmit.scenario.play import played
 from readmit.workspace.auditing import audit
+from readmit.workspace.proving import signed_head
+from readmit.workspace.verifying import LogVerifier
 from readmit.workspace.workspace import Workspace
 from tests.inference.world import SHOES, Ruled, away, foresee, hear, home
 from tests.scene import Scene
@@ -33,6 +35,9 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("audit") / "trip.db"
     with played(scenario.shipped("travel"), file):
         pass
+    with Workspace.open(file, name=NAME) as workspace:
+        for number in range(5):
+            workspace.observe(f"Of no concern: {number}.", by="A2")
     return file
 
 
@@ -44,16 +49,14 @@ def trip(original: Path, tmp_path: Path) -> Path:
     return tmp_path / "trip.db"
 
 
-def checked(file: Path, *, kept: Envelope | None = None) -> AuditReport:
-    with Workspace.open(file, name=NAME) as workspace:
-        return audit(workspace.log, kept=kept)
+def checked(file: Path, *, kept: bytes | None = None, full: bool = False) -> AuditReport:
+    with closing(LogVerifier(file, NAME)) as verifier:
+        return verifier.verify(kept=kept, full=full)
 
 
-def head_of(file: Path) -> Envelope:
+def head_of(file: Path) -> bytes:
     with Workspace.open(file, name=NAME) as workspace:
-        found = workspace.log.audit.signed_head()
-    assert found is not None
-    return decode(found[1], Envelope, what="head")
+        return signed_head(workspace.log)
 
 
 def tamper(file: Path, *statements: str) -> None:
@@ -67,23 +70,23 @@ def tamper(file: Path, *statements: str) -> None:
         sql.commit()
 
 
-def test_an_untouched_audit_is_intact(trip: Path) -> None:
-    report = checked(trip, kept=head_of(trip))
+def test_an_untouched_store_is_intact(trip: Path) -> None:
+    report = checked(trip, kept=head_of(trip), full=True)
     assert report.problems == ()
-    assert (report.returns, report.rows) == (2, report.signed)
-    assert report.kept == report.rows
+    assert report.notes == ()
+    assert (report.returns, report.kept) == (2, report.commits)
     assert report.events > report.returns
 
 
 def test_an_empty_workspace_is_intact() -> None:
     with Workspace.open() as workspace:
         report = audit(workspace.log)
-    assert (report.intact, report.rows, report.signed) == (True, 0, 0)
+    assert (report.problems, report.rows, report.commits) == ((), 0, 1)
 
 
 def test_other_programs_cannot_change_it_by_accident(trip: Path) -> None:
     with closing(sqlite3.connect(trip)) as sql:
-        for table in ("audit", "event", "decision", "audit_head"):
+        for table in ("audit", "event", "decision", "commit_record"):
             with pytest.raises(sqlite3.IntegrityError, match="append-only"):
                 sql.execute(f"DELETE FROM {table}")  # noqa: S608 - names from the line above
 
@@ -97,38 +100,64 @@ class Tampering:
 TAMPERINGS = {
     "a row altered": Tampering(
         ("UPDATE audit SET body = CAST(replace(body, 'superseded', 'mandatory') AS BLOB) WHERE item = 'h0'",),
-        "broken at row",
+        "its audit rows are not those",
     ),
     "a row of another type": Tampering(
         ("UPDATE audit SET body = replace(body, 'superseded', 'mandatory') WHERE item = 'h0'",), "could not be read"
     ),
-    "a row removed": Tampering(("DELETE FROM audit WHERE pos = (SELECT min(pos) + 3 FROM audit)",), "broken at row 4"),
+    "a row removed": Tampering(
+        ("DELETE FROM audit WHERE pos = (SELECT min(pos) + 3 FROM audit)",), "audit row 4 is not there"
+    ),
     "rows swapped": Tampering(
         (
             "UPDATE audit SET pos = -1 WHERE pos = (SELECT min(pos) FROM audit)",
             "UPDATE audit SET pos = pos - 1 WHERE pos = (SELECT min(pos) FROM audit WHERE pos > 0)",
             "UPDATE audit SET pos = (SELECT min(pos) + 1 FROM audit WHERE pos > 0) WHERE pos = -1",
         ),
-        "broken at row 1",
+        "its audit rows are not those",
+    ),
+    "a row added": Tampering(
+        ("INSERT INTO audit SELECT max(pos) + 1, 'r', 'note', '', CAST('{}' AS BLOB) FROM audit",),
+        "the table 'audit' has 1 row beyond the end",
     ),
     "the tail cut": Tampering(("DELETE FROM audit WHERE pos = (SELECT max(pos) FROM audit)",), "rows were removed"),
-    "the tail and its head cut": Tampering(
-        (
-            "DELETE FROM audit WHERE pos = (SELECT max(pos) FROM audit)",
-            "UPDATE workspace SET audit = audit - 1, audit_hash = (SELECT hash FROM audit ORDER BY pos DESC LIMIT 1)",
-        ),
-        "the audit was cut or rewritten",
+    "the tail and its number cut": Tampering(
+        ("DELETE FROM audit WHERE pos = (SELECT max(pos) FROM audit)", "UPDATE workspace SET audit = audit - 1"),
+        "the end of the log is not where commit",
     ),
-    "a signature removed": Tampering(
-        ("DELETE FROM audit_head WHERE seq = (SELECT max(seq) FROM audit_head)",), "are under no verified signature"
+    "the last commit cut": Tampering(
+        ("DELETE FROM commit_record WHERE number = (SELECT max(number) FROM commit_record)",),
+        "the last one, is not there",
     ),
-    "all signatures removed": Tampering(("DELETE FROM audit_head",), "rows 1 to"),
-    "a signature altered": Tampering(
-        ("UPDATE audit_head SET envelope = CAST(replace(envelope, 'payload\":\"ey', 'payload\":\"e0') AS BLOB)",),
-        "does not verify",
+    "a commit removed": Tampering(("DELETE FROM commit_record WHERE number = 5",), "commit 5 is not there"),
+    "a commit altered": Tampering(
+        ("UPDATE commit_record SET body = CAST(replace(body, '\"level\":', '\"level\": ') AS BLOB) WHERE number = 5",),
+        "it is of another state of the log",
+    ),
+    "a commit's column altered": Tampering(
+        ("UPDATE commit_record SET audit = audit + 1 WHERE number = 5",), "commit 5 says that it is another one"
+    ),
+    "a hash of the tree altered": Tampering(
+        ("UPDATE commit_record SET nodes = zeroblob(length(nodes)) WHERE number = 5",),
+        "commit 5: its hashes of the tree were altered",
+    ),
+    "a key's note removed": Tampering(("UPDATE commit_record SET note = NULL WHERE number = 1",), "was removed"),
+    "a note added": Tampering(
+        ("UPDATE commit_record SET note = CAST('x' AS BLOB) WHERE number = 5",), "but changes no key"
+    ),
+    "the signature removed": Tampering(("UPDATE workspace SET note = NULL",), "its signature was removed"),
+    "the signature altered": Tampering(
+        ("UPDATE workspace SET note = CAST(replace(note, 'readmit/', 'Readmit/') AS BLOB)",), "does not verify"
+    ),
+    "the edge altered": Tampering(
+        ("UPDATE workspace SET edge = zeroblob(length(edge))",), "is not the one that was seen"
     ),
     "a decision unfiled": Tampering(
         ("DELETE FROM decision WHERE envelope IS NULL",), "has no filed decision"
+    ),
+    "a decision made up": Tampering(
+        ("INSERT INTO decision SELECT ws, 'made-up', body, envelope, first, last FROM decision LIMIT 1",),
+        "the table 'decision' has a row for 'made-up'",
     ),
     "a decision altered": Tampering(
         ("UPDATE decision SET body = CAST(replace(body, 'blocked', 'reset') AS BLOB)",),
@@ -137,23 +166,41 @@ TAMPERINGS = {
     "a view taken away": Tampering(
         ("UPDATE decision SET envelope = NULL WHERE envelope IS NOT NULL",), "its signed view is not the view"
     ),
+    "a view's signature altered": Tampering(
+        ("UPDATE decision SET envelope = CAST(replace(envelope, '\"sig\":\"', '\"sig\":\"AAAA') AS BLOB)",),
+        "its signed view is not the view",
+    ),
     "rows filed elsewhere": Tampering(("UPDATE decision SET first = first + 1",), "but filed as"),
     "the log altered": Tampering(
-        ("UPDATE event SET by = 'A9' WHERE id = 'item:h1'",), "the log is broken at epoch"
+        ("UPDATE event SET by = 'A9' WHERE id = 'item:h1'",), "is not what was written"
+    ),
+    "an event's text altered": Tampering(
+        ("UPDATE event SET body = CAST(replace(body, 'Riverside', 'Sunrise') AS BLOB) WHERE id = 'item:h1'",),
+        "is not what was written",
+    ),
+    "an event's leaf altered": Tampering(
+        ("UPDATE event SET leaf = zeroblob(32) WHERE id = 'item:h1'",), "is not what was written"
+    ),
+    "an event removed": Tampering(("DELETE FROM event WHERE id = 'item:h1'",), "is not there: it was removed"),
+    "an event added": Tampering(
+        (
+            """INSERT INTO event SELECT pos + 100, 'item:h9', kind, by, at, learnt, body, digest, leaf, signature
+            FROM event WHERE id = 'item:h1'""",
+        ),
+        "the table 'event' has 1 row beyond the end",
     ),
     "the log cut": Tampering(
-        (
-            "DELETE FROM event WHERE kind = 'expose'",
-            "UPDATE workspace SET head = head - 1, link = (SELECT link FROM event ORDER BY pos DESC LIMIT 1)",
-        ),
-        "an exposure row, but no exposure in the log",
+        ("DELETE FROM event WHERE kind = 'expose'", "UPDATE workspace SET head = head - 1"),
+        "the end of the log is not where commit",
     ),
-    "a return cut from the log": Tampering(
-        (
-            "DELETE FROM event WHERE pos >= (SELECT max(pos) FROM event WHERE kind = 'return')",
-            "UPDATE workspace SET head = head - 2, link = (SELECT link FROM event ORDER BY pos DESC LIMIT 1)",
-        ),
-        "belong to no return in the log",
+    "a digest of an index altered": Tampering(
+        ("UPDATE node SET body = zeroblob(length(body)) WHERE level = 0 AND start = ''",), "the table 'node'"
+    ),
+    "a digest of an index removed": Tampering(
+        ("DELETE FROM node WHERE level = 0 AND start = ''",), "the table 'node' lacks"
+    ),
+    "a digest of an index added": Tampering(
+        ("INSERT INTO node SELECT ws, 0, 'zz', body FROM node LIMIT 1",), "that no signed state leads to"
     ),
 }  # fmt: skip
 
@@ -167,28 +214,31 @@ def test_tampering_shows(name: str, trip: Path) -> None:
     assert any(case.says in problem for problem in report.problems), report.problems
 
 
-def test_a_rollback_of_everything_shows_only_against_a_head_kept_elsewhere(original: Path, tmp_path: Path) -> None:
+def test_a_store_set_back_together_with_its_keys_shows_against_a_head_kept_elsewhere(
+    original: Path, tmp_path: Path
+) -> None:
     whole = scenario.shipped("travel")
     file = tmp_path / "trip.db"
     with played(scenario.read(json.dumps(_without_last(whole))), file):
         pass
-    backup = tmp_path / "backup.db"
-    shutil.copy(file, backup)
+    for name in ("trip.db", "trip.db.keys"):
+        (shutil.copytree if name.endswith("keys") else shutil.copy)(tmp_path / name, tmp_path / f"backup-{name}")
     with Workspace.open(file, name=NAME) as workspace:
         workspace.agent("A1", role="planner", task="itinerary").come_back()
     kept = head_of(file)
     assert checked(file, kept=kept).intact
-    shutil.copy(backup, file)
+    shutil.copy(tmp_path / "backup-trip.db", file)
+    assert [one for one in checked(file).problems if "was rolled back" in one], "the pin beside the keys shows it"
+    shutil.rmtree(tmp_path / "trip.db.keys")
+    shutil.copytree(tmp_path / "backup-trip.db.keys", tmp_path / "trip.db.keys")
     assert checked(file).intact
     rolled_back = checked(file, kept=kept)
-    assert [problem for problem in rolled_back.problems if "the head kept elsewhere covers row" in problem]
-    # The head of another workspace's audit proves nothing here.
-    assert not checked(file, kept=head_of(original)).intact
+    assert [problem for problem in rolled_back.problems if "it was rolled back" in problem]
+    # The head of another log proves nothing here.
+    assert [problem for problem in checked(file, kept=head_of(original)).problems if "does not verify" in problem]
 
 
 def _without_last(whole: scenario.Scenario) -> object:
-    import msgspec
-
     plain = msgspec.to_builtins(whole)
     return plain | {"steps": plain["steps"][:-1]}
 
@@ -196,12 +246,10 @@ def _without_last(whole: scenario.Scenario) -> object:
 def test_a_head_outlives_the_retirement_of_its_key_but_not_its_revocation(trip: Path) -> None:
     kept = head_of(trip)
     with Workspace.open(trip, name=NAME) as workspace:
-        from datetime import timedelta
-
         old = workspace.signer().keyid
-        workspace.keys.rotate(by="owner", now=workspace.now(), overlap=timedelta())
-        assert audit(workspace.log, kept=kept).intact
-        workspace.keys.revoke(old, by="owner", reason="stolen", now=workspace.now())
+        workspace.as_owner().keys.rotate(now=workspace.now(), overlap=timedelta())
+        assert audit(workspace.log, kept=kept).problems == ()
+        workspace.as_owner().keys.revoke(old, reason="stolen", now=workspace.now())
         report = audit(workspace.log, kept=kept)
     assert any("does not verify" in problem for problem in report.problems)
 

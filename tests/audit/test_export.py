@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from prov.model import (
 
 from readmit.records.canonical import canonical
 from readmit.records.errors import UnknownError
+from readmit.records.tree import tree_hash
 from readmit.scenario import document as scenario
 from readmit.scenario.play import played
 from readmit.workspace.export import json_lines, prov_document
@@ -36,15 +38,25 @@ def trip() -> Iterator[Play]:
         yield done
 
 
-def test_the_chain_can_be_recomputed_from_the_lines(trip: Play) -> None:
-    *rows, head = [json.loads(line) for line in json_lines(trip.workspace.log)]
-    link = hashlib.sha256(trip.workspace.name.encode()).digest()
-    for row in rows:
-        parts = (row["return"].encode(), row["kind"].encode(), row["item"].encode(), canonical(row["body"]))
-        link = hashlib.sha256(b"\n".join((link, *parts))).digest()
-        assert row["hash"] == link.hex()
-    assert (head["kind"], head["seq"]) == ("head", rows[-1]["seq"])
-    assert head["envelope"]["signatures"]
+def test_the_tree_can_be_recomputed_from_the_lines(trip: Play) -> None:
+    """Another program gets from the rows to the root that is signed, with nothing but the lines."""
+    lines = [json.loads(line) for line in json_lines(trip.workspace.log)]
+    (head,) = [line for line in lines if line["kind"] == "head"]
+    records = [line["record"] for line in lines if line["kind"] == "commit"]
+    leaves = []
+    for row in (line for line in lines if "leaf" in line):
+        parts = json.dumps([row["seq"], row["return"], row["kind"], row["item"]], separators=(",", ":"))
+        leaf = hashlib.sha256(b"\0" + parts.encode() + b"\n" + canonical(row["body"])).hexdigest()
+        assert row["leaf"] == leaf
+        leaves.append(bytes.fromhex(leaf))
+    done = 0
+    for record in records:
+        assert record["rows"] == tree_hash(leaves[done : record["audit"]]).hex()
+        done = record["audit"]
+    assert done == len(leaves) > 0
+    root = tree_hash([hashlib.sha256(b"\0" + canonical(record)).digest() for record in records])
+    origin, size, said, *_ = head["note"].split("\n")
+    assert (origin, int(size), base64.b64decode(said)) == ("readmit/family-trip", len(records), root)
 
 
 def test_one_return_alone(trip: Play) -> None:

@@ -64,7 +64,7 @@ def test_prov_names_the_model_and_whom_it_acted_for(drafted: str) -> None:
 
 def test_what_was_not_drafted_cannot_be_confirmed(team: str) -> None:
     assert "nothing to confirm" in run("confirm", "h0", "--by", "A2", "--db", team, status=1).stderr
-    assert "may not confirm" in _confirmed_by_readmit(team)
+    assert "the name 'readmit' is reserved" in _confirmed_by_readmit(team)
 
 
 def _confirmed_by_readmit(team: str) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def test_the_whole_flow_in_separate_processes(tmp_path: Path) -> None:
     go("acknowledge", *handing[1:])
     go("acknowledge", *handing[1:])
     go(*handing, status=3)
-    assert "The audit is intact." in go("audit", "verify")
+    assert "The log and its audit are intact." in go("audit", "verify")
 
 
 def test_the_printed_command_hands_the_view_over(team: str) -> None:
@@ -184,8 +185,24 @@ def test_usage_errors_have_status_two(args: list[Any], team: str) -> None:
 def test_a_return_that_failed_claims_no_coverage(tmp_path: Path) -> None:
     db = ("--db", tmp_path / "team.db")
     run("init", *db)
+    run("record", "The plan", "--source", "The office says so.", "--by", "A2", "--task", "trip", *db)
+    run("depart", *WHO, *db)
+    with sqlite3.connect(tmp_path / "team.db") as file:
+        file.execute("DELETE FROM audience WHERE epoch = (SELECT max(epoch) FROM audience)")
+    file.close()
+    answer = said("return", *WHO, *db, status=3)
+    assert (answer["coverage"], answer["critical_coverage"], answer["reasons"]) == (None, None, ["log_altered"])
+    assert "nothing was judged" in run("return", *WHO, *db, status=3).stdout
+
+
+def test_without_its_keys_nothing_is_written_and_everything_can_be_read(tmp_path: Path) -> None:
+    db = ("--db", tmp_path / "team.db")
+    run("init", *db)
     run("depart", *WHO, *db)
     (tmp_path / "team.db.keys").rename(tmp_path / "lost")
-    answer = said("return", *WHO, *db, status=3)
-    assert (answer["coverage"], answer["critical_coverage"], answer["reasons"]) == (None, None, ["signer_failed"])
-    assert "nothing was judged" in run("return", *WHO, *db, status=3).stdout
+    before = run("log", *db).stdout
+    refused = run("return", *WHO, *db, status=1).stderr
+    assert "restore it from a backup, or run `readmit keys rotate --lost`" in refused
+    assert run("log", *db).stdout == before
+    run("keys", "rotate", "--lost", *db)
+    run("return", *WHO, *db)

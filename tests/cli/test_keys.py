@@ -60,14 +60,13 @@ def test_a_retired_key_ends(team: str) -> None:
     run("verify", "view.json", "--db", team, status=5)
 
 
-def test_the_last_key_revoked_means_nothing_can_be_signed(team: str) -> None:
-    assert said("keys", "revoke", said("keys", "list", "--db", team)["keys"][0]["key"], "--reason", "lost",
-                "--db", team)["active_left"] is False  # fmt: skip
-    blocked = said("return", *WHO, "--db", team, status=3)
-    assert blocked["reasons"] == ["signer_failed"]
-    assert [one["reasons"] for one in blocked["dispositions"] if one["item"] == "h0"] == [["view_withheld"]]
-    assert "the return was not admitted" in run("explain", blocked["return"], "h0", "--db", team).stdout
+def test_the_last_key_is_revoked_only_after_another_was_made(team: str) -> None:
+    [last] = said("keys", "list", "--db", team)["keys"]
+    refused = run("keys", "revoke", last["key"], "--reason", "stolen", "--db", team, status=1).stderr
+    assert "is the only one that signs this log" in refused
+    assert "readmit keys rotate" in refused
     run("keys", "rotate", "--db", team)
+    assert said("keys", "revoke", last["key"], "--reason", "stolen", "--db", team)["active_left"] is True
     run("return", *WHO, "--db", team)
 
 

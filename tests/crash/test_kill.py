@@ -142,12 +142,6 @@ def test_killed_at_every_point(prepared: Prepared, step: str) -> None:
         team.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(200))
-def test_killed_at_many_random_moments(prepared: Prepared, seed: int) -> None:
-    test_killed_at_a_random_moment(prepared, 1_000 + seed)
-
-
 @pytest.fixture(scope="module")
 def durable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server of its own that keeps what it commits, to be killed."""
@@ -171,9 +165,3 @@ def test_a_server_killed_at_a_random_moment(durable: Server, seed: int) -> None:
     assert seen
     usable(team, "last")
     team.close()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(40))
-def test_a_server_killed_at_many_random_moments(durable: Server, seed: int) -> None:
-    test_a_server_killed_at_a_random_moment(durable, 1_000 + seed)

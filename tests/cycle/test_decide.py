@@ -265,7 +265,7 @@ def test_an_exception_anywhere_blocks_with_an_audit_row(monkeypatch: pytest.Monk
             outcome = scene.come_back()
         assert (outcome.kind, outcome.reasons, outcome.view) == ("blocked", (Reason.INTERNAL_ERROR,), None)
         assert outcome.decision.note == "RuntimeError", "the class alone: a message may hold anything"
-        assert [row.kind for row in scene.team.log.audit.verified()] == ["decision"]
+        assert [row.kind for row in scene.team.log.audit.rows()] == ["decision"]
         assert scene.team.replay(outcome.id).skipped
         assert scene.come_back().admitted
 
@@ -283,7 +283,7 @@ def test_an_exception_at_exposure_hands_over_nothing(monkeypatch: pytest.MonkeyP
         with pytest.raises(Exception, match="internal_error") as caught:
             outcome.expose()
     assert "secret" not in str(caught.value)
-    assert [row.kind for row in scene.team.log.audit.verified()][-1] == "refusal"
+    assert [row.kind for row in scene.team.log.audit.rows()][-1] == "refusal"
     assert outcome.expose().items
 
 

@@ -241,20 +241,19 @@ def test_nobody_else_claims_an_examination() -> None:
         agent = away(workspace)
         before = workspace.epoch
         claim = Examine(checkpoint="left-A1-helper", identity=agent.identity, verifier="me", until=before)
-        for by in ("A1", "owner", "eve"):
+        for handle in (workspace.principal("A1"), workspace.as_owner(), workspace.principal("eve")):
             with pytest.raises(NotAllowedError, match="claim an examination"):
-                workspace.append(EventKind.EXAMINE, claim, by=by)
+                handle.append(EventKind.EXAMINE, claim)
         ahead = Examine(checkpoint="left-A1-helper", identity=agent.identity, verifier="me", until=before + 1)
         with pytest.raises(RecordError, match="until"):
-            workspace.append(EventKind.EXAMINE, ahead, by=AUTHOR)
+            workspace.as_readmit().append(EventKind.EXAMINE, ahead)
         elsewhere = Examine(checkpoint="never", identity=agent.identity, verifier="me", until=before)
         with pytest.raises(UnknownError, match="no departure"):
-            workspace.append(EventKind.EXAMINE, elsewhere, by=AUTHOR)
+            workspace.as_readmit().append(EventKind.EXAMINE, elsewhere)
         theirs = workspace.agent("A9", role="helper", task="advice").identity
         with pytest.raises(UnknownError, match="no departure"):
-            workspace.append(
+            workspace.as_readmit().append(
                 EventKind.EXAMINE,
                 Examine(checkpoint="left-A1-helper", identity=theirs, verifier="me", until=before),
-                by=AUTHOR,
             )
         assert workspace.epoch == before

@@ -389,7 +389,7 @@ def test_links_alone_are_worth_an_audit_row() -> None:
     watch = inference.watch()
     for _ in range(3):
         watch.look()
-    assert [row.kind for row in workspace.log.audit.verified()].count("inference") == 1
+    assert [row.kind for row in workspace.log.audit.rows()].count("inference") == 1
 
 
 def test_what_took_the_place_of_a_needed_item_is_drafted_and_linked() -> None:
@@ -536,7 +536,7 @@ def test_another_process_that_drew_the_same_link_was_first() -> None:
     name = digest((AUTHOR, inn, "lodging.place", drafted))
 
     def meanwhile(ask: Ask) -> str:
-        workspace.append(EventKind.LINK, theirs, by=AUTHOR, id=name)
+        workspace.as_readmit().append(EventKind.LINK, theirs, id=name)
         return perfect(ask)
 
     inference.team.linker.rules["link"] = meanwhile  # type: ignore[union-attr]
@@ -567,7 +567,7 @@ def test_a_linker_that_answers_by_file_resumes_where_it_stopped(tmp_path: Path) 
     assert INSTEAD in {item.text for item in returned.expose().items}
     assert batch_status(directory).requests == 3
     # The audit shows what was found before the last answers were awaited, and what came of them.
-    bodies = [row.body for row in inference.workspace.log.audit.verified() if row.kind == "inference"]
+    bodies = [row.body for row in inference.workspace.log.audit.rows() if row.kind == "inference"]
     found, linked = (decode(body, Prepared, what="row") for body in bodies)
     assert (len(found.invalidated), len(found.replacements), found.links) == (1, 1, 0)
     assert (linked.invalidated, linked.replacements, linked.links) == ((), (), 1)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def inference(workspace: Workspace) -> list[Prepared]:
-    rows = [row for row in workspace.log.audit.verified() if row.kind == "inference"]
+    rows = [row for row in workspace.log.audit.rows() if row.kind == "inference"]
     return [decode(row.body, Prepared, what="row") for row in rows]
 
 
@@ -183,7 +183,7 @@ def test_an_exception_refuses_the_return_with_an_audit_row() -> None:
         returned = foresee(workspace, Exploding()).come_back(agent)
         assert (returned.kind, returned.reasons) == ("blocked", (Reason.INFERENCE_FAILED,))
         assert returned.view is None
-        assert "decision" in {row.kind for row in workspace.log.audit.verified() if row.return_id == returned.id}
+        assert "decision" in {row.kind for row in workspace.log.audit.rows() if row.return_id == returned.id}
         assert workspace.replay(returned.id).skipped
 
 

@@ -416,7 +416,7 @@ def test_only_overseers_overrule_and_only_while_they_are_overseers() -> None:
     overruled(scene, "a", "restore")
     from readmit import Policy
 
-    scene.team.govern(Policy(overseers=("cy",)), by="owner")
+    scene.team.as_owner().govern(Policy(overseers=("cy",)))
     scene.come_back()
     assert scene.reasons("a") == (Reason.REVOKED,)
 

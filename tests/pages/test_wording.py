@@ -41,7 +41,7 @@ CASES: dict[str, tuple[Callable[[Workspace], object], str, str]] = {
         "looked into",
         "boss overruled what is against a (restore)",
     ),
-    "govern": (lambda team: team.govern(Policy(), by="owner"), "looked into", "The policy changed, by owner"),
+    "govern": (lambda team: team.as_owner().govern(Policy()), "looked into", "The policy changed, by owner"),
     "observe": (
         lambda team: team.observe("x", by="bob", source="tool_result"),
         "observed",

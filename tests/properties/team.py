@@ -186,13 +186,17 @@ class Team:
             self.sim.mark("resolve", by, at=at, of=dispute, keep=keep)
 
     def suspect(self, item: str, evidence: str, by: str = AUTHOR) -> None:
-        if self.attempt(lambda: self.workspace.suspect(item, evidence, by=by), *self.judging(by, item)):
+        if self.attempt(lambda: self.finding(by).suspect(item, evidence, by=by), *self.judging(by, item)):
             self.sim.mark("suspect", by, item, evidence=evidence)
 
     def judge(self, item: str, evidence: str, by: str = AUTHOR, **said: Any) -> None:
         verdict = Verdict(pair=Pair(item=item, evidence=evidence), **said | {"answer": Answer(said["answer"])})
-        if self.attempt(lambda: self.workspace.judge(verdict, by=by), *self.judging(by, item)):
+        if self.attempt(lambda: self.finding(by).judge(verdict, by=by), *self.judging(by, item)):
             self.sim.mark("judge", by, item, evidence=evidence, **{"use": "", **said})
+
+    def finding(self, by: str) -> Workspace:
+        """The handle for suspicions and verdicts of a writer."""
+        return self.workspace.as_readmit() if by == AUTHOR else self.workspace
 
     def judging(self, by: str, item: str) -> list[type[Exception]]:
         return [] if by == AUTHOR else self.writing(by, item)
@@ -210,12 +214,12 @@ class Team:
 
     def govern(self, rules: Rules) -> None:
         fields = {name: getattr(rules, name) for name in Rules.__dataclass_fields__}
-        self.workspace.govern(Policy(**fields), by="owner")
+        self.workspace.as_owner().govern(Policy(**fields))
         self.sim.govern(rules)
 
     def rotate(self, overlap: timedelta) -> None:
         old = self.sim.keys[-1]
-        self.sim.keys.append(self.workspace.keys.rotate(by="owner", now=self.sim.now, overlap=overlap))
+        self.sim.keys.append(self.workspace.as_owner().keys.rotate(now=self.sim.now, overlap=overlap))
         self.sim.tick()
         if old not in self.sim.revoked_keys:
             self.sim.retired[old] = self.sim.now + overlap
@@ -224,10 +228,10 @@ class Team:
     def revoke_key(self) -> None:
         """The current key is stolen: nothing it signed counts, and a new one takes its place."""
         stolen = self.sim.keys[-1]
-        self.workspace.keys.revoke(stolen, by="owner", reason="stolen", now=self.sim.now)
+        self.rotate(timedelta(0))
+        self.workspace.as_owner().keys.revoke(stolen, reason="stolen", now=self.sim.now)
         self.sim.revoked_keys.add(stolen)
         self.sim.tick()
-        self.rotate(timedelta(0))
 
     def remember(self, who: Who, item: str) -> None:
         name = self.name("x")
@@ -316,7 +320,7 @@ class Team:
     def expose(self, name: str) -> None:
         refusals = self.sim.refusals(name)
         outcome = self.returns[name]
-        before = self.workspace.log.audit.head.seq
+        before = self.workspace.log.audit.last
         bundle, found = None, set()
         try:
             bundle = self.workspace.expose(name, identity=outcome.request.identity, secret=outcome.secret)
@@ -383,7 +387,7 @@ class Team:
         log = self.workspace.log
         assert log.head == self.sim.epoch
         assert [event.epoch for event in log.tail()] == list(range(1, self.sim.epoch + 1))
-        rows = list(log.audit.verified())
+        rows = list(log.audit.rows())
         exposures = {row.return_id for row in rows if row.kind == "exposure"}
         assert exposures == set(self.sim.exposed)
         decided = {row.return_id for row in rows if row.kind == "decision"}

@@ -59,6 +59,7 @@ from readmit.records.policy import Policy
 from readmit.records.reasons import DutyState, Reason, State
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.records.waiting import Approve, Decline, HeldBack, Wait
+from readmit.records.writer_keys import WriterKey
 
 if TYPE_CHECKING:
     from readmit.records.kinds import DeclaredKind
@@ -192,6 +193,7 @@ PAYLOAD_SAMPLES: dict[DeclaredKind, tuple[Any, ...]] = {
             max_clock_skew=60,
         ),
     ),
+    EventKind.WRITER: (WriterKey(principal="bob", key=HASH, change="revoke", public="QQ==", since=3, reason="stolen"),),
     EventKind.KEY: (KeyChange(key=HASH, change="retire", public="QQ==", until=LATER, reason="rotated"),),
 }
 OTHER_SAMPLES: tuple[Any, ...] = (

@@ -187,7 +187,7 @@ def test_a_policy_stored_since_is_what_it_says(sample: Policy) -> None:
 
 def test_a_policy_written_today_takes_todays_defaults_for_what_it_does_not_say() -> None:
     team = _team()
-    team.append(EventKind.GOVERN, {"gamma": "0.5"}, by="owner")
+    team.as_owner().append(EventKind.GOVERN, {"gamma": "0.5"})
     assert team.policy == Policy(gamma=Decimal("0.5"))
     team.close()
 

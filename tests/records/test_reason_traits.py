@@ -22,8 +22,7 @@ def test_a_grant_sets_aside_only_what_an_event_or_a_verdict_did() -> None:
 def test_what_ends_a_duty_leaves_it_not_owed() -> None:
     ending = {reason.ends_duty for reason in Reason if reason.ends_duty is not None}
     assert not any(state.owed for state in ending)
-    # That one needs more than a reason: whether its author could impose it when the agent left.
-    assert ending == {state for state in DutyState if not state.owed} - {DutyState.NOT_IMPOSED}
+    assert ending == {state for state in DutyState if not state.owed}
 
 
 def test_an_obstacle_does_not_end_a_duty() -> None:

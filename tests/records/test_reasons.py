@@ -5,15 +5,24 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
-from readmit import Reason, State
+from readmit import Policy, Reason, Return, State
+from readmit.capture.bindings import flaws
 from readmit.cover.exact import Cover
+from readmit.records.canonical import digest
+from readmit.records.drafts import draft
 from readmit.records.errors import ExposureError, SealError
-from readmit.records.items import Drafted, Receipt
+from readmit.records.events import EventKind
+from readmit.records.items import Drafted, Fact, Receipt, Scope
 from readmit.records.reasons import PRECEDENCE, state_of
+from readmit.records.snapshot import Held, Sighting, WorkState
+from readmit.seal.keys import LocalSigner
 from readmit.workspace.exposing import Asker, expose
-from tests.scene import HOUR, Scene
+from tests.gate.test_judge import snapshot
+from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -264,17 +273,21 @@ def _() -> tuple[Reason, ...]:
 @story(Reason.EVIDENCE_MISSING)
 def _() -> tuple[Reason, ...]:
     scene = Scene()
-    scene.fact("h")
-    scene.sql("DELETE FROM event WHERE kind = 'observe'")
+    # No verb accepts evidence that is not on the log, but a log of an earlier release may hold such an item.
+    item = Fact(id="h", text="h", by="bob", scope=Scope(workspace="default", task="trip"), supports=("d",),
+                receipts=(Receipt(evidence="0" * 64, binds=("item", "d")),))  # fmt: skip
+    scene.team.log.append([draft(EventKind.RECORD, item, id="h", by="bob", at=scene.now)], now=scene.now)
     return of_item(scene)
 
 
 @story(Reason.EVIDENCE_ALTERED)
 def _() -> tuple[Reason, ...]:
-    scene = Scene()
-    scene.fact("h")
-    scene.sql("UPDATE event SET body = CAST('{\"text\": \"anything\"}' AS BLOB) WHERE kind = 'observe'")
-    return of_item(scene)
+    # A return from a store whose evidence was altered is refused as a whole. The rule is for other inputs.
+    item = Fact(id="i", text="t", by="bob", scope=Scope(workspace="w"), receipts=(Receipt(evidence="a" * 64),))
+    altered = {"a" * 64: Sighting(1, "bob", False, b"{}", START)}
+    state = WorkState(1, {"i": Held(item, digest(item), 1)})
+    found = flaws(replace(snapshot([]), evidence=altered, state=state), Policy())
+    return tuple(cause.reason for cause in found["i"])
 
 
 @story(Reason.REFERENCE_UNBOUND)
@@ -288,6 +301,21 @@ def _() -> tuple[Reason, ...]:
 def _() -> tuple[Reason, ...]:
     scene = Scene(writers=("bob",))
     scene.fact("h", by="eve")
+    return of_item(scene)
+
+
+@story(Reason.WRITER_NOT_SIGNED)
+def _() -> tuple[Reason, ...]:
+    scene = Scene()
+    signer = LocalSigner.generated()[0]
+    owner = scene.team.as_owner(signer=signer)
+    owner.writers.enrol("owner", signer.public)
+    owner.writers.enrol("bob", (key := LocalSigner.generated()[0]).public)
+    owner.govern(msgspec.structs.replace(scene.team.policy, writers_signed="required"))
+    stolen = scene.team.epoch + 1
+    scene.team.principal("bob", signer=key).record("x", id="h", sources=[scene.source])
+    owner.writers.revoke(key.keyid, since=stolen, reason="stolen")
+    owner.govern(msgspec.structs.replace(scene.team.policy, writers_signed="optional"))
     return of_item(scene)
 
 
@@ -417,6 +445,19 @@ def _() -> tuple[Reason, ...]:
     scene = Scene()
     scene.covered()
     scene.depart()
+    # A checkpoint of an earlier release that no longer fits the log that was taken over from it.
+    [left] = scene.team.log.agents()
+    other = replace(left, id="altered", digest="0" * 64)
+    scene.team.log.append([draft(EventKind.DEPART, other, id="altered", by="ann", at=scene.now)], now=scene.now)
+    outcome: Return = scene.ann().come_back(checkpoint="altered")
+    return outcome.reasons
+
+
+@story(Reason.LOG_ALTERED)
+def _() -> tuple[Reason, ...]:
+    scene = Scene()
+    scene.covered()
+    scene.depart()
     scene.sql("DELETE FROM audience WHERE epoch = (SELECT max(epoch) FROM audience)")
     return scene.come_back().reasons
 
@@ -447,8 +488,9 @@ def _() -> tuple[Reason, ...]:
     scene = Scene()
     scene.covered()
     scene.depart()
-    scene.sql("UPDATE event SET body = CAST('{}' AS BLOB) WHERE id = 'item:h'")
-    return scene.come_back().reasons
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("readmit.workspace.returning.decide", lambda *_: 1 / 0)
+        return scene.come_back().reasons
 
 
 # Exposure.
@@ -459,7 +501,7 @@ def refused(scene: Scene, now: datetime | None = None, role: str = "planner") ->
     assert scene.outcome.admitted, scene.outcome.reasons
     asker = Asker(scene.ann(role).identity, scene.outcome.request.instance, scene.team.policy, now or scene.now)
     with pytest.raises(ExposureError) as caught:
-        expose(scene.team.log, scene.outcome.id, lambda: asker, scene.team.signer)
+        expose(scene.team.log, scene.outcome.id, lambda: asker)
     return caught.value.reasons
 
 
@@ -473,7 +515,9 @@ def issued() -> Scene:
 @story(Reason.SIGNATURE_INVALID)
 def _() -> tuple[Reason, ...]:
     scene = issued()
-    scene.team.keys.revoke(scene.team.signer().keyid, by="owner", reason="stolen", now=scene.now)
+    stolen, keys = scene.team.signer().keyid, scene.team.as_owner().keys
+    keys.rotate(now=scene.now)
+    keys.revoke(stolen, reason="stolen", now=scene.now)
     return refused(scene)
 
 
@@ -514,8 +558,11 @@ def _() -> tuple[Reason, ...]:
 @story(Reason.EPOCH_AHEAD)
 def _() -> tuple[Reason, ...]:
     scene = issued()
-    scene.sql("UPDATE workspace SET head = head - 3")
-    return refused(scene)
+    assert scene.outcome is not None
+    scene.team.keys.handed_over.raise_to(scene.team.epoch + 3)
+    with pytest.raises(ExposureError) as refusal:
+        scene.outcome.expose()
+    return refusal.value.reasons
 
 
 @story(Reason.ITEM_NO_LONGER_ELIGIBLE)

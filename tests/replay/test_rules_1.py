@@ -79,11 +79,11 @@ def test_past_decisions_replay_to_the_same_bytes(store: Path, name: str) -> None
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_the_audit_is_intact_in_the_hands_of_later_code(store: Path, name: str) -> None:
-    """The log and audit chains verify, every row is signed, and every index is what the log comes to today."""
+    """Log and audit verify, and every index is what the log comes to today."""
     with Workspace.open(store, name=name) as workspace:
         report = audit(workspace.log)
     assert report.problems == ()
-    assert (report.returns, report.signed) == (len(EXPECTED[name]), report.rows)
+    assert report.returns == len(EXPECTED[name])
 
 
 def _summary(workspace: Workspace, returned: Returned) -> dict[str, Any]:

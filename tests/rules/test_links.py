@@ -10,7 +10,6 @@ import pytest
 from readmit.records.errors import ExposureError, NotAllowedError, RecordError
 from readmit.records.events import EventKind, Link
 from readmit.records.items import Drafted
-from readmit.records.policy import AUTHOR
 from readmit.records.reasons import Reason
 from tests.scene import HOUR, Scene
 
@@ -24,7 +23,7 @@ PLAN = Drafted(model="planner/plan@1")
 def drawn(scene: Scene, item: str, need: str, **said: Any) -> None:
     """A link that a model drew."""
     link = Link(item=item, need=need, drafted="linker/link@1", **said)
-    scene.team.append(EventKind.LINK, link, by=AUTHOR)
+    scene.team.as_readmit().append(EventKind.LINK, link)
 
 
 def note(scene: Scene, name: str = "o") -> DutyNote:
@@ -175,12 +174,12 @@ def test_what_cannot_be_linked_or_confirmed_is_refused_by_name() -> None:
     with pytest.raises(RecordError, match="'o' is what needs evidence"):
         scene.team.link("o", "d", by="bob")
     with pytest.raises(NotAllowedError, match="vouches for no link"):
-        scene.team.link("h", "d", by=AUTHOR)
+        scene.team.as_readmit().link("h", "d")
     with pytest.raises(RecordError, match="'h' was not drafted by a model"):
         scene.team.confirm("h", by="bob")
     scene.fact("x", text=QUOTE, drafted=Drafted(model="m", quote=QUOTE))
     with pytest.raises(NotAllowedError, match="may not confirm"):
-        scene.team.confirm("x", by=AUTHOR)
+        scene.team.as_readmit().confirm("x")
 
 
 def test_a_missing_dependency_names_the_items_that_were_linked_to_it() -> None:

@@ -369,7 +369,7 @@ def test_one_writer_with_a_clock_ten_years_ahead_blocks_by_name_until_the_policy
     import msgspec
 
     tolerant = msgspec.structs.replace(scene.team.policy, max_clock_skew=3_155_760_000)
-    scene.team.govern(tolerant, by="owner")
+    scene.team.as_owner().govern(tolerant)
     assert scene.come_back().admitted
 
 

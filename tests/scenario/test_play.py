@@ -142,7 +142,11 @@ STORIES = {
         State.REVOKED,
         {"policy": {"overseers": ["lead"]}},
     ),
-    "governed": Story(({"do": "govern", "by": "owner", "policy": {"max_item_chars": 3}},), State.TOO_LARGE),
+    "governed": Story(
+        ({"do": "govern", "by": "lead", "policy": {"max_item_chars": 3}},),
+        State.TOO_LARGE,
+        {"policy": {"overseers": ["lead"]}},
+    ),
 }  # fmt: skip
 
 
@@ -242,7 +246,7 @@ def test_a_refused_play_leaves_an_existing_workspace_as_it_was(tmp_path: Path) -
         pytest.fail("it was played")
     with Workspace.open(file) as workspace:
         assert workspace.epoch == epoch
-        assert workspace.log.audit.head.seq == 0
+        assert workspace.log.audit.last == 0
     assert names(file) == ("default",)
 
 

@@ -16,14 +16,9 @@ from readmit.records.errors import SealError
 from readmit.seal.dsse import open_envelope, seal
 from readmit.seal.statement import (
     PAYLOAD_TYPE,
-    AuditHead,
-    decode_head,
     decode_view,
-    encode_head,
     encode_view,
-    open_head,
     open_view,
-    seal_head,
     seal_view,
 )
 
@@ -34,18 +29,12 @@ if TYPE_CHECKING:
 
     from readmit.records.decisions import ReturnView
 
-HEAD = AuditHead(workspace="trip", seq=12, hash="a" * 64, at=NOW)
-
 
 def test_a_view_survives_the_round_trip() -> None:
     view = view_of()
     envelope = seal_view(view, SIGNER)
     assert open_view(envelope, KEYS) == view
     assert seal_view(view, SIGNER) == envelope
-
-
-def test_a_head_survives_the_round_trip() -> None:
-    assert open_head(seal_head(HEAD, SIGNER), KEYS) == HEAD
 
 
 def test_an_empty_view_is_a_view() -> None:
@@ -64,15 +53,8 @@ def test_the_statement_has_the_shape_of_in_toto() -> None:
 
 
 def test_the_bytes_are_those_of_rfc_8785() -> None:
-    for data in (encode_view(view_of()), encode_head(HEAD)):
-        assert rfc8785.dumps(json.loads(data)) == data
-
-
-def test_a_head_is_no_view_and_a_view_no_head() -> None:
-    with pytest.raises(SealError, match=r"predicate"):
-        open_view(seal_head(HEAD, SIGNER), KEYS)
-    with pytest.raises(SealError, match=r"predicate"):
-        open_head(seal_view(view_of(), SIGNER), KEYS)
+    data = encode_view(view_of())
+    assert rfc8785.dumps(json.loads(data)) == data
 
 
 def edited(view: ReturnView, edit: Callable[[dict[str, Any]], object]) -> bytes:
@@ -191,8 +173,6 @@ def test_a_repeated_key_is_refused() -> None:
 def test_what_is_no_statement_is_refused(data: bytes) -> None:
     with pytest.raises(SealError):
         decode_view(data)
-    with pytest.raises(SealError):
-        decode_head(data)
 
 
 def test_an_inconsistent_view_is_never_encoded() -> None:
@@ -201,18 +181,6 @@ def test_an_inconsistent_view_is_never_encoded() -> None:
         encode_view(msgspec.structs.replace(view, items=view.items[:-1]))
     with pytest.raises(SealError, match="nonce"):
         encode_view(msgspec.structs.replace(view, nonce="two words"))
-
-
-def test_a_malformed_head_is_never_encoded() -> None:
-    with pytest.raises(SealError, match="hash"):
-        encode_head(msgspec.structs.replace(HEAD, hash="abc"))
-
-
-def test_a_head_about_something_else_is_refused() -> None:
-    statement = json.loads(encode_head(HEAD))
-    statement["subject"][0]["digest"]["sha256"] = "b" * 64
-    with pytest.raises(SealError, match="subject"):
-        decode_head(rfc8785.dumps(statement))
 
 
 def test_the_view_is_bound_to_its_return() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,8 +15,6 @@ from readmit.store import schema
 from readmit.store.location import is_url
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.postgres import Server
 
 
@@ -23,13 +24,18 @@ def make_older(place: Path | str, new: Path | str, migrations: int, server: Serv
         assert server is not None
         _on_a_server(str(place), str(new), migrations, server)
         return
+    _copy_keys(Path(f"{new}.keys"), Path(f"{place}.keys"))
     with closing(sqlite3.connect(place, isolation_level=None)) as old, pytest.MonkeyPatch.context() as patch:
         patch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:migrations])
+        patch.setattr(schema, "APPEND_ONLY", "")
         schema.migrate(old, lambda _, __: None)
         old.execute("ATTACH ? AS new", (str(new),))
         for (table,) in old.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'").fetchall():
-            columns = ", ".join(column for _, column, *_ in old.execute(f"PRAGMA main.table_info({table})"))
-            old.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM new.{table}")
+            columns = [column for _, column, *_ in old.execute(f"PRAGMA main.table_info({table})")]
+            known = {column for _, column, *_ in old.execute(f"PRAGMA new.table_info({table})")}
+            if known:
+                values = ", ".join(column if column in known else "x''" for column in columns)
+                old.execute(f"INSERT INTO main.{table} ({', '.join(columns)}) SELECT {values} FROM new.{table}")
 
 
 def _on_a_server(place: str, new: str, migrations: int, server: Server) -> None:
@@ -42,15 +48,25 @@ def _on_a_server(place: str, new: str, migrations: int, server: Server) -> None:
         PostgresConnection(place).close()
     here, there = place.rpartition("schema=")[2], new.rpartition("schema=")[2]
     with closing(psycopg.connect(server.administrator, dbname="team", autocommit=True)) as client:
-        # Its keys lie under its id.
-        client.execute(f"UPDATE {here}.store SET id = (SELECT id FROM {there}.store)")
+        (old_id,) = client.execute(f"SELECT id FROM {here}.store").fetchone() or ("",)
+        (new_id,) = client.execute(f"SELECT id FROM {there}.store").fetchone() or ("",)
+        folder = Path(os.environ["READMIT_KEYS"])
+        _copy_keys(folder / f"{new_id}.keys", folder / f"{old_id}.keys")
+        known = _columns(client, there)
         for table, columns in _columns(client, here).items():
-            names = ", ".join(columns)
-            client.execute(f"INSERT INTO {here}.{table} ({names}) SELECT {names} FROM {there}.{table}")
+            if table in known:
+                values = ", ".join(column if column in known[table] else "''" for column in columns)
+                names = ", ".join(columns)
+                client.execute(f"INSERT INTO {here}.{table} ({names}) SELECT {values} FROM {there}.{table}")
         for table, column in (("workspace", "ws"), ("memory", "seq")):
             if table in _columns(client, here):
                 numbers = f"pg_get_serial_sequence('{here}.{table}', '{column}')"
                 client.execute(f"SELECT setval({numbers}, coalesce(max({column}), 0) + 1) FROM {here}.{table}")
+
+
+def _copy_keys(new: Path, old: Path) -> None:
+    """The keys, without what this release pins beside them."""
+    shutil.copytree(new, old, ignore=shutil.ignore_patterns("*.trust", "*.head"))
 
 
 def _columns(client: Any, within: str) -> dict[str, list[str]]:

@@ -8,13 +8,14 @@ import shutil
 import sqlite3
 import stat
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from readmit import AsyncWorkspace, Workspace
-from readmit.records.errors import ExposureError, StoreError
+from readmit.records.errors import ExposureError, StoreError, TamperedError
 from readmit.records.reasons import Reason
 from readmit.workspace.restoring import restore
 from tests.crash.team import prepare, usable, verify
@@ -30,7 +31,7 @@ def file(tmp_path: Path) -> Path:
 
 def with_keys(copy: Path, file: Path) -> Path:
     """A backup has no keys of its own."""
-    shutil.copytree(f"{file}.keys", f"{copy}.keys")
+    shutil.copytree(f"{file}.keys", f"{copy}.keys", ignore=shutil.ignore_patterns("*.head"))
     return copy
 
 
@@ -169,6 +170,19 @@ def test_a_plain_copy_of_a_store_in_use_is_told_by_what_it_lacks(file: Path, tmp
         restore(tmp_path / "copy.db", str(file))
 
 
+def test_a_plain_copy_of_a_store_in_use_is_recognised_when_it_is_used(file: Path) -> None:
+    copy = file.with_name("copy.db")
+    with Workspace.open(file) as team:
+        team.observe("one", by="bob")
+        with closing(sqlite3.connect(file)) as other:
+            other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        team.observe_many([f"text {number}" for number in range(20)], by="bob")
+        shutil.copy(file, copy)
+    copy.rename(file)
+    with Workspace.open(file) as team, pytest.raises(TamperedError, match=r"was rolled back: it has .* commits"):
+        team.observe("two", by="bob")
+
+
 def test_a_store_that_is_open_elsewhere_is_not_replaced(file: Path) -> None:
     saved = backed_up(file)
     with Workspace.open(file) as team:
@@ -194,10 +208,22 @@ def test_a_log_that_is_left_of_a_deleted_store_is_not_taken_for_that_of_the_rest
         shutil.copy(f"{file}-wal", f"{file}.kept")
     file.unlink()
     Path(f"{file}.kept").rename(f"{file}-wal")
-    done = restore(saved, str(file))
+    done = restore(saved, str(file), accept_loss=True)
     assert done.aside is not None
     assert Path(f"{done.aside}-wal").exists()
     verify(file).close()
+
+
+def test_a_backup_that_lacks_what_was_seen_here_needs_consent_although_the_store_is_gone(file: Path) -> None:
+    saved = backed_up(file)
+    file.unlink()
+    with pytest.raises(StoreError, match=r"not the newest state.*'default' lacks 2 commits.*--accept-loss"):
+        restore(saved, str(file))
+    assert not file.exists()
+    (lacking,) = restore(saved, str(file), accept_loss=True).lacking
+    assert lacking.commits == 2
+    with verify(file) as team:
+        usable(team, "restored")
 
 
 def test_another_history_is_named(file: Path, tmp_path: Path) -> None:

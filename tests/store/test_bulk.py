@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -104,12 +105,12 @@ def test_a_refused_observation_leaves_nothing_of_its_batch() -> None:
 
 
 def test_rows_whose_key_is_taken_are_left_out_and_counted() -> None:
-    sql = sqlite3.connect(":memory:")
-    sql.execute("CREATE TABLE t (x INTEGER PRIMARY KEY, y TEXT)")
-    assert inserted(insert(sql, "t", [])) == 0
-    assert inserted(insert(sql, "t", [(number, "a") for number in range(ROWS + 5)])) == ROWS + 5
-    assert inserted(insert(sql, "t", [(number, "b") for number in range(2 * ROWS)])) == ROWS - 5
-    assert sql.execute("SELECT count(*) FROM t WHERE y = 'a'").fetchone() == (ROWS + 5,)
+    with closing(sqlite3.connect(":memory:")) as sql:
+        sql.execute("CREATE TABLE t (x INTEGER PRIMARY KEY, y TEXT)")
+        assert inserted(insert(sql, "t", [])) == 0
+        assert inserted(insert(sql, "t", [(number, "a") for number in range(ROWS + 5)])) == ROWS + 5
+        assert inserted(insert(sql, "t", [(number, "b") for number in range(2 * ROWS)])) == ROWS - 5
+        assert sql.execute("SELECT count(*) FROM t WHERE y = 'a'").fetchone() == (ROWS + 5,)
 
 
 def test_many_observations_are_those_of_one_verb_each() -> None:

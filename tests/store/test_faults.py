@@ -144,6 +144,15 @@ def test_a_store_leaves_no_descriptor_behind(file: Path) -> None:
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
+def test_a_process_that_closes_every_descriptor_is_told(file: Path) -> None:
+    team = Workspace.open(file)
+    log = next(one for one in Path("/proc/self/fd").iterdir() if str(one.readlink()) == f"{file}-wal")
+    ours = [one for one in Path("/proc/self/fd").iterdir() if one.is_symlink() and one.readlink() == log.readlink()]
+    os.close(max(int(one.name) for one in ours))
+    with pytest.raises(StoreError, match="descriptors of this process were closed"):
+        team.observe("one", by="bob")
+
+
 # Reads outside a transaction.
 
 

@@ -205,14 +205,17 @@ def test_rivals_in_more_slots_than_one_statement_takes(log: SqlLog, walk: int, m
 def test_what_is_known_is_not_read_again(log: SqlLog, monkeypatch: pytest.MonkeyPatch) -> None:
     epochs = log.append(ITEMS, now=START)
     read: list[Any] = []
-    decode = log._event
+    rows = log._rows
+    decode = rows.event
 
     def watched(row: Any) -> Event:
         read.append(row)
         return decode(row)
 
-    monkeypatch.setattr(log, "_event", watched)
-    assert log.rivals((None, "trip"), ["hotel", "train"], until=99, known=frozenset(epochs)) == []
+    with log.reading():
+        rows.load(epochs)
+        monkeypatch.setattr(rows, "event", watched)
+        assert log.rivals((None, "trip"), ["hotel", "train"], until=99, known=frozenset(epochs)) == []
     assert read == []
 
 

@@ -57,7 +57,7 @@ VERBS: dict[str, Callable[[Workspace], Any]] = {
     "overrule for a while": lambda team: team.overrule(
         "a", grant="restore", by="boss", reason="checked", expires=HOUR, id="w"
     ),
-    "govern": lambda team: team.govern(team.policy, by="owner", id="w"),
+    "govern": lambda team: team.as_owner().govern(team.policy, id="w"),
 }
 
 

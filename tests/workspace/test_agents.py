@@ -64,14 +64,14 @@ def test_a_return_id_is_used_once() -> None:
     scene.covered()
     scene.depart()
     scene.come_back(id="r")
-    before = scene.team.epoch, scene.team.log.audit.head
+    before = scene.team.epoch, scene.team.log.audit.last
     with pytest.raises(ConflictError, match="choose another id"):
         scene.ann().come_back(id="r")
-    assert (scene.team.epoch, scene.team.log.audit.head) == before
+    assert (scene.team.epoch, scene.team.log.audit.last) == before
     for bad in ("with space", "x" * 200, "line\n"):
         with pytest.raises(RecordError, match=r"^id: "):
             scene.ann().come_back(id=bad)
-    assert (scene.team.epoch, scene.team.log.audit.head) == before
+    assert (scene.team.epoch, scene.team.log.audit.last) == before
 
 
 def test_another_role_sees_with_its_own_eyes() -> None:

@@ -33,7 +33,7 @@ def refused(outcome: Return) -> tuple[Reason, ...]:
 
 
 def rows(scene: Scene, kind: str) -> list[Exposed]:
-    found = (row.body for row in scene.team.log.audit.verified() if row.kind == kind)
+    found = (row.body for row in scene.team.log.audit.rows() if row.kind == kind)
     return [decode(body, Exposed, what=kind) for body in found]
 
 
@@ -73,7 +73,7 @@ def test_once_acknowledged_it_is_not_handed_over_again() -> None:
     assert [(event.by, event.payload) for event in events] == [
         ("ann", Acknowledge(return_id=outcome.id, instance=outcome.request.instance))
     ]
-    assert [row.kind for row in scene.team.log.audit.verified()].count("acknowledgement") == 1
+    assert [row.kind for row in scene.team.log.audit.rows()].count("acknowledgement") == 1
     assert audit(scene.team.log).intact
 
 

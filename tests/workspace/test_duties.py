@@ -26,7 +26,7 @@ def duties(team: Workspace) -> list[str]:
 def test_opening_a_duty_is_the_act_and_needs_no_evidence() -> None:
     team = Scene().team
     assert team.log.item(team.oblige("Write the plan", by="bob", **WRITE)).receipts == ()
-    with pytest.raises(RecordError, match="by: oblige needs it; add by="):
+    with pytest.raises(RecordError, match="by: say who writes this; add by="):
         team.oblige("Write the plan", **WRITE)
 
 

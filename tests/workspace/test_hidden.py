@@ -12,6 +12,7 @@ import pytest
 from readmit.records.errors import NotAllowedError, UnknownError
 from readmit.records.events import EventKind
 from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.workspace.workspace import Workspace
 from tests.scene import Scene
 
 if TYPE_CHECKING:
@@ -47,6 +48,12 @@ SCOPES: dict[str, dict[str, Any]] = {
     "for named principals": {"principals": ["cy"]},
 }
 
+HANDLES: dict[str, Callable[[Workspace], Workspace]] = {
+    **dict.fromkeys(("bob", "cy", "boss"), lambda team: team),
+    "owner": Workspace.as_owner,
+    "readmit": Workspace.as_readmit,
+}
+
 
 def secret(scope: str) -> Scene:
     scene = Scene()
@@ -74,18 +81,17 @@ def test_a_hidden_item_is_refused_like_an_unknown_one(verb: str, scope: str) -> 
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-@pytest.mark.parametrize("who", ["bob", "cy", "boss", "owner", "readmit"])
+@pytest.mark.parametrize("who", HANDLES)
 def test_an_agent_that_may_see_it_may_build_on_it(scope: str, who: str) -> None:
-    scene = secret(scope)
-    scene.team.record("x", by=who, depends_on=["theirs"])
+    HANDLES[who](secret(scope).team).record("x", by=who, depends_on=["theirs"])
 
 
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("who", ["bob", "boss", "owner", "readmit"])
 def test_its_author_and_overseers_may_end_it(scope: str, who: str) -> None:
-    scene = secret(scope)
-    scene.team.dispute(["theirs"], by=who)
-    scene.team.revoke("theirs", by=who)
+    team = HANDLES[who](secret(scope).team)
+    team.dispute(["theirs"], by=who)
+    team.revoke("theirs", by=who)
 
 
 def test_a_dispute_about_a_hidden_item_is_unknown() -> None:

@@ -173,7 +173,6 @@ def scene_of(case: Case) -> Scene:
 def carry_out(scene: Scene, remedy: Remedy) -> None:
     """Do what the call says, with what only the team knows filled in."""
     call = remedy.call.replace("[…]", f'["{scene.news()}"]').replace('by="…"', 'by="bob"')
-    call = call.replace('by="owner"', 'by="boss"')
     known = {"workspace": scene.team, "msgspec": msgspec, "timedelta": timedelta, "Decimal": Decimal}
     eval(call, known)  # noqa: S307 - the call is ours, and that it runs is what is tested
 

@@ -42,7 +42,7 @@ def test_after_a_reset_the_agent_works_on_an_empty_bank() -> None:
 
 def test_a_reset_is_audited_and_the_old_bank_is_kept() -> None:
     scene, outcome = reset()
-    kinds = [(row.kind, row.return_id) for row in scene.team.log.audit.verified()]
+    kinds = [(row.kind, row.return_id) for row in scene.team.log.audit.rows()]
     assert ("decision", outcome.id) in kinds
     assert scene.team.replay(outcome.id).matches
     assert audit(scene.team.log).intact
@@ -136,7 +136,7 @@ def test_a_fault_blocks_under_every_policy_and_the_agent_stays_away() -> None:
     for on_incomplete in ("block", "reset", "partial"):
         for harm, asked, reason in (
             (sealed, {}, Reason.SIGNER_FAILED),
-            (altered, {}, Reason.CHECKPOINT_ALTERED),
+            (altered, {}, Reason.LOG_ALTERED),
             (lambda _: None, {"prepare": unprepared}, Reason.INFERENCE_FAILED),
         ):
             scene = Scene(on_incomplete=on_incomplete)

@@ -37,7 +37,7 @@ def test_only_the_owner_and_overseers_change_keys(team: Workspace) -> None:
     assert (team.signer().keyid, team.epoch) == (before, epoch)
     made = team.keys.rotate(by="lead", now=team.now())
     assert team.signer().keyid == made
-    team.keys.revoke(before, by="owner", reason="gone", now=team.now())
+    team.as_owner().keys.revoke(before, reason="gone", now=team.now())
     assert before not in team.keys.trusted(team.now())
 
 

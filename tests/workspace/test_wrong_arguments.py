@@ -107,7 +107,8 @@ CALLS = [
     Call(lambda made: made.team, "judge", lambda made: {"verdict": made.verdict, "by": "bob", "id": "n", "at": MOMENT}),
     team("link", item="b", need="d", by="bob", withdrawn=False, id="n", at=MOMENT),
     team("confirm", item="x1", by="bob", id="n", at=MOMENT),
-    team("govern", policy=Policy(), by="owner", id="n", at=MOMENT),
+    Call(lambda made: made.team.as_owner(), "govern", lambda _: {"policy": Policy(), "by": "owner", "id": "n",
+                                                                 "at": MOMENT}),
     team("overrule", target="a", grant="restore", by="boss", reason="r", expires=timedelta(1), id="n", at=MOMENT),
     team("agent", principal="p", role="r", task="t"),
     past("explain", item="a"),
@@ -191,8 +192,8 @@ def test_a_misspelt_argument_is_refused_by_its_name_with_the_nearest_one(case: s
 
 
 def test_a_missing_argument_is_named() -> None:
-    with pytest.raises(RecordError, match=r"^by: record needs it; add by="):
-        Scene().team.record("x")  # type: ignore[call-arg]
+    with pytest.raises(RecordError, match=r"^by: say who writes this; add by="):
+        Scene().team.record("x")
 
 
 def test_an_argument_too_many_is_refused() -> None:

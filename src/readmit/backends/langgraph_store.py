@@ -34,6 +34,7 @@ from readmit.backends.langgraph_records import (
 )
 from readmit.ports.backend import TEAM
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, RecordError
+from readmit.records.policy import unreserved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -80,6 +81,7 @@ class TeamStore(BaseStore):
         ``returned`` gives the handle once the agent has come back, as ``ReturningSaver.memory`` does: then one graph
         serves before the departure and after the return.
         """
+        unreserved("identity.principal", identity.principal)
         if memory.workspace != identity.workspace:
             raise BackendError(f"{memory.name} serves workspace {memory.workspace!r}, not {identity.workspace!r}")
         self.supports_ttl = memory.store.supports_ttl

@@ -29,6 +29,8 @@ def flaws(snapshot: Snapshot, policy: Policy) -> Flaws:
     found: Flaws = {}
     for held in (*snapshot.background.held.values(), *snapshot.state.held.values()):
         causes = _flaws_of(held.item, snapshot.evidence, writers)
+        if held.epoch in snapshot.unsigned:
+            causes += (Cause(reason=Reason.WRITER_NOT_SIGNED, epoch=held.epoch, by=held.item.by),)
         if (drafted := held.item.drafted) is not None:
             causes += tuple(draft_flaws(held, drafted, snapshot, policy))
         if causes:
@@ -56,6 +58,8 @@ def _flaws_of(item: Item, evidence: Mapping[str, Sighting], writers: frozenset[s
         sighting = evidence.get(receipt.evidence)
         if sighting is None:
             causes.append(Cause(reason=Reason.EVIDENCE_MISSING, ref=receipt.evidence))
+        elif not sighting.signed:
+            outside.append(Cause(reason=Reason.WRITER_NOT_SIGNED, ref=receipt.evidence, by=sighting.by))
         elif not sighting.intact:
             causes.append(Cause(reason=Reason.EVIDENCE_ALTERED, ref=receipt.evidence, epoch=sighting.epoch))
         elif writers and sighting.by not in writers:

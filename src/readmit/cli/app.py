@@ -24,6 +24,7 @@ from readmit.cli import (
     returning,
     verifying,
     witness,
+    writers,
     writing,
 )
 from readmit.cli.command import write_examples
@@ -103,7 +104,7 @@ def main() -> None:
 
 
 for commands in (
-    demo, play, writing, browsing, returning, inferring, verifying, queries, diagnosis, page, audit, keys, witness,
-    backups, backends, batch,
+    demo, play, writing, browsing, returning, inferring, verifying, queries, diagnosis, page, audit, keys, writers,
+    witness, backups, backends, batch,
 ):  # fmt: skip
     commands.add_to(main)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from readmit.cli import errors, options
+from readmit.cli import heads, options
 from readmit.cli.command import command
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
@@ -33,8 +34,9 @@ def add_to(group: click.Group) -> None:
     group.add_command(audit)
     command(audit, "list")(list_returns)
     command(audit, "show", examples=("readmit audit show RETURN --json",))(show_return)
-    command(audit, "verify", examples=("readmit audit verify", "readmit audit verify --head kept-head.json"))(verify)
-    command(audit, "head", examples=("readmit audit head --output kept-head.json",))(head)
+    verifying = ("readmit audit verify", "readmit audit verify --head kept.head", "readmit audit verify --full")
+    command(audit, "verify", examples=verifying)(verify)
+    heads.add_to(audit)
     exporting = ("readmit audit export --output audit.jsonl", "readmit audit export --format prov --return RETURN")
     command(audit, "export", examples=exporting)(export)
 
@@ -143,46 +145,65 @@ def _handed(row: dict[str, Any]) -> str:
 
 
 @click.option("--head", "kept", type=click.File("rb"), metavar="FILE", help="A signed head that was kept elsewhere.")
-def verify(invocation: Invocation, /, *, kept: BinaryIO | None) -> Status:
-    """Check the audit's chain and signatures, and that every return and exposure has its rows.
+@click.option(
+    "--key", "keys", multiple=True, envvar="READMIT_TRUST", metavar="PEM|KEY|FILE",
+    help="Key of the log: a PEM file, a verifier key as `readmit keys list` shows it, or a file with one on each line. "
+    "Repeatable. Default: what is pinned beside the signing keys. [env: READMIT_TRUST, separated by spaces]",
+)  # fmt: skip
+@click.option("--full", is_flag=True, help="Look at everything again, and build every index again from the log.")
+def verify(invocation: Invocation, /, *, kept: BinaryIO | None, keys: tuple[str, ...], full: bool) -> Status:
+    """Check that events, audit rows and indexes are those that were signed, and that nothing was rolled back.
 
-    A user who can rewrite the whole file can also cut both log and audit; a head kept elsewhere (`readmit audit head`)
-    shows that too.
+    The store is only read. The check goes on from where the last one ended, if that is kept beside the signing keys.
+    A head that was kept elsewhere (`readmit audit head`) also shows a store that was set back together with its keys.
     """
     import msgspec
 
     from readmit.cli.output import emit, progress, show, shown
-    from readmit.records.canonical import decode
-    from readmit.records.decisions import Envelope
-    from readmit.workspace.auditing import audit as check
+    from readmit.records.base import nfc
+    from readmit.records.errors import StoreError
+    from readmit.records.wording import counted
+    from readmit.store.location import exists
+    from readmit.workspace.verifying import LogVerifier
 
-    outside = None if kept is None else decode(kept.read(), Envelope, what=f"--head: {errors.name_of(kept)}")
-    with invocation.open() as workspace:
-        total = workspace.epoch + workspace.log.audit.head.seq
-        with progress("Verifying", total) as watch:
-            report = check(workspace.log, kept=outside, watch=watch)
+    if not exists(invocation.db):
+        raise StoreError(f"--db: {invocation.store} does not exist; run `readmit init --db {invocation.store}`")
+    outside = None if kept is None else kept.read()
+    name = nfc(invocation.workspace)
+    with (
+        closing(LogVerifier(invocation.db, name, trusted=_publics(keys, name))) as verifier,
+        progress("Verifying", verifier.total(full=full)) as watch,
+    ):
+        report = verifier.verify(kept=outside, full=full, watch=watch)
     if invocation.json:
-        emit({"intact": report.intact, **msgspec.to_builtins(report)})
+        said = msgspec.to_builtins(report)
+        del said["reached"]
+        emit({"intact": report.intact, **said})
     else:
-        show(f"Rows: {report.rows}, signed up to {report.signed}. Returns: {report.returns}. Events: {report.events}.")
         show(
-            *(f"broken: {shown(problem)}" for problem in report.problems)
-            if report.problems
-            else ("The audit is intact.",)
+            f"Commits: {report.commits}. Events: {report.events}. Rows: {report.rows}. Returns: {report.returns}.",
+            *(f"note: {shown(note)}" for note in report.notes),
+            *(f"broken: {shown(problem)}" for problem in report.problems),
         )
+        if report.kept is not None:
+            show(f"The log extends the head that was kept, of {counted(report.kept, 'commit')}.")
+        if report.intact:
+            show("The log and its audit are intact.")
     return Status.OK if report.intact else Status.UNVERIFIED
 
 
-@options.output_file("Write the head to this file.")
-def head(invocation: Invocation, /, *, output: str | None) -> None:
-    """Print the newest signed head of the audit, to be kept outside the store."""
-    from readmit.records.errors import UnknownError
+def _publics(words: tuple[str, ...], workspace: str) -> list[bytes]:
+    """The keys of a workspace's log that the options name; a file may name those of other logs too."""
+    from readmit.cli.verifying import named_keys
+    from readmit.records.errors import SealError
+    from readmit.workspace.sealing import origin_of
 
-    with invocation.open() as workspace:
-        signed = workspace.log.audit.signed_head()
-    if signed is None:
-        raise UnknownError(f"workspace {invocation.workspace!r} has no signed head yet: the first return makes one")
-    _write([signed[1]], output, invocation)
+    raw, logs = named_keys(words)
+    origin = origin_of(workspace)
+    found = [*raw.values(), *(key.public for key in logs if key.name == origin)]
+    if words and not found:
+        raise SealError(f"--key: none of them is of the log {origin!r}; copy what `readmit keys list` shows")
+    return found
 
 
 @click.option(
@@ -200,7 +221,9 @@ def export(invocation: Invocation, /, *, form: str, return_id: str | None, outpu
             document = prov_document(workspace.log, return_id, watch=watch)
             _write([str(document.serialize(format="json", indent=2)).encode()], output, invocation)
         else:
-            _write(_watched(json_lines(workspace.log, return_id), watch), output, invocation)
+            # A pipe that closes early leaves the lines half read, within one state of the store.
+            with closing(json_lines(workspace.log, return_id)) as lines:
+                _write(_watched(lines, watch), output, invocation)
 
 
 def _watched(lines: Iterable[bytes], watch: Callable[[], object]) -> Iterator[bytes]:

@@ -46,7 +46,8 @@ def backup(invocation: Invocation, /, *, file: Path) -> None:
 @click.option("--replace", is_flag=True, help="Take the present store away. It is kept under another name.")
 @click.option(
     "--accept-loss", is_flag=True,
-    help="Hand views over again although the backup does not know which were handed over after it was made.",
+    help="Go on from a backup that lacks what was seen here, and hand views over again although it does not know "
+    "which were handed over after it was made.",
 )  # fmt: skip
 def restore(invocation: Invocation, /, *, file: Path, replace: bool, accept_loss: bool) -> None:
     """Put the backup FILE in the place of the store, and say what it lacks."""
@@ -63,7 +64,7 @@ def restore(invocation: Invocation, /, *, file: Path, replace: bool, accept_loss
     for one in done.lacking:
         show(*(f"{shown(one.workspace)}: {line}" for line in _lines(one, accepted=accept_loss)))
     if not done.has_keys:
-        show("There are no keys beside it: put their folder back, or run `readmit keys rotate`.")
+        show("There are no keys beside it: put their folder back, or run `readmit keys rotate --lost`.")
 
 
 def _as_json(done: Restored) -> dict[str, object]:
@@ -78,6 +79,7 @@ def _as_json(done: Restored) -> dict[str, object]:
                 "same_log": one.is_same_log,
                 "handed_over": one.handed_over,
                 "missing_events": one.events,
+                "missing_commits": one.commits,
             }
             for one in done.lacking
         ],
@@ -89,6 +91,8 @@ def _lines(one: Lacking, *, accepted: bool) -> list[str]:
         lines = [f"the backup ends at epoch {one.epoch} and has another history than the store that was replaced."]
     elif one.events:
         lines = [f"the backup ends at epoch {one.epoch}; at least {one.events} later events are missing."]
+    elif one.commits:
+        lines = [f"the backup ends at epoch {one.epoch}; {one.commits} commits that were seen here are missing."]
     else:
         lines = [f"the backup ends at epoch {one.epoch}; nothing is known to be missing."]
     if one.handed_over > one.epoch and accepted:

@@ -29,6 +29,9 @@ class Invocation(NamedTuple):
     json: bool
     db: str
     workspace: str
+    as_owner: bool = False
+    signer: str | None = None
+    """The file of the key that signs."""
 
     @property
     def store(self) -> str:
@@ -45,7 +48,17 @@ class Invocation(NamedTuple):
                 f"--workspace: {self.store} has no workspace {self.workspace!r}{there}; "
                 f"run `readmit init --db {self.store} --workspace {self.workspace}` to start it"
             )
-        return Workspace.open(self.db, name=self.workspace)
+        workspace = Workspace.open(self.db, name=self.workspace)
+        if self.as_owner:
+            return workspace.as_owner(signer=self.signer)
+        return workspace if self.signer is None else _signing(workspace, self.signer)
+
+    def acting(self, by: str | None) -> Workspace:
+        """The workspace for an act of the owner, or of the overseer ``by``.
+
+        A user who can run the command has the file, so by default it is the owner's.
+        """
+        return (self if by is not None else self._replace(as_owner=True)).open()
 
 
 class Command(click.Command):
@@ -79,8 +92,10 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         as_json, debug = ctx.params.pop("as_json"), ctx.params.pop("debug")
-        stored = (ctx.params.pop("db"), ctx.params.pop("workspace")) if self._store else ("", "")
-        ctx.obj = Invocation(as_json, *stored)
+        db, name = (ctx.params.pop("db"), ctx.params.pop("workspace")) if self._store else ("", "")
+        ctx.obj = Invocation(
+            as_json, db, name, as_owner=ctx.params.pop("as_owner", False), signer=ctx.params.pop("signer", None)
+        )
         for stream in (sys.stdout, sys.stderr):
             # Text that the terminal's encoding cannot show must not abort the command.
             if hasattr(stream, "reconfigure"):
@@ -124,6 +139,20 @@ class Command(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_examples(self._examples, formatter)
         super().format_epilog(ctx, formatter)
+
+
+def _signing(workspace: Workspace, file: str) -> Workspace:
+    """The handle of the principal that a key is enrolled for."""
+    from readmit.records.errors import NotAllowedError
+    from readmit.records.policy import OWNER
+    from readmit.seal.signer_file import load_signer
+
+    signer = load_signer(file)
+    for one in workspace.writers.enrolled():
+        if one.key == signer.keyid:
+            owner = one.principal == OWNER
+            return workspace.as_owner(signer=signer) if owner else workspace.principal(one.principal, signer=signer)
+    raise NotAllowedError(f"signer: the key in {file} is enrolled for nobody here; see `readmit writers enrol --help`")
 
 
 def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from readmit.cli.command import Command
+from readmit.cli.options import writer
 from readmit.cli.references import Reference
 from readmit.records.kinds import names_in, said_fields, sentence
 
@@ -24,7 +25,7 @@ def command_of(kind: DeclaredKind, wording: Wording) -> Command:
         str(kind),
         params=[
             *(_argument(kind, fields[name]) for name in wording.arguments),
-            click.Option(["--by"], required=True, metavar="NAME", help="Who writes this."),
+            *writer(),
             *(_option(kind, wording, said) for said in options),
             click.Option(["--at"], metavar="TIME", help="When it was true. Default: now."),
             click.Option(["--id", "id"], metavar="ID", help="Makes the write idempotent."),

@@ -157,7 +157,7 @@ def extract(
 
 @click.argument("text")
 @click.option("--planner", required=True, metavar="MODEL", help=f"Who plans: {MODEL}.")
-@click.option("--by", required=True, metavar="NAME", help="Who asks for it.")
+@options.author("Who asks for it.")
 @click.option("--role", required=True, metavar="NAME", help="Role that owes it.")
 @click.option("--task", required=True, metavar="NAME", help="Task it belongs to.")
 def plan(invocation: Invocation, /, *, text: str, planner: str, by: str, role: str, task: str) -> None:

@@ -43,11 +43,14 @@ def list_keys(invocation: Invocation, /) -> None:
         (one["key"][:16], one["status"], (one["until"] or "")[:19], str(one["since"]), one["reason"]) for one in found
     ]
     show(table(("key", "status", "until", "since epoch", "reason"), rows, prose="reason"))
+    # On lines of their own, to be copied whole to those who verify.
+    show(*(f"verifier key: {one['verifier']}" for one in found if one["status"] == "active"))
 
 
 def _keys(workspace: Workspace) -> list[dict[str, Any]]:
     from readmit.records.events import KeyChange
-    from readmit.seal.trust import current
+    from readmit.seal.trust import current, public_of
+    from readmit.workspace.proving import verifier_key
 
     changes = workspace.keys.changes()
     active, trusted = current(changes), workspace.keys.trusted(workspace.now())
@@ -57,6 +60,8 @@ def _keys(workspace: Workspace) -> list[dict[str, Any]]:
             continue
         change = event.payload
         one = found.setdefault(change.key, {"key": change.key, "since": event.epoch, "until": None, "reason": ""})
+        if change.change == "trust":
+            one["verifier"] = verifier_key(workspace.log, public_of(change)).vkey
         one["reason"] = change.reason or one["reason"]
         if change.until is not None:
             one["until"] = change.until.isoformat()
@@ -71,14 +76,21 @@ def _keys(workspace: Workspace) -> list[dict[str, Any]]:
 
 
 @click.option("--overlap", default="1d", show_default=True, metavar="DURATION", help="How long old views stay good.")
-@options.author("owner")
-def rotate(invocation: Invocation, /, *, overlap: str, by: str) -> None:
-    """Sign with a new key from now on."""
+@click.option("--lost", is_flag=True, help="No old key is left to sign for the new one: take the log as it is found.")
+@options.governor
+def rotate(invocation: Invocation, /, *, overlap: str, lost: bool, by: str | None) -> None:
+    """Sign with a new key from now on.
+
+    The old key signs for the new one, so verifiers elsewhere can follow. With --lost they cannot: give them the new
+    key.
+    """
     from readmit.cli.output import emit, show
     from readmit.scenario.durations import duration
 
-    with invocation.open() as workspace:
-        made = workspace.keys.rotate(by=by, now=workspace.now(), overlap=duration(overlap, field="--overlap"))
+    with invocation.acting(by) as workspace:
+        made = workspace.keys.rotate(
+            by=by, now=workspace.now(), overlap=duration(overlap, field="--overlap"), lost=lost
+        )
     if invocation.json:
         emit({"key": made})
     else:
@@ -87,12 +99,12 @@ def rotate(invocation: Invocation, /, *, overlap: str, by: str) -> None:
 
 @click.argument("key", type=Reference(KEY))
 @click.option("--reason", required=True, metavar="TEXT", help="Why; the log keeps it.")
-@options.author("owner")
-def revoke(invocation: Invocation, /, *, key: str, reason: str, by: str) -> None:
+@options.governor
+def revoke(invocation: Invocation, /, *, key: str, reason: str, by: str | None) -> None:
     """Reject everything that a key signed, from now on."""
     from readmit.cli.output import emit, show
 
-    with invocation.open() as workspace:
+    with invocation.acting(by) as workspace:
         workspace.keys.revoke(key, by=by, reason=reason, now=workspace.now())
         left = any(one["status"] == "active" for one in _keys(workspace))
     if invocation.json:
@@ -102,22 +114,25 @@ def revoke(invocation: Invocation, /, *, key: str, reason: str, by: str) -> None
 
 
 @click.argument("key", type=Reference(KEY), required=False)
+@click.option("--verifier", is_flag=True, help="Print it as a verifier key, for `readmit witness --trust`.")
 @options.output_file("Write the key to this file.")
-def export(invocation: Invocation, /, *, key: str | None, output: str | None) -> None:
+def export(invocation: Invocation, /, *, key: str | None, verifier: bool, output: str | None) -> None:
     """Print a public key in PEM, for `readmit verify --key`. Default: the key that signs now."""
     from readmit.cli.output import emit
     from readmit.records.errors import SealError
     from readmit.seal.keys import public_pem
+    from readmit.workspace.proving import verifier_key
 
     with invocation.open() as workspace:
         trusted = workspace.keys.trusted(workspace.now())
         name = workspace.signer().keyid if key is None else key
     if name not in trusted:
         raise SealError(f"key {name} is no longer trusted; `readmit keys list` shows which are")
-    pem = public_pem(trusted[name])
+    pem, vkey = public_pem(trusted[name]), verifier_key(workspace.log, trusted[name]).vkey
+    form = f"{vkey}\n" if verifier else pem
     if output is not None:
-        Path(output).write_text(pem, encoding="ascii")
+        Path(output).write_text(form, encoding="ascii")
     if invocation.json:
-        emit({"key": name, "pem": pem})
+        emit({"key": name, "pem": pem, "verifier": vkey})
     elif output is None:
-        click.echo(pem, nl=False)
+        click.echo(form, nl=False)

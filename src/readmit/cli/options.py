@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from readmit.cli.references import Reference
+from readmit.records.policy import OWNER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,11 +30,56 @@ def identity(function: F) -> F:
     return function
 
 
-def author(default: str | None = None) -> Callable[[F], F]:
-    """Who writes. Required where there is no default."""
-    if default is None:
-        return click.option("--by", required=True, metavar="NAME", help="Who writes this.")
-    return click.option("--by", default=default, metavar="NAME", help=f"Who writes this. Default: {default}.")
+def signing() -> click.Option:
+    """The key that signs what the command writes."""
+    return click.Option(
+        ["--signer"],
+        type=click.Path(dir_okay=False),
+        envvar="READMIT_SIGNER",
+        metavar="FILE",
+        help="Private key of the writer, which signs this. [env: READMIT_SIGNER]",
+    )
+
+
+def signer(function: F) -> F:
+    """``--signer``, for commands that say otherwise who writes."""
+    return _with(function, signing())
+
+
+def _with(function: F, *added: click.Option) -> F:
+    for option in reversed(added):
+        # As click.option does: its decorators collect parameters in reverse.
+        function.__dict__.setdefault("__click_params__", []).append(option)
+    return function
+
+
+def author(meaning: str = "Who writes this.", *, needed: bool = True) -> Callable[[F], F]:
+    """Who writes: a principal, or the owner. ``needed``: whether one of the two must be said."""
+    return lambda function: _with(function, *writer(meaning, needed=needed))
+
+
+def writer(meaning: str = "Who writes this.", *, needed: bool = True) -> tuple[click.Option, ...]:
+    """The options ``--by`` and ``--as-owner``, which the command gets as ``by``; and ``--signer``."""
+
+    def chosen(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+        if ctx.params.get("as_owner"):
+            if value is not None:
+                raise click.UsageError("give either --by or --as-owner")
+            return OWNER
+        if value is None and needed:
+            raise click.MissingParameter(ctx=ctx, param=param)
+        return value
+
+    return (
+        click.Option(["--by"], metavar="NAME", callback=chosen, help=meaning),
+        click.Option(["--as-owner"], is_flag=True, is_eager=True, help="Write as the owner, instead of --by."),
+        signing(),
+    )
+
+
+def governor(function: F) -> F:
+    """An overseer who acts, where the owner does by default."""
+    return click.option("--by", metavar="NAME", help="Overseer who does this. Default: the owner.")(signer(function))
 
 
 def scope(function: F) -> F:

@@ -126,7 +126,7 @@ def status(invocation: Invocation, /) -> None:
             "workspace": workspace.name,
             "epoch": workspace.epoch,
             "events": dict(kinds),
-            "audit_rows": workspace.log.audit.head.seq,
+            "audit_rows": workspace.log.audit.last,
             "away": away,
             "policy": msgspec.to_builtins(workspace.policy),
         }

@@ -39,6 +39,7 @@ def add_to(group: click.Group) -> None:
 
 
 @options.identity
+@options.signer
 @click.option("--id", "name", metavar="ID", help="Name of the departure. Each name can be used once.")
 @click.option("--epoch", type=int, help="For an agent that crashed: how far it had followed the log.")
 def depart(

@@ -56,7 +56,7 @@ def verify(invocation: Invocation, /, *, file: BinaryIO, keys: tuple[str, ...], 
 
     data = file.read()
     cosigners = [NoteKey.from_vkey(word) for word in witnesses]
-    raw, logs = _named(keys) if keys else (_trusted(invocation), [])
+    raw, logs = named_keys(keys) if keys else (_trusted(invocation), [])
     proof = is_proof(data)
     if cosigners and not proof:
         raise click.UsageError("--witness is for the proof of an event; a view has no cosignatures")
@@ -86,7 +86,7 @@ def _words(value: object) -> str:
     return shown(json_text(value) if isinstance(value, dict) else str(value))
 
 
-def _named(keys: tuple[str, ...]) -> tuple[dict[str, bytes], list[NoteKey]]:
+def named_keys(keys: tuple[str, ...]) -> tuple[dict[str, bytes], list[NoteKey]]:
     """Public keys by id from PEM files, and verifier keys with the names of their logs."""
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

@@ -43,6 +43,7 @@ def add_to(group: click.Group) -> None:
 
 
 @click.option("--policy", type=click.File("rb"), metavar="FILE", help="Policy to put in force, as JSON.")
+@options.signer
 def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
     """Start a workspace, or put a policy in force in an existing one.
 
@@ -53,11 +54,14 @@ def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
     from readmit.records.canonical import decode_file
     from readmit.records.policy import Policy
     from readmit.store.location import names
+    from readmit.workspace.naming import normal
     from readmit.workspace.workspace import Workspace
 
     chosen = None if policy is None else decode_file(policy.read(), Policy, what=errors.name_of(policy))
     created = not {invocation.workspace, nfc(invocation.workspace)}.intersection(names(invocation.db))
-    with Workspace.open(invocation.db, name=invocation.workspace, policy=chosen) as workspace:
+    with Workspace.open(invocation.db, name=invocation.workspace) as workspace:
+        if chosen is not None and normal(chosen) != workspace.policy:
+            workspace.as_owner(signer=invocation.signer).govern(chosen)
         key = workspace.signer().keyid
         if invocation.json:
             emit({"db": invocation.store, "workspace": workspace.name, "created": created, "epoch": workspace.epoch})
@@ -104,7 +108,7 @@ def observe(invocation: Invocation, /, *, text: str, **fields: Any) -> None:
     show_default=True,
     help="Kind of item.",
 )
-@click.option("--by", metavar="NAME", help="Who records this. Required unless --file is given, whose steps say it.")
+@options.author("Who records this. Required unless --file is given, whose steps say it.", needed=False)
 @click.option("--supports", multiple=True, metavar="ID", help="Dependency it is evidence for. Repeatable.")
 @click.option("--supersedes", type=Reference("item"), metavar="ITEM", help="Item it replaces.")
 @click.option("--inherits", is_flag=True, help="It also supports what the item before it, or in its slot, did.")
@@ -152,6 +156,7 @@ def progress(invocation: Invocation, /, *, text: str, **fields: Any) -> None:
 
 @click.argument("text")
 @options.identity
+@options.signer
 @click.option("--bound-to", type=Reference("item"), required=True, metavar="ITEM", help="Item that it came from.")
 @click.option("--id", "id", metavar="ID", help="Makes the write idempotent.")
 def remember(invocation: Invocation, /, *, text: str, **fields: Any) -> None:
@@ -176,6 +181,7 @@ def remember(invocation: Invocation, /, *, text: str, **fields: Any) -> None:
     help="restore: undo what took it out. rejustify: let it stand without its premise. settle: end its disputes.",
 )
 @click.option("--by", required=True, metavar="NAME", help="Overseer named in the policy.")
+@options.signer
 @click.option("--reason", required=True, metavar="TEXT", help="Why; the audit shows it.")
 @click.option("--for", "lasting", metavar="DURATION", help="How long it holds, as in 2h or 1d12h.")
 @click.option("--expires", metavar="TIME", help="Until when it holds, instead of --for.")

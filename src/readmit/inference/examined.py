@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from readmit.records.base import LONGEST_NAME
 from readmit.records.events import EventKind, Examine
-from readmit.records.policy import AUTHOR
 from readmit.workspace.examining import examination, observations, statements
 
 if TYPE_CHECKING:
@@ -35,5 +34,5 @@ def note(workspace: Workspace, departed: Checkpoint, prepared: Prepared, *, purp
             examined = Examine(
                 checkpoint=departed.id, identity=identity, verifier=verifier, until=prepared.until, purpose=purpose
             )
-            workspace.append(EventKind.EXAMINE, examined, by=AUTHOR)
+            workspace.as_readmit().append(EventKind.EXAMINE, examined)
     return True

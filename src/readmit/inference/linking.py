@@ -90,11 +90,11 @@ def link(
 
 
 def _written(workspace: Workspace, links: Iterable[Link]) -> int:
-    count = 0
-    with workspace.batch():
+    count, own = 0, workspace.as_readmit()
+    with own.batch():
         for one in links:
             try:
-                workspace.append(EventKind.LINK, one, by=AUTHOR, id=digest((AUTHOR, one.item, one.need, one.drafted)))
+                own.append(EventKind.LINK, one, id=digest((AUTHOR, one.item, one.need, one.drafted)))
             except ConflictError:
                 # Another process drew the same link with another quote, and was first: its quote counts.
                 continue

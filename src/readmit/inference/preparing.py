@@ -24,7 +24,6 @@ from readmit.records.canonical import canonical, digest
 from readmit.records.errors import PendingAnswers
 from readmit.records.items import Obligation
 from readmit.records.verdicts import Pair, Ruling, Verdict, ruling
-from readmit.workspace.returning import sign_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -177,7 +176,6 @@ def file(workspace: Workspace, name: str, prepared: Prepared) -> None:
     log = workspace.log
     with log.atomic():
         log.audit.append(name, [("inference", "", canonical(prepared))])
-        sign_head(log, workspace.now(), workspace.signer)
 
 
 def _left(found: FoundPairs) -> Iterable[Pair]:

@@ -5,6 +5,7 @@ It says what is true now. It has no slot and supports nothing: it meets a need o
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from readmit.inference.deriving import maker
@@ -12,6 +13,7 @@ from readmit.inference.field import field, meets
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
 from readmit.records.carried import worded
+from readmit.records.errors import NotAllowedError
 from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
 from readmit.records.items import Drafted
@@ -88,20 +90,23 @@ def _record(workspace: Workspace, name: str, item: str, verdict: Verdict) -> boo
     if found is None:
         return False
     text, quote = found
-    workspace.record(
-        text,
-        id=name,
-        sources=[verdict.pair.evidence],
-        # The author is the observer, whose words these are.
-        by=observed.by,
-        task=observed.scope.task,
-        roles=observed.scope.roles,
-        principals=observed.scope.principals,
-        private=observed.scope.visibility == "private",
-        drafted=Drafted(
-            model=maker(verdict.model, verdict.prompt)[:LONGEST_NAME],
-            quote=quote,
-            instead_of=item,
-        ),
-    )
-    return True
+    with suppress(NotAllowedError):
+        workspace.record(
+            text,
+            id=name,
+            sources=[verdict.pair.evidence],
+            # The author is the observer, whose words these are. If only the observer itself may write in its name,
+            # because it signs or is the owner, nothing is drafted.
+            by=observed.by,
+            task=observed.scope.task,
+            roles=observed.scope.roles,
+            principals=observed.scope.principals,
+            private=observed.scope.visibility == "private",
+            drafted=Drafted(
+                model=maker(verdict.model, verdict.prompt)[:LONGEST_NAME],
+                quote=quote,
+                instead_of=item,
+            ),
+        )
+        return True
+    return False

@@ -20,7 +20,6 @@ from readmit.records.events import Checkpoint, Event, EventKind, Exposed
 from readmit.records.identity import Identity
 from readmit.records.reasons import Reason, State
 from readmit.workspace.loading import current
-from readmit.workspace.returning import sign_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -122,7 +121,6 @@ class Watch:
                     workspace.log.audit.append(
                         return_id, [("announcement", announcement.item, canonical(announcement))]
                     )
-                    sign_head(workspace.log, workspace.now(), workspace.signer)
                 logger.warning(
                     "view %s of %s holds %s, which is %s now",
                     return_id, announcement.identity.principal, announcement.item, announcement.state,

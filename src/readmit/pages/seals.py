@@ -8,16 +8,19 @@ from readmit.pages.values import Seal
 from readmit.pages.wording import moment
 from readmit.records.canonical import decode
 from readmit.records.decisions import Envelope
-from readmit.records.errors import RecordError, SealError
+from readmit.records.errors import ReadmitError, RecordError, SealError
 from readmit.records.events import EventKind
-from readmit.seal.statement import open_head, open_view
+from readmit.seal.notes import verify
+from readmit.seal.statement import open_view
+from readmit.seal.tlog import LogCheckpoint
 from readmit.seal.trust import trusted
+from readmit.workspace.proving import signed_head, verifier_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-    from readmit.ports.store import Log
+    from readmit.ports.store import Log, StoredDecision
     from readmit.records.decisions import Decision, Returned
     from readmit.records.events import Checkpoint
 
@@ -25,7 +28,7 @@ NO_KEY = "none"
 
 
 def seals(log: Log, return_id: str, now: datetime) -> Iterator[Seal]:
-    """The signed view, if the return has one, and the signed head of the audit that covers its rows."""
+    """The signed view, if the return has one, and the signed head of the log that covers its rows."""
     stored = log.audit.decision(return_id)
     keys = trusted(log.milestones(EventKind.KEY), now)
     if stored is not None and stored.envelope is not None:
@@ -38,19 +41,23 @@ def seals(log: Log, return_id: str, now: datetime) -> Iterator[Seal]:
         else:
             note = f"Issued {moment(view.issued)}, to be handed over before {moment(view.expires)}."
             yield Seal(what=what, key=envelope.signatures[0].keyid, verifies=True, note=note)
-    signed = log.audit.signed_head()
-    if stored is not None and signed is not None:
-        what = "Audit"
-        try:
-            envelope = decode(signed[1], Envelope, what="envelope")
-            head = open_head(envelope, keys)
-        except (RecordError, SealError) as error:
-            yield Seal(what=what, key=NO_KEY, verifies=False, note=str(error))
-        else:
-            covers = head.seq >= stored.last
-            rows = f"rows {stored.first} to {stored.last} of this return"
-            note = f"Signed up to row {head.seq}, which {'covers' if covers else 'does not cover'} {rows}."
-            yield Seal(what=what, key=envelope.signatures[0].keyid, verifies=covers, note=note)
+    if stored is not None:
+        yield _of_log(log, stored, keys)
+
+
+def _of_log(log: Log, stored: StoredDecision, keys: Mapping[str, bytes]) -> Seal:
+    """The signed head of the log, which covers the rows of the return."""
+    what = "Log"
+    try:
+        note = signed_head(log)
+        signers = {verifier_key(log, public): key for key, public in keys.items()}
+        text, found = verify(note, signers)
+        key = signers[found[0].key] if found else NO_KEY
+    except ReadmitError as error:
+        return Seal(what=what, key=NO_KEY, verifies=False, note=str(error))
+    size = LogCheckpoint.from_text(text).size
+    said = f"Signed up to commit {size}, which covers rows {stored.first} to {stored.last} of this return."
+    return Seal(what=what, key=key, verifies=bool(found), note=said)
 
 
 def digests(returned: Returned, decision: Decision, departed: Checkpoint) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from readmit.ports.backend import SourceLedger
     from readmit.ports.derived import Derived
     from readmit.ports.memories import Memories
+    from readmit.ports.sealer import Sealer
+    from readmit.records.commits import EventParts
     from readmit.records.decisions import Returned
     from readmit.records.drafts import Draft
     from readmit.records.events import Checkpoint, Event
@@ -27,21 +29,13 @@ if TYPE_CHECKING:
 
 
 class AuditRow(NamedTuple):
-    """A stored row: its position, the return it belongs to, what it is about, its canonical bytes and its hash."""
+    """A stored row: its position, the return it belongs to, what it is about, and its canonical bytes."""
 
     seq: int
     return_id: str
     kind: str
     item: str
     body: bytes
-    hash: bytes
-
-
-class ChainHead(NamedTuple):
-    """The end of the audit chain."""
-
-    seq: int
-    hash: bytes
 
 
 class StoredDecision(NamedTuple):
@@ -54,14 +48,14 @@ class StoredDecision(NamedTuple):
 
 
 class Audit(Protocol):
-    """The audit trail: append-only rows, chained by hash."""
+    """The audit trail: append-only rows, covered by the commit that adds them."""
 
     @property
-    def head(self) -> ChainHead:
-        """The end of the chain."""
+    def last(self) -> int:
+        """The number of the last row."""
 
-    def append(self, return_id: str, rows: Iterable[tuple[str, str, bytes]]) -> ChainHead:
-        """Add rows ``(kind, item, canonical bytes)`` and return the new head."""
+    def append(self, return_id: str, rows: Iterable[tuple[str, str, bytes]]) -> int:
+        """Add rows ``(kind, item, canonical bytes)`` and return the number of the last one."""
 
     def decide(self, return_id: str, stored: StoredDecision) -> None:
         """File a decision beside its rows."""
@@ -69,23 +63,33 @@ class Audit(Protocol):
     def decision(self, return_id: str) -> StoredDecision | None:
         """A past decision."""
 
-    def sign(self, seq: int, envelope: bytes) -> None:
-        """File a signed head."""
-
-    def signed_head(self) -> tuple[int, bytes] | None:
-        """The newest signed head."""
-
     def rows(self, *, first: int = 1, last: int | None = None) -> Iterator[AuditRow]:
         """Stored rows in order, unchecked."""
 
-    def verified(self) -> Iterator[AuditRow]:
-        """Every row, with the chain checked along the way."""
+
+class Visible(NamedTuple):
+    """What an identity can see: events on the state, and the evidence of its items by digest."""
+
+    events: list[Event]
+    evidence: dict[str, Sighting]
 
 
 class Log(Protocol):
     """The log of one workspace."""
 
     workspace: str
+
+    def seal_with(self, sealer: Sealer) -> None:
+        """Sign every commit, and check every read, with a workspace's keys."""
+
+    def adopt(self) -> None:
+        """Take a log of an earlier release, which has no commits, into the tree."""
+
+    def sight(self, identity: Identity, *, until: int) -> Visible:
+        """What an identity can see at an epoch.
+
+        Up to the newest commit, it is proven to be all and only what the signed log holds for the identity.
+        """
 
     @property
     def audit(self) -> Audit:
@@ -115,6 +119,18 @@ class Log(Protocol):
 
     def backup(self, target: Path) -> int:
         """Copy what is committed to a new file, and return the epoch at which this log ends in it."""
+
+    def signed_note(self) -> bytes | None:
+        """The newest signed head; none if no key was at hand."""
+
+    def consistency(self, old: int, new: int) -> list[bytes]:
+        """The proof that the first ``old`` of ``new`` commits are unchanged."""
+
+    def commit_records(self) -> Iterator[bytes]:
+        """The record of every commit, in order, as it is stored."""
+
+    def parts_of(self, epoch: int, size: int) -> EventParts:
+        """What a proof of the event at an epoch is made of, for a head of ``size`` commits."""
 
     def close(self) -> None:
         """Close the storage."""

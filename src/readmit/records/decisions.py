@@ -258,6 +258,7 @@ class Decision(Record, kw_only=True):
 FAULTS = frozenset(
     {
         Reason.CHECKPOINT_ALTERED,
+        Reason.LOG_ALTERED,
         Reason.CLOCK_SKEW,
         Reason.INFERENCE_FAILED,
         Reason.INTERNAL_ERROR,

@@ -32,6 +32,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether the writer gave it its id; otherwise the id is derived from the digest."""
     dated: bool = False
     """Whether the writer gave ``at``. A default from the clock is not compared with a stored event."""
+    signature: bytes | None = None
+    """The signature of the principal that wrote it, if it has a key."""
     about: tuple[str, ...] = ()
     """The items that this concerns: everyone who can see one of them sees the event."""
 

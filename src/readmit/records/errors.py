@@ -10,9 +10,10 @@
     ├── QuarantineError     a private bank, or a view, that is not open to this workload
     ├── ExposureError       a view did not pass the recheck; carries the reason codes
     ├── SealError           a signature, envelope or key that cannot be trusted or used
-    ├── AuditError          the audit chain does not verify
+    ├── AuditError          a head or a proof does not verify
     ├── WitnessError        a witness cannot be reached or started, or does not cosign
     ├── StoreError          the storage failed, is of another version, or is not ours
+    │   └── TamperedError   the store does not hold what its signed head says, or is not the one that was pinned
     ├── BackendError        a memory backend is missing, misconfigured, down or not as expected
     └── ModelError          a model cannot be used: its name, key, file, package or answers
         └── PendingAnswers  requests wait in a batch directory; run again when they are answered
@@ -83,6 +84,10 @@ class WitnessError(ReadmitError):
 
 class StoreError(ReadmitError):
     """The storage failed, has another version, or is not a readmit store."""
+
+
+class TamperedError(StoreError):
+    """The store does not hold what its signed checkpoint says, or is not the store that was pinned."""
 
 
 class BackendError(ReadmitError):

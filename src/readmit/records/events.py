@@ -30,6 +30,7 @@ from readmit.records.policy import Policy, stored_policy
 from readmit.records.references import ActingRole, DisputeId, ItemId, Why
 from readmit.records.verdicts import Pair, Verdict
 from readmit.records.waiting import Approve, Decline, Wait
+from readmit.records.writer_keys import WriterKey
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -368,6 +369,7 @@ class EventKind:
     EXAMINE = declare("examine", Examine, belongs=lambda it: (it.identity.agent,), is_work=False)
     GOVERN = declare("govern", Policy, read=stored_policy)
     KEY = declare("key", KeyChange, is_reserved=True)
+    WRITER = declare("writer", WriterKey, is_reserved=True)
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -381,6 +383,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     learnt: Time
     payload: Record
     digest: str
+    signature: bytes | None = None
+    """The signature of the principal that wrote it, if it has a key."""
 
     @property
     def name(self) -> str:

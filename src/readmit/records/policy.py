@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from readmit.records.base import Count, Name, Ratio, Record, require_share
-from readmit.records.errors import RecordError
+from readmit.records.errors import NotAllowedError, RecordError
 from readmit.records.items import Kind
 from readmit.records.made import Made
 
@@ -61,6 +61,8 @@ class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
     overseers: tuple[Name, ...] = ()
     """Principals who may overrule a rejection, and change policy and keys. Empty: nobody overrules, and the owner
     alone changes policy and keys."""
+    writers_signed: Literal["optional", "required"] = "optional"
+    """Whether events count only if their writer signed them; it holds for events from this policy on."""
     min_confidence: Ratio = Decimal("0.65")
     """Least confidence at which a verdict decides; below it the answer counts as unsure."""
     invalid_at: Ratio = Decimal("0.5")
@@ -117,3 +119,10 @@ def with_old_defaults(stored: dict[str, Any]) -> dict[str, Any]:
 def stored_policy(body: bytes | str) -> Policy:
     """A policy from the log. One stored before a setting existed keeps the old behavior, not today's default."""
     return msgspec.convert(with_old_defaults(msgspec.json.decode(body, type=dict)), Policy)
+
+
+def unreserved(field: str, name: str) -> str:
+    """A principal's name that is neither the owner's nor readmit's."""
+    if isinstance(name, str) and name in (OWNER, AUTHOR):  # type: ignore[redundant-expr]  # the type check is later
+        raise NotAllowedError(f"{field}: the name {name!r} is reserved; choose another for a principal or an agent")
+    return name

@@ -53,7 +53,7 @@ class DutyState(StrEnum):
     OTHER_TASK = "other_task", "It applies to other tasks only."
     OTHER_PURPOSE = "other_purpose", "It serves other purposes than that of this return."
     NOT_BEGUN = "not_begun", "It has not begun yet."
-    NOT_IMPOSED = "not_imposed", "Its author is not among the policy's writers, so nobody owes it."
+    NOT_IMPOSED = "not_imposed", "Its author is not among the policy's writers, or did not sign it: nobody owes it."
     DRAFTED = "drafted", "A model drafted it, and under the policy's drafts setting it is not owed."
 
 
@@ -220,6 +220,13 @@ class Reason(StrEnum):
         State.UNPROVEN,
         Trait.VOID,
     )
+    WRITER_NOT_SIGNED = (
+        "writer_not_signed",
+        "It, or evidence behind it, has no valid signature of its writer, and the policy of that time required one.",
+        State.UNPROVEN,
+        DutyState.NOT_IMPOSED,
+        Trait.VOID,
+    )
 
     DRAFT_NOT_CARRIED = (
         "draft_not_carried",
@@ -272,6 +279,7 @@ class Reason(StrEnum):
         "The clock lags behind the last moment the log has learnt by more than the policy's max_clock_skew.",
     )
     CHECKPOINT_ALTERED = "checkpoint_altered", "What was visible at departure no longer matches its checkpoint."
+    LOG_ALTERED = "log_altered", "What was read is not all and only what the signed log holds for the reader."
     INFERENCE_FAILED = (
         "inference_failed",
         "The search for implicit changes failed before the decision; nothing is handed over.",

@@ -32,6 +32,8 @@ class Sighting(msgspec.Struct, frozen=True):
     body: bytes
     said: datetime
     """When it was true, but never later than the log learnt it, so postdating gains nothing."""
+    signed: bool = True
+    """Whether it has the signature that was required; without it, ``intact`` is false too."""
 
     @property
     def text(self) -> str:
@@ -73,5 +75,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     evidence: Mapping[str, Sighting]
     background: WorkState = WorkState()
     """Premises, and rivals for a slot, that the identity cannot see, with their events. Judged, never shown."""
+    unsigned: frozenset[int] = frozenset()
+    """Positions of items that count for nothing because their writer did not sign them."""
     writers_then: tuple[str, ...] = ()
     """The policy's writers at departure, so that a duty they imposed then is not dropped silently."""

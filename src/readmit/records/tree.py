@@ -13,13 +13,20 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from readmit.records.errors import RecordError, SealError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 HASH_BYTES = 32
 EMPTY = sha256(b"").digest()
 
 Node: TypeAlias = "Callable[[int, int], bytes]"
 """``node(level, index)``: the hash of the complete subtree of 2**level leaves that is number ``index`` at its level."""
+
+
+class TreeHead(NamedTuple):
+    """A tree at one size: how many leaves, and the root over them."""
+
+    size: int
+    root: bytes
 
 
 def leaf_hash(data: bytes) -> bytes:
@@ -32,12 +39,49 @@ def node_hash(left: bytes, right: bytes) -> bytes:
     return sha256(b"\1" + left + right).digest()
 
 
-def tree_hash(leaves: Sequence[bytes]) -> bytes:
+def tree_hash(leaves: Iterable[bytes]) -> bytes:
     """The root over some leaf hashes."""
-    edge = TreeFrontier()
-    for leaf in leaves:
-        edge = edge.push(leaf)
-    return edge.root
+    return flat_tree_hash(b"".join(leaves))
+
+
+def flat_tree_hash(leaves: bytes | bytearray | memoryview) -> bytes:
+    """The root over leaf hashes that lie one after the other."""
+    if not leaves:
+        return EMPTY
+    row, sha, pair = memoryview(leaves), sha256, 2 * HASH_BYTES
+    while len(row) > HASH_BYTES:
+        # A last one without a partner moves up as it is, which gives the split of RFC 6962.
+        whole = len(row) // pair * pair
+        above = [sha(b"\1" + row[at : at + pair]).digest() for at in range(0, whole, pair)]
+        row = memoryview(b"".join((*above, row[whole:])))
+    return bytes(row)
+
+
+class TreeBuilder:
+    """A tree that grows in place, for many leaves. Keeps its right edge only."""
+
+    __slots__ = ("_edge", "size")
+
+    def __init__(self, edge: TreeFrontier) -> None:
+        self.size = edge.size
+        self._edge = list(edge.hashes)
+
+    def push(self, leaf: bytes) -> bytes:
+        """Append a leaf. Returns the hashes of the subtrees that it completes, as ``TreeFrontier.completed`` does."""
+        edge, size = self._edge, self.size
+        self.size = size + 1
+        done = leaf
+        while size & 1:
+            leaf = sha256(b"\1" + edge.pop() + leaf).digest()
+            done += leaf
+            size >>= 1
+        edge.append(leaf)
+        return done
+
+    @property
+    def frontier(self) -> TreeFrontier:
+        """Its right edge."""
+        return TreeFrontier(self.size, tuple(self._edge))
 
 
 class TreeFrontier(NamedTuple):

@@ -17,6 +17,8 @@ class HeldBack(Record, kw_only=True):
     """Its content, as the log would have stored it."""
     named: bool = True
     dated: bool = False
+    signature: Note = ""
+    """The writer's signature in base64, if it signed."""
 
 
 class Wait(Record, kw_only=True):

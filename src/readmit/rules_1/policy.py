@@ -21,6 +21,7 @@ LATER = frozenset(
         "invalid_at",
         "suspect_at",
         "drafts",
+        "writers_signed",
     }
 )
 

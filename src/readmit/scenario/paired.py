@@ -18,7 +18,6 @@ import msgspec
 from readmit.backends.admission import Ground, Standing
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Frontier, Obligation
-from readmit.records.policy import OWNER
 from readmit.scenario.play import PlayClock, Player
 from readmit.workspace.memory import Memory
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
@@ -108,7 +107,7 @@ class _Comparison:
                 Workspace.open(folder / "team.db", name=scenario.workspace or DEFAULT_NAME, clock=clock)
             )
             if scenario.policy is not None:
-                team.govern(scenario.policy, by=OWNER)
+                team.as_owner().govern(scenario.policy)
             memory = Memory(team, opener(team, folder / "native"))
             stack.callback(memory.close)
             player, known = Player(team, clock), 0

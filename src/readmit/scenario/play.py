@@ -18,7 +18,6 @@ from readmit.records.errors import ConflictError, ExposureError, ReadmitError, S
 from readmit.records.events import EventKind
 from readmit.records.items import Item, Receipt
 from readmit.records.kinds import names_in
-from readmit.records.policy import OWNER
 from readmit.records.verdicts import Pair, Verdict
 from readmit.records.waiting import Approve, Decline
 from readmit.scenario import steps
@@ -113,7 +112,7 @@ def _perform(
 ) -> tuple[PlayedReturn, ...]:
     with workspace.batch():
         if scenario.policy is not None and scenario.policy != workspace.policy:
-            workspace.govern(scenario.policy, by=OWNER)
+            workspace.as_owner().govern(scenario.policy)
         player = Player(workspace, clock)
         for number, step in enumerate(scenario.steps):
             player.play(step, f"$.steps[{number}]", number)

@@ -14,7 +14,7 @@ import stat
 from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from readmit.records.errors import SealError
 from readmit.seal.trust import keyid_of
@@ -38,6 +38,15 @@ class LocalSigner:
         self._key = key
         self.public = key.public_key().public_bytes_raw()
         self.keyid = keyid_of(self.public)
+
+    @classmethod
+    def generated(cls) -> tuple[Self, bytes]:
+        """A new key, and its PEM."""
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+        key = Ed25519PrivateKey.generate()
+        return cls(key), key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
     def __repr__(self) -> str:
         return f"LocalSigner(keyid={self.keyid!r})"
@@ -64,12 +73,8 @@ class KeyRing(ABC):
 
     def generate(self) -> LocalSigner:
         """Make and keep a new key. It is not trusted until an event in the log trusts it."""
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-        from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-
-        key = Ed25519PrivateKey.generate()
-        signer = LocalSigner(key)
-        self._write(signer.keyid, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        signer, pem = LocalSigner.generated()
+        self._write(signer.keyid, pem)
         return signer
 
     def signer(self, current: Iterable[str]) -> LocalSigner:
@@ -81,22 +86,12 @@ class KeyRing(ABC):
                 return self.load(keyid)
         raise SealError(
             f"no private key at hand for any of the {len(wanted)} current key(s) of this workspace; "
-            "run `readmit keys rotate` to make one here"
+            "restore its folder of keys from a backup, or run `readmit keys rotate --lost` if there is none"
         )
 
     def load(self, keyid: str) -> LocalSigner:
         """The signer of one key."""
-        from cryptography.exceptions import UnsupportedAlgorithm
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-        from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-        try:
-            key = load_pem_private_key(self._read(keyid), password=None)
-        except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-            raise SealError(f"key {keyid}: not an unencrypted PEM PKCS#8 key: {error}") from None
-        if not isinstance(key, Ed25519PrivateKey):
-            raise SealError(f"key {keyid}: not an Ed25519 key; run `readmit keys rotate` to make one")
-        signer = LocalSigner(key)
+        signer = signer_from(self._read(keyid), what=f"key {keyid}")
         if signer.keyid != keyid:
             raise SealError(f"key {keyid}: the file holds another key, {signer.keyid}; restore the file or remove it")
         return signer
@@ -205,6 +200,21 @@ class FileRing(KeyRing):
             yield directory
 
 
+def signer_from(pem: bytes, *, what: str) -> LocalSigner:
+    """The signer of a private key in PEM. ``what`` names it in errors."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        key = load_pem_private_key(pem, password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise SealError(f"{what}: not an unencrypted PEM PKCS#8 key: {error}") from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise SealError(f"{what}: not an Ed25519 key; make a new one")
+    return LocalSigner(key)
+
+
 def public_pem(public: bytes) -> str:
     """A public key in PEM, for other tools."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -242,7 +252,7 @@ def _unusable(path: Path, error: OSError) -> SealError:
     if path.is_symlink():
         return SealError(f"{path} is a symbolic link; put the real file or directory in its place")
     if isinstance(error, FileNotFoundError):
-        return SealError(f"{path} does not exist; restore it from a backup, or run `readmit keys rotate`")
+        return SealError(f"{path} does not exist; restore it from a backup, or run `readmit keys rotate --lost`")
     return SealError(f"{path}: {error.strerror}; see that you own it: chown {os.geteuid()} {shlex.quote(str(path))}")
 
 

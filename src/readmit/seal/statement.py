@@ -1,4 +1,4 @@
-"""A Return View, and an audit head, as in-toto-shaped statements: the bytes that are signed.
+"""A Return View as an in-toto-shaped statement: the bytes that are signed.
 
 Paper, "Sign and readmit a bounded Return View". The bytes are canonical and decoding accepts nothing else:
 an item that was dropped, swapped, duplicated or moved is refused even before the signature is checked.
@@ -6,11 +6,11 @@ an item that was dropped, swapped, duplicated or moved is refused even before th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from readmit.records.base import Count, Digest, Name, Record, Time
+from readmit.records.base import Digest, Name, Record
 from readmit.records.canonical import canonical, decode, digest_of_set
 from readmit.records.decisions import CoverageReport, Envelope, ReturnView
 from readmit.records.errors import RecordError, SealError
@@ -24,16 +24,6 @@ if TYPE_CHECKING:
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE: Literal["https://in-toto.io/Statement/v1"] = "https://in-toto.io/Statement/v1"
 RETURN_VIEW: Literal["urn:readmit:return-view:1"] = "urn:readmit:return-view:1"
-AUDIT_HEAD: Literal["urn:readmit:audit-head:1"] = "urn:readmit:audit-head:1"
-
-
-class AuditHead(Record, kw_only=True):
-    """The state of a workspace's audit chain: entry ``seq`` had ``hash``. Signing it makes truncation detectable."""
-
-    workspace: Name
-    seq: Count
-    hash: Digest
-    at: Time
 
 
 class SubjectDigest(Record, kw_only=True):
@@ -58,15 +48,6 @@ class ViewStatement(Record, kw_only=True):
     predicate: ReturnView
 
 
-class HeadStatement(Record, kw_only=True):
-    """An audit head about its chain."""
-
-    type: Literal["https://in-toto.io/Statement/v1"] = msgspec.field(name="_type")
-    subject: tuple[Subject, ...]
-    predicate_type: Literal["urn:readmit:audit-head:1"] = msgspec.field(name="predicateType")
-    predicate: AuditHead
-
-
 def seal_view(view: ReturnView, signer: Signer) -> Envelope:
     """Sign a Return View."""
     return seal(encode_view(view), PAYLOAD_TYPE, signer)
@@ -75,16 +56,6 @@ def seal_view(view: ReturnView, signer: Signer) -> Envelope:
 def open_view(envelope: Envelope, keys: Mapping[str, bytes]) -> ReturnView:
     """The Return View in an envelope that a trusted key signed; else ``SealError``."""
     return decode_view(open_envelope(envelope, keys, PAYLOAD_TYPE))
-
-
-def seal_head(head: AuditHead, signer: Signer) -> Envelope:
-    """Sign an audit head."""
-    return seal(encode_head(head), PAYLOAD_TYPE, signer)
-
-
-def open_head(envelope: Envelope, keys: Mapping[str, bytes]) -> AuditHead:
-    """The audit head in an envelope that a trusted key signed; else ``SealError``."""
-    return decode_head(open_envelope(envelope, keys, PAYLOAD_TYPE))
 
 
 def encode_view(view: ReturnView) -> bytes:
@@ -99,7 +70,12 @@ def encode_view(view: ReturnView) -> bytes:
 
 def decode_view(data: bytes) -> ReturnView:
     """The view in a statement, if its parts agree with each other; else ``SealError``."""
-    statement = _decode(data, ViewStatement, what="return view")
+    try:
+        statement = decode(data, ViewStatement, what="return view")
+    except RecordError as error:
+        raise SealError(str(error)) from None
+    if canonical(statement) != data:
+        raise SealError("return view: the bytes are not canonical; sign what encode_view wrote")
     view = statement.predicate
     if statement.subject != _view_subjects(view):
         raise SealError("return view: subject does not list the view's items in their order")
@@ -109,43 +85,8 @@ def decode_view(data: bytes) -> ReturnView:
     return view
 
 
-def encode_head(head: AuditHead) -> bytes:
-    """The canonical statement of an audit head."""
-    statement = HeadStatement(
-        type=STATEMENT_TYPE, subject=_head_subjects(head), predicate_type=AUDIT_HEAD, predicate=head
-    )
-    data = canonical(statement)
-    decode_head(data)
-    return data
-
-
-def decode_head(data: bytes) -> AuditHead:
-    """The audit head in a statement; else ``SealError``."""
-    statement = _decode(data, HeadStatement, what="audit head")
-    if statement.subject != _head_subjects(statement.predicate):
-        raise SealError("audit head: subject does not name the head's workspace and hash")
-    return statement.predicate
-
-
-S = TypeVar("S", ViewStatement, HeadStatement)
-
-
-def _decode(data: bytes, kind: type[S], *, what: str) -> S:
-    try:
-        statement = decode(data, kind, what=what)
-    except RecordError as error:
-        raise SealError(str(error)) from None
-    if canonical(statement) != data:
-        raise SealError(f"{what}: the bytes are not canonical; sign what encode_view or encode_head wrote")
-    return statement
-
-
 def _view_subjects(view: ReturnView) -> tuple[Subject, ...]:
     return tuple(Subject(name=item.id, digest=SubjectDigest(sha256=item.digest)) for item in view.items)
-
-
-def _head_subjects(head: AuditHead) -> tuple[Subject, ...]:
-    return (Subject(name=head.workspace, digest=SubjectDigest(sha256=head.hash)),)
 
 
 def _require_consistent(view: ReturnView) -> None:

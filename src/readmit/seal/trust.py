@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from readmit.records.events import Event
+    from readmit.records.writer_keys import WriterKey
 
 PUBLIC_BYTES = 32
 
@@ -52,10 +53,10 @@ def rotation(current: Iterable[str], public: bytes, *, now: datetime, overlap: t
     return trust(public, reason="rotated"), *retired
 
 
-def public_of(change: KeyChange) -> bytes:
-    """The raw public key that a ``trust`` change carries; ``SealError`` names what is wrong with it."""
-    if change.change != "trust":
-        raise SealError(f"change: a {change.change} carries no key; only trust does")
+def public_of(change: KeyChange | WriterKey) -> bytes:
+    """The raw public key that a ``trust`` or ``enrol`` carries; ``SealError`` names what is wrong with it."""
+    if change.change not in {"trust", "enrol"}:
+        raise SealError(f"change: a {change.change} carries no key; only trust and enrol do")
     try:
         public = base64.b64decode(change.public, validate=True)
     except (binascii.Error, ValueError):

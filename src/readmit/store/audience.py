@@ -23,7 +23,9 @@ Row = tuple[str, str, str]
 def rows_of(scope: Scope) -> list[Row]:
     """The audience of a scope."""
     task = scope.task or ANY
-    return [(task, principal, role) for principal in scope.principals or (ANY,) for role in scope.roles or (ANY,)]
+    rows = [(task, principal, role) for principal in scope.principals or (ANY,) for role in scope.roles or (ANY,)]
+    # A name may be listed twice. Its audience gets the event once.
+    return rows if len(rows) == 1 else list(dict.fromkeys(rows))
 
 
 def keys_of(identity: Identity) -> tuple[str, ...]:

@@ -1,18 +1,16 @@
-"""The audit trail: one row per candidate and per decision, chained by hash, never changed.
+"""The audit trail: one row per candidate and per decision, never changed.
 
-A row's hash covers the row and the hash before it. The head is signed with every return, so truncation is detectable:
-the last signed head, or one kept elsewhere, no longer has its row.
+The commit that adds rows covers them (``readmit.store.commits``), so none can be altered, removed or added later.
 """
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
-from readmit.ports.store import AuditRow, ChainHead, StoredDecision
-from readmit.records.errors import AuditError
-from readmit.store.schema import MASK, SHIFT
-from readmit.store.sql import PAGE, genesis
+from readmit.ports.store import AuditRow, StoredDecision
+from readmit.records.commits import row_leaf
+from readmit.store.schema import SHIFT
+from readmit.store.sql import PAGE, blob
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,9 +18,7 @@ if TYPE_CHECKING:
     from readmit.store.sql import Connection
 
 
-_ROWS = """
-    SELECT pos, return_id, kind, item, body, hash FROM audit WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?
-"""
+_ROWS = "SELECT pos, return_id, kind, item, body FROM audit WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?"
 
 
 class AuditTrail:
@@ -35,23 +31,21 @@ class AuditTrail:
         self._base = ws << SHIFT
 
     @property
-    def head(self) -> ChainHead:
-        seq, last = self._sql.execute("SELECT audit, audit_hash FROM workspace WHERE ws = ?", (self._ws,)).fetchone()
-        return ChainHead(int(seq), bytes(last))
+    def last(self) -> int:
+        """The number of the last row, including those of the open transaction."""
+        (last,) = self._sql.execute("SELECT audit FROM workspace WHERE ws = ?", (self._ws,)).fetchone()
+        return int(last) + len(self._connection.changes.rows)
 
-    def append(self, return_id: str, rows: Iterable[tuple[str, str, bytes]]) -> ChainHead:
-        """Add rows ``(kind, item, canonical bytes)`` and return the new head."""
+    def append(self, return_id: str, rows: Iterable[tuple[str, str, bytes]]) -> int:
+        """Add rows ``(kind, item, canonical bytes)`` and return the number of the last one."""
         with self._connection.atomic():
-            seq, link = self.head
-            sha, base, owner = hashlib.sha256, self._base, return_id.encode()
-            chained = []
-            for kind, item, body in rows:
-                seq += 1
-                link = sha(b"\n".join((link, owner, kind.encode(), item.encode(), body))).digest()
-                chained.append((base + seq, return_id, kind, item, body, link))
-            self._sql.executemany("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?)", chained)
-            self._sql.execute("UPDATE workspace SET audit = ?, audit_hash = ? WHERE ws = ?", (seq, link, self._ws))
-        return ChainHead(seq, link)
+            base, leaves = self._base, self._connection.changes.rows
+            last, added = self.last, []
+            for seq, (kind, item, body) in enumerate(rows, last + 1):
+                added.append((base + seq, return_id, kind, item, body))
+                leaves.append(row_leaf(seq, return_id, kind, item, body))
+            self._sql.executemany("INSERT INTO audit VALUES (?, ?, ?, ?, ?)", added)
+            return last + len(added)
 
     def decide(self, return_id: str, stored: StoredDecision) -> None:
         """File a decision beside its rows."""
@@ -61,49 +55,18 @@ class AuditTrail:
         row = self._sql.execute(
             "SELECT body, envelope, first, last FROM decision WHERE ws = ? AND return_id = ?", (self._ws, return_id)
         ).fetchone()
-        return None if row is None else StoredDecision(*row)
-
-    def sign(self, seq: int, envelope: bytes) -> None:
-        """File the signed head."""
-        self._sql.execute("INSERT INTO audit_head VALUES (?, ?, ?)", (self._ws, seq, envelope))
-
-    def signed_head(self) -> tuple[int, bytes] | None:
-        """The newest signed head."""
-        row = self._sql.execute(
-            "SELECT seq, envelope FROM audit_head WHERE ws = ? ORDER BY seq DESC LIMIT 1", (self._ws,)
-        ).fetchone()
-        return None if row is None else (int(row[0]), bytes(row[1]))
+        if row is None:
+            return None
+        body, envelope, first, last = row
+        return StoredDecision(blob(body), None if envelope is None else blob(envelope), first, last)
 
     def rows(self, *, first: int = 1, last: int | None = None) -> Iterator[AuditRow]:
         """Stored rows in order, unchecked."""
         done = self._base + first - 1
-        end = self._base + (self.head.seq if last is None else last)
+        end = self._base + (self.last if last is None else last)
         while True:
             found = self._sql.execute(_ROWS, (done, end, PAGE)).fetchall()
             for done, *rest in found:
                 yield AuditRow(done - self._base, *rest)
             if len(found) < PAGE:
                 return
-
-    def verified(self) -> Iterator[AuditRow]:
-        """Every row, with the chain checked along the way. Rows added meanwhile by others are checked with the rest."""
-        link = genesis(self._name())
-        start, expected = self.head, 0
-        met = (0, link) == start
-        for row in self.rows(last=MASK):
-            expected += 1
-            link = hashlib.sha256(
-                b"\n".join((link, row.return_id.encode(), row.kind.encode(), row.item.encode(), row.body))
-            ).digest()
-            if row.seq != expected or link != row.hash:
-                raise AuditError(f"the audit is broken at row {expected}: a row was altered, removed or inserted")
-            met = met or (expected, link) == start
-            yield row
-        head = self.head
-        if not met or expected > head.seq:
-            raise AuditError(
-                f"the audit ends at row {expected}, but its head is {head.seq}: rows were removed or added"
-            )
-
-    def _name(self) -> str:
-        return str(self._sql.execute("SELECT name FROM workspace WHERE ws = ?", (self._ws,)).fetchone()[0])

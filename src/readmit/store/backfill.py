@@ -15,6 +15,7 @@ from readmit.records.events import EventKind, Resolve
 from readmit.records.items import Item
 from readmit.records.kinds import kind_named, targets_of
 from readmit.records.statements import kin_of
+from readmit.store.adopting import fill_leaves
 from readmit.store.endings import Endings
 from readmit.store.indexes import binds_others, terms_of
 from readmit.store.schema import MASK, SHIFT
@@ -59,6 +60,7 @@ def fill(sql: Sql, ws: int) -> None:
                 sql.execute(_KIN, (ws, key, epoch))
             if binds_others(payload):
                 sql.execute(_DUTY, (ws, by, last, epoch))
+    fill_leaves(sql, ws)
 
 
 def _rows(sql: Sql, base: int) -> Iterator[Any]:

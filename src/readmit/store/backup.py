@@ -25,6 +25,8 @@ class LogEnds(NamedTuple):
 
     workspace: str
     copied: int
+    commits: int
+    """How many commits the copy has."""
     present: int | None
     """None if there is no such store, or it cannot be read."""
     is_same_log: bool
@@ -66,11 +68,17 @@ def compare(backup: Path, place: Path) -> list[LogEnds]:
             with _reading(place) as present:
                 there = dict(present.execute("SELECT name, head FROM workspace").fetchall())
                 return [
-                    LogEnds(name, ends.get(name, 0), there.get(name), _is_same_log(name, copied, present))
+                    LogEnds(
+                        name,
+                        ends.get(name, 0),
+                        _commits(copied, name),
+                        there.get(name),
+                        _is_same_log(name, copied, present),
+                    )
                     for name in {**ends, **there}
                 ]
         except StoreError:
-            return [LogEnds(name, head, None, is_same_log=True) for name, head in ends.items()]
+            return [LogEnds(name, head, _commits(copied, name), None, is_same_log=True) for name, head in ends.items()]
 
 
 def put_back(backup: Path, place: Path) -> Path | None:
@@ -100,6 +108,14 @@ def _is_same_log(name: str, one: sqlite3.Connection, other: sqlite3.Connection) 
         query = "SELECT id, by, learnt, digest FROM event WHERE pos = ?"
         found.append(sql.execute(query, ((ws << SHIFT) + last,)).fetchone())
     return bool(found[0] == found[1])
+
+
+def _commits(sql: sqlite3.Connection, workspace: str) -> int:
+    # A backup of an earlier release has none; they are made when it is first opened.
+    if not sql.execute("SELECT 1 FROM sqlite_master WHERE name = 'commit_record'").fetchone():
+        return 0
+    query = "SELECT max(number) FROM commit_record JOIN workspace USING (ws) WHERE name = ?"
+    return int(sql.execute(query, (workspace,)).fetchone()[0] or 0)
 
 
 def _set_aside(place: Path) -> Path | None:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from readmit.store.sql import Rows, Sql
 
-# Nine columns, the widest table, times this many stays below the 999 values that every SQLite allows.
-ROWS = 100
+# Ten columns, the widest table, times this many stays below the 999 values that every SQLite allows.
+ROWS = 99
 
 
 def insert(sql: Sql, table: str, rows: Sequence[tuple[Any, ...]]) -> list[Rows]:

@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any
 from readmit.records.errors import StoreError
 from readmit.store.backfill import fill
 from readmit.store.backup import copy
+from readmit.store.changes import Changes
 from readmit.store.files import OpenFiles, create_private, identity_of, unopened
 from readmit.store.schema import migrate, recognize
-from readmit.store.sql import ENROLL, FIND, MOVE, Level, flush, genesis, moves
+from readmit.store.sql import ENROLL, FIND, Level, flush
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from readmit.store.gathered import Gathered
-    from readmit.store.sql import End, Rows
+    from readmit.store.sql import End, Rows, Watcher
 
 BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.01
@@ -100,9 +101,13 @@ class SqliteConnection:
         # Held for a whole transaction: a connection is one actor, however many threads share it.
         self.lock = threading.RLock()
         self._depth = 0
-        self._ws = 0
+        self._reads = False
         self._owner = 0
         self._end_of_log: End | None = None
+        self.changes = Changes()
+        self.turn = 0
+        # Weak: a reference cycle would keep an unused store open.
+        self._watcher: Callable[[], Watcher | None] = lambda: None
         self._files: OpenFiles | None = None
         is_file = self.path not in _NOT_FILES
         try:
@@ -130,11 +135,13 @@ class SqliteConnection:
         row = self.sql.execute(FIND, (workspace,)).fetchone()
         if row is None:
             with self.atomic():
-                start = genesis(workspace)
-                self.sql.execute(ENROLL, (workspace, start, start))
+                self.sql.execute(ENROLL, (workspace,))
             row = self.sql.execute(FIND, (workspace,)).fetchone()
-        self._ws = int(row[0])
-        return self._ws
+        return int(row[0])
+
+    def watch(self, watcher: Watcher) -> None:
+        """Let something take part in every transaction."""
+        self._watcher = weakref.ref(watcher)
 
     @property
     def pending(self) -> bool:
@@ -158,13 +165,15 @@ class SqliteConnection:
     def reading(self) -> Iterator[None]:
         """Several reads of one consistent state."""
         with self.lock:
-            if self._depth:
+            if self._depth or self._reads:
                 yield
                 return
-            self.sql.execute("BEGIN DEFERRED")
+            self._begin("BEGIN DEFERRED")
+            self._reads = True
             try:
                 yield
             finally:
+                self._reads = False
                 if self.sql.in_transaction:
                     self.sql.execute("ROLLBACK")
 
@@ -175,16 +184,25 @@ class SqliteConnection:
         try:
             if self._files is not None and not level:
                 self._files.check_before(self._read_log)
-            self.sql.execute(f"SAVEPOINT level{level}" if level else "BEGIN IMMEDIATE")
+            if level:
+                self.sql.execute(f"SAVEPOINT level{level}")
+            else:
+                self._begin("BEGIN IMMEDIATE")
         except BaseException:
             self.lock.release()
             raise
         self._depth, self._owner, self.sql.is_within = level + 1, get_ident(), True
-        return Level(level, self._end_of_log)
+        return Level(level, self._end_of_log, self.changes.mark())
+
+    def _begin(self, statement: str) -> None:
+        if (watcher := self._watcher()) is not None:
+            watcher.opening()
+        self.sql.execute(statement)
+        self.turn += 1
 
     def end(self, opened: Level, *, undo: bool) -> None:
         """Close a level: keep its writes, or roll them back."""
-        level, before = opened
+        level, before, mark = opened
         try:
             if undo:
                 self._undo(level)
@@ -198,20 +216,25 @@ class SqliteConnection:
         finally:
             if undo or not level:
                 self._end_of_log = before
+                self.changes.undo(mark)
             if not level:
                 self._owner, self.sql.is_within = 0, False
             self._depth = level
             self.lock.release()
 
     def _keep(self, level: int) -> None:
+        flush(self.sql)
         if level:
             self.sql.execute(f"RELEASE level{level}")
             return
-        if self._end_of_log is not None:
-            self.sql.execute(MOVE, moves(self._end_of_log, self._ws))
+        sealing = self._watcher() if self.changes else None
+        if sealing is not None:
+            sealing.seal()
         self.sql.execute("COMMIT")
         if self._files is not None:
             self._files.check_after()
+        if sealing is not None:
+            sealing.sealed()
 
     def _undo(self, level: int) -> None:
         self.sql.waiting = None
@@ -245,7 +268,7 @@ class SqliteTransaction:
 
     def __init__(self, connection: SqliteConnection) -> None:
         self._connection = connection
-        self._level = Level(0, None)
+        self._level = Level(0, None, self._connection.changes.mark())
 
     def __enter__(self) -> None:
         self._level = self._connection.begin()

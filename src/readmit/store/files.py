@@ -10,6 +10,7 @@ import os
 import sqlite3
 import time
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ class OpenFiles:
         self.identity = identity_of(self._path)
         # Not a descriptor of the database itself: closing it would release the locks that SQLite holds on the file.
         self._log = os.open(self._log_path, os.O_RDONLY | os.O_CLOEXEC)
-        self.close = weakref.finalize(self, os.close, self._log)
+        self.close = weakref.finalize(self, _close, self._log)
         opened = os.fstat(self._log)
         self._log_identity = opened.st_dev, opened.st_ino
         self._size = opened.st_size
@@ -54,7 +55,7 @@ class OpenFiles:
 
         Another process may have written it back and cut it; then ``read_log`` does not raise.
         """
-        size = os.lseek(self._log, 0, os.SEEK_END)
+        size = self._length()
         if size < self._size:
             try:
                 read_log()
@@ -64,7 +65,7 @@ class OpenFiles:
 
     def check_after(self) -> None:
         """After a commit, before it is acknowledged."""
-        self._size = os.lseek(self._log, 0, os.SEEK_END)
+        self._size = self._length()
         # While nothing in the folder was added, removed or renamed, both files are still there.
         folder = None if self._is_link else _found(self._folder)
         state = None if folder is None else (folder.st_dev, folder.st_ino, folder.st_mtime_ns)
@@ -80,7 +81,19 @@ class OpenFiles:
     def _has_its_log(self) -> bool:
         if self._name is None:
             return identity_of(self._log_path) == self._log_identity
-        return os.readlink(self._name) == self._named  # noqa: PTH115 - as above
+        try:
+            return os.readlink(self._name) == self._named  # noqa: PTH115 - as above
+        except OSError:
+            return False
+
+    def _length(self) -> int:
+        try:
+            return os.lseek(self._log, 0, os.SEEK_END)
+        except OSError as error:
+            raise StoreError(
+                f"storage failed: the descriptors of this process were closed under {self._path} ({error.strerror}); "
+                "open the store again, after that"
+            ) from error
 
     def _lost(self, name: str, what: str) -> StoreError:
         return StoreError(
@@ -112,6 +125,11 @@ def identity_of(path: str) -> tuple[int, int] | None:
     """Which file a path names."""
     found = _found(path)
     return None if found is None else (found.st_dev, found.st_ino)
+
+
+def _close(file: int) -> None:
+    with suppress(OSError):  # closed under us
+        os.close(file)
 
 
 def _found(path: str) -> os.stat_result | None:

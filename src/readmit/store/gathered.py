@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from readmit.records.errors import StoreError
 from readmit.records.evidence import Evidence
-from readmit.store.chain import LogEnd
+from readmit.store.log_end import LogEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from readmit.records.drafts import Draft
+    from readmit.store.log_end import Appended
     from readmit.store.sql import End
 
 _MOST = 10_000
@@ -36,15 +37,13 @@ class Gathered:
 
     __slots__ = ("_base", "_before", "_end", "_entries", "_rows", "_taken", "_write")
 
-    def __init__(
-        self, before: End, base: int, write: Callable[[Sequence[Draft], Sequence[tuple[Any, ...]]], None]
-    ) -> None:
+    def __init__(self, before: End, base: int, write: Callable[[Sequence[Draft], Sequence[Appended]], None]) -> None:
         self._before = before.epoch
         self._end = LogEnd(before)
         self._base = base
         self._write = write
         self._entries: list[Draft] = []
-        self._rows: list[tuple[Any, ...]] = []
+        self._rows: list[Appended] = []
         self._taken: set[str] = set()
 
     @property
@@ -59,9 +58,9 @@ class Gathered:
     def add(self, entry: Draft, now: datetime) -> End:
         """Add one and return where the log then ends."""
         self._end.learn(now)
-        row = self._end.row(self._base, entry)
+        appended = self._end.add(self._base, entry)
         self._entries.append(entry)
-        self._rows.append(row)
+        self._rows.append(appended)
         self._taken.add(entry.id)
         self._taken.add(entry.digest)
         return self._end.moved()

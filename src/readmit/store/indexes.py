@@ -8,20 +8,28 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from readmit.records.canonical import digest
+from readmit.records.commits import event_data
+from readmit.records.errors import TamperedError
+from readmit.records.events import KeyChange
 from readmit.records.evidence import Evidence
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.statements import kin_of
+from readmit.records.tree import leaf_hash
 from readmit.store.audience import ANY, OBSERVATION, STATE, rows_of
 from readmit.store.endings import Endings
 from readmit.store.schema import SHIFT
 from readmit.store.sql import PAGE
+from readmit.store.statemap import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from readmit.records.commits import Bound
     from readmit.records.drafts import Draft
     from readmit.records.kinds import DeclaredKind
     from readmit.store.audience import Row
+    from readmit.store.commits import Commits
     from readmit.store.endings import Ending
     from readmit.store.sql import Sql
 
@@ -41,7 +49,11 @@ INDEXES = {
     "holder": ("use", "name", "task", "readers", "epoch"),
 }
 """Every index, with its columns besides the workspace's number."""
-_BIND = "INSERT INTO binding SELECT ws, ?, epoch FROM filed WHERE ws = ? AND digest = ?"
+_BIND = "INSERT INTO binding VALUES (?, ?, ?)"
+_EVIDENCE = """
+    SELECT pos, id, kind, by, at, learnt, digest, signature FROM event
+    WHERE pos = ? + (SELECT epoch FROM filed WHERE ws = ? AND digest = ?)
+"""
 SLOT, DEPENDENCY = "slot", "dependency"
 _TERM = "INSERT INTO term VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _DUTY = "INSERT INTO duty VALUES (?, ?, ?, ?)"
@@ -76,12 +88,56 @@ def binds_others(item: Item) -> bool:
     return isinstance(item, Obligation) and set(item.scope.principals) != {item.by}
 
 
+def audience_key(kind: str, row: Row) -> str:
+    """The key of what one audience can see."""
+    return key_of("audience", kind, *row)
+
+
+def name_key(draft: Draft) -> str:
+    """The key under which an event that is no observation is found: an item through what is about it."""
+    item = draft.payload
+    if isinstance(item, Item) and draft.id == draft.kind.event_id(item.id):
+        return key_of("about", item.id)
+    return key_of("name", draft.id)
+
+
+def carried_key(evidence: str) -> str:
+    """The key of the items that are bound to a piece of evidence."""
+    return key_of("carried", evidence)
+
+
+def carried_leaf(event_id: str) -> bytes:
+    """What its running digest covers of an item."""
+    return leaf_hash(event_id.encode())
+
+
+def worked_key(by: str) -> str:
+    """The key of the last event that shows a principal at work."""
+    return key_of("worked", by)
+
+
+def worked_value(epoch: int) -> bytes:
+    """Its value."""
+    return epoch.to_bytes(8, "big")
+
+
+def reach_key(task: str, slot: str) -> str:
+    """The key of who learns what is said about a slot."""
+    return key_of("slot", task, slot, "reach")
+
+
+def reach_digest(rows: Iterable[Row]) -> bytes:
+    """Its value."""
+    return bytes.fromhex(digest(sorted(rows)))
+
+
 class Indexes:
     """The indexes of one workspace."""
 
-    def __init__(self, sql: Sql, ws: int, item: Callable[[str], Item]) -> None:
+    def __init__(self, sql: Sql, ws: int, commits: Commits, item: Callable[[str], Item]) -> None:
         self._sql = sql
         self._ws = ws
+        self._commits = commits
         self._item = item
         self._endings = Endings(sql, ws)
         self._checked: tuple[Draft, Ending] | None = None
@@ -92,14 +148,36 @@ class Indexes:
         self._checked = draft, ending
         return ending.ends
 
-    def add(self, epoch: int, draft: Draft, learnt: str) -> None:
+    def bound(self, draft: Draft) -> dict[str, Bound]:
+        """The evidence of a new item that is on the log, by digest. It must be there as the signed log has it."""
+        found: dict[str, Bound] = {}
+        if isinstance(draft.payload, Item):
+            base = self._ws << SHIFT
+            for digest in {receipt.evidence for receipt in draft.payload.receipts}:
+                row = self._sql.execute(_EVIDENCE, (base, self._ws, digest)).fetchone()
+                if row is not None:
+                    pos, name, kind, by, at, learnt, stored, signature = row
+                    self._commits.check_event(
+                        pos - base, leaf_hash(event_data(pos - base, name, kind, by, at, learnt, stored, signature))
+                    )
+                    if stored != digest:
+                        raise TamperedError(f"evidence {digest!r} is filed under another's epoch: an index was altered")
+                    found[digest] = (pos - base, by, min(at, learnt))
+        return found
+
+    def add(self, epoch: int, draft: Draft, learnt: str, leaf: bytes, bound: Mapping[str, Bound]) -> None:
         """Index one event. Its id, and the digest of an observation, are stored before it is accepted.
 
         ``learnt`` is the log's last moment, which no writer's clock sets back.
         """
-        ws, sql, kind = self._ws, self._sql, draft.kind
+        ws, sql, kind, extend = self._ws, self._sql, draft.kind, self._commits.extend
         for touched in draft.about:
             sql.execute("INSERT INTO about VALUES (?, ?, ?)", (ws, touched, epoch))
+            extend(key_of("about", touched), leaf)
+        if not isinstance(draft.payload, Evidence | Item):
+            extend(key_of("name", draft.id), leaf)
+        if kind.is_work:
+            self._commits.assign(worked_key(draft.by), worked_value(epoch))
         checked, self._checked = self._checked, None
         if checked is not None and checked[0] is draft:
             ending = checked[1]
@@ -108,42 +186,50 @@ class Indexes:
         self._endings.file(epoch, draft.by, learnt, ending)
         match draft.payload:
             case Evidence() as evidence:
-                self._reach(epoch, OBSERVATION, rows_of(evidence.scope))
+                self._reach(epoch, OBSERVATION, rows_of(evidence.scope), leaf)
             case Item() as item:
-                self._add_item(epoch, item, learnt)
+                for digest_, (evidence_epoch, _, _) in bound.items():
+                    sql.execute(_BIND, (ws, epoch, evidence_epoch))
+                    extend(carried_key(digest_), carried_leaf(draft.id))
+                self._add_item(epoch, item, learnt, leaf)
             case payload if kind.reaches is not None:
-                self._reach(epoch, STATE, [kind.reaches(payload)])
-                self._milestones(kind, payload, epoch)
+                self._reach(epoch, STATE, [kind.reaches(payload)], leaf)
+                self._milestones(kind, payload, epoch, leaf)
             case _ if draft.about:
-                self._reach(epoch, STATE, {row for touched in draft.about for row in self._reach_of(touched)})
+                reached = {row for touched in draft.about for row in self._reach_of(touched)}
+                self._reach(epoch, STATE, reached, leaf)
             case payload:
-                self._milestones(kind, payload, epoch)
+                self._milestones(kind, payload, epoch, leaf)
 
-    def _add_item(self, epoch: int, item: Item, learnt: str) -> None:
-        for digest in {receipt.evidence for receipt in item.receipts}:
-            self._sql.execute(_BIND, (epoch, self._ws, digest))
+    def _add_item(self, epoch: int, item: Item, learnt: str, leaf: bytes) -> None:
         for name, use in terms_of(item):
             self._sql.execute(_TERM, (self._ws, name, use))
         if binds_others(item):
             self._sql.execute(_DUTY, (self._ws, item.by, learnt, epoch))
         if (key := kin_of(item)) is not None:
             self._sql.execute(_KIN, (self._ws, key, epoch))
-        self._reach(epoch, STATE, self._extend(epoch, item))
+            self._commits.extend(key_of("kin", key), leaf)
+        self._reach(epoch, STATE, self._extend(epoch, item, leaf), leaf)
 
-    def add_observations(self, first: int, drafts: Iterable[Draft]) -> None:
+    def add_observations(self, first: int, drafts: Iterable[Draft], leaves: Sequence[bytes]) -> None:
         """Index observations at consecutive epochs, grouped by audience."""
-        ws, base = self._ws, self._ws << SHIFT
-        scopes = [draft.payload.scope for draft in drafts if isinstance(draft.payload, Evidence)]
+        ws, base, start = self._ws, self._ws << SHIFT, first
+        entries = list(drafts)
+        for epoch, draft in enumerate(entries, first):
+            self._commits.assign(worked_key(draft.by), worked_value(epoch))
+        scopes = [draft.payload.scope for draft in entries if isinstance(draft.payload, Evidence)]
         for scope, run in groupby(scopes):
             last = first + len(list(run)) - 1
+            said = leaves[first - start : last + 1 - start]
             if last == first:
-                self._reach(first, OBSERVATION, rows_of(scope))
+                self._reach(first, OBSERVATION, rows_of(scope), said[0])
             else:
                 for row in rows_of(scope):
                     self._sql.execute(_REACH_ALL, (ws, OBSERVATION, *row, base, base + first, base + last))
+                    self._commits.extend_all(audience_key(OBSERVATION, row), said)
             first = last + 1
 
-    def _extend(self, epoch: int, item: Item) -> set[Row]:
+    def _extend(self, epoch: int, item: Item, leaf: bytes) -> set[Row]:
         """A new statement about a slot also reaches readers of an earlier one, which it may replace."""
         rows = set(rows_of(item.scope))
         if isinstance(item, Frontier):
@@ -153,10 +239,13 @@ class Indexes:
             return rows
         task = item.scope.task or ANY
         self._sql.execute("INSERT INTO slot_item VALUES (?, ?, ?, ?)", (self._ws, task, item.slot, epoch))
+        self._commits.extend(key_of("slot", task, item.slot), leaf)
         before = self._slot_reach(task, item.slot)
+        if new := rows - before:
+            self._commits.assign(reach_key(task, item.slot), reach_digest(before | new))
         self._sql.executemany(
             "INSERT INTO slot_reach VALUES (?, ?, ?, ?, ?)",
-            [(self._ws, task, item.slot, principal, role) for _, principal, role in rows - before],
+            [(self._ws, task, item.slot, principal, role) for _, principal, role in new],
         )
         return rows | before
 
@@ -164,7 +253,10 @@ class Indexes:
         found = self._sql.execute(
             "SELECT principal, role FROM slot_reach WHERE ws = ? AND task = ? AND slot = ?", (self._ws, task, slot)
         )
-        return {(task, principal, role) for principal, role in found}
+        rows = {(task, principal, role) for principal, role in found}
+        if self._commits.value(reach_key(task, slot)) != (reach_digest(rows) if rows else b""):
+            raise TamperedError(f"who learns of slot {slot!r}: an index row was altered, hidden or added")
+        return rows
 
     def _reach_of(self, item_id: str) -> set[Row]:
         item = self._item(item_id)
@@ -173,11 +265,15 @@ class Indexes:
             rows |= self._slot_reach(item.scope.task or ANY, item.slot)
         return rows
 
-    def _reach(self, epoch: int, kind: str, rows: Iterable[Row]) -> None:
+    def _reach(self, epoch: int, kind: str, rows: Iterable[Row], leaf: bytes) -> None:
         # One by one: there is seldom more than one, and executemany costs more to start than it saves.
         for row in rows:
             self._sql.execute(_REACH, (self._ws, kind, *row, epoch))
+            self._commits.extend(audience_key(kind, row), leaf)
 
-    def _milestones(self, kind: DeclaredKind, payload: object, epoch: int) -> None:
+    def _milestones(self, kind: DeclaredKind, payload: object, epoch: int, leaf: bytes) -> None:
+        if isinstance(payload, KeyChange):
+            self._commits.hand_over(payload)
         for key in kind.belongs(payload):
+            self._commits.extend(key_of("milestone", str(kind), key), leaf)
             self._sql.execute("INSERT INTO milestone VALUES (?, ?, ?, ?)", (self._ws, str(kind), key, epoch))

@@ -5,31 +5,56 @@ It is in the workspace's own store, so write access to a memory store gives none
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from readmit.ports.backend import Binding, Entry
 from readmit.records.canonical import canonical
+from readmit.records.errors import TamperedError
 from readmit.records.events import EventKind
 from readmit.records.kinds import name_in
+from readmit.store.changes import running
+from readmit.store.indexes import carried_key, carried_leaf
 from readmit.store.schema import SHIFT
+from readmit.store.sql import blob
+from readmit.store.statemap import is_short_form, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from readmit.store.commits import Commits
     from readmit.store.sql import Connection
 
 _decode = msgspec.json.Decoder(Entry).decode
 
 
+def source_key(backend: str, record: str) -> str:
+    """The key of a record's sources in the signed state."""
+    return key_of("source", backend, record)
+
+
+def source_digest(body: bytes) -> bytes:
+    """Its value."""
+    return hashlib.sha256(body).digest()
+
+
+def _altered(backend: str) -> TamperedError:
+    return TamperedError(
+        f"the sources of records in {backend!r} are not those under the signed checkpoint: a row was altered, hidden "
+        "or added; run `readmit audit verify`, and restore the store from a backup"
+    )
+
+
 class SqlSourceLedger:
     """The ledger of one workspace. The workspace's number is in every key."""
 
-    def __init__(self, connection: Connection, ws: int) -> None:
+    def __init__(self, connection: Connection, ws: int, commits: Commits) -> None:
         self._connection = connection
         self._sql = connection.sql
         self._ws = ws
+        self._commits = commits
 
     def version(self, backend: str) -> int:
         query = "SELECT version FROM source_version WHERE ws = ? AND backend = ?"
@@ -38,16 +63,32 @@ class SqlSourceLedger:
 
     def entries(self, backend: str) -> dict[str, Entry]:
         query = "SELECT record, body FROM source WHERE ws = ? AND backend = ?"
-        return {record: _decode(body) for record, body in self._sql.execute(query, (self._ws, backend)).fetchall()}
+        with self._connection.reading():
+            rows = self._sql.execute(query, (self._ws, backend)).fetchall()
+            stored = {source_key(backend, record): source_digest(blob(body)) for record, body in rows}
+            signed = self._commits.beginning_with(f"{key_of('source', backend)[:-1]},")
+            signed |= self._commits.values(key for key in stored if is_short_form(key))
+        if stored != {key: value for key, value in signed.items() if value}:
+            raise _altered(backend)
+        return {record: _decode(body) for record, body in rows}
 
     def entry(self, backend: str, record: str) -> Entry | None:
         query = "SELECT body FROM source WHERE ws = ? AND backend = ? AND record = ?"
-        row = self._sql.execute(query, (self._ws, backend, record)).fetchone()
+        with self._connection.reading():
+            row = self._sql.execute(query, (self._ws, backend, record)).fetchone()
+            if self._commits.value(source_key(backend, record)) != (
+                b"" if row is None else source_digest(blob(row[0]))
+            ):
+                raise _altered(backend)
         return None if row is None else _decode(row[0])
 
     def write(self, backend: str, entries: Sequence[Entry], *, drop: Sequence[str] = ()) -> None:
         gone = [(self._ws, backend, record) for record in (*drop, *(entry.record for entry in entries))]
         with self._connection.atomic():
+            for record in drop:
+                self._commits.assign(source_key(backend, record), b"")
+            for entry in entries:
+                self._commits.assign(source_key(backend, entry.record), source_digest(canonical(entry)))
             self._sql.executemany("DELETE FROM source WHERE ws = ? AND backend = ? AND record = ?", gone)
             self._sql.executemany("DELETE FROM source_evidence WHERE ws = ? AND backend = ? AND record = ?", gone)
             self._sql.executemany(
@@ -70,20 +111,22 @@ class SqlSourceLedger:
 
     def carriers(self, backend: str) -> dict[str, frozenset[str]]:
         # An item's event has the item's id, so the id is read without decoding the item.
-        rows = self._sql.execute(
-            """
+        query = """
             SELECT named.digest, event.id
             FROM (SELECT DISTINCT digest FROM source_evidence WHERE ws = ? AND backend = ?) AS named
             JOIN filed ON filed.ws = ? AND filed.digest = named.digest
             JOIN binding ON binding.ws = ? AND binding.evidence = filed.epoch
-            JOIN event ON event.pos = ? + binding.item
-            """,
-            (self._ws, backend, self._ws, self._ws, self._ws << SHIFT),
-        )
-        found: dict[str, set[str]] = {}
-        for digest, name in rows.fetchall():
-            found.setdefault(digest, set()).add(name_in(name))
-        return {digest: frozenset(items) for digest, items in found.items()}
+            JOIN event ON event.pos = ? + binding.item ORDER BY binding.item
+        """
+        found: dict[str, list[str]] = {}
+        with self._connection.reading():
+            values = (self._ws, backend, self._ws, self._ws, self._ws << SHIFT)
+            for digest, name in self._sql.execute(query, values).fetchall():
+                found.setdefault(digest, []).append(name)
+            signed = self._commits.values(map(carried_key, found))
+        if any(running(map(carried_leaf, names)) != signed.get(carried_key(one)) for one, names in found.items()):
+            raise _altered(backend)
+        return {digest: frozenset(map(name_in, names)) for digest, names in found.items()}
 
     def lacking(self, bindings: Iterable[Binding]) -> tuple[Binding, ...]:
         return tuple(one for one in bindings if not self._exists(one))

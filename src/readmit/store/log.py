@@ -7,30 +7,34 @@ from datetime import datetime
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from readmit.records.base import utc
-from readmit.records.errors import ConflictError, StoreError
+from readmit.records.errors import ConflictError, StoreError, TamperedError
 from readmit.records.events import EventKind
 from readmit.store.audit import AuditTrail
 from readmit.store.bulk import insert, inserted
-from readmit.store.chain import LogEnd
 from readmit.store.derived import DerivedTexts
 from readmit.store.gathered import Gathered, may_wait
-from readmit.store.indexes import Indexes
+from readmit.store.indexes import Indexes, name_key
 from readmit.store.ledger import SqlSourceLedger
+from readmit.store.log_end import LogEnd
 from readmit.store.memories import MemoryRecords
+from readmit.store.proving import parts_of
 from readmit.store.reads import LogReads, find_item
 from readmit.store.sql import flush
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from readmit.ports.sealer import Sealer
+    from readmit.records.commits import EventParts
     from readmit.records.drafts import Draft
+    from readmit.store.log_end import Appended
     from readmit.store.sql import Connection, Rows
 
 _NAME = "INSERT INTO name VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
@@ -45,10 +49,11 @@ class SqlLog(LogReads):
     def __init__(self, connection: Connection, workspace: str) -> None:
         super().__init__(connection, workspace)
         # Not through the log itself: a reference cycle would keep an unused store open.
-        self._indexes = Indexes(connection.sql, self._ws, partial(find_item, connection.sql, self._ws, workspace))
+        item = partial(find_item, self._rows, workspace)
+        self._indexes = Indexes(connection.sql, self._ws, self.commits, item)
         self.audit = AuditTrail(connection, self._ws)
-        self.derived = DerivedTexts(connection, self._ws)
-        self.sources = SqlSourceLedger(connection, self._ws)
+        self.derived = DerivedTexts(connection, self._ws, self.commits)
+        self.sources = SqlSourceLedger(connection, self._ws, self.commits)
         self.memories = MemoryRecords(connection, self._ws)
 
     def atomic(self) -> AbstractContextManager[None]:
@@ -63,6 +68,25 @@ class SqlLog(LogReads):
 
     def backup(self, target: Path) -> int:
         return self.connection.backup(target)[self.workspace]
+
+    def seal_with(self, sealer: Sealer) -> None:
+        self.commits.sealer = sealer
+
+    def adopt(self) -> None:
+        self.commits.adopt()
+
+    def signed_note(self) -> bytes | None:
+        with self.reading():
+            return self.commits.note()
+
+    def consistency(self, old: int, new: int) -> list[bytes]:
+        return self.commits.consistency(old, new)
+
+    def commit_records(self) -> Iterator[bytes]:
+        return self.commits.records()
+
+    def parts_of(self, epoch: int, size: int) -> EventParts:
+        return parts_of(self._rows, epoch, size)
 
     def close(self) -> None:
         self.connection.close()
@@ -124,14 +148,14 @@ class SqlLog(LogReads):
         # An id derived from the digest is new if the text is.
         return entry.named and sql.ahead(_NAMED, (ws, entry.id)).fetchone() is not None
 
-    def _write(self, entries: Sequence[Draft], rows: Sequence[tuple[Any, ...]]) -> None:
+    def _write(self, entries: Sequence[Draft], appended: Sequence[Appended]) -> None:
         """Write buffered observations. They must be the end of the log; otherwise the transaction failed in between."""
         first = self.head + 1 - len(entries)
-        if rows[0][0] != self._base + first:
+        if appended[0].row[0] != self._base + first:
             raise StoreError("an observation of this batch was interrupted half-way: undo the batch and repeat it")
-        taken, stored = self._take_all(entries, first), insert(self._sql, "event", rows)
-        self._indexes.add_observations(first, entries)
-        if inserted(taken) != 2 * len(entries) or inserted(stored) != len(rows):
+        taken, stored = self._take_all(entries, first), insert(self._sql, "event", [one.row for one in appended])
+        self._index_all(first, entries, appended)
+        if inserted(taken) != 2 * len(entries) or inserted(stored) != len(entries):
             raise StoreError(
                 f"a name or a place of epoch {first} or later is taken: an observation has the digest of "
                 "another as its id, or the log was tampered with"
@@ -146,8 +170,11 @@ class SqlLog(LogReads):
             entry = msgspec.structs.replace(entry, id=f"{entry.id}.{end.epoch + 1}")
             self._known(entry, end.epoch + 1)
         check(entry)
-        self._sql.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", end.row(self._base, entry))
-        self._indexes.add(end.epoch, entry, end.last)
+        bound = self._indexes.bound(entry)
+        row, leaf = end.add(self._base, entry, sorted(bound.values()))
+        self._sql.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self.connection.changes.leaves.append(leaf)
+        self._indexes.add(end.epoch, entry, end.last, leaf, bound)
         return end.epoch
 
     def _add_all(self, entries: Sequence[Draft], end: LogEnd, check: Callable[[Draft], None]) -> Iterable[int]:
@@ -155,11 +182,16 @@ class SqlLog(LogReads):
         first = end.epoch + 1
         for entry in entries:
             check(entry)
-        rows = [end.row(self._base, entry) for entry in entries]
-        if inserted(insert(self._sql, "event", rows)) != len(rows):
+        appended = [end.add(self._base, entry) for entry in entries]
+        if inserted(insert(self._sql, "event", [one.row for one in appended])) != len(appended):
             raise StoreError(f"the log has an event at epoch {first} or later, but ends before: it was tampered with")
-        self._indexes.add_observations(first, entries)
+        self._index_all(first, entries, appended)
         return range(first, end.epoch + 1)
+
+    def _index_all(self, first: int, entries: Sequence[Draft], appended: Sequence[Appended]) -> None:
+        leaves = [one.leaf for one in appended]
+        self.connection.changes.leaves += leaves
+        self._indexes.add_observations(first, entries, leaves)
 
     def _name_all(self, entries: Sequence[Draft], first: int) -> bool:
         """Reserve the ids and digests of observations at consecutive epochs, or none if one of them is taken."""
@@ -182,6 +214,7 @@ class SqlLog(LogReads):
         if not sql.execute(_NAME, (ws, draft.id, epoch)).rowcount:
             (known,) = sql.execute(_NAMED, (ws, draft.id)).fetchone()
             query = "SELECT kind, by, at, digest, body FROM event WHERE pos = ?"
+            self._rows.checked(known)
             kind, by, at, digest, body = sql.execute(query, (self._base + known,)).fetchone()
             if not draft.repeats(kind, by, datetime.fromisoformat(at), digest, bytes(body)):
                 raise ConflictError(f"id {draft.id!r} is already used for a different {kind}; choose another id")
@@ -189,6 +222,8 @@ class SqlLog(LogReads):
         if _is_observation(draft):
             # A digest refers to the first observation of its text.
             sql.execute(_FILE, (ws, draft.digest, epoch))
+        elif self.commits.value(name_key(draft)):
+            raise TamperedError(f"{draft.id!r} is in the log, but its name is not: an index row was hidden")
         return None
 
 

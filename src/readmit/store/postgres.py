@@ -17,17 +17,18 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from readmit.records.errors import StoreError
+from readmit.store.changes import Changes
 from readmit.store.postgres_client import Address, Client, Unanswered, failure, in_doubt, outgoing
 from readmit.store.postgres_dialect import answers, for_rows, only_reads, translated
 from readmit.store.postgres_schema import DIRECTORY, migrate, recognize
-from readmit.store.sql import ENROLL, FIND, MOVE, Level, flush, genesis, moves
+from readmit.store.sql import ENROLL, FIND, Level, flush
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from readmit.store.gathered import Gathered
-    from readmit.store.sql import End, Rows
+    from readmit.store.sql import End, Rows, Watcher
 
 # Most statements that wait. More would only use memory.
 _WAITING = 256
@@ -47,6 +48,10 @@ class PostgresConnection:
         self._ws: int | None = None
         self._owner = 0
         self._end_of_log: End | None = None
+        self.changes = Changes()
+        self.turn = 0
+        # Weak: a reference cycle would keep an unused store open.
+        self._watcher: Callable[[], Watcher | None] = lambda: None
         self.waiting: Gathered | None = None
         self._queue: list[_Later] = []
         self._open = True
@@ -85,10 +90,10 @@ class PostgresConnection:
         with self.lock:
             self._start(f"BEGIN; {DIRECTORY}")
             try:
-                name, start = outgoing(workspace), genesis(workspace)
+                name = outgoing(workspace)
                 row = self._run(translated(FIND), (name,)).fetchone()
                 if row is None:
-                    self._run(translated(ENROLL), (name, start, start))
+                    self._run(translated(ENROLL), (name,))
                     row = self._run(translated(FIND), (name,)).fetchone()
                 self._run(_COMMIT)
             except BaseException:
@@ -96,6 +101,10 @@ class PostgresConnection:
                 raise
             self._ws = int(row[0])
             return self._ws
+
+    def watch(self, watcher: Watcher) -> None:
+        """Let something take part in every transaction."""
+        self._watcher = weakref.ref(watcher)
 
     # Transactions.
 
@@ -110,7 +119,7 @@ class PostgresConnection:
             if self._depth or self._reads:
                 yield
                 return
-            self._start(f"{_READ}; {self._serving}")
+            self._begin(f"{_READ}; {self._serving}")
             self._reads = True
             try:
                 yield
@@ -131,16 +140,22 @@ class PostgresConnection:
                 self._queue.append(_Later(self, f"SAVEPOINT level{level}"))
             else:
                 locked = "" if self._ws is None else f"SELECT FROM workspace WHERE ws = {self._ws} FOR UPDATE"
-                self._start(f"BEGIN; {self._serving}; {locked}")
+                self._begin(f"BEGIN; {self._serving}; {locked}")
         except BaseException:
             self.lock.release()
             raise
         self._depth, self._owner = level + 1, get_ident()
-        return Level(level, self._end_of_log)
+        return Level(level, self._end_of_log, self.changes.mark())
+
+    def _begin(self, script: str) -> None:
+        if (watcher := self._watcher()) is not None:
+            watcher.opening()
+        self._start(script)
+        self.turn += 1
 
     def end(self, opened: Level, *, undo: bool) -> None:
         """Close a level: keep its writes, or roll them back."""
-        level, before = opened
+        level, before, mark = opened
         kept = False
         try:
             if undo:
@@ -160,6 +175,7 @@ class PostgresConnection:
             finally:
                 if not (kept and level):
                     self._end_of_log = before
+                    self.changes.undo(mark)
                 if not level:
                     self._owner = 0
                 self._depth = level
@@ -183,8 +199,9 @@ class PostgresConnection:
         if self._client.info.transaction_status is TransactionStatus.INERROR:
             # The server would accept this COMMIT without an error and roll back.
             raise StoreError("storage failed: a statement of this transaction failed, so nothing of it was written")
-        if self._end_of_log is not None:
-            self._queue.append(_Later(self, translated(MOVE), moves(self._end_of_log, self._ws)))
+        sealing = self._watcher() if self.changes else None
+        if sealing is not None:
+            sealing.seal()
         waiting, self._queue = [*self._queue, _Later(self, _COMMIT)], []
         connected = not self._client.closed
         try:
@@ -192,6 +209,8 @@ class PostgresConnection:
         except psycopg.Error as error:
             lost = connected and self._client.closed
             raise in_doubt(error) if lost else failure(error, self._address) from error
+        if sealing is not None:
+            sealing.sealed()
 
     def _give_up(self) -> None:
         """Roll the transaction back."""
@@ -352,7 +371,7 @@ class PostgresTransaction:
 
     def __init__(self, connection: PostgresConnection) -> None:
         self._connection = connection
-        self._level = Level(0, None)
+        self._level = Level(0, None, connection.changes.mark())
 
     def __enter__(self) -> None:
         self._level = self._connection.begin()

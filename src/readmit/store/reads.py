@@ -5,59 +5,58 @@ The cost of a read follows its result: every query uses an index and never scans
 
 from __future__ import annotations
 
-import hashlib
 from datetime import datetime
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from readmit.ports.store import Visible
 from readmit.records.base import utc
-from readmit.records.canonical import digest_of
 from readmit.records.decisions import Returned
-from readmit.records.errors import StoreError, UnknownError
-from readmit.records.events import Checkpoint, Event, EventKind
-from readmit.records.items import Item, decode_item
-from readmit.records.kinds import KINDS, kind_named
-from readmit.records.snapshot import Sighting
+from readmit.records.errors import TamperedError, UnknownError
+from readmit.records.events import Checkpoint, EventKind
+from readmit.records.items import Item
 from readmit.records.statements import kin_of
 from readmit.store import overview
 from readmit.store.audience import ANY, OBSERVATION, STATE, keys_of
-from readmit.store.chain import link_of
+from readmit.store.commits import Commits, check_last
 from readmit.store.endings import ended
-from readmit.store.indexes import DEPENDENCY, SLOT, stored_rows
-from readmit.store.schema import MASK, SHIFT
-from readmit.store.sql import PAGE, End, chunks, genesis
+from readmit.store.event_rows import EVENT, SIGHTING, EventRows
+from readmit.store.indexes import DEPENDENCY, SLOT, audience_key, stored_rows, worked_key
+from readmit.store.schema import SHIFT
+from readmit.store.sql import PAGE, End, chunks, flush
+from readmit.store.statemap import is_short_form, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
+    from readmit.records.events import Event
     from readmit.records.identity import Identity
     from readmit.records.kinds import DeclaredKind
+    from readmit.records.snapshot import Sighting
     from readmit.store.audience import Row
-    from readmit.store.sql import Connection, Sql
+    from readmit.store.sql import Connection
 
 EVIDENCE = "evidence"
-_COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest"
-_EVENT = _COLUMNS + " FROM event "
-_SIGHTING = "SELECT pos, by, at, learnt, body, digest FROM event "
 _REACHED = """
     FROM audience
     WHERE ws = ? AND class = ? AND task IN (?, ?) AND principal IN (?, ?) AND role IN (?, ?)
       AND epoch > ? AND epoch <= ?
 """
-_SEEN = _EVENT + "WHERE pos IN (SELECT ? + epoch" + _REACHED + ") ORDER BY pos"
+_SEEN = EVENT + "WHERE pos IN (SELECT ? + epoch" + _REACHED + ") ORDER BY pos"
 _BEHIND = (
-    _SIGHTING
-    + "WHERE pos IN (SELECT ? + evidence FROM binding WHERE ws = ? AND item IN (SELECT epoch"
-    + _REACHED
-    + "))"
+    SIGHTING + "WHERE pos IN (SELECT ? + evidence FROM binding WHERE ws = ? AND item IN (SELECT epoch" + _REACHED + "))"
 )
-_TAIL = _COLUMNS + ", link FROM event WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?"
+_FOR_AUDIENCE = """
+    SELECT epoch FROM audience WHERE ws = ? AND class = ? AND task = ? AND principal = ? AND role = ? ORDER BY epoch
+"""
+_TAIL = EVENT + "WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?"
+_FILED = "SELECT epoch FROM filed WHERE ws = ? AND digest = ?"
 _OF_TASK = " FROM slot_item WHERE ws = ? AND task = ? AND epoch <= ?"
 _SLOT_ROWS = f"SELECT count(*) FROM (SELECT 1{_OF_TASK} LIMIT ?) AS few"
 # An agent usually sees most of its task. Scanning this many rows costs as much as one index search.
 _WALK = 3
-_AT = _EVENT + "WHERE pos IN (SELECT ? + epoch FROM "
-_WROTE = "SELECT 1 FROM event WHERE pos > ? AND pos <= ? AND by = ? AND kind NOT IN ({}) LIMIT 1"
+_AT = EVENT + "WHERE pos IN (SELECT ? + epoch FROM "
 
 
 class LogReads:
@@ -67,8 +66,10 @@ class LogReads:
         self.workspace = workspace
         self.connection = connection
         self._sql = connection.sql
-        self._ws = connection.enroll(workspace)
+        self.ws = self._ws = connection.enroll(workspace)
         self._base = self._ws << SHIFT
+        self.commits = Commits(connection, self._ws)
+        self._rows = EventRows(connection, self._ws, workspace, self.commits)
 
     @property
     def head(self) -> int:
@@ -84,65 +85,89 @@ class LogReads:
     def _end(self) -> End:
         if self.connection.end_of_log is not None:
             return self.connection.end_of_log
-        query = "SELECT head, link, learnt FROM workspace WHERE ws = ?"
-        head, link, learnt = self._sql.execute(query, (self._ws,)).fetchone()
-        return End(int(head), bytes(link), learnt)
+        head, learnt = self._sql.execute("SELECT head, learnt FROM workspace WHERE ws = ?", (self._ws,)).fetchone()
+        return End(int(head), learnt)
+
+    def _is_now(self, until: int | None) -> bool:
+        """Whether a read goes up to the newest commit, which is what the digests of the indexes cover."""
+        return until is None or until >= self.head
+
+    def sight(self, identity: Identity, *, until: int) -> Visible:
+        """Events on the state that an identity can see, in order, and the evidence of its items, rehashed.
+
+        Up to the newest commit, they are proven to be all and only what the signed log holds for the identity.
+        """
+        with self.connection.reading():
+            values = (self._base, self._ws, STATE, *keys_of(identity), 0, until)
+            rows = self._sql.execute(_SEEN, values).fetchall()
+            events = [self._rows.event(row) for row in rows]
+            evidence = self.evidence_behind(identity, until=until)
+            if self._is_now(until):
+                known, leaf = self._rows.known, self._rows.leaf
+                for row, event in zip(rows, events, strict=True):
+                    known[event.epoch] = leaf(row, event, evidence)
+                self._rows.check(self._audiences(identity, STATE), f"what {identity.principal!r} can see")
+        return Visible(events, evidence)
+
+    def _audiences(self, identity: Identity, kind: str) -> dict[str, list[int]]:
+        task, _, principal, _, role, _ = keys_of(identity)
+        audiences = dict.fromkeys(product((task, ANY), (principal, ANY), (role, ANY)))
+        found = {row: self._sql.execute(_FOR_AUDIENCE, (self._ws, kind, *row)) for row in audiences}
+        return {audience_key(kind, row): [epoch for (epoch,) in epochs] for row, epochs in found.items()}
 
     def seen(self, identity: Identity, *, since: int = 0, until: int) -> list[Event]:
         """Events on the state that an identity can see, in order."""
-        return self._seen(identity, STATE, since, until)
+        if since or not self._is_now(until):
+            return self._seen(identity, STATE, since, until)
+        return self.sight(identity, until=until).events
 
     def observations(self, identity: Identity, *, since: int = 0, until: int) -> list[Event]:
         """Raw observations that an identity can see, in order."""
         return self._seen(identity, OBSERVATION, since, until)
 
     def _seen(self, identity: Identity, kind: str, since: int, until: int) -> list[Event]:
-        return self._events(_SEEN, (self._base, self._ws, kind, *keys_of(identity), since, until))
+        return self._rows.events(_SEEN, (self._base, self._ws, kind, *keys_of(identity), since, until))
 
     def evidence_behind(self, identity: Identity, *, since: int = 0, until: int) -> dict[str, Sighting]:
         """The evidence bound to items that an identity can see, rehashed."""
         values = (self._base, self._ws, self._ws, STATE, *keys_of(identity), since, until)
-        return self._sightings(self._sql.execute(_BEHIND, values))
+        return self._rows.sightings(self._sql.execute(_BEHIND, values))
 
     def evidence_for(self, items: Iterable[int]) -> dict[str, Sighting]:
         """The evidence bound to items recorded at these epochs."""
-        found: dict[str, Sighting] = {}
-        for marks, part in chunks(items):
-            query = _SIGHTING + f"WHERE pos IN (SELECT ? + evidence FROM binding WHERE ws = ? AND item IN ({marks}))"
-            found |= self._sightings(self._sql.execute(query, (self._base, self._ws, *part)))
-        return found
+        return self._rows.evidence_for(items)
 
     def sighting(self, digest: str) -> dict[str, Sighting]:
         """One piece of evidence, rehashed; empty if none is filed under the digest."""
-        query = _SIGHTING + "WHERE pos = ? + (SELECT epoch FROM filed WHERE ws = ? AND digest = ?)"
-        return self._sightings(self._sql.execute(query, (self._base, self._ws, digest)))
-
-    def _sightings(self, rows: Iterable[Any]) -> dict[str, Sighting]:
-        base, sha = self._base, hashlib.sha256
-        return {
-            digest: Sighting(
-                pos - base,
-                by,
-                sha(body).hexdigest() == digest,
-                body,
-                datetime.fromisoformat(min(at, learnt)),
-            )
-            for pos, by, at, learnt, body, digest in rows
-        }
+        with self.connection.reading():
+            row = self._sql.execute(_FILED, (self._ws, digest)).fetchone()
+            if row is None:
+                return {}
+            self._rows.checked(row[0])
+            return self._rows.sightings(self._sql.execute(SIGHTING + "WHERE pos = ?", (self._base + row[0],)))
 
     def about(self, items: Iterable[str], *, until: int) -> list[Event]:
         """Everything that concerns these items, visible or not, in order."""
-        found: dict[int, Event] = {}
-        for marks, part in chunks(items):
-            query = _AT + f"about WHERE ws = ? AND item IN ({marks}) AND epoch <= ?)"
-            for event in self._events(query, (self._base, self._ws, *part, until)):
-                found[event.epoch] = event
-        return [found[epoch] for epoch in sorted(found)]
+        keys = {item: key_of("about", item) for item in items}
+        query = "SELECT item, epoch FROM about WHERE ws = ? AND item IN ({}) ORDER BY item, epoch"
+        return self._listed(keys, query, until, "what happened to an item")
 
     def in_slot(self, task: str | None, slot: str, *, until: int) -> list[Event]:
         """Every item recorded about a slot, visible or not, in order."""
         query = _AT + "slot_item WHERE ws = ? AND task = ? AND slot = ? AND epoch <= ?) ORDER BY pos"
-        return self._events(query, (self._base, self._ws, task or ANY, slot, until))
+        return self._rows.events(query, (self._base, self._ws, task or ANY, slot, until))
+
+    def _listed(self, keys: Mapping[str, str], query: str, until: int, what: str) -> list[Event]:
+        """The events that an index lists under some names, in order, proven if they go up to the newest commit."""
+        with self.connection.reading():
+            lists: dict[str, list[int]] = {key: [] for key in keys.values()}
+            for marks, part in chunks(keys):
+                for name, epoch in self._sql.execute(query.format(marks), (self._ws, *part)).fetchall():
+                    lists[keys[name]].append(epoch)
+            events = self._rows.load({epoch for epochs in lists.values() for epoch in epochs})
+            if self._is_now(until):
+                self._rows.check(lists, what)
+        return [event for event in events if event.epoch <= until]
 
     def rivals(
         self, tasks: Iterable[str | None], slots: Iterable[str], *, until: int, known: AbstractSet[int]
@@ -151,42 +176,53 @@ class LogReads:
 
         A return already has nearly all of them, so only the rest are read, found through the index alone.
         """
-        wanted, epochs = set(slots), set[int]()
-        for task in {task or ANY for task in tasks}:
-            epochs.update(self._in_slots(task, wanted, until, known))
-        return self._at(epochs)
+        wanted, fresh = set(slots), set[int]()
+        with self.connection.reading():
+            for task in {task or ANY for task in tasks}:
+                lists, values = self._in_slots(task, wanted, until)
+                fresh.update(epoch for epochs in lists.values() for epoch in epochs if epoch not in known)
+                if self._is_now(until):
+                    self._rows.load(
+                        epoch for epochs in lists.values() for epoch in epochs if epoch not in self._rows.known
+                    )
+                    self._rows.check_values(lists, values, "what is known of a slot")
+            return self._rows.load(fresh)
 
-    def kin(self, items: Iterable[Item], *, until: int, known: AbstractSet[int]) -> list[Event]:
-        """Repetitions of some items' statements, and other frontiers of the same obligations, as for ``rivals``."""
-        keys = {key for item in items if (key := kin_of(item)) is not None}
-        epochs: set[int] = set()
-        for marks, part in chunks(keys):
-            query = f"SELECT epoch FROM kin WHERE ws = ? AND key IN ({marks}) AND epoch <= ?"
-            epochs.update(epoch for (epoch,) in self._sql.execute(query, (self._ws, *part, until)))
-        return self._at(epochs - known)
-
-    def _at(self, epochs: Iterable[int]) -> list[Event]:
-        found: list[Event] = []
-        for marks, part in chunks(self._base + epoch for epoch in sorted(epochs)):
-            found += self._events(_EVENT + f"WHERE pos IN ({marks}) ORDER BY pos", tuple(part))
-        return found
-
-    def _in_slots(self, task: str, slots: AbstractSet[str], until: int, known: AbstractSet[int]) -> list[int]:
-        """The epochs of a task's items about some slots, except those that are known."""
+    def _in_slots(
+        self, task: str, slots: AbstractSet[str], until: int
+    ) -> tuple[dict[str, list[int]], dict[str, bytes]]:
+        """The epochs of a task's items about some slots, and the digests that cover them, by key."""
         here = (self._ws, task, until)
         (rows,) = self._sql.execute(_SLOT_ROWS, (*here, _WALK * len(slots) + 1)).fetchone()
         if rows <= _WALK * len(slots):
-            walk = self._sql.execute("SELECT slot, epoch" + _OF_TASK, here)
-            return [epoch for slot, epoch in walk if epoch not in known and slot in slots]
-        epochs: list[int] = []
-        for marks, part in chunks(slots):
-            found = self._sql.execute(f"SELECT epoch{_OF_TASK} AND slot IN ({marks})", (*here, *part))
-            epochs += [epoch for (epoch,) in found if epoch not in known]
-        return epochs
+            found = self._sql.execute("SELECT slot, epoch" + _OF_TASK + " ORDER BY slot, epoch", here).fetchall()
+            values = self.commits.beginning_with(f"{key_of('slot', task)[:-1]},")
+        else:
+            found = []
+            for marks, part in chunks(slots):
+                query = f"SELECT slot, epoch{_OF_TASK} AND slot IN ({marks}) ORDER BY slot, epoch"
+                found += self._sql.execute(query, (*here, *part)).fetchall()
+            values = self.commits.values(key_of("slot", task, slot) for slot in slots)
+        by_slot: dict[str, list[int]] = {}
+        for slot, epoch in found:
+            if slot in slots:
+                by_slot.setdefault(slot, []).append(epoch)
+        if values:  # else nothing is signed for any of them, and whatever was found is too much
+            by_slot = {slot: by_slot.get(slot, []) for slot in slots}
+        lists = {key_of("slot", task, slot): epochs for slot, epochs in by_slot.items()}
+        return lists, values | self.commits.values(key for key in lists if is_short_form(key))
+
+    def kin(self, items: Iterable[Item], *, until: int, known: AbstractSet[int]) -> list[Event]:
+        """Repetitions of some items' statements, and other frontiers of the same obligations, as for ``rivals``."""
+        keys = {key: key_of("kin", key) for item in items if (key := kin_of(item)) is not None}
+        query = "SELECT key, epoch FROM kin WHERE ws = ? AND key IN ({}) ORDER BY key, epoch"
+        found = self._listed(keys, query, until, "repetitions of a statement")
+        return [event for event in found if event.epoch not in known]
 
     def item(self, item_id: str) -> Item:
         """An item by id."""
-        return find_item(self._sql, self._ws, self.workspace, item_id)
+        with self.connection.reading():
+            return find_item(self._rows, self.workspace, item_id)
 
     def has_evidence(self, digest: str) -> bool:
         """Whether an observation is filed under this digest."""
@@ -195,23 +231,34 @@ class LogReads:
 
     def evidence(self, digest: str) -> Event:
         """Stored evidence by digest."""
-        row = self._sql.execute("SELECT epoch FROM filed WHERE ws = ? AND digest = ?", (self._ws, digest)).fetchone()
-        if row is None:
-            raise UnknownError(f"no evidence {digest!r} in workspace {self.workspace!r}; observe it first")
-        return self.event(row[0])
+        with self.connection.reading():
+            row = self._sql.execute(_FILED, (self._ws, digest)).fetchone()
+            if row is None:
+                raise UnknownError(f"no evidence {digest!r} in workspace {self.workspace!r}; observe it first")
+            return self._rows.checked(row[0])
 
     def event(self, epoch: int) -> Event:
         """The event at a position of the log."""
-        found = self._events(_EVENT + "WHERE pos = ?", (self._base + epoch,))
-        if not found:
-            raise UnknownError(f"workspace {self.workspace!r} has no epoch {epoch}; its log ends at {self.head}")
-        return found[0]
+        with self.connection.reading():
+            if not 1 <= epoch <= self.head:
+                raise UnknownError(f"workspace {self.workspace!r} has no epoch {epoch}; its log ends at {self.head}")
+            return self._rows.checked(epoch)
 
     def named(self, kind: DeclaredKind, name: str) -> Event | None:
         """The event of a kind with this id, if any. Items of all kinds share one name space."""
-        query = "SELECT epoch FROM name WHERE ws = ? AND id = ?"
-        row = self._sql.execute(query, (self._ws, kind.event_id(name))).fetchone()
-        return None if row is None else self.event(row[0])
+        with self.connection.reading():
+            id_ = kind.event_id(name)
+            row = self._sql.execute("SELECT epoch FROM name WHERE ws = ? AND id = ?", (self._ws, id_)).fetchone()
+            # An item is found through what is about it, which begins with itself; an observation through its digest.
+            key = key_of("about", name) if kind.prefix == EventKind.RECORD.prefix else key_of("name", id_)
+            if row is None:
+                if self.commits.value(key):
+                    raise TamperedError(f"{id_!r} is in the log, but its name is not: an index row was hidden")
+                return None
+            event = self._rows.checked(row[0])
+            if event.id != id_:
+                raise TamperedError(f"{id_!r} leads to {event.id!r}: an index row was altered")
+            return event
 
     def departure(self, name: str) -> Checkpoint:
         """A departure by id."""
@@ -240,16 +287,24 @@ class LogReads:
 
     def milestones(self, kind: DeclaredKind, key: str = ANY, *, until: int | None = None) -> list[Event]:
         """Events of a kind that belong to the workspace as a whole, a task or an agent, in order."""
-        query = _AT + "milestone WHERE ws = ? AND kind = ? AND key = ? AND epoch <= ?) ORDER BY pos"
-        return self._events(query, (self._base, self._ws, kind, key, MASK if until is None else until))
+        with self.connection.reading():
+            query = "SELECT epoch FROM milestone WHERE ws = ? AND kind = ? AND key = ? ORDER BY epoch"
+            epochs = [epoch for (epoch,) in self._sql.execute(query, (self._ws, str(kind), key))]
+            events = self._rows.load(epochs)
+            self._rows.check({key_of("milestone", str(kind), key): epochs}, f"{kind} events")
+        return [event for event in events if until is None or event.epoch <= until]
 
     def latest(self, kind: DeclaredKind, key: str = ANY, *, until: int | None = None) -> Event | None:
         """The last of ``milestones``."""
-        (epoch,) = self._sql.execute(
-            "SELECT max(epoch) FROM milestone WHERE ws = ? AND kind = ? AND key = ? AND epoch <= ?",
-            (self._ws, kind, key, MASK if until is None else until),
-        ).fetchone()
-        return None if epoch is None else self.event(epoch)
+        with self.connection.reading():
+            query = "SELECT max(epoch) FROM milestone WHERE ws = ? AND kind = ? AND key = ?"
+            (epoch,) = self._sql.execute(query, (self._ws, str(kind), key)).fetchone()
+            if epoch is not None and until is not None and epoch > until:
+                return next(reversed(self.milestones(kind, key, until=until)), None)
+            event = None if epoch is None else next(iter(self._rows.load((epoch,))), None)
+            leaf = None if event is None else self._rows.known[event.epoch]
+            check_last(self.commits.value(key_of("milestone", str(kind), key)), leaf, what=f"{kind} events")
+        return event
 
     def ended(self, by: str, *, since: datetime) -> int:
         """How much the events of a principal ended since a moment."""
@@ -263,10 +318,9 @@ class LogReads:
 
     def wrote(self, by: str, *, since: int) -> bool:
         """Whether a principal wrote anything after an epoch, other than departures, returns and their events."""
-        # Events that the cycle writes for an agent, its departures and its acknowledgements are not work of its own.
-        idle = [str(kind) for kind in KINDS.values() if not kind.is_work]
-        values = (self._base + since, self._base + MASK, by, *idle)
-        return self._sql.execute(_WROTE.format(", ".join("?" * len(idle))), values).fetchone() is not None
+        with self.connection.reading():
+            flush(self._sql)
+            return int.from_bytes(self.commits.value(worked_key(by)), "big") > since
 
     def audiences(self) -> Iterator[Row]:
         """Every distinct audience of a state event, as task, principal and role."""
@@ -275,7 +329,7 @@ class LogReads:
     def newest_for(self, audience: Row, *, until: int, most: int) -> list[Event]:
         """The newest state events for exactly this audience, in order."""
         rows = self._sql.execute(overview.NEWEST, (self._ws, STATE, *audience, until, most))
-        return self._at(epoch for (epoch,) in rows.fetchall())
+        return [self._rows.event(row) for row in self._rows.at(epoch for (epoch,) in rows.fetchall())]
 
     def agents(self) -> Iterator[Checkpoint]:
         """The last departure of every agent that ever departed."""
@@ -297,71 +351,36 @@ class LogReads:
         return self._sql.execute(query, (self._ws, name, use)).fetchone() is not None
 
     def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
-        """Every event in order, with the chain checked."""
-        last = self.head if until is None else until
-        link = self._link_at(since)
-        expected = since
+        """Every event in order, as it is stored."""
+        expected, last = since, self.head if until is None else until
         while True:
             # Page by page: a long read keeps neither the whole log in memory nor an old snapshot of the database open.
             rows = self._sql.execute(_TAIL, (self._base + expected, self._base + last, PAGE)).fetchall()
-            for *row, stored in rows:
-                event = self._event(row)
+            for row in rows:
+                event = self._rows.event(row)
                 expected += 1
-                link = link_of(link, expected, event, event.at.isoformat(), event.learnt.isoformat())
-                if event.epoch != expected or link != stored:
-                    raise StoreError(
-                        f"the log is broken at epoch {expected}: an event was altered, removed or inserted"
-                    )
+                if event.epoch != expected:
+                    raise TamperedError(f"event {expected} is not there: it was removed")
                 yield event
             if len(rows) < PAGE:
                 break
         if expected != last:
-            raise StoreError(f"the log ends at epoch {expected}, but its head is {last}: events were removed")
+            raise TamperedError(f"the log ends at epoch {expected}, but its head is {last}: events were removed")
 
     def indexed(self, index: str) -> Iterator[tuple[Any, ...]]:
         """The stored rows of one index over the log, without the workspace's number."""
         return stored_rows(self._sql, self._ws, index)
 
-    def _link_at(self, epoch: int) -> bytes:
-        if epoch == 0:
-            return genesis(self.workspace)
-        row = self._sql.execute("SELECT link FROM event WHERE pos = ?", (self._base + epoch,)).fetchone()
-        if row is None:
-            raise UnknownError(f"workspace {self.workspace!r} has no epoch {epoch}")
-        return bytes(row[0])
 
-    def _events(self, query: str, values: tuple[Any, ...]) -> list[Event]:
-        return [self._event(row) for row in self._sql.execute(query, values)]
-
-    def _event(self, row: Sequence[Any]) -> Event:
-        pos, name, kind, by, at, learnt, body, digest = row
-        actual = digest_of(body)
-        if actual != digest:
-            raise StoreError(
-                f"event {pos - self._base} of {self.workspace!r} does not match its digest: it was altered"
-            )
-        kind = KINDS.get(kind) or kind_named(kind)
-        moment = datetime.fromisoformat(at)
-        return Event(
-            epoch=pos - self._base,
-            id=name,
-            kind=kind,
-            by=by,
-            at=moment,
-            # Most events are learnt the moment they happen.
-            learnt=moment if learnt == at else datetime.fromisoformat(learnt),
-            payload=kind.read(body),
-            digest=actual,
-        )
-
-
-def find_item(sql: Sql, ws: int, workspace: str, item_id: str) -> Item:
+def find_item(rows: EventRows, workspace: str, item_id: str) -> Item:
     """An item of one workspace by id."""
-    row = sql.execute(
-        "SELECT body FROM event WHERE pos = ? + (SELECT min(epoch) FROM about WHERE ws = ? AND item = ?)",
-        (ws << SHIFT, ws, item_id),
-    ).fetchone()
-    if row is None:
+    query = "SELECT min(epoch) FROM about WHERE ws = ? AND item = ?"
+    (epoch,) = rows.sql.execute(query, (rows.ws, item_id)).fetchone()
+    if epoch is None:
+        if rows.commits.value(key_of("about", item_id)):
+            raise TamperedError(f"item {item_id!r} is in the log, but an index does not show it: a row was hidden")
         raise UnknownError(f"no item {item_id!r} in workspace {workspace!r}; record it first")
-    found: Item = decode_item(row[0])
+    found = rows.checked(epoch).payload
+    if not isinstance(found, Item) or found.id != item_id:
+        raise TamperedError(f"item {item_id!r} leads to another event: an index row was altered")
     return found

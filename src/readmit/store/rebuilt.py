@@ -1,8 +1,7 @@
 """Indexes rebuilt from the log, to be compared with the stored ones.
 
-The hash chain covers the log, not its indexes, and a return reads the log through them: removing a row of ``audience``
-hides an event from a reader. Appending every event to an empty store, with the code that wrote it, finds every row that
-is missing, extra or altered.
+The signed map covers what was indexed, by the code of its time. Appending every event to an empty store, with the code
+of now, also finds what should have been indexed and was not.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Rebuilt:
         """Append events in order and pass them on."""
         with self._log.atomic():
             for event in events:
-                self._log.append([self._draft(event)], now=event.learnt)
+                self._log.append([draft_of(event, self._log)], now=event.learnt)
                 yield event
 
     def differences(self, stored: Log) -> Iterator[str]:
@@ -70,19 +69,22 @@ class Rebuilt:
         while page := list(islice(stored, PAGE)):
             insert(sql, f"stored_{index}", page)
 
-    def _draft(self, event: Event) -> Draft:
-        about = event.payload
-        if isinstance(about, Resolve):
-            # A resolution concerns the items of its dispute.
-            dispute = self._log.named(EventKind.DISPUTE, about.dispute)
-            about = about if dispute is None else dispute.payload
-        return Draft(
-            id=event.id,
-            kind=event.kind,
-            by=event.by,
-            at=event.at,
-            payload=event.payload,
-            body=canonical(event.payload),
-            digest=event.digest,
-            about=targets_of(about),
-        )
+
+def draft_of(event: Event, log: Log) -> Draft:
+    """What was appended as an event to a log."""
+    about = event.payload
+    if isinstance(about, Resolve):
+        # A resolution concerns the items of its dispute.
+        dispute = log.named(EventKind.DISPUTE, about.dispute)
+        about = about if dispute is None else dispute.payload
+    return Draft(
+        id=event.id,
+        kind=event.kind,
+        by=event.by,
+        at=event.at,
+        payload=event.payload,
+        body=canonical(event.payload),
+        digest=event.digest,
+        signature=event.signature,
+        about=targets_of(about),
+    )

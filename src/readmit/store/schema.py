@@ -175,17 +175,41 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (ws, use, name, task, readers)
     ) WITHOUT ROWID;
     """,
+    # One tree over commits in place of two hash chains, and the digests of what the indexes answer.
+    """
+    ALTER TABLE event DROP COLUMN link;
+    ALTER TABLE event ADD COLUMN leaf BLOB;
+    ALTER TABLE event ADD COLUMN signature BLOB;
+    ALTER TABLE audit DROP COLUMN hash;
+    ALTER TABLE workspace DROP COLUMN link;
+    ALTER TABLE workspace DROP COLUMN audit_hash;
+    ALTER TABLE workspace ADD COLUMN size INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE workspace ADD COLUMN edge BLOB;
+    ALTER TABLE workspace ADD COLUMN note BLOB;
+    DROP TABLE audit_head;
+    CREATE TABLE commit_record (
+        ws INTEGER NOT NULL, number INTEGER NOT NULL, epoch INTEGER NOT NULL, audit INTEGER NOT NULL,
+        body BLOB NOT NULL, nodes BLOB NOT NULL, note BLOB,
+        PRIMARY KEY (ws, number)
+    ) WITHOUT ROWID;
+    CREATE INDEX commit_of_epoch ON commit_record (ws, epoch, number);
+    CREATE TABLE node (
+        ws INTEGER NOT NULL, level INTEGER NOT NULL, start TEXT NOT NULL, body BLOB NOT NULL,
+        PRIMARY KEY (ws, level, start)
+    );
+    """,
 )
 
 # The log and the audit are append-only, for other programs on the same file too.
-APPEND_ONLY_TABLES = ("event", "audit", "audit_head", "decision")
+APPEND_ONLY_TABLES = ("event", "audit", "commit_record", "decision")
+_VERBS = ("update", "delete")
 APPEND_ONLY = "".join(
     f"""
     CREATE TRIGGER IF NOT EXISTS {table}_{verb}_refused BEFORE {verb} ON {table}
     BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END;
     """
     for table in APPEND_ONLY_TABLES
-    for verb in ("update", "delete")
+    for verb in _VERBS
 )
 
 
@@ -219,14 +243,17 @@ def migrate(connection: sqlite3.Connection, fill: Callable[[sqlite3.Connection, 
     try:
         # Another process may have migrated while this one waited for the lock.
         version = connection.execute("PRAGMA user_version").fetchone()[0]
+        for table in APPEND_ONLY_TABLES:
+            for verb in _VERBS:
+                connection.execute(f"DROP TRIGGER IF EXISTS {table}_{verb}_refused")
         for number in range(version, len(MIGRATIONS)):
             for statement in MIGRATIONS[number].split(";\n"):
                 connection.execute(statement)
+        for (ws,) in connection.execute("SELECT ws FROM workspace").fetchall():
+            fill(connection, ws)
         for statement in APPEND_ONLY.split("END;"):
             if statement.strip():
                 connection.execute(statement + "END;")
-        for (ws,) in connection.execute("SELECT ws FROM workspace").fetchall():
-            fill(connection, ws)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
         connection.execute("COMMIT")

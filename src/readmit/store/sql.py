@@ -6,16 +6,18 @@ constants with ``?`` for each value, in the SQL that both understand.
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
+
+from readmit.records.errors import TamperedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from readmit.store.changes import Changes, Mark
     from readmit.store.gathered import Gathered
 
 CHUNK = 500
@@ -60,6 +62,14 @@ class Statements(Sql, Protocol):
         """Run one read without writing the buffered observations first."""
 
 
+def blob(value: object) -> bytes:
+    """Bytes from a row. SQLite keeps whatever is written to a column, whatever its type."""
+    try:
+        return bytes(memoryview(value))  # type: ignore[arg-type]
+    except TypeError:
+        raise TamperedError(f"a row holds {value!r} in place of bytes: it was altered") from None
+
+
 def flush(sql: Statements) -> None:
     """Write the buffered observations. If that fails they stay buffered: nothing is committed without them."""
     work, sql.waiting = sql.waiting, None
@@ -72,18 +82,31 @@ def flush(sql: Statements) -> None:
 
 
 class End(msgspec.Struct, frozen=True, gc=False):
-    """Where a log ends: its epoch, its link, and the last moment that it has learnt."""
+    """Where a log ends: its epoch, and the last moment that it has learnt."""
 
     epoch: int
-    link: bytes
     learnt: str | None
 
 
 class Level(NamedTuple):
-    """A level of a transaction: its depth, and where the log ended before it."""
+    """A level of a transaction: its depth, where the log ended before it, and what was added to the tree."""
 
     depth: int
     end: End | None
+    mark: Mark
+
+
+class Watcher(Protocol):
+    """Takes part in every transaction of a connection."""
+
+    def opening(self) -> None:
+        """A transaction is about to begin."""
+
+    def seal(self) -> None:
+        """The transaction is about to commit what it has changed."""
+
+    def sealed(self) -> None:
+        """The transaction is durable."""
 
 
 class Connection(Protocol):
@@ -95,6 +118,13 @@ class Connection(Protocol):
     It is written once, when the outermost level commits: updating the row for each event would create as many row
     versions, and every later event of the transaction would scan them all.
     """
+    changes: Changes
+    """What the open transaction adds to the log's tree."""
+    turn: int
+    """The number of the open transaction, or of the last one: a new number means a new state of the database."""
+
+    def watch(self, watcher: Watcher) -> None:
+        """Let something take part in every transaction."""
 
     @property
     def lock(self) -> AbstractContextManager[Any]:
@@ -124,20 +154,8 @@ class Connection(Protocol):
         """Close the connection."""
 
 
-MOVE = "UPDATE workspace SET head = ?, link = ?, learnt = ? WHERE ws = ?"
-"""Takes the values of ``moves``."""
 FIND = "SELECT ws FROM workspace WHERE name = ?"
-ENROLL = "INSERT INTO workspace (name, link, audit_hash) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-
-
-def moves(end: End, ws: int | None) -> tuple[Any, ...]:
-    """The values that move the end of a workspace's log."""
-    return end.epoch, end.link, end.learnt, ws
-
-
-def genesis(workspace: str) -> bytes:
-    """The first link of both chains. It includes the name, so that no two workspaces share a chain."""
-    return hashlib.sha256(workspace.encode()).digest()
+ENROLL = "INSERT INTO workspace (name) VALUES (?) ON CONFLICT DO NOTHING"
 
 
 def chunks(values: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:

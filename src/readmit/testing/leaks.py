@@ -16,6 +16,7 @@ from readmit.records.policy import Policy
 from readmit.records.reasons import Reason, State
 from readmit.testing.journey import KNOWN, OUT, Journey
 from readmit.testing.reachable import objects, texts
+from readmit.workspace.auditing import audit
 from readmit.workspace.memory import Memory
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class LeakTests:
 
     def test_what_the_view_leaves_out_memory_does_not_bring_back(self, memory: Memory, journey: Journey) -> None:
         self.form(memory, journey, "valid")
-        journey.team.govern(Policy(nothing_owed="empty"), by="owner")
+        journey.team.as_owner().govern(Policy(nothing_owed="empty"))
         assert self.returned(memory, journey).records() == (), "eligible, but not needed: not in the view"
 
     # Planted records.
@@ -158,7 +159,7 @@ class LeakTests:
         with pytest.raises(NotAllowedError, match="intruder"):
             memory.form(TEXT, sources=[journey.items["valid"]], by="intruder", verbatim=True)
         self.form(memory, journey, "valid")
-        journey.team.govern(Policy(fill=True, writers=("lead", "owner")), by="owner")
+        journey.team.as_owner().govern(Policy(fill=True, writers=("lead", "owner")))
         handle = self.returned(memory, journey)
         assert handle.records() == ()
 
@@ -236,9 +237,10 @@ class LeakTests:
     def test_what_is_opened_is_in_the_audit_first(self, memory: Memory, journey: Journey) -> None:
         self.form(memory, journey, "valid")
         handle = self.returned(memory, journey)
-        rows = [row for row in journey.team.log.audit.verified() if row.kind == "memory"]
+        rows = [row for row in journey.team.log.audit.rows() if row.kind == "memory"]
         assert len(rows) == 1
         assert b'"records":1' in rows[0].body
         handle.remember("One more.", sources=[journey.items["valid"]])
         handle.search("more")
-        assert len([row for row in journey.team.log.audit.verified() if row.kind == "memory"]) == 2
+        assert len([row for row in journey.team.log.audit.rows() if row.kind == "memory"]) == 2
+        assert audit(journey.team.log).problems == ()

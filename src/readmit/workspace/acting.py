@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from readmit.records.drafts import Draft
     from readmit.records.events import Event
     from readmit.records.policy import Policy
+    from readmit.workspace.signatures import Signatures
+    from readmit.workspace.writer import Writer
 
 
 class Act:
@@ -38,6 +40,8 @@ class Acting(ABC):
     """How a workspace appends events under its limits."""
 
     log: Log
+    writer: Writer
+    signatures: Signatures
     _act: Act | None = None
 
     @abstractmethod
@@ -89,10 +93,15 @@ class Acting(ABC):
 
     def _approve(self, entry: Draft, name: str, now: datetime) -> int:
         """Append an approval, and with it what it approves."""
+
+        def check_approved(new: Draft) -> None:
+            self.signatures.check(new)
+            check(self.log, new, self._rules, now, limited=False)
+
         with self.log.atomic():
             (epoch,) = self._write([entry], now)
             for one in held_back(self.log, name):
-                self.log.append([one], now=now, check=lambda new: check(self.log, new, self._rules, now, limited=False))
+                self.log.append([one], now=now, check=check_approved)
         return epoch
 
     def _write(
@@ -104,13 +113,15 @@ class Acting(ABC):
 
     def _checker(self, now: datetime) -> Callable[[Draft], None]:
         act = self._own_act()
-        if act is None:
-            return lambda new: check(self.log, new, self._rules, now)
 
         def check_in_act(new: Draft) -> None:
+            self.writer.check(new.by)
+            self.signatures.check(new)
             try:
                 check(self.log, new, self._rules, now)
             except RateError as limit:
+                if act is None:
+                    raise
                 # Appended for the moment, so that the rest of the act can refer to it. Nothing of it is committed.
                 if act.limit is None:
                     act.limit, act.limited = limit, new.by

@@ -20,6 +20,7 @@ from readmit.workspace.examining import examination
 from readmit.workspace.exposing import instance_of
 from readmit.workspace.returning import carry_out, logger
 from readmit.workspace.returns import Return
+from readmit.workspace.signatures import check_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,6 +138,7 @@ class Agent:
             # Another agent's departure gives the same error as an unknown one.
             if event is None or event.by != principal:
                 raise UnknownError(f"no departure {name!r} of {principal!r} in workspace {self._log.workspace!r}")
+            check_counts(self._log, event)
             return self._log.departure(name)
         absence = last_absence(self._log, self.identity)
         if absence is None or self._is_back(absence):
@@ -144,6 +146,7 @@ class Agent:
                 f"{principal!r} has not departed from {self.identity.task!r}: call depart() first, "
                 "with the epoch it had reached if it crashed"
             )
+        check_counts(self._log, absence.departure)
         return absence.departure.payload  # type: ignore[return-value]  # the kind of the event says which payload it is
 
     def _is_back(self, absence: Absence) -> bool:

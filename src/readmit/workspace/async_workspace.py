@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
     from concurrent.futures import Future
     from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
+    from readmit.ports.signer import Signer
     from readmit.records.identity import Identity
     from readmit.records.policy import Policy
     from readmit.workspace.diagnosis.checkup import Checkup
@@ -178,6 +180,18 @@ class AsyncWorkspace(_OnThread[Workspace]):
     def act(self) -> AbstractAsyncContextManager[None]:
         """Several events that are one act, as ``Workspace.act``."""
         return BatchOnThread(self._thread, self._twin.act)
+
+    def principal(self, name: str, *, signer: Signer | str | Path | None = None) -> Self:
+        """A handle that writes as one principal, as ``Workspace.principal``."""
+        return type(self)(self._thread, self._twin.principal(name, signer=signer))
+
+    def as_owner(self, *, signer: Signer | str | Path | None = None) -> Self:
+        """A handle that writes as ``owner``, as ``Workspace.as_owner``."""
+        return type(self)(self._thread, self._twin.as_owner(signer=signer))
+
+    def as_readmit(self) -> Self:
+        """A handle that writes as ``readmit``, as ``Workspace.as_readmit``."""
+        return type(self)(self._thread, self._twin.as_readmit())
 
     def agent(self, principal: str, *, role: str, task: str) -> AsyncAgent:
         """A handle for one principal in one role on one task."""

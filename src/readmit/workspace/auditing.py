@@ -1,49 +1,64 @@
-"""Check the audit of a workspace from end to end.
+"""Check a workspace from end to end: its log, its audit, its indexes, and whether they are the ones that were signed.
 
-The chain shows that no row was altered, removed or inserted; the signed head, that the tail was not cut; a head kept
-elsewhere, that nothing was rolled back together with its signature; the log, that every return and exposure has its
-rows, and every row its return. Rebuilt indexes show that no index hides or forges an event.
+The tree of commits shows that nothing was altered, removed, inserted or moved. The signed head and the pin beside the
+keys show that the tree is the right one and was not rolled back. The log shows that every return and exposure has its
+rows and its decision, and every row its return.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 from contextlib import closing
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from readmit.records.canonical import decode, digest_of
 from readmit.records.decisions import Decision, Envelope, Returned
-from readmit.records.errors import AuditError, ReadmitError, SealError, StoreError
-from readmit.records.events import Acknowledge, EventKind, Exposed
-from readmit.seal.statement import encode_view, open_head
-from readmit.seal.trust import trusted
-from readmit.store.rebuilt import Rebuilt
+from readmit.records.errors import ReadmitError, SealError, StoreError, TamperedError
+from readmit.records.events import Acknowledge, EventKind, Exposed, KeyChange
+from readmit.records.kinds import kind_named
+from readmit.records.tree import tree_hash, verify_consistency
+from readmit.seal.dsse import open_envelope
+from readmit.seal.notes import NoteKey, open_note
+from readmit.seal.statement import PAYLOAD_TYPE, encode_view
+from readmit.seal.tlog import LogCheckpoint
+from readmit.seal.trust import public_of
+from readmit.store.index_check import IndexCheck
+from readmit.store.index_touched import TouchedCheck
+from readmit.store.log import SqlLog
+from readmit.store.log_check import LogCheck, Reached
+from readmit.store.rebuilt import Rebuilt, draft_of
+from readmit.store.row_check import RowCheck
+from readmit.store.statemap import Root
+from readmit.workspace.sealing import LogSealer, keys_after, origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from readmit.ports.store import AuditRow, Log, StoredDecision
-    from readmit.records.events import Event
-    from readmit.seal.statement import AuditHead
 
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_NO_ROWS = tree_hash(()).hex()
+_DELIVERIES = {str(EventKind.EXPOSE): "exposure", str(EventKind.ACKNOWLEDGE): "acknowledgement"}
 
 
 class AuditReport(msgspec.Struct, frozen=True):
     """What was checked, and everything that is wrong."""
 
-    rows: int
+    commits: int
     events: int
+    rows: int
     returns: int
-    signed: int
-    """The last row that a verified signature covers."""
-    kept: int | None
-    """The row that the head kept elsewhere covers, if one was given and verifies."""
+    """How many returns were looked at."""
+    since: int = 0
+    """The last commit that was not looked at again, because an earlier check found everything up to it intact."""
+    kept: int | None = None
+    """How many commits the head kept elsewhere covers, if one was given and the log extends it."""
+    notes: tuple[str, ...] = ()
+    """What is no flaw, but good to know."""
     problems: tuple[str, ...] = ()
+    reached: Reached | None = None
+    """Where the next check can go on; none if there are problems."""
 
     @property
     def intact(self) -> bool:
@@ -79,117 +94,257 @@ class _Filed:
                 self.delivered.add(step)
 
 
-def audit(log: Log, *, kept: Envelope | None = None, watch: Callable[[], object] = lambda: None) -> AuditReport:
-    """Check chain, signatures and the log. ``kept`` is a signed head that was kept outside the store."""
+def audit(
+    log: Log,
+    *,
+    kept: bytes | None = None,
+    since: Reached | None = None,
+    full: bool = False,
+    watch: Callable[[], object] = lambda: None,
+) -> AuditReport:
+    """Check everything that is signed. ``kept`` is a signed head that was kept outside the store.
+
+    With ``since``, where an earlier check ended, older rows are not looked at again. ``full`` looks at everything, and
+    also builds every index again from the log.
+    """
+    problems: list[str] = []
+    if not isinstance(log, SqlLog):
+        raise StoreError("only a log in a database can be verified")
     try:
         with log.reading():
-            return _audit(log, kept, watch)
+            return _Audit(log, None if full else since, problems, watch).run(kept, full=full)
     except Exception as error:  # noqa: BLE001 - whatever a tampered store makes of the check, it did not pass
-        problem = f"the audit could not be read to its end: {type(error).__name__}: {error}"
-        return AuditReport(rows=0, events=0, returns=0, signed=0, kept=None, problems=(problem,))
+        problems.append(f"the store could not be read to its end: {type(error).__name__}: {error}")
+        return AuditReport(commits=0, events=0, rows=0, returns=0, problems=tuple(problems))
 
 
-def _audit(log: Log, kept: Envelope | None, watch: Callable[[], object]) -> AuditReport:
-    problems: list[str] = []
-    changes = log.milestones(EventKind.KEY)
-    signed = _newest_head(log, changes, problems)
-    outside = None if kept is None else _opened(log, kept, changes, "the head kept elsewhere", problems)
-    filed: dict[str, _Filed] = {}
-    hashes: dict[int, str] = {}
-    wanted = {head.seq for head in (signed, outside) if head is not None}
-    rows = 0
-    try:
-        for row in log.audit.verified():
-            rows = row.seq
-            if row.seq in wanted:
-                hashes[row.seq] = row.hash.hex()
-            filed.setdefault(row.return_id, _Filed()).add(row)
-            watch()
-    except AuditError as error:
-        problems.append(str(error))
-    matched = {
-        name: head is not None and _matches(head, hashes, name, problems)
-        for name, head in (("the signed head", signed), ("the head kept elsewhere", outside))
-    }
-    covered = signed.seq if signed is not None and matched["the signed head"] else 0
-    if covered < rows:
-        problems.append(
-            f"rows {covered + 1} to {rows} are under no verified signature; the next return signs them "
-            "if its key is at hand"
+class _Audit:
+    """One check of one workspace."""
+
+    def __init__(self, log: SqlLog, since: Reached | None, problems: list[str], watch: Callable[[], object]) -> None:
+        self._log = log
+        self._problems = problems
+        self._notes: list[str] = []
+        self._watch = watch
+        sql, ws = log.connection.sql, log.ws
+        start = since if since is not None and since.workspace == log.workspace else Reached(log.workspace)
+        self._check = LogCheck(log.connection, ws, start, problems)
+        self._rows = RowCheck(sql, ws, problems)
+        self._returns: dict[str, str] = {}
+        """Return → digest of its decision, from the log."""
+        self._filed: dict[str, _Filed] = {}
+        self._delivered: dict[str, set[str]] = {step: set() for step in _DELIVERIES.values()}
+
+    def run(self, kept: bytes | None, *, full: bool) -> AuditReport:
+        check, log, problems = self._check, self._log, self._problems
+        on_first_use = self._check_head()
+        query = "SELECT size, note FROM workspace WHERE ws = ?"
+        size, note = log.connection.sql.execute(query, (log.ws,)).fetchone()
+        if size < check.since.size:
+            problems.append(
+                f"the store has {size} commits, and {check.since.size} were verified before: it was rolled back"
+            )
+        check.run(self._event, self._row)
+        before, keys = self._check_keys()
+        self._check_note(note, before)
+        if (last := check.last) is not None and not problems and check.head != log.commits.tree_head:
+            problems.append("the tree of commits is not the one that the signed head covers")
+        if not check.since.size:
+            root = Root(last.level, bytes.fromhex(last.state)) if last is not None else None
+            if root is not None:
+                IndexCheck(log.connection.sql, log.ws, check.leaves, problems).run(root)
+            self._rows.run(check)
+        elif not problems:
+            self._check_touched()
+        self._check_returns()
+        if full:
+            self._rebuild()
+        covered = None if kept is None else self._check_kept(kept)
+        if on_first_use:
+            self._notes.append(
+                "nothing was known here of this workspace: its own first key was trusted, which shows that the log "
+                "is whole, not whose it is; name the key with --key or READMIT_TRUST"
+            )
+        if check.since.size:
+            self._notes.append(
+                f"everything up to commit {check.since.size} was found intact before, and was not looked at again; "
+                "--full does"
+            )
+        edge = check.tree.frontier
+        reached = Reached(log.workspace, edge.size, check.epoch, check.audit, edge.to_bytes(), keys)
+        return AuditReport(
+            commits=edge.size,
+            events=check.epoch,
+            rows=check.audit,
+            returns=len(self._returns),
+            since=check.since.size,
+            kept=covered,
+            notes=tuple(self._notes),
+            problems=tuple(dict.fromkeys(problems)),
+            reached=None if problems else reached,
         )
-    events, returns = _check_log(log, filed, problems, watch)
-    return AuditReport(
-        rows=rows,
-        events=events,
-        returns=returns,
-        signed=covered,
-        kept=outside.seq if outside is not None and matched["the head kept elsewhere"] else None,
-        problems=tuple(problems),
-    )
+
+    # Whose log it is.
+
+    def _check_head(self) -> bool:
+        """Whether the head is signed and extends what is known; returns whether the key was trusted on first use."""
+        sealer = self._log.commits.sealer
+        unknown = isinstance(sealer, LogSealer) and sealer.is_first_use
+        try:
+            self._log.commits.head()
+        except TamperedError as error:
+            self._problems.append(str(error))
+            return False
+        return unknown
+
+    def _check_note(self, note: bytes | None, keys: Mapping[str, bytes]) -> None:
+        """Whether the newest head is signed. A refusal is filed even where no key is at hand."""
+        head, origin = self._check.head, origin_of(self._log.workspace)
+        last = self._check.last
+        if last is None:
+            return
+        if note is None:
+            if last.rows == _NO_ROWS and head.size > 1:
+                self._problems.append(f"commit {head.size}, the last one, is not signed: its signature was removed")
+            else:
+                self._notes.append(
+                    f"commit {head.size}, the last one, is not signed: no key was at hand; the next one signs it"
+                )
+            return
+        try:
+            if _opened(note, origin, keys) != LogCheckpoint(origin, head.size, head.root):
+                raise SealError("it is of another state of the log")  # noqa: TRY301 - one report for every flaw
+        except SealError as error:
+            self._problems.append(f"the signature of commit {head.size}, the last one, does not verify: {error}")
+
+    def _check_keys(self) -> tuple[dict[str, bytes], dict[str, bytes]]:
+        """Follow the keys from commit to commit; returns those that count before and after the last commit.
+
+        Each change is signed by a key that counted before it. The first commit is signed by the key that it trusts.
+        """
+        origin = origin_of(self._log.workspace)
+        before = keys = dict(self._check.since.keys)
+        for head, epoch, note, bodies in self._check.key_commits:
+            what = f"commit {head.size}, which changes the keys,"
+            if not bodies:
+                self._problems.append(f"commit {head.size} has a signed note of its own, but changes no key")
+                continue
+            before, keys = keys, keys_after(keys, _changes(bodies))
+            if note is None:
+                # A log of an earlier release is taken over in one commit, also where no key is at hand.
+                if head.size > 1 or epoch == len(bodies):
+                    self._problems.append(f"{what} has no signed note: it was removed")
+                continue
+            try:
+                said = _opened(note, origin, before or keys)
+            except SealError as error:
+                self._problems.append(f"{what} is not signed by a key that counted before it: {error}")
+                continue
+            if said != LogCheckpoint(origin, head.size, head.root):
+                self._problems.append(f"{what} has the signed note of another state of the log")
+        changed = bool(self._check.key_commits) and self._check.key_commits[-1].head == self._check.head
+        return before or keys if changed else keys, keys
+
+    def _check_kept(self, kept: bytes) -> int | None:
+        """How many commits a head that was kept elsewhere covers, if the log extends it.
+
+        A key that was retired since then still counts; a revoked one does not.
+        """
+        origin, head = origin_of(self._log.workspace), self._check.head
+        what = "the head kept elsewhere"
+        try:
+            said = _opened(kept, origin, self._keys_ever(revoked=False))
+            if said.origin != origin:
+                raise SealError(f"it is of the log {said.origin!r}, not {origin!r}")  # noqa: TRY301 - one report
+        except SealError as error:
+            self._problems.append(f"{what} does not verify: {error}")
+            return None
+        if said.size > head.size:
+            self._problems.append(
+                f"{what} covers {said.size} commits, and the store has {head.size}: it was rolled back"
+            )
+            return None
+        proof = self._log.commits.consistency(said.size, head.size)
+        if not verify_consistency(said.size, said.root, head.size, head.root, proof):
+            self._problems.append(
+                f"{what} covers other commits than the first {said.size} of this log: it was rewritten"
+            )
+            return None
+        return said.size
+
+    # What the log and the audit hold.
+
+    def _event(self, epoch: int, kind: str, by: str, learnt: str, body: bytes) -> None:
+        self._watch()
+        if not self._check.since.size:
+            self._rows.event(epoch, kind, by, learnt, body)
+        if kind == EventKind.RETURN:
+            returned: Returned = kind_named(kind).read(body)
+            self._returns[returned.request.return_id] = returned.decision
+        elif (step := _DELIVERIES.get(kind)) is not None:
+            payload: Exposed | Acknowledge = kind_named(kind).read(body)
+            self._delivered[step].add(payload.return_id)
+
+    def _row(self, row: AuditRow) -> None:
+        self._watch()
+        filed = self._filed.get(row.return_id)
+        if filed is None:
+            filed = self._filed[row.return_id] = _Filed()
+        filed.add(row)
+
+    def _check_returns(self) -> None:
+        # A past view stays what it was, whatever became of its key.
+        keys = self._keys_ever(revoked=True)
+        for name, decision in self._returns.items():
+            self._problems += _return_flaws(self._log.audit.decision(name), name, decision, self._filed.get(name), keys)
+        for name, rows in self._filed.items():
+            # A later check sees exposures of earlier returns.
+            if (rows.decision if self._check.since.size else rows.first) and name not in self._returns:
+                self._problems.append(f"rows of return {name!r} belong to no return in the log")
+        for step, logged in self._delivered.items():
+            audited = {name for name, rows in self._filed.items() if step in rows.delivered}
+            self._problems += _delivery_flaws(step, logged, audited)
+        if not self._check.since.size:
+            query = "SELECT return_id FROM decision WHERE ws = ?"
+            for (name,) in self._log.connection.sql.execute(query, (self._log.ws,)):
+                if name not in self._returns:
+                    self._problems.append(f"the table 'decision' has a row for {name!r}, which is no return in the log")
+
+    def _keys_ever(self, *, revoked: bool) -> Mapping[str, bytes]:
+        """Every key that was ever trusted, with or without those that were revoked."""
+        changes = _changes(body for commit in self._check.key_commits for body in commit.changes)
+        if self._check.since.size:
+            older = self._log.milestones(EventKind.KEY, until=self._check.since.epoch)
+            changes += [event.payload for event in older if isinstance(event.payload, KeyChange)]
+        gone = () if revoked else {change.key for change in changes if change.change == "revoke"}
+        return {one.key: public_of(one) for one in changes if one.change == "trust" and one.key not in gone}
+
+    def _check_touched(self) -> None:
+        """The index rows of events since the last check."""
+        log, check = self._log, self._check
+        touched = TouchedCheck(log.connection.sql, log.ws, log.commits, log.item, self._problems)
+        for event in log.tail(since=check.since.epoch):
+            learnt = event.learnt.isoformat()
+            touched.event(event.epoch, draft_of(event, log), learnt, check.leaf(event.epoch))
+        touched.run()
+
+    def _rebuild(self) -> None:
+        """Build the indexes from the log, with the code that wrote them, and compare every row."""
+        try:
+            with closing(Rebuilt(self._log.workspace)) as rebuilt:
+                for _ in rebuilt.append(self._log.tail()):
+                    self._watch()
+                self._problems += rebuilt.differences(self._log)
+        except StoreError as error:
+            self._problems.append(f"the indexes could not be built from the log: {error}")
 
 
-def _newest_head(log: Log, changes: Sequence[Event], problems: list[str]) -> AuditHead | None:
-    found = log.audit.signed_head()
-    if found is None:
-        return None
-    try:
-        envelope = decode(found[1], Envelope, what="signed head")
-    except ReadmitError as error:
-        problems.append(f"the signed head cannot be read: {error}")
-        return None
-    return _opened(log, envelope, changes, "the signed head", problems)
+def _changes(bodies: Iterable[bytes]) -> list[KeyChange]:
+    return [decode(body, KeyChange, what="key change") for body in bodies]
 
 
-def _opened(log: Log, envelope: Envelope, changes: Sequence[Event], what: str, problems: list[str]) -> AuditHead | None:
-    """A head whose signature counts. A key retired since then still counts for what it signed before."""
-    try:
-        head = open_head(envelope, trusted(changes, _LONG_AGO))
-        if envelope.signatures[0].keyid not in trusted(changes, head.at):
-            raise SealError("its key was retired before it was signed")  # noqa: TRY301 - one report for every flaw
-    except SealError as error:
-        problems.append(f"{what} does not verify: {error}")
-        return None
-    if head.workspace != log.workspace:
-        problems.append(f"{what} is of workspace {head.workspace!r}, not {log.workspace!r}")
-        return None
-    return head
-
-
-def _matches(head: AuditHead, hashes: Mapping[int, str], what: str, problems: list[str]) -> bool:
-    if head.seq in hashes and hashes[head.seq] == head.hash:
-        return True
-    gone = "is not there" if head.seq not in hashes else "is another one"
-    problems.append(f"{what} covers row {head.seq}, but that row {gone}: the audit was cut or rewritten")
-    return False
-
-
-def _check_log(log: Log, filed: dict[str, _Filed], problems: list[str], watch: Callable[[], object]) -> tuple[int, int]:
-    events = returns = 0
-    returned: set[str] = set()
-    delivered: dict[str, set[str]] = {"exposure": set(), "acknowledgement": set()}
-    try:
-        with closing(Rebuilt(log.workspace)) as rebuilt:
-            for event in rebuilt.append(log.tail()):
-                events += 1
-                if isinstance(event.payload, Returned):
-                    returns += 1
-                    return_id = event.payload.request.return_id
-                    returned.add(return_id)
-                    problems += _return_flaws(log, event.payload, filed.get(return_id))
-                elif isinstance(event.payload, Exposed | Acknowledge):
-                    step = "exposure" if event.kind is EventKind.EXPOSE else "acknowledgement"
-                    delivered[step].add(event.payload.return_id)
-                watch()
-            problems += rebuilt.differences(log)
-    except StoreError as error:
-        problems.append(str(error))
-        return events, returns
-    for return_id, rows in filed.items():
-        if rows.first and return_id not in returned:
-            problems.append(f"rows of return {return_id!r} belong to no return in the log")
-    for step, named in delivered.items():
-        problems += _delivery_flaws(step, named, {name for name, rows in filed.items() if step in rows.delivered})
-    return events, returns
+def _opened(note: bytes, origin: str, keys: Mapping[str, bytes]) -> LogCheckpoint:
+    return LogCheckpoint.from_text(open_note(note, [NoteKey(origin, public) for public in keys.values()]).text)
 
 
 def _delivery_flaws(step: str, logged: set[str], audited: set[str]) -> Iterator[str]:
@@ -200,17 +355,17 @@ def _delivery_flaws(step: str, logged: set[str], audited: set[str]) -> Iterator[
         yield f"return {name!r} has an {step} in the log, but no {step} row"
 
 
-def _return_flaws(log: Log, event: Returned, rows: _Filed | None) -> Iterator[str]:
+def _return_flaws(
+    stored: StoredDecision | None, name: str, logged: str, rows: _Filed | None, keys: Mapping[str, bytes]
+) -> Iterator[str]:
     """Inconsistencies between a return in the log, its filed decision and its rows."""
-    name = event.request.return_id
-    stored = log.audit.decision(name)
     if stored is None:
         yield f"return {name!r} has no filed decision"
         return
     if rows is None:
         yield f"return {name!r} has no audit rows"
         return
-    if not digest_of(stored.body) == event.decision == rows.decision:
+    if not digest_of(stored.body) == logged == rows.decision:
         yield f"return {name!r}: the filed decision is not the one in the log and in the audit"
         return
     if (stored.first, stored.last) != (rows.first, rows.last):
@@ -218,15 +373,15 @@ def _return_flaws(log: Log, event: Returned, rows: _Filed | None) -> Iterator[st
     decision = decode(stored.body, Decision, what=f"decision of {name!r}")
     if (decision.candidates, decision.dispositions) != (rows.candidates, rows.joined.hexdigest()):
         yield f"return {name!r}: its candidates' rows are not those it was decided on"
-    if not _sealed(decision, stored):
+    if not _sealed(decision, stored, keys):
         yield f"return {name!r}: its signed view is not the view that was decided"
 
 
-def _sealed(decision: Decision, stored: StoredDecision) -> bool:
+def _sealed(decision: Decision, stored: StoredDecision, keys: Mapping[str, bytes]) -> bool:
     if decision.view is None or stored.envelope is None:
         return decision.view is None and stored.envelope is None
     try:
         envelope = decode(stored.envelope, Envelope, what="envelope")
-        return envelope.payload == base64.b64encode(encode_view(decision.view)).decode("ascii")
+        return open_envelope(envelope, keys, PAYLOAD_TYPE) == encode_view(decision.view)
     except ReadmitError:
         return False

@@ -12,6 +12,7 @@ from readmit.records.canonical import decode
 from readmit.records.decisions import Decision, Returned
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.evidence import Experience
+from readmit.workspace.signatures import authority
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 def readable(log: Log, identity: Identity) -> tuple[Experience, ...]:
     """What an agent that is not away may read, in the order in which it was remembered."""
     remembered = (event for event in log.seen(identity, until=log.head) if isinstance(event.payload, Experience))
-    bank = within_reach(log, identity, remembered, until=log.head)
+    signing = authority(log)
+    counting = remembered if signing is None else (event for event in remembered if signing.counts(event))
+    bank = within_reach(log, identity, counting, until=log.head)
     withheld = _withheld(log, identity, bank)
     experiences = (event.payload for event in bank if event.epoch not in withheld)
     return tuple(one for one in experiences if isinstance(one, Experience))

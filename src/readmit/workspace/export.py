@@ -1,28 +1,31 @@
 """The audit for other tools: rows as JSON lines, and log and audit as W3C PROV.
 
-JSON lines carry what a reader needs to recompute the chain: a row's hash is the SHA-256 of the hash before it,
-the return's id, the kind, the item and the body, joined by line feeds; the first link is the SHA-256 of the
-workspace's name. PROV has digests and links only, and no text.
+JSON lines carry what a reader needs to recompute the tree: the rows with their leaves; the record of each commit, whose
+``rows`` is the RFC 6962 tree hash over the leaves of the rows that it added; and the signed head, whose root is the
+tree hash over the records. PROV has digests and links only, and no text.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import msgspec
 
+from readmit.records.commits import row_leaf
 from readmit.records.decisions import Decision, Returned
-from readmit.records.errors import ReadmitError
+from readmit.records.errors import ReadmitError, SealError
 from readmit.records.events import EventKind, Exposed, Supersede
 from readmit.records.evidence import Evidence
 from readmit.records.items import Item
 from readmit.records.kinds import targets_of
 from readmit.records.reasons import Reason
 from readmit.workspace.history import dispositions, recorded
+from readmit.workspace.proving import signed_head
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     from prov.model import ProvDocument
 
@@ -34,25 +37,27 @@ if TYPE_CHECKING:
 _REPLACING = frozenset({Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED, Reason.FRONTIER_MOVED})
 
 
-def json_lines(log: Log, return_id: str | None = None) -> Iterator[bytes]:
-    """Every row of the audit, or of one return; then the newest signed head."""
+def json_lines(log: Log, return_id: str | None = None) -> Generator[bytes, None, None]:
+    """Every row of the audit, or of one return; then the commits that added them, and the newest signed head."""
     if return_id is not None:
         recorded(log, return_id)
-    for row in log.audit.rows():
-        if return_id in (None, row.return_id):
-            line = {
-                "seq": row.seq,
-                "return": row.return_id,
-                "kind": row.kind,
-                "item": row.item,
-                "body": msgspec.Raw(row.body),
-                "hash": row.hash.hex(),
-            }
-            yield msgspec.json.encode(line)
-    signed = log.audit.signed_head()
-    if signed is not None:
-        head = {"seq": signed[0], "kind": "head", "workspace": log.workspace, "envelope": msgspec.Raw(signed[1])}
-        yield msgspec.json.encode(head)
+    with log.reading():
+        for row in log.audit.rows():
+            if return_id in (None, row.return_id):
+                line = {
+                    "seq": row.seq,
+                    "return": row.return_id,
+                    "kind": row.kind,
+                    "item": row.item,
+                    "body": msgspec.Raw(row.body),
+                    "leaf": row_leaf(*row).hex(),
+                }
+                yield msgspec.json.encode(line)
+        for body in log.commit_records() if return_id is None else ():
+            yield msgspec.json.encode({"kind": "commit", "record": msgspec.Raw(body)})
+        with suppress(SealError):
+            head = {"kind": "head", "workspace": log.workspace, "note": signed_head(log).decode()}
+            yield msgspec.json.encode(head)
 
 
 def prov_document(

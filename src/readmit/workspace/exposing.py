@@ -19,7 +19,7 @@ from readmit.records.base import Time
 from readmit.records.canonical import canonical, decode, digest_of
 from readmit.records.decisions import Decision, Envelope, Returned, ReturnView
 from readmit.records.drafts import draft
-from readmit.records.errors import ExposureError, RecordError, SealError, UnknownError
+from readmit.records.errors import ExposureError, RecordError, SealError, TamperedError, UnknownError
 from readmit.records.events import Acknowledge, EventKind, Exposed
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
@@ -33,10 +33,9 @@ from readmit.seal.trust import trusted
 from readmit.seal.view import contents
 from readmit.workspace.examining import examination
 from readmit.workspace.loading import current
-from readmit.workspace.returning import logger, sign_head
+from readmit.workspace.returning import logger
 
 if TYPE_CHECKING:
-    from readmit.ports.signer import Signer
     from readmit.ports.store import Log
     from readmit.records.decisions import Examination
     from readmit.records.events import Event
@@ -98,7 +97,7 @@ _OLDER = (
 )
 
 
-def expose(log: Log, return_id: str, ask: Callable[[], Asker], signer: Callable[[], Signer]) -> Bundle:
+def expose(log: Log, return_id: str, ask: Callable[[], Asker]) -> Bundle:
     """Check a view again and hand it over, or raise ``ExposureError``. Either way the audit has a row.
 
     ``ask`` is called once the transaction is open: waiting for other writers takes time, and they may change
@@ -114,13 +113,12 @@ def expose(log: Log, return_id: str, ask: Callable[[], Asker], signer: Callable[
         if not failed and not again:
             marked = draft(EventKind.EXPOSE, entry, id=return_id, by=asker.identity.principal, at=asker.now)
             log.append([marked], now=asker.now)
-        sign_head(log, asker.now, signer)
     if bundle is None:
         raise ExposureError(f"view {return_id} was not exposed: {', '.join(failed)}. {advice}", failed)
     return bundle
 
 
-def acknowledge(log: Log, return_id: str, ask: Callable[[], Asker], signer: Callable[[], Signer]) -> None:
+def acknowledge(log: Log, return_id: str, ask: Callable[[], Asker]) -> None:
     """Record that a view has arrived at its workload. Repeating it changes nothing."""
     with log.atomic():
         asker = ask()
@@ -137,7 +135,6 @@ def acknowledge(log: Log, return_id: str, ask: Callable[[], Asker], signer: Call
         else:
             refused = Exposed(return_id=return_id, instance=asker.instance, refused=(Reason.BINDING_MISMATCH,))
             log.audit.append(return_id, [("refusal", "", canonical(refused))])
-        sign_head(log, asker.now, signer)
     if not issued:
         raise ExposureError(
             f"view {return_id} was issued to another workload: acknowledge it with the secret of its own return",
@@ -164,6 +161,9 @@ def _answer(log: Log, event: Event, asker: Asker, before: Event | None) -> _Answ
     stored = log.audit.decision(request.return_id)
     if stored is None:
         raise UnknownError(f"no decision is filed for return {request.return_id!r}")
+    altered = digest_of(stored.body) != event.payload.decision
+    if altered or (stored.envelope is None and event.payload.kind == "admitted"):
+        return _Answer((Reason.LOG_ALTERED,), advice="The decision that is filed is not the one in the log")
     if stored.envelope is None:
         return _without_view(event, asker, decode(stored.body, Decision, what="decision"))
     learnt = log.learnt
@@ -182,6 +182,8 @@ def _answer(log: Log, event: Event, asker: Asker, before: Event | None) -> _Answ
         if failed:
             return _Answer(failed, advice=_OLDER) if Reason.EPOCH_AHEAD in failed else _Answer(failed)
         return _Answer((), Bundle(view, envelope, *contents(view, items, experiences)))
+    except TamperedError as error:
+        return _Answer((Reason.LOG_ALTERED,), advice=str(error))
     except Exception:  # noqa: BLE001 - whatever failed, the agent gets nothing and the audit gets a row
         logger.exception("exposure of %s failed", request.return_id)
         return _Answer((Reason.INTERNAL_ERROR,))

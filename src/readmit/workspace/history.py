@@ -11,9 +11,9 @@ from readmit.cover.find import Deadline
 from readmit.cycle import decide
 from readmit.gate.gates import authorized
 from readmit.gate.judge import distinct
-from readmit.records.canonical import canonical, decode, digest
+from readmit.records.canonical import canonical, decode, digest, digest_of
 from readmit.records.decisions import Cause, Decision, Disposition, DutyNote, Envelope, Returned
-from readmit.records.errors import UnknownError
+from readmit.records.errors import TamperedError, UnknownError
 from readmit.records.events import EventKind
 from readmit.records.items import Drafted, Item
 from readmit.records.reasons import Reason, state_of
@@ -105,12 +105,14 @@ def recorded(log: Log, return_id: str) -> tuple[Returned, Decision]:
     returned, stored = log.returned(return_id), log.audit.decision(return_id)
     if stored is None:
         raise UnknownError(f"no decision is filed for return {return_id!r}; see `readmit audit verify`")
+    if digest_of(stored.body) != returned.decision:
+        raise TamperedError(f"the decision of return {return_id!r} is not the one in the log: it was altered")
     return returned, decode(stored.body, Decision, what="decision")
 
 
 def newest_return(log: Log) -> str:
     """The last return that was decided, found from the end of the audit."""
-    last = log.audit.head.seq
+    last = log.audit.last
     while last > 0:
         rows = list(log.audit.rows(first=max(1, last - _STEP + 1), last=last))
         if found := [row.return_id for row in rows if row.kind == "decision"]:

@@ -9,12 +9,14 @@ from msgspec.structs import replace
 from readmit.capture.checkpoint import unchanged
 from readmit.capture.fold import fold
 from readmit.cycle import RULES
-from readmit.records.events import EventKind, Suspect
-from readmit.records.policy import Policy
+from readmit.records.errors import TamperedError
+from readmit.records.events import Suspect
 from readmit.records.snapshot import Delta, Snapshot, WorkState
 from readmit.records.verdicts import Verdict
 from readmit.workspace.background import concerned, premises, with_frontiers
 from readmit.workspace.banks import within_reach
+from readmit.workspace.signatures import authority, policy_in_force
+from readmit.workspace.vetting import vetted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,25 +40,23 @@ def snapshot(
     rules: int = RULES,
 ) -> Snapshot:
     """``C = D_a ⊕ Δ`` at an epoch. The first rules considered fewer invisible items."""
-    before = log.seen(departed.identity, until=departed.epoch)
-    change = delta(log, departed, identity, until=epoch)
-    if identity == departed.identity:
-        state = fold(fold(WorkState(), before), change.events)
-    else:
+    events, evidence = log.sight(departed.identity, until=epoch)
+    before = [event for event in events if event.epoch <= departed.epoch]
+    if identity != departed.identity:
         # What another role could see before departure is new to the agent, but keeps its position: log order decides.
-        state = fold(WorkState(), sorted((*before, *change.events), key=lambda event: event.epoch))
+        others, behind = log.sight(identity, until=epoch)
+        events = sorted({event.epoch: event for event in (*others, *events)}.values(), key=lambda event: event.epoch)
+        evidence |= behind
+    state = fold(WorkState(), events)
     if state.bank:
         state = replace(state, bank=within_reach(log, identity, state.bank, until=epoch))
     if rules > 1:
         state = with_frontiers(log, identity, state, epoch)
-    evidence = log.evidence_behind(departed.identity, until=epoch)
-    if identity != departed.identity:
-        evidence |= log.evidence_behind(identity, until=epoch)
     background = premises(log, state, epoch) if rules == 1 else concerned(log, identity, state, epoch)
     if background.held:
         evidence |= log.evidence_for(held.epoch for held in background.held.values())
     add_judged(log, (*state.held.values(), *background.held.values()), evidence)
-    return Snapshot(
+    made = Snapshot(
         identity=identity,
         purpose=purpose,
         now=now,
@@ -65,8 +65,10 @@ def snapshot(
         state=state,
         evidence=evidence,
         background=background,
-        writers_then=_writers(log, departed.epoch),
+        writers_then=policy_in_force(log, until=departed.epoch).writers,
     )
+    signing = authority(log, until=epoch)
+    return made if signing is None or not signing.was_required else vetted(made, log, signing)
 
 
 def requested(log: Log, departed: Checkpoint, request: Request) -> Snapshot:
@@ -100,10 +102,12 @@ def delta(log: Log, departed: Checkpoint, identity: Identity, *, until: int) -> 
     return Delta(departed.epoch, until, tuple(events[epoch] for epoch in sorted(events)))
 
 
-def _writers(log: Log, epoch: int) -> tuple[str, ...]:
-    """The policy's writers at an epoch."""
-    event = log.latest(EventKind.GOVERN, until=epoch)
-    return event.payload.writers if event is not None and isinstance(event.payload, Policy) else ()
+def cited(log: Log, digest: str) -> dict[str, Sighting]:
+    """An observation that an event names. It was there when the event was accepted."""
+    found = log.sighting(digest)
+    if digest not in found:
+        raise TamperedError(f"observation {digest!r} is cited in the log, but not found: an index row was hidden")
+    return found
 
 
 def add_judged(log: Log, held: Iterable[Held], evidence: dict[str, Sighting]) -> None:
@@ -113,4 +117,4 @@ def add_judged(log: Log, held: Iterable[Held], evidence: dict[str, Sighting]) ->
             if isinstance(mark.payload, Verdict | Suspect):
                 digest = mark.payload.pair.evidence
                 if digest not in evidence:
-                    evidence |= log.sighting(digest)
+                    evidence |= cited(log, digest)

@@ -24,7 +24,7 @@ from readmit.capture.moment import lag, later
 from readmit.cycle import examine
 from readmit.ports.backend import TEAM
 from readmit.records.arguments import explained
-from readmit.records.base import Count, Digest, Id, Name, Record, nfc, require_digest, require_name, shown
+from readmit.records.base import Count, Digest, Id, Name, Record, nfc, require_digest, shown
 from readmit.records.canonical import canonical, digest
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, RecordError, UnknownError
 from readmit.records.events import Close, EventKind, Exposed, Overrule
@@ -119,7 +119,11 @@ class Memory:
         event = self._workspace.log.evidence(require_digest("evidence", evidence))
         text = event.payload.text  # type: ignore[attr-defined]  # filed under its digest: it is evidence
         return self._bound.form(
-            text, bindings(evidence=[evidence]), by=require_name("by", nfc(by)), owner=nfc(owner), verbatim=verbatim
+            text,
+            bindings(evidence=[evidence]),
+            by=self._workspace.writer.author(by),
+            owner=nfc(owner),
+            verbatim=verbatim,
         )
 
     def update(
@@ -228,7 +232,7 @@ class Memory:
 
     def _allowed(self, by: str) -> str:
         """The writer's name as the policy spells it, if it is listed."""
-        by, writers = require_name("by", nfc(by)), self._workspace.policy.writers
+        by, writers = self._workspace.writer.author(by), self._workspace.policy.writers
         if writers and by not in writers:
             raise NotAllowedError(
                 f"by: {by!r} is not among the policy's writers, so nothing it forms could be admitted"

@@ -24,6 +24,7 @@ SAID_BADLY = frozenset(
         Reason.EVIDENCE_ALTERED,
         Reason.REFERENCE_UNBOUND,
         Reason.WRITER_NOT_ALLOWED,
+        Reason.WRITER_NOT_SIGNED,
         Reason.DRAFT_REFUSED,
         Reason.DRAFT_NOT_CARRIED,
         Reason.OTHER_TASK,

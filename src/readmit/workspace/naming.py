@@ -14,9 +14,12 @@ from readmit.records.events import Checkpoint, Examine, Rebase, Revoke, Settle, 
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Item
 from readmit.records.policy import Policy
+from readmit.records.writer_keys import WriterKey
+from readmit.store.location import MEMORY, names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from readmit.records.identity import Identity
     from readmit.records.items import Scope
@@ -27,6 +30,15 @@ T = TypeVar("T")
 def all_nfc(names: Iterable[str]) -> tuple[str, ...]:
     """Several names."""
     return tuple(map(nfc, names))
+
+
+def spelled(path: str | Path, name: str) -> str:
+    """A workspace's name in NFC, unless it was created under another spelling by an older release."""
+    composed = nfc(name)
+    if composed != name and str(path) != MEMORY:
+        known = names(path)
+        return name if name in known and composed not in known else composed
+    return composed
 
 
 def who(identity: Identity) -> Identity:
@@ -51,6 +63,8 @@ def normal(value: T) -> T:
             return replace(value, task=nfc(task))
         case Settle(role=role) | Revoke(role=role) | Supersede(role=role):
             return replace(value, role=_optional(role))
+        case WriterKey(principal=principal):
+            return replace(value, principal=nfc(principal))
         case Policy(writers=writers, overseers=overseers):
             return replace(value, writers=all_nfc(writers), overseers=all_nfc(overseers))
     return value

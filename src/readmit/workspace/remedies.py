@@ -68,7 +68,7 @@ def overrule(item: str, grant: str, by: str) -> Remedy:
 def govern(policy: Policy, **changes: Any) -> Remedy:
     """A change of policy. The command line takes a whole policy, so the command repeats what is set already."""
     said = ", ".join(f"{name}={_value(value)}" for name, value in changes.items())
-    call = f"workspace.govern(msgspec.structs.replace(workspace.policy, {said}), by={_quoted(OWNER)})"
+    call = f"workspace.as_owner().govern(msgspec.structs.replace(workspace.policy, {said}))"
     usual = msgspec.to_builtins(Policy())
     changed = msgspec.to_builtins(msgspec.structs.replace(policy, **changes))
     set_here = {name: value for name, value in changed.items() if value != usual[name]}
@@ -105,9 +105,12 @@ def _who(who: Identity) -> str:
 
 
 def _both(verb: str, given: tuple[str, ...], fields: Mapping[str, Any]) -> Remedy:
+    owner = fields.get("by") == OWNER
+    fields = {name: value for name, value in fields.items() if name != "by" or not owner}
     said = [*map(_quoted, given), *(f"{name}={_value(value)}" for name, value in fields.items())]
-    words = ("readmit", verb, *map(_shell, given), _options(fields))
-    return Remedy(f"workspace.{verb}({', '.join(said)})", " ".join(words))
+    words = ("readmit", verb, *map(_shell, given), "--as-owner" if owner else "", _options(fields))
+    handle = "workspace.as_owner()" if owner else "workspace"
+    return Remedy(f"{handle}.{verb}({', '.join(said)})", " ".join(word for word in words if word))
 
 
 def _value(value: str | float | Decimal | Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from readmit.records.errors import StoreError
 from readmit.seal.keys import FileRing
 from readmit.store.backup import LogEnds, compare, put_back
 from readmit.store.location import is_url, shown
-from readmit.workspace.signing import mark_of
+from readmit.workspace.signing import mark_of, pin_of
 
 
 class Lacking(NamedTuple):
@@ -24,6 +24,8 @@ class Lacking(NamedTuple):
     """Whether the backup and that store have one history."""
     handed_over: int
     """The epoch of the last exposure, as the mark beside the keys remembers it."""
+    commits: int
+    """How many commits it lacks of those that the pin beside the keys has seen."""
 
     @property
     def events(self) -> int:
@@ -49,32 +51,42 @@ def restore(backup: Path, place: str, *, replace: bool = False, accept_loss: boo
         raise StoreError(
             "a store on a server is restored with the server's tools; run: "
             f"pg_restore --dbname={shown(place)} {backup}. "
-            "To accept that it lacks what was handed over since, remove the .mark file in the folder of its keys"
+            "To accept that it lacks what was written since, remove the .mark and .head files in the folder of its keys"
         )
     file = Path(place)
     keys = FileRing.beside(file)
     lacking = tuple(_lacking(ends, keys) for ends in compare(backup, file))
     if file.exists() and file.samefile(backup):
         raise StoreError(f"{backup} is the store itself; name a backup of it")
+    losses = "; ".join(_told(one) for one in lacking if one.events or one.commits or not one.is_same_log)
+    if losses and not file.exists() and not accept_loss:
+        raise StoreError(
+            f"{backup} is not the newest state that was seen here ({losses}); give --accept-loss to use it"
+        )
     if file.exists() and not replace:
-        losses = "; ".join(_told(one) for one in lacking if one.events or not one.is_same_log)
         raise StoreError(
             f"{file} exists, and a restore would take it away ({losses or 'the backup has all its events'}); "
             "to do that and keep it under another name, give --replace"
         )
     aside = put_back(backup, file)
-    if accept_loss:
-        for one in lacking:
+    for one in lacking if keys.is_dir() else ():
+        # The operator says that this is the log now; its next head is pinned again when it is first read.
+        pin_of(keys, one.workspace).forget(keys=accept_loss)
+        if accept_loss:
             mark_of(keys, one.workspace).lower_to(one.epoch)
     return Restored(lacking, aside, keys.is_dir())
 
 
 def _lacking(ends: LogEnds, keys: Path) -> Lacking:
     mark = mark_of(keys, ends.workspace).read() if keys.is_dir() else 0
-    return Lacking(ends.workspace, ends.copied, ends.present, ends.is_same_log, mark)
+    pinned = pin_of(keys, ends.workspace).head() if keys.is_dir() else None
+    lost = 0 if pinned is None else max(pinned.size - ends.commits, 0)
+    return Lacking(ends.workspace, ends.copied, ends.present, ends.is_same_log, mark, lost)
 
 
 def _told(one: Lacking) -> str:
     if not one.is_same_log:
         return f"{one.workspace!r} has another history in the backup"
+    if not one.events:
+        return f"{one.workspace!r} lacks {one.commits} commits in the backup"
     return f"{one.workspace!r} ends at epoch {one.epoch} in the backup, so it lacks at least {one.events} events"

@@ -14,15 +14,14 @@ from readmit.ports.store import StoredDecision
 from readmit.records.canonical import canonical, digest_of
 from readmit.records.decisions import Outcome, Returned
 from readmit.records.drafts import draft
-from readmit.records.errors import ConflictError
+from readmit.records.errors import ConflictError, TamperedError
 from readmit.records.events import EventKind
 from readmit.records.reasons import Reason
-from readmit.seal.statement import AuditHead, seal_head, seal_view
+from readmit.seal.statement import seal_view
 from readmit.workspace.loading import requested
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
@@ -60,6 +59,9 @@ def decided(log: Log, departed: Checkpoint, request: Request, unprepared: str = 
         return refuse(request, Reason.INFERENCE_FAILED, unprepared)
     try:
         return decide(request, requested(log, departed, request))
+    except TamperedError as error:
+        logger.error("return %s: %s", request.return_id, error)
+        return refuse(request, Reason.LOG_ALTERED, str(error))
     except Exception as error:  # whatever failed, the agent gets nothing and the audit gets a row
         logger.exception("return %s failed", request.return_id)
         return refuse(request, Reason.INTERNAL_ERROR, type(error).__name__)
@@ -77,12 +79,12 @@ def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], S
             outcome = withhold(request, outcome, Reason.SIGNER_FAILED)
     decision = outcome.decision
     body = canonical(decision)
-    first = log.audit.head.seq + 1
+    first = log.audit.last + 1
     rows = [("candidate", entry.item, row) for entry, row in zip(outcome.dispositions, outcome.rows, strict=True)]
     rows += [("experience", note.bound_to, canonical(note)) for note in decision.experiences]
-    head = log.audit.append(request.return_id, [*rows, ("decision", "", body)])
+    last = log.audit.append(request.return_id, [*rows, ("decision", "", body)])
     sealed = None if envelope is None else canonical(envelope)
-    log.audit.decide(request.return_id, StoredDecision(body, sealed, first, head.seq))
+    log.audit.decide(request.return_id, StoredDecision(body, sealed, first, last))
     # A replay finds both: an altered checkpoint is in the log, and the clock is in the request.
     fault = set(decision.faults) - {Reason.CHECKPOINT_ALTERED, Reason.CLOCK_SKEW}
     returned = Returned(
@@ -94,16 +96,4 @@ def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], S
     )
     entry = draft(EventKind.RETURN, returned, id=request.return_id, by=request.identity.principal, at=request.now)
     log.append([entry], now=request.now)
-    sign_head(log, request.now, signer)
     return outcome
-
-
-def sign_head(log: Log, now: datetime, signer: Callable[[], Signer]) -> None:
-    """Sign the end of the audit chain. Without a signer the rows stay unsigned, and ``audit verify`` reports it."""
-    head = log.audit.head
-    try:
-        signed = seal_head(AuditHead(workspace=log.workspace, seq=head.seq, hash=head.hash.hex(), at=now), signer())
-    except Exception as error:  # noqa: BLE001 - as above
-        logger.warning("audit row %d could not be signed: %s", head.seq, error)
-        return
-    log.audit.sign(head.seq, canonical(signed))

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from copy import copy
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
-from readmit.records.base import nfc
 from readmit.records.canonical import digest_of
 from readmit.records.drafts import draft
-from readmit.records.errors import SealError
+from readmit.records.errors import SealError, TamperedError
 from readmit.records.events import EventKind, KeyChange
 from readmit.records.policy import OWNER
 from readmit.seal.keys import FileRing, KeyRing, MemoryRing
+from readmit.seal.pin import FilePin, MemoryPin
 from readmit.seal.trust import current, revoke, rotation, trust, trusted
 from readmit.seal.watermark import FileWatermark, MemoryWatermark
-from readmit.workspace.writing import check_governor, policy_in_force
+from readmit.workspace.sealing import LogSealer
+from readmit.workspace.signatures import Signatures, policy_in_force
+from readmit.workspace.writer import ANYBODY
+from readmit.workspace.writing import check_governor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,7 +30,9 @@ if TYPE_CHECKING:
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
     from readmit.records.events import Event
+    from readmit.seal.pin import Pin
     from readmit.seal.watermark import Watermark
+    from readmit.workspace.writer import Writer
 
 OVERLAP = timedelta(days=1)
 """How long views signed by a rotated key may still be exposed."""
@@ -35,16 +43,32 @@ class Keys:
 
     def __init__(self, log: Log, database: str | Path | None) -> None:
         self._log = log
-        self._directory = None if database is None else FileRing.beside(database)
+        # Absolute: keys are read for every new signer, and the process may have changed its folder since.
+        self._directory = None if database is None else FileRing.beside(database).absolute()
         self._memory = MemoryRing()
+        self.writer, self.signatures = ANYBODY, Signatures(log)
         self.handed_over: Watermark = MemoryWatermark()
         """The epoch of the last exposure: a restored backup ends before it."""
+        self.pin: Pin = MemoryPin()
+        """What is known of the log from outside its database."""
         if self._directory is not None:
             self.handed_over = mark_of(self._directory, log.workspace)
+            self.pin = pin_of(self._directory, log.workspace)
+        self._sealer = LogSealer(log.workspace, partial(_ring, self._directory, self._memory), self.pin)
+        log.seal_with(self._sealer)
+
+    def written_by(self, writer: Writer, signatures: Signatures) -> Keys:
+        """The same keys, changed in the name of another writer."""
+        keys = copy(self)
+        keys.writer, keys.signatures = writer, signatures
+        return keys
 
     def ensure(self, now: datetime) -> None:
         """Give a new workspace its first key. An existing one whose keys are gone is left as it is: it cannot sign."""
-        with self._log.atomic():
+        if self.pin.trust() is None and self.pin.head() is None:
+            self._log.adopt()
+        # A store that was altered still opens, so that the audit can report it. Nothing is decided or written in it.
+        with suppress(TamperedError), self._log.atomic():
             if self._log.latest(EventKind.KEY) is None:
                 signer = self._ring(create=True).generate()
                 self._append([trust(signer.public, reason="first key")], now, by=OWNER)
@@ -53,26 +77,35 @@ class Keys:
         """The newest key that is trusted without an end and held here."""
         return self._ring().signer(current(self.changes()))
 
-    def rotate(self, *, by: str, now: datetime, overlap: timedelta = OVERLAP) -> str:
+    def rotate(self, *, now: datetime, overlap: timedelta = OVERLAP, lost: bool = False, by: str | None = None) -> str:
         """Sign with a new key from now on; views of the old ones can be exposed until the overlap ends.
 
-        Like ``revoke``, only for the owner and overseers.
+        Like ``revoke``, only for the owner and overseers. The old key signs the commit that trusts the new one, so that
+        verifiers can follow. If all old keys are ``lost``, nothing can: the new key signs, the log is taken as it is
+        found, and every verifier elsewhere must be given the new key.
         """
+        by = self.writer.author(by)
+        if lost:
+            self._sealer.start_over()
         with self._log.atomic():
-            by = nfc(by)
             check_governor(by, policy_in_force(self._log), "rotate keys")
             signer = self._ring(create=True).generate()
             self._append(rotation(current(self.changes()), signer.public, now=now, overlap=overlap), now, by=by)
         return signer.keyid
 
-    def revoke(self, key: str, *, by: str, reason: str, now: datetime) -> None:
+    def revoke(self, key: str, *, reason: str, now: datetime, by: str | None = None) -> None:
         """Reject everything that a key signed, from this epoch on."""
         with self._log.atomic():
-            by = nfc(by)
+            by = self.writer.author(by)
             check_governor(by, policy_in_force(self._log), "revoke keys")
             known = {event.payload.key for event in self.changes() if isinstance(event.payload, KeyChange)}
             if key not in known:
                 raise SealError(f"no key {key!r} in this workspace; `readmit keys list` shows them")
+            if current(self.changes()) == (key,):
+                raise SealError(
+                    f"key {key!r} is the only one that signs this log; make another with `readmit keys rotate`, which "
+                    "it signs for, and revoke it then"
+                )
             self._append([revoke(key, reason=reason)], now, by=by)
 
     def changes(self) -> list[Event]:
@@ -86,16 +119,30 @@ class Keys:
         drafts = [
             draft(EventKind.KEY, change, id=f"{change.change}:{change.key[:32]}", by=by, at=now) for change in changes
         ]
-        self._log.append(drafts, now=now)
+        entries = [self.signatures.signed(entry, self.writer) for entry in drafts]
+        self._log.append(entries, now=now, check=self.signatures.check)
 
     def _ring(self, *, create: bool = False) -> KeyRing:
-        if self._directory is None:
-            return self._memory
-        if create and not self._directory.exists():
-            return FileRing.create(self._directory)
-        return FileRing.open(self._directory)
+        return _ring(self._directory, self._memory, create=create)
+
+
+def _ring(directory: Path | None, memory: MemoryRing, *, create: bool = False) -> KeyRing:
+    if directory is None:
+        return memory
+    if create and not directory.exists():
+        return FileRing.create(directory)
+    return FileRing.open(directory)
 
 
 def mark_of(directory: Path, workspace: str) -> FileWatermark:
     """The mark of a workspace in the folder of its keys."""
-    return FileWatermark(directory / f"{digest_of(workspace.encode())[:16]}.mark")
+    return FileWatermark(directory / f"{_stem(workspace)}.mark")
+
+
+def pin_of(directory: Path, workspace: str) -> FilePin:
+    """The pin of a workspace in the folder of its keys."""
+    return FilePin(directory / f"{_stem(workspace)}.trust", directory / f"{_stem(workspace)}.head")
+
+
+def _stem(workspace: str) -> str:
+    return digest_of(workspace.encode())[:16]

@@ -44,7 +44,13 @@ class Verbs(ABC):
 
     @abstractmethod
     def append(
-        self, kind: DeclaredKind, payload: object, *, by: str, id: str | None = None, at: Moment | None = None
+        self,
+        kind: DeclaredKind,
+        payload: object,
+        *,
+        by: str | None = None,
+        id: str | None = None,
+        at: Moment | None = None,
     ) -> int:
         """Check an event and commit it. Returns its epoch."""
 
@@ -61,7 +67,7 @@ class Verbs(ABC):
         target: str,
         successor: str,
         *,
-        by: str,
+        by: str | None = None,
         reason: str = "",
         role: str | None = None,
         id: str | None = None,
@@ -77,7 +83,7 @@ class Verbs(ABC):
         self,
         target: str,
         *,
-        by: str,
+        by: str | None = None,
         reason: str = "",
         role: str | None = None,
         id: str | None = None,
@@ -93,7 +99,7 @@ class Verbs(ABC):
         target: str,
         *,
         end: Moment,
-        by: str,
+        by: str | None = None,
         reason: str = "",
         id: str | None = None,
         at: Moment | None = None,
@@ -103,7 +109,14 @@ class Verbs(ABC):
         return self.append(EventKind.CLOSE, payload, by=by, id=id, at=at)
 
     def rebase(
-        self, slot: str, *, task: str, by: str, reason: str = "", id: str | None = None, at: Moment | None = None
+        self,
+        slot: str,
+        *,
+        task: str,
+        by: str | None = None,
+        reason: str = "",
+        id: str | None = None,
+        at: Moment | None = None,
     ) -> int:
         """Reset a slot and those below it: what was recorded about them before no longer applies."""
         return self.append(
@@ -114,7 +127,7 @@ class Verbs(ABC):
         self,
         obligation: str,
         *,
-        by: str,
+        by: str | None = None,
         reason: str = "",
         role: str | None = None,
         id: str | None = None,
@@ -128,7 +141,13 @@ class Verbs(ABC):
         return self.append(EventKind.SETTLE, payload, by=by, id=id, at=at)
 
     def dispute(
-        self, items: Sequence[str], *, by: str, reason: str = "", id: str | None = None, at: Moment | None = None
+        self,
+        items: Sequence[str],
+        *,
+        by: str | None = None,
+        reason: str = "",
+        id: str | None = None,
+        at: Moment | None = None,
     ) -> str:
         """Contest items: none of them may be acted on until this is resolved. Returns the dispute's id."""
         name = secrets.token_hex(8) if id is None else id
@@ -142,7 +161,7 @@ class Verbs(ABC):
         dispute: str,
         *,
         keep: Sequence[str] = (),
-        by: str,
+        by: str | None = None,
         reason: str = "",
         id: str | None = None,
         at: Moment | None = None,
@@ -156,7 +175,7 @@ class Verbs(ABC):
         item: str,
         evidence: str,
         *,
-        by: str,
+        by: str | None = None,
         signal: str = "unspecified",
         id: str | None = None,
         at: Moment | None = None,
@@ -165,7 +184,7 @@ class Verbs(ABC):
         pair = Pair(item=require_id("item", item), evidence=require_digest("evidence", evidence))
         return self.append(EventKind.SUSPECT, Suspect(pair=pair, signal=signal), by=by, id=id, at=at)
 
-    def judge(self, verdict: Verdict, *, by: str, id: str | None = None, at: Moment | None = None) -> int:
+    def judge(self, verdict: Verdict, *, by: str | None = None, id: str | None = None, at: Moment | None = None) -> int:
         """Store a verdict on a pair. It can only take the item out."""
         return self.append(EventKind.JUDGE, require("verdict", verdict, Verdict), by=by, id=id, at=at)
 
@@ -174,7 +193,7 @@ class Verbs(ABC):
         item: str,
         need: str,
         *,
-        by: str,
+        by: str | None = None,
         withdrawn: bool = False,
         id: str | None = None,
         at: Moment | None = None,
@@ -188,21 +207,21 @@ class Verbs(ABC):
             at=at,
         )
 
-    def confirm(self, item: str, *, by: str, id: str | None = None, at: Moment | None = None) -> int:
+    def confirm(self, item: str, *, by: str | None = None, id: str | None = None, at: Moment | None = None) -> int:
         """Confirm an item that a model drafted."""
         return self.append(EventKind.CONFIRM, Confirm(target=require_id("item", item)), by=by, id=id, at=at)
 
-    def approve(self, waiting: str, *, by: str, reason: str = "") -> int:
+    def approve(self, waiting: str, *, by: str | None = None, reason: str = "") -> int:
         """Let through what hit its writer's limit and waits. For the owner and overseers."""
         payload = Approve(waiting=require_id("waiting", waiting), reason=reason)
         return self.append(EventKind.APPROVE, payload, by=by, id=waiting)
 
-    def decline(self, waiting: str, *, by: str, reason: str = "") -> int:
+    def decline(self, waiting: str, *, by: str | None = None, reason: str = "") -> int:
         """Refuse for good what hit its writer's limit and waits. For the owner and overseers."""
         payload = Decline(waiting=require_id("waiting", waiting), reason=reason)
         return self.append(EventKind.DECLINE, payload, by=by, id=waiting)
 
-    def govern(self, policy: Policy, *, by: str, id: str | None = None, at: Moment | None = None) -> int:
+    def govern(self, policy: Policy, *, by: str | None = None, id: str | None = None, at: Moment | None = None) -> int:
         """Put a policy in force from here on."""
         return self.append(EventKind.GOVERN, require("policy", policy, Policy), by=by, id=id, at=at)
 
@@ -211,7 +230,7 @@ class Verbs(ABC):
         target: str,
         *,
         grant: Grant,
-        by: str,
+        by: str | None = None,
         reason: str,
         expires: Moment | timedelta,
         id: str | None = None,

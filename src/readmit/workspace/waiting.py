@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING
 
 from readmit.records.canonical import digest, digest_of
@@ -9,7 +11,6 @@ from readmit.records.drafts import Draft, draft
 from readmit.records.errors import RateError, UnknownError
 from readmit.records.events import EventKind, Resolve
 from readmit.records.kinds import kind_named, targets_of
-from readmit.records.policy import OWNER
 from readmit.records.waiting import HeldBack, Wait
 from readmit.workspace.writing import disputed
 
@@ -40,8 +41,8 @@ def file(log: Log, drafts: Sequence[Draft], limit: RateError, *, by: str, policy
             held = tuple(map(_held_back, drafts))
             filed = draft(EventKind.WAIT, Wait(events=held, limit=str(limit)[:2_000]), id=name, by=by, at=now)
             log.append([filed], now=now)
-    who = policy.overseers[0] if policy.overseers else OWNER
-    return RateError(f"{limit}. It waits as {name}: `readmit approve {name} --by {who}` lets it through")
+    who = f"--by {shlex.quote(policy.overseers[0])}" if policy.overseers else "--as-owner"
+    return RateError(f"{limit}. It waits as {name}: `readmit approve {name} {who}` lets it through")
 
 
 def waiting(log: Log) -> list[Event]:
@@ -73,7 +74,14 @@ def _name(log: Log, drafts: Sequence[Draft]) -> str:
 
 def _held_back(one: Draft) -> HeldBack:
     return HeldBack(
-        kind=str(one.kind), id=one.id, by=one.by, at=one.at, body=one.body.decode(), named=one.named, dated=one.dated
+        kind=str(one.kind),
+        id=one.id,
+        by=one.by,
+        at=one.at,
+        body=one.body.decode(),
+        named=one.named,
+        dated=one.dated,
+        signature=b64encode(one.signature or b"").decode(),
     )
 
 
@@ -90,5 +98,6 @@ def _as_written(log: Log, one: HeldBack) -> Draft:
         digest=digest_of(body),
         named=one.named,
         dated=one.dated,
+        signature=b64decode(one.signature) or None,
         about=targets_of(disputed(log, payload.dispute) if isinstance(payload, Resolve) else payload),
     )

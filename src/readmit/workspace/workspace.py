@@ -28,26 +28,27 @@ from readmit.records.errors import QuarantineError, RecordError, StoreError
 from readmit.records.events import EventKind, Resolve
 from readmit.records.identity import Identity
 from readmit.records.kinds import targets_of
-from readmit.records.policy import OWNER, Policy
-from readmit.store.location import MEMORY, names, open_store
+from readmit.records.policy import Policy, unreserved
+from readmit.store.location import MEMORY, open_store
 from readmit.workspace import history, missing
 from readmit.workspace.acting import Acting
 from readmit.workspace.agent import Agent
 from readmit.workspace.diagnosis.checkup import checkup
 from readmit.workspace.diagnosis.why import why
 from readmit.workspace.exposing import Asker, acknowledge, expose, instance_of
-from readmit.workspace.naming import normal, who
-from readmit.workspace.observing import Observer, drafts
+from readmit.workspace.handles import Handles
+from readmit.workspace.naming import normal, spelled, who
+from readmit.workspace.observing import drafts
 from readmit.workspace.recording import STATEMENT_KINDS, content_of, id_of, inherited, open_again
+from readmit.workspace.signatures import policy_in_force
 from readmit.workspace.signing import Keys
 from readmit.workspace.verbs import Verbs
-from readmit.workspace.writing import disputed, policy_in_force
+from readmit.workspace.writing import disputed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from readmit.ports.signer import Signer
-    from readmit.ports.store import Log
     from readmit.records.base import Moment
     from readmit.records.decisions import Decision, Disposition
     from readmit.records.items import Drafted
@@ -64,19 +65,13 @@ DEFAULT_NAME = "default"
 
 
 @explained
-class Workspace(Acting, Verbs):
+class Workspace(Handles, Acting, Verbs):
     """A team's log in a file or a database. Every verb is one durable event; ``batch`` makes several into one commit.
 
     Every event takes an ``id``: writing the same content under the same id again changes nothing. A default ``at`` from
     the clock is not compared; a given ``at`` must equal the stored one. Without an id, items are named by their
     content, and every other event is new.
     """
-
-    def __init__(self, log: Log, keys: Keys, clock: Callable[[], datetime]) -> None:
-        self.log = log
-        self.keys = keys
-        self._clock = clock
-        self._observer = Observer(log.workspace)
 
     @classmethod
     def open(
@@ -97,12 +92,12 @@ class Workspace(Acting, Verbs):
             require("policy", policy, Policy)
         if not callable(clock):
             raise RecordError(f"clock: {shown(clock)} cannot be called; give a function that returns a datetime")
-        log, beside = open_store(path, _spelled(path, require_name("name", name)), keys)
+        log, beside = open_store(path, spelled(path, require_name("name", name)), keys)
         try:
             workspace = cls(log, Keys(log, beside), clock)
             workspace.keys.ensure(workspace.now())
             if policy is not None and normal(policy) != workspace.policy:
-                workspace.govern(policy, by=OWNER)
+                workspace.as_owner().govern(policy)
         except BaseException:
             log.close()
             raise
@@ -154,12 +149,13 @@ class Workspace(Acting, Verbs):
     @contextmanager
     def batch(self) -> Iterator[None]:
         """Several events, one durable commit: all of them or none. One beyond a limit is refused and does not wait."""
-        with self.log.atomic():
+        with self.signatures.batch():
             yield
 
     def agent(self, principal: str, *, role: str, task: str) -> Agent:
         """A handle for one principal in one role on one task."""
-        identity = {"workspace": self.name, "principal": nfc(principal), "role": nfc(role), "task": nfc(task)}
+        name = unreserved("principal", nfc(principal))
+        identity = {"workspace": self.name, "principal": name, "role": nfc(role), "task": nfc(task)}
         return Agent(self, convert(identity, Identity, what="agent"))
 
     # What the team observes and holds.
@@ -168,7 +164,7 @@ class Workspace(Acting, Verbs):
         self,
         text: str,
         *,
-        by: str,
+        by: str | None = None,
         id: str | None = None,
         at: Moment | None = None,
         source: Source = "message",
@@ -179,11 +175,11 @@ class Workspace(Acting, Verbs):
         """Keep a raw observation and return its digest, to be named as a source."""
         now = self.now()
         entry = self._observer.draft(
-            text, now if at is None else utc(at, field="at"), dated=at is not None, by=by, id=id, source=source,
-            task=task, roles=listed("roles", roles), principals=listed("principals", principals),
+            text, now if at is None else utc(at, field="at"), dated=at is not None, by=self.writer.author(by), id=id,
+            source=source, task=task, roles=listed("roles", roles), principals=listed("principals", principals),
         )  # fmt: skip
         if id is None:
-            self._write([entry], now)
+            self._write([self.signatures.signed(entry, self.writer)], now)
             return entry.digest
         return self._observed([entry], now)[0]
 
@@ -196,6 +192,8 @@ class Workspace(Acting, Verbs):
         leave out.
         """
         now = self.now()
+        if self.writer.name is not None:
+            shared.setdefault("by", self.writer.name)
         entries = list(drafts(self.observe_many, self.name, observations, shared, now=now))
         return self._observed(entries, now)
 
@@ -204,7 +202,7 @@ class Workspace(Acting, Verbs):
         text: str,
         *,
         sources: Sequence[str] = (),
-        by: str,
+        by: str | None = None,
         id: str | None = None,
         kind: StatementKind = "fact",
         supersedes: str | None = None,
@@ -219,7 +217,7 @@ class Workspace(Acting, Verbs):
         """
         require_choice("kind", kind, STATEMENT_KINDS)
         with self.act():
-            author = require_name("by", nfc(by))
+            author = self.writer.author(by)
             if require_flag("inherits", inherits):
                 fields["supports"] = inherited(
                     self.log, id, by=author, supersedes=supersedes, sources=sources, fields=fields, policy=self._rules
@@ -239,7 +237,7 @@ class Workspace(Acting, Verbs):
         required: Sequence[str],
         critical: Sequence[str] = (),
         sources: Sequence[str] = (),
-        by: str,
+        by: str | None = None,
         id: str | None = None,
         **fields: Unpack[ItemFields],
     ) -> str:
@@ -254,7 +252,7 @@ class Workspace(Acting, Verbs):
                 "text": text,
                 "required": listed("required", required),
                 "critical": listed("critical", critical),
-                **content_of(self.oblige, self.name, require_name("by", nfc(by)), sources, fields),
+                **content_of(self.oblige, self.name, self.writer.author(by), sources, fields),
             }
             name = open_again(self.log, content, self.moment()) if id is None else id
             return self._add(EventKind.OPEN, content, name)
@@ -265,12 +263,12 @@ class Workspace(Acting, Verbs):
         *,
         obligation: str,
         sources: Sequence[str] = (),
-        by: str,
+        by: str | None = None,
         id: str | None = None,
         **fields: Unpack[ItemFields],
     ) -> str:
         """Move an obligation's frontier: what is unresolved about it now."""
-        shared = content_of(self.progress, self.name, require_name("by", nfc(by)), sources, fields)
+        shared = content_of(self.progress, self.name, self.writer.author(by), sources, fields)
         content = {"kind": "frontier", "text": text, "obligation": require_id("obligation", obligation), **shared}
         return self._add(EventKind.MOVE, content, id_of(content) if id is None else id)
 
@@ -288,13 +286,14 @@ class Workspace(Acting, Verbs):
         """
         if self.log.pending and not require_flag("within_batch", within_batch):
             raise QuarantineError("nothing is handed over before it is committed: expose after the batch")
-        bundle = expose(self.log, require_id("return_id", return_id), self._asker(identity, secret), self.signer)
+        bundle = expose(self.log, require_id("return_id", return_id), self._asker(identity, secret))
         self.keys.handed_over.raise_to(self.log.head)
+        self.keys.pin.flush()
         return bundle
 
     def acknowledge(self, return_id: str, *, identity: Identity, secret: str) -> None:
         """Acknowledge the bundle: it is not handed over again. Repeating it changes nothing."""
-        acknowledge(self.log, require_id("return_id", return_id), self._asker(identity, secret), self.signer)
+        acknowledge(self.log, require_id("return_id", return_id), self._asker(identity, secret))
 
     def _asker(self, identity: Identity, secret: str) -> Callable[[], Asker]:
         asker, instance = who(require("identity", identity, Identity)), instance_of(secret)
@@ -337,7 +336,13 @@ class Workspace(Acting, Verbs):
     # The single entry point for writes.
 
     def append(
-        self, kind: DeclaredKind, payload: object, *, by: str, id: str | None = None, at: Moment | None = None
+        self,
+        kind: DeclaredKind,
+        payload: object,
+        *,
+        by: str | None = None,
+        id: str | None = None,
+        at: Moment | None = None,
     ) -> int:
         """Check an event and commit it. Returns its epoch."""
         now = self.now()
@@ -345,14 +350,17 @@ class Workspace(Acting, Verbs):
         about = targets_of(disputed(self.log, payload.dispute)) if isinstance(payload, Resolve) else None
         name = secrets.token_hex(8) if id is None else id
         moment = now if at is None else utc(at, field="at")
-        make = partial(draft, kind, id=name, by=nfc(by), at=moment, dated=at is not None, about=about)
+        make = partial(draft, kind, id=name, by=self.writer.author(by), at=moment, dated=at is not None, about=about)
         entry = make(payload)
         if not entry.body.isascii():
             entry = make(normal(entry.payload))
-        return self._append(entry, now)
+        epoch = self._append(self.signatures.signed(entry, self.writer), now)
+        self.signatures.forget()
+        return epoch
 
-    def _observed(self, entries: Sequence[Draft], now: datetime) -> list[str]:
+    def _observed(self, given: Sequence[Draft], now: datetime) -> list[str]:
         """Commit observations and return their digests."""
+        entries = [self.signatures.signed(entry, self.writer) for entry in given]
         check, new = self._checker(now), []
 
         def note(entry: Draft) -> None:
@@ -375,12 +383,3 @@ class Workspace(Acting, Verbs):
     def _said(self, kind: DeclaredKind, id: str | None) -> datetime | None:
         event = None if id is None else self.log.named(kind, require_id("id", id))
         return None if event is None else event.at
-
-
-def _spelled(path: str | Path, name: str) -> str:
-    """A workspace's name in NFC, unless it was created under another spelling by an older release."""
-    spelled = nfc(name)
-    if spelled != name and str(path) != MEMORY:
-        known = names(path)
-        return name if name in known and spelled not in known else spelled
-    return spelled

@@ -27,7 +27,7 @@ from readmit.records.events import (
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.identity import Identity
 from readmit.records.items import Frontier, Item, Obligation
-from readmit.records.policy import AUTHOR, OWNER, Policy
+from readmit.records.policy import AUTHOR, OWNER
 from readmit.records.verdicts import Verdict
 from readmit.records.waiting import Approve, Decline
 from readmit.workspace.limits import check_limits
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from readmit.ports.store import Log
     from readmit.records.drafts import Draft
     from readmit.records.items import Scope
+    from readmit.records.policy import Policy
 
 
 def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime, *, limited: bool = True) -> None:
@@ -227,12 +228,6 @@ def _check_writer(draft: Draft, policy: Callable[[], Policy]) -> None:
     rules = policy()
     if rules.writers and draft.by not in rules.writers:
         raise NotAllowedError(f"{draft.by!r} may not {draft.kind} here: add it to the policy's writers")
-
-
-def policy_in_force(log: Log) -> Policy:
-    """The policy that the log was last given."""
-    event = log.latest(EventKind.GOVERN)
-    return event.payload if event is not None and isinstance(event.payload, Policy) else Policy()
 
 
 def check_governor(by: str, policy: Policy, what: str) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import copy
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 pytest.importorskip("langgraph", reason="needs langgraph: pip install 'readmit[langgraph]'")
@@ -275,7 +276,7 @@ class TestExistingNamespaces:
         kept.inner.put(("memories", "ana"), "old", {"text": "We travel in May."})
         kept.inner.put(("other",), "old", {"text": "We travel in July."})
         (record,) = kept.backend.records()
-        adoption = kept.memory.adopt({record.id: [kept.trip.dates]}, by="owner")
+        adoption = kept.memory.adopt({record.id: [kept.trip.dates]}, by="lead")
         assert adoption.bound == (record.id,)
         with pytest.raises(RecordError, match="memories"):
             kept.team().put(("other",), "new", {"text": "x"})
@@ -314,3 +315,10 @@ def test_a_handle_of_another_backend_is_refused(kept: Kept) -> None:
     handle = other.returned(kept.trip.planner.come_back().expose())
     with pytest.raises(BackendError, match="not a LangGraph store"):
         ReturnedStore(handle)
+
+
+@pytest.mark.parametrize("name", ["owner", "readmit"])
+def test_nobody_stores_under_a_reserved_name(kept: Kept, name: str) -> None:
+    identity = msgspec.structs.replace(kept.trip.planner.identity, principal=name)
+    with pytest.raises(NotAllowedError, match="is reserved"):
+        TeamStore(kept.backend, log=kept.trip.team.log, identity=identity)

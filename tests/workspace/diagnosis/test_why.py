@@ -270,10 +270,10 @@ def test_nothing_is_written() -> None:
     scene = Scene()
     scene.duty()
     blocked = scene.away()
-    epoch, rows = scene.team.epoch, scene.team.log.audit.head
+    epoch, rows = scene.team.epoch, scene.team.log.audit.last
     blocked.why()
     scene.team.doctor()
-    assert (scene.team.epoch, scene.team.log.audit.head) == (epoch, rows)
+    assert (scene.team.epoch, scene.team.log.audit.last) == (epoch, rows)
 
 
 def test_a_return_that_never_was_is_unknown() -> None:

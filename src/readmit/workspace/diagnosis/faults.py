@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from readmit.workspace.trial import Trial
 
-ROTATE = Remedy('workspace.keys.rotate(by="owner", now=workspace.now())', "readmit keys rotate")
+ROTATE = Remedy("workspace.as_owner().keys.rotate(now=workspace.now(), lost=True)", "readmit keys rotate --lost")
 _VERIFY = Remedy("audit(workspace.log)", "readmit audit verify")
 
 
@@ -28,6 +28,8 @@ def faults(trial: Trial) -> Iterator[Symptom]:
 def _remedies(trial: Trial, reason: Reason) -> Iterator[Remedy]:
     who = trial.request.identity
     match reason:
+        case Reason.LOG_ALTERED:
+            yield _VERIFY
         case Reason.CHECKPOINT_ALTERED:
             # The store was changed: investigate first, then seal what the agent may build on again.
             yield _VERIFY

@@ -29,6 +29,7 @@ _TROUBLES = {
     Reason.DRAFT_REFUSED: Trouble.DRAFTED,
     Reason.DRAFT_NOT_CARRIED: Trouble.DRAFTED,
     Reason.WRITER_NOT_ALLOWED: Trouble.WRITER,
+    Reason.WRITER_NOT_SIGNED: Trouble.WRITER,
     Reason.UNPROVEN: Trouble.UNSOURCED,
     Reason.EVIDENCE_MISSING: Trouble.UNSOURCED,
     Reason.EVIDENCE_ALTERED: Trouble.UNSOURCED,

@@ -48,7 +48,7 @@ class Trouble(StrEnum):
     )
     OUT_OF_SIGHT = "out_of_sight", "An item that would supply it is for another task, role or principal."
     UNSOURCED = "unsourced", "An item has no source, so it proves nothing."
-    WRITER = "writer", "An item, or its evidence, is by a principal outside the policy's writers."
+    WRITER = "writer", "An item, or its evidence, is by a principal outside the writers, or not signed as required."
     DRAFTED = "drafted", "A model drafted an item, and it waits for a confirmation."
     DISPUTED = "disputed", "An item is in an open dispute."
     SUSPECTED = "suspected", "An item is suspected to have changed, and no verdict has settled that."

@@ -20,7 +20,7 @@ import msgspec
 from readmit.records.canonical import digest
 from readmit.records.events import EventKind, Link
 from readmit.records.items import Drafted
-from readmit.records.policy import AUTHOR, Policy
+from readmit.records.policy import Policy
 from readmit.records.reasons import Reason, State
 from readmit.workspace.workspace import Workspace
 from readmit_bench.evaluation.verifying import moment_of
@@ -312,14 +312,10 @@ def _apply(workspace: Workspace, work: Work, clock: Clock, place: Mapping[str, i
 
 def link(workspace: Workspace, links: Mapping[str, Iterable[str]], linker: str | None) -> None:
     """Record which needs items are evidence for."""
+    writer = workspace.principal(OWNER) if linker is None else workspace.as_readmit()
     for item, needs in links.items():
         for need in needs:
-            workspace.append(
-                EventKind.LINK,
-                Link(item=item, need=need, drafted=linker),
-                by=OWNER if linker is None else AUTHOR,
-                id=digest((item, need)),
-            )
+            writer.append(EventKind.LINK, Link(item=item, need=need, drafted=linker), id=digest((item, need)))
 
 
 def contest_name(number: int) -> str:

@@ -1,28 +1,31 @@
-"""The hash chain of the log: each link covers a whole event and the link before it."""
+"""The end of a log while events are appended to it."""
 
 from __future__ import annotations
 
-import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from readmit.records.commits import event_data
+from readmit.records.tree import leaf_hash
 from readmit.store.sql import End
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
+    from readmit.records.commits import Bound
     from readmit.records.drafts import Draft
-    from readmit.records.events import Event
 
 # As in RFC 3339, within quotes and with a Z for UTC.
 _encode = msgspec.json.Encoder().encode
 
 
-def link_of(previous: bytes, epoch: int, entry: Draft | Event, at: str, learnt: str) -> bytes:
-    """The link of an event."""
-    head = "\n".join((str(epoch), entry.id, entry.kind, entry.by, at, learnt, entry.digest))
-    return hashlib.sha256(previous + head.encode()).digest()
+class Appended(NamedTuple):
+    """An event that is being appended: its row and its leaf."""
+
+    row: tuple[Any, ...]
+    leaf: bytes
 
 
 def written(moment: datetime) -> str:
@@ -31,13 +34,12 @@ def written(moment: datetime) -> str:
 
 
 class LogEnd:
-    """The end of a log during an append: its epoch, its link, and the moment new events are learnt."""
+    """The end of a log during an append: its epoch, and the moment new events are learnt."""
 
-    __slots__ = ("_at", "_last", "_moment", "epoch", "learnt", "link")
+    __slots__ = ("_at", "_last", "_moment", "epoch", "learnt")
 
     def __init__(self, before: End) -> None:
         self.epoch = before.epoch
-        self.link = before.link
         self._last = before.learnt
         self.learnt = ""
         self._moment: datetime | None = None
@@ -51,17 +53,22 @@ class LogEnd:
         if self._last is None or self._last < self.learnt:
             self._last = self.learnt
 
-    def row(self, base: int, entry: Draft) -> tuple[Any, ...]:
-        """Advance by one event and return its row."""
+    def add(self, base: int, entry: Draft, bound: Sequence[Bound] = ()) -> Appended:
+        """Advance by one event."""
         # Many events are true from when they are learnt, and formatting a moment costs as much as hashing the event.
         if entry.at is not self._moment:
             self._moment, self._at = entry.at, written(entry.at)
         self.epoch += 1
-        at, learnt, body = self._at, self.learnt, bytearray(entry.body)
-        self.link = link_of(self.link, self.epoch, entry, at, learnt)
+        at, learnt, kind = self._at, self.learnt, str(entry.kind)
+        leaf = leaf_hash(
+            event_data(self.epoch, entry.id, kind, entry.by, at, learnt, entry.digest, entry.signature, bound)
+        )
         # The sqlite3 module binds plain strings and byte arrays directly, and searches for an adapter for other types.
-        link, kind = bytearray(self.link), str(entry.kind)
-        return base + self.epoch, entry.id, kind, entry.by, at, learnt, body, entry.digest, link
+        row = (
+            base + self.epoch, entry.id, kind, entry.by, at, learnt, bytearray(entry.body), entry.digest,
+            bytearray(leaf), entry.signature,
+        )  # fmt: skip
+        return Appended(row, leaf)
 
     @property
     def last(self) -> str:
@@ -70,4 +77,4 @@ class LogEnd:
 
     def moved(self) -> End:
         """Where the log ends now."""
-        return End(self.epoch, self.link, self._last)
+        return End(self.epoch, self._last)

@@ -1,0 +1,169 @@
+"""What is known of a workspace's log from outside its database: the keys that sign it, and its last head.
+
+The pin lies beside the keys. A database that was swapped for another, rolled back or forked no longer fits it. The head
+is written with each commit and reaches the disk at the latest with the next exposure; the keys are flushed when they
+change.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from readmit.records.errors import SealError
+from readmit.records.tree import HASH_BYTES, TreeHead
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE_MODE = 0o600
+_SIZE = 8
+_SLOT = _SIZE + HASH_BYTES + HASH_BYTES
+
+
+class Trust(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys that may sign a log's heads, and the number of commits after which that holds."""
+
+    workspace: str
+    keys: dict[str, bytes]
+    """Key id → raw public key, the newest last."""
+    size: int = 0
+    before: dict[str, bytes] = {}
+    """The keys before the last of these commits, which they signed."""
+
+
+class Pin(Protocol):
+    """Keeps the keys and the last head of one workspace."""
+
+    def trust(self) -> Trust | None:
+        """The pinned keys; none before the first use."""
+
+    def pin(self, trust: Trust) -> None:
+        """Pin keys."""
+
+    def head(self) -> TreeHead | None:
+        """The last head."""
+
+    def advance(self, head: TreeHead) -> None:
+        """Keep a newer head."""
+
+    def flush(self) -> None:
+        """Make the head durable."""
+
+
+class MemoryPin:
+    """For a workspace in memory, and for a verifier that was given keys."""
+
+    def __init__(self, trust: Trust | None = None) -> None:
+        self._trust = trust
+        self._head: TreeHead | None = None
+
+    def trust(self) -> Trust | None:
+        return self._trust
+
+    def pin(self, trust: Trust) -> None:
+        self._trust = trust
+
+    def head(self) -> TreeHead | None:
+        return self._head
+
+    def advance(self, head: TreeHead) -> None:
+        self._head = head
+
+    def flush(self) -> None:
+        pass
+
+
+class FilePin:
+    """Two small files. Heads alternate between two slots, so that a torn write leaves the one before."""
+
+    def __init__(self, keys: Path, heads: Path) -> None:
+        self._keys = keys
+        self._heads = heads
+        self._file = -1
+
+    def __del__(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+
+    def trust(self) -> Trust | None:
+        try:
+            data = self._keys.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise SealError(f"{self._keys}: cannot read the pinned keys: {error.strerror}") from error
+        try:
+            return msgspec.json.decode(data, type=Trust)
+        except msgspec.DecodeError as error:
+            raise SealError(f"{self._keys} is damaged ({error}); restore it from a backup of the keys") from None
+
+    def pin(self, trust: Trust) -> None:
+        part = self._keys.with_suffix(f".{os.getpid()}.part")
+        try:
+            file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
+            try:
+                os.write(file, msgspec.json.encode(trust))
+                os.fsync(file)
+            finally:
+                os.close(file)
+            part.replace(self._keys)
+        except OSError as error:
+            raise SealError(f"{self._keys}: cannot pin the keys: {error.strerror}") from error
+
+    def head(self) -> TreeHead | None:
+        if not self._open():
+            return None
+        data = os.pread(self._file, 2 * _SLOT, 0)
+        found = [head for at in (0, _SLOT) if (head := _parsed(data[at : at + _SLOT])) is not None]
+        return max(found, default=None)
+
+    def advance(self, head: TreeHead) -> None:
+        if not self._open(create=True):
+            raise SealError(f"{self._heads}: cannot keep the last head of the log: its folder is not there")
+        known = self.head()
+        if known is not None and known.size >= head.size:
+            return  # another process was here with a newer one
+        said = head.size.to_bytes(_SIZE, "big") + head.root
+        try:
+            if os.pwrite(self._file, said + hashlib.sha256(said).digest(), head.size % 2 * _SLOT) < _SLOT:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301 - one report for every failure
+        except OSError as error:
+            raise SealError(f"{self._heads}: cannot keep the last head of the log: {error.strerror}") from error
+
+    def flush(self) -> None:
+        try:
+            if self._open():
+                os.fsync(self._file)
+        except OSError as error:
+            raise SealError(f"{self._heads}: cannot keep the last head of the log: {error.strerror}") from error
+
+    def forget(self, *, keys: bool) -> None:
+        """Forget the last head, after a restore that was intended; the keys too, if they may have changed since."""
+        self._heads.unlink(missing_ok=True)
+        if keys:
+            self._keys.unlink(missing_ok=True)
+
+    def _open(self, *, create: bool = False) -> bool:
+        if self._file < 0:
+            flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+            for mode in (flags, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC):
+                try:
+                    self._file = os.open(self._heads, mode, FILE_MODE)
+                    break
+                except FileNotFoundError:
+                    return False
+                except OSError:
+                    continue
+        return self._file >= 0
+
+
+def _parsed(slot: bytes) -> TreeHead | None:
+    said, digest = slot[: _SIZE + HASH_BYTES], slot[_SIZE + HASH_BYTES :]
+    if len(slot) != _SLOT or hashlib.sha256(said).digest() != digest:
+        return None
+    return TreeHead(int.from_bytes(said[:_SIZE], "big"), said[_SIZE:])

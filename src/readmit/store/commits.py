@@ -1,0 +1,371 @@
+"""One signed checkpoint per commit: over events, audit rows, and what every index answers.
+
+Each commit adds its record to the workspace's RFC 6962 tree and signs the new head. Whatever is read afterwards is
+compared with the newest head, so an event or an index row that was altered, hidden, added or reordered is noticed by
+the read, not only by an audit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from readmit.ports.sealer import Handover
+from readmit.records.canonical import canonical, decode, digest_of
+from readmit.records.commits import Commit, event_data
+from readmit.records.errors import SealError, TamperedError
+from readmit.records.events import EventKind, KeyChange
+from readmit.records.tree import (
+    HASH_BYTES,
+    TreeFrontier,
+    TreeHead,
+    consistency_proof,
+    inclusion_proof,
+    leaf_hash,
+    tree_hash,
+    verify_inclusion,
+)
+from readmit.store.adopting import adopt
+from readmit.store.changes import ZERO, continued, running
+from readmit.store.schema import SHIFT
+from readmit.store.sql import PAGE, End, blob, chunks
+from readmit.store.statemap import EMPTY, Root, StateMap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from readmit.ports.sealer import Sealer
+    from readmit.records.tree import Node
+    from readmit.store.sql import Connection
+
+_ROW = "SELECT head, learnt, audit, size, edge, note FROM workspace WHERE ws = ?"
+_BODY = "SELECT body FROM commit_record WHERE ws = ? AND number = ?"
+_NODES = "SELECT number, nodes FROM commit_record WHERE ws = ? AND number IN"
+_ADD = "INSERT INTO commit_record VALUES (?, ?, ?, ?, ?, ?, ?)"
+_MOVE = "UPDATE workspace SET head = ?, learnt = ?, audit = ?, size = ?, edge = ?, note = ? WHERE ws = ?"
+_OF_EPOCH = """
+    SELECT number, body FROM commit_record WHERE ws = ? AND epoch >= ? ORDER BY epoch, number LIMIT 1
+"""
+_KEY_CHANGES = """
+    SELECT pos, id, kind, by, at, learnt, body, digest, signature FROM event
+    WHERE pos > ? AND pos <= ? AND kind = ? ORDER BY pos
+"""
+_LEAVES = "SELECT leaf FROM event WHERE pos > ? AND pos <= ? ORDER BY pos"
+_KEPT = 256
+_decode = msgspec.json.Decoder(Commit).decode
+
+
+class _Head(NamedTuple):
+    """The verified end of the log."""
+
+    commit: Commit
+    before: TreeFrontier
+    """The tree's edge without the last commit."""
+    edge: TreeFrontier
+
+    @property
+    def state(self) -> Root:
+        return Root(self.commit.level, bytes.fromhex(self.commit.state))
+
+
+NOTHING = _Head(
+    Commit(
+        number=0,
+        epoch=0,
+        events=tree_hash(()).hex(),
+        audit=0,
+        rows=tree_hash(()).hex(),
+        level=EMPTY.level,
+        state=EMPTY.hash.hex(),
+    ),
+    TreeFrontier(),
+    TreeFrontier(),
+)
+
+
+class Commits:
+    """The commits of one workspace, and what their newest head commits to."""
+
+    def __init__(self, connection: Connection, ws: int) -> None:
+        self._connection = connection
+        self._sql = connection.sql
+        self._ws = ws
+        self._map = StateMap(connection.sql, ws)
+        self._changes = connection.changes
+        self.sealer: Sealer | None = None
+        """Set once the workspace's keys are known. Without it nothing is signed or checked."""
+        self._head = NOTHING
+        self._row: tuple[object, ...] | None = None
+        self._turn = -1
+        self._leaves: dict[int, tuple[int, list[bytes]]] = {}
+        connection.watch(self)
+
+    def adopt(self) -> None:
+        """Take a log of an earlier release, which has no commits, into the tree."""
+        with self._connection.atomic():
+            epoch, learnt, _, size, *_ = self._sql.execute(_ROW, (self._ws,)).fetchone()
+            if not size and epoch:
+                self._head, self._turn = NOTHING, self._connection.turn
+                self._connection.end_of_log = End(epoch, learnt)
+                adopt(self._sql, self._ws, self._changes)
+
+    # The newest head.
+
+    def head(self) -> _Head:
+        """The end of the log at the beginning of the open transaction, verified once in it."""
+        if self._turn == self._connection.turn:
+            return self._head
+        found = self._sql.execute(_ROW, (self._ws,)).fetchone()
+        if found is None:
+            raise TamperedError("the workspace is not there any more: its row was removed")
+        row = tuple(found)
+        if row != self._row:
+            self._head = self._read(row)
+            self._row = row
+        # Before the check, which reads proofs under this head. If it fails, nothing is read under it.
+        self._turn = self._connection.turn
+        if self.sealer is not None:
+            note = row[5]
+            try:
+                self.sealer.check(self.tree_head, None if note is None else blob(note), self)
+            except BaseException:
+                self._turn = -1
+                raise
+        return self._head
+
+    @property
+    def tree_head(self) -> TreeHead:
+        return TreeHead(self._head.edge.size, self._head.edge.root)
+
+    def _read(self, row: Sequence[Any]) -> _Head:
+        epoch, learnt, audit, size, edge, _ = row
+        if not size:
+            if (epoch, audit) != (0, 0):
+                raise TamperedError("the log has events but no commit: its records were removed")
+            return NOTHING
+        found = self._sql.execute(_BODY, (self._ws, size)).fetchone()
+        if found is None:
+            raise TamperedError(f"commit {size}, the last one, is not there: it was removed")
+        try:
+            body = blob(found[0])
+            commit = _decode(body)
+            before = TreeFrontier.from_bytes(commit.number - 1, blob(edge or b""))
+        except (msgspec.DecodeError, SealError, ValueError, TypeError) as error:
+            raise TamperedError(f"commit {size} cannot be read: it was altered ({error})") from None
+        if (commit.number, commit.epoch, commit.learnt, commit.audit) != (size, epoch, learnt, audit):
+            raise TamperedError(f"the end of the log is not where commit {size} says: it was altered")
+        return _Head(commit, before, before.push(leaf_hash(body)))
+
+    # What the indexes answer.
+
+    def value(self, key: str) -> bytes:
+        """The value of a key, including what the open transaction has changed; empty if it has none."""
+        pending = self._changes.values.get(key)
+        if pending is None:
+            pending = self._map.find(self.head().state, (key,)).get(key, b"")
+        return pending
+
+    def values(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """The values of those keys that have one."""
+        wanted = list(keys)
+        found = self._map.find(self.head().state, wanted)
+        if pending := self._changes.values:
+            found |= {key: pending[key] for key in wanted if key in pending}
+        return found
+
+    def beginning_with(self, prefix: str) -> dict[str, bytes]:
+        """All keys with a prefix, with their values."""
+        found = dict(self._map.beginning_with(self.head().state, prefix))
+        if pending := self._changes.values:
+            found |= {key: value for key, value in pending.items() if key.startswith(prefix)}
+        return found
+
+    def extend(self, key: str, leaf: bytes) -> None:
+        """Add an event to the running digest of a key."""
+        self._changes.set(key, continued(self.value(key), leaf))
+
+    def extend_all(self, key: str, leaves: Iterable[bytes]) -> None:
+        """Add events to the running digest of a key."""
+        value = self.value(key)
+        for leaf in leaves:
+            value = continued(value, leaf)
+        self._changes.set(key, value)
+
+    def hand_over(self, change: KeyChange) -> None:
+        """The open transaction changes a signing key."""
+        self._changes.keys.append(change)
+
+    def assign(self, key: str, value: bytes) -> None:
+        """Give a key a value; empty for none."""
+        self._changes.set(key, value)
+
+    # Proofs.
+
+    def consistency(self, old: int, new: int) -> list[bytes]:
+        """The proof that the first ``old`` of ``new`` commits are unchanged."""
+        return self._proof(lambda node: consistency_proof(old, new, node))
+
+    def inclusion(self, number: int, size: int | None = None) -> list[bytes]:
+        """The proof that a commit is in the tree of the newest head, or of one with fewer commits."""
+        whole = self.head().edge.size if size is None else size
+        return self._proof(lambda node: inclusion_proof(number - 1, whole, node))
+
+    def note(self) -> bytes | None:
+        """The signed note of the newest head; none if no key was at hand."""
+        self.head()
+        note = None if self._row is None else self._row[5]
+        return bytes(note) if isinstance(note, bytes | bytearray | memoryview) else None
+
+    def records(self) -> Iterator[bytes]:
+        """The record of every commit, in order, as it is stored."""
+        done, query = 0, "SELECT number, body FROM commit_record WHERE ws = ? AND number > ? ORDER BY number LIMIT ?"
+        while page := self._sql.execute(query, (self._ws, done, PAGE)).fetchall():
+            yield from (bytes(body) for _, body in page)
+            done = page[-1][0]
+
+    def handovers(self, since: int) -> Iterator[Handover]:
+        """The commits after ``since`` that changed the keys, in order."""
+        query = "SELECT number, epoch, note FROM commit_record WHERE ws = ? AND number > ? AND note IS NOT NULL"
+        for number, epoch, note in self._sql.execute(f"{query} ORDER BY number", (self._ws, since)).fetchall():
+            commit, first, leaves = self.leaves_of(epoch)
+            if commit.number != number:
+                raise TamperedError(f"commit {number} has a note, but added no event: it was altered")
+            base = self._ws << SHIFT
+            rows = self._sql.execute(_KEY_CHANGES, (base + first - 1, base + commit.epoch, str(EventKind.KEY)))
+            changes = []
+            for pos, name, kind, by, at, learnt, body, digest, signature in rows.fetchall():
+                data = event_data(pos - base, name, kind, by, at, learnt, digest, signature)
+                if leaves[pos - base - first] != leaf_hash(data) or digest_of(body) != digest:
+                    raise TamperedError(f"event {pos - base} is not the one under the signed checkpoint")
+                changes.append(decode(body, KeyChange, what="key change"))
+            yield Handover(number, blob(note), tuple(changes))
+
+    def containing(self, epoch: int) -> tuple[Commit, bytes]:
+        """The commit that added an event, and its bytes, checked against the head."""
+        row = self._sql.execute(_OF_EPOCH, (self._ws, epoch)).fetchone()
+        if row is None:
+            raise TamperedError(f"no commit holds epoch {epoch}: its record was removed")
+        number, body = row[0], blob(row[1])
+        head = self.head()
+        size, root = head.edge.size, head.edge.root
+        inside = 1 <= number <= size and verify_inclusion(
+            leaf_hash(body), number - 1, size, self.inclusion(number), root
+        )
+        if not inside:
+            raise TamperedError(f"commit {number} is not the one under the signed checkpoint: it was altered")
+        return _decode(body), body
+
+    def leaves_of(self, epoch: int) -> tuple[Commit, int, list[bytes]]:
+        """The commit that added an event, its first epoch, and the leaves of its events, all checked."""
+        commit, _ = self.containing(epoch)
+        if (known := self._leaves.get(commit.number)) is None:
+            row = self._sql.execute(
+                "SELECT max(epoch) FROM commit_record WHERE ws = ? AND number < ?", (self._ws, commit.number)
+            ).fetchone()
+            first, base = (row[0] or 0) + 1, self._ws << SHIFT
+            leaves = [
+                blob(leaf or b"") for (leaf,) in self._sql.execute(_LEAVES, (base + first - 1, base + commit.epoch))
+            ]
+            if tree_hash(leaves).hex() != commit.events or len(leaves) != commit.epoch - first + 1:
+                raise TamperedError(f"the events of commit {commit.number} are not those under the signed checkpoint")
+            if len(self._leaves) >= _KEPT:
+                self._leaves.clear()
+            known = self._leaves[commit.number] = (first, leaves)
+        return commit, *known
+
+    def check_event(self, epoch: int, leaf: bytes) -> None:
+        """Refuse an event that the tree does not hold."""
+        ahead = epoch - self.head().commit.epoch
+        # Beyond the head are the events of the open transaction.
+        _, first, leaves = self.leaves_of(epoch) if ahead <= 0 else (None, epoch - ahead + 1, self._changes.leaves)
+        if not 0 <= epoch - first < len(leaves) or leaves[epoch - first] != leaf:
+            raise TamperedError(f"event {epoch} is not the one under the signed checkpoint: it was altered")
+
+    def _proof(self, make: Callable[[Node], list[bytes]]) -> list[bytes]:
+        """A proof with the nodes it needs, read in one go: the first pass only finds out which."""
+        wanted: set[tuple[int, int]] = set()
+
+        def note(level: int, index: int) -> bytes:
+            wanted.add((level, index))
+            return ZERO
+
+        make(note)
+        # A subtree's hash is kept with the commit that completed it.
+        rows: dict[int, bytes] = {}
+        for marks, part in chunks((index + 1 << level) for level, index in wanted):
+            found = self._sql.execute(f"{_NODES} ({marks})", (self._ws, *part)).fetchall()
+            rows |= {number: blob(nodes) for number, nodes in found}
+
+        def node(level: int, index: int) -> bytes:
+            hashes = rows.get(index + 1 << level, b"")
+            found = hashes[level * HASH_BYTES : (level + 1) * HASH_BYTES]
+            if len(found) != HASH_BYTES:
+                raise TamperedError("the tree of commits has a gap: records were removed")
+            return found
+
+        return make(node)
+
+    # Committing. Called by the connection.
+
+    def opening(self) -> None:
+        """A transaction is about to begin."""
+        if self.sealer is not None:
+            self.sealer.look()
+
+    def seal(self) -> None:
+        """Write the record of the open transaction and sign the new head."""
+        changes, head, end = self._changes, self.head(), self._connection.end_of_log
+        root = self._map.update(head.state, changes.values)
+        commit = Commit(
+            number=head.commit.number + 1,
+            epoch=head.commit.epoch if end is None else end.epoch,
+            learnt=head.commit.learnt if end is None else end.learnt,
+            events=tree_hash(changes.leaves).hex(),
+            audit=head.commit.audit + len(changes.rows),
+            rows=tree_hash(changes.rows).hex(),
+            level=root.level,
+            state=root.hash.hex(),
+        )
+        body = canonical(commit)
+        leaf = leaf_hash(body)
+        edge = head.edge.push(leaf)
+        self._next = _Head(commit, head.edge, edge)
+        note = None
+        if self.sealer is not None:
+            # Only an old log is taken over without a signature, so that it can be read if its keys are lost.
+            needed = head.commit.number > 0
+            note = self.sealer.sign(TreeHead(edge.size, edge.root), tuple(changes.keys), needed=needed)
+        # The note of a commit that changes keys stays on record, so that a reader can follow from key to key.
+        handover = note if changes.keys else None
+        nodes = b"".join(head.edge.completed(leaf))
+        self._sql.execute(_ADD, (self._ws, commit.number, commit.epoch, commit.audit, body, nodes, handover))
+        before = head.edge.to_bytes()
+        row = (commit.epoch, commit.learnt, commit.audit, commit.number, before, note)
+        self._sql.execute(_MOVE, (*row, self._ws))
+        self._row_next = row
+
+    def sealed(self) -> None:
+        """The transaction is durable."""
+        self._head, self._row = self._next, self._row_next
+        self._turn = self._connection.turn
+        if self.sealer is not None:
+            self.sealer.committed(self.tree_head, tuple(self._changes.keys))
+
+
+def check_digest(value: bytes, leaves: Iterable[bytes], *, what: str) -> None:
+    """Refuse events that are not all and only what a running digest covers, in order."""
+    if running(leaves) != value:
+        raise TamperedError(
+            f"{what}: an event or an index row was altered, hidden, added or reordered; "
+            "run `readmit audit verify`, and restore the store from a backup"
+        )
+
+
+def check_last(value: bytes, last: bytes | None, *, what: str) -> None:
+    """Refuse an event that is not the last one that a running digest covers; none if it covers nothing."""
+    if value != (b"" if last is None else continued(ZERO + value[:32], last)):
+        raise TamperedError(
+            f"{what}: an event or an index row was altered, hidden, added or reordered; "
+            "run `readmit audit verify`, and restore the store from a backup"
+        )

@@ -1,0 +1,162 @@
+"""Rows of the event table, and the proof that they are all and only what the signed log holds for a key."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from readmit.records.commits import event_data
+from readmit.records.errors import TamperedError
+from readmit.records.events import Event
+from readmit.records.items import Item
+from readmit.records.kinds import KINDS, kind_named
+from readmit.records.snapshot import Sighting
+from readmit.records.tree import leaf_hash
+from readmit.store.commits import check_digest
+from readmit.store.schema import SHIFT
+from readmit.store.sql import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from readmit.records.commits import Bound
+    from readmit.store.commits import Commits
+    from readmit.store.sql import Connection
+
+COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest, signature"
+EVENT = COLUMNS + " FROM event "
+SIGHTING = "SELECT pos, by, at, learnt, body, digest FROM event "
+
+
+class EventRows:
+    """Reads events of one workspace and checks them against the newest commit."""
+
+    def __init__(self, connection: Connection, ws: int, workspace: str, commits: Commits) -> None:
+        self.connection = connection
+        self.sql = connection.sql
+        self.ws = ws
+        self.base = ws << SHIFT
+        self.workspace = workspace
+        self.commits = commits
+        self._turn = -1
+        self._leaves: dict[int, bytes] = {}
+
+    @property
+    def known(self) -> dict[int, bytes]:
+        """The leaves of events that were read in the open transaction."""
+        if self._turn != self.connection.turn:
+            self._turn, self._leaves = self.connection.turn, {}
+        return self._leaves
+
+    def event(self, row: Sequence[Any]) -> Event:
+        """An event from its row. Its digest must match its bytes."""
+        pos, name, kind, by, at, learnt, body, digest, signature = row
+        try:
+            actual = hashlib.sha256(body).hexdigest()
+            if actual != digest:
+                raise TamperedError(
+                    f"event {pos - self.base} of {self.workspace!r} does not match its digest: it was altered"
+                )
+            kind = KINDS.get(kind) or kind_named(kind)
+            moment = datetime.fromisoformat(at)
+            return Event(
+                epoch=pos - self.base,
+                id=name,
+                kind=kind,
+                by=by,
+                at=moment,
+                # Most events are learnt the moment they happen.
+                learnt=moment if learnt == at else datetime.fromisoformat(learnt),
+                payload=kind.read(body),
+                digest=actual,
+                signature=signature,
+            )
+        except (msgspec.DecodeError, ValueError, TypeError) as error:
+            # Whatever is written was checked first.
+            raise TamperedError(
+                f"event {pos - self.base} of {self.workspace!r} cannot be read: it was altered ({error})"
+            ) from None
+
+    def events(self, query: str, values: tuple[Any, ...]) -> list[Event]:
+        """Events as they are stored."""
+        return [self.event(row) for row in self.sql.execute(query, values)]
+
+    def at(self, epochs: Iterable[int]) -> list[Sequence[Any]]:
+        """The rows at some epochs, in order."""
+        found: list[Sequence[Any]] = []
+        for marks, part in chunks(self.base + epoch for epoch in sorted(epochs)):
+            found += self.sql.execute(EVENT + f"WHERE pos IN ({marks}) ORDER BY pos", tuple(part)).fetchall()
+        return found
+
+    def sightings(self, rows: Iterable[Any]) -> dict[str, Sighting]:
+        """Evidence by digest, rehashed."""
+        base, sha = self.base, hashlib.sha256
+        return {
+            digest: Sighting(
+                pos - base, by, sha(body).hexdigest() == digest, body, datetime.fromisoformat(min(at, learnt))
+            )
+            for pos, by, at, learnt, body, digest in rows
+        }
+
+    def evidence_for(self, items: Iterable[int]) -> dict[str, Sighting]:
+        """The evidence bound to items recorded at these epochs."""
+        found: dict[str, Sighting] = {}
+        for marks, part in chunks(items):
+            query = SIGHTING + f"WHERE pos IN (SELECT ? + evidence FROM binding WHERE ws = ? AND item IN ({marks}))"
+            found |= self.sightings(self.sql.execute(query, (self.base, self.ws, *part)))
+        return found
+
+    def leaf(self, row: Sequence[Any], event: Event, evidence: Mapping[str, Sighting]) -> bytes:
+        """The leaf of an event, given the evidence that its item is bound to."""
+        return leaf_hash(self.data(row, event, evidence))
+
+    def data(self, row: Sequence[Any], event: Event, evidence: Mapping[str, Sighting]) -> bytes:
+        """What the leaf of an event says."""
+        pos, name, kind, by, at, learnt, _, digest, signature = row
+        epoch, item = event.epoch, event.payload
+        bound: Sequence[Bound] = ()
+        if isinstance(item, Item) and item.receipts:
+            seen = [evidence[one] for one in {one.evidence for one in item.receipts} if one in evidence]
+            if not all(one.intact or not one.signed for one in seen):
+                # Left out as unproven, the item could no longer replace what it replaced.
+                raise TamperedError(f"the evidence of {name!r} does not match its digest: it was altered")
+            # Evidence that was observed after the item was recorded is not bound to it.
+            bound = sorted((one.epoch, one.by, one.said.isoformat()) for one in seen if one.epoch < epoch)
+        return event_data(pos - self.base, name, kind, by, at, learnt, digest, signature, bound)
+
+    def load(self, epochs: Iterable[int]) -> list[Event]:
+        """Events in order, with their leaves kept for the open transaction."""
+        known = self.known
+        rows = self.at(epochs)
+        events = [self.event(row) for row in rows]
+        new = [event.epoch for event in events if event.epoch not in known and isinstance(event.payload, Item)]
+        evidence = self.evidence_for(new) if new else {}
+        for row, event in zip(rows, events, strict=True):
+            if event.epoch not in known:
+                known[event.epoch] = self.leaf(row, event, evidence)
+        return events
+
+    def check(self, lists: Mapping[str, Sequence[int]], what: str) -> None:
+        """Refuse lists of epochs that are not all and only what the signed log holds for their keys."""
+        self.check_values(lists, self.commits.values(lists), what)
+
+    def check_values(self, lists: Mapping[str, Sequence[int]], values: Mapping[str, bytes], what: str) -> None:
+        """As ``check``, with the digests that were read before."""
+        known = self.known
+        for key, epochs in lists.items():
+            try:
+                leaves = [known[epoch] for epoch in epochs]
+            except KeyError as missing:
+                raise TamperedError(f"{what}: event {missing} is not there: it was removed") from None
+            check_digest(values.get(key, b""), leaves, what=what)
+
+    def checked(self, epoch: int) -> Event:
+        """One event, checked to be in the tree."""
+        found = self.load((epoch,))
+        if not found:
+            raise TamperedError(f"event {epoch} of {self.workspace!r} is not there: it was removed")
+        self.commits.check_event(epoch, self.known[epoch])
+        return found[0]

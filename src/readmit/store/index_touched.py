@@ -1,0 +1,145 @@
+"""Checks the index rows of new events, without looking at the rows of older ones.
+
+The code that indexes a new event says which rows it adds, against the stored state. Each row must be there, and each
+key that an event touches must hold all and only what is signed for it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from readmit.records.errors import TamperedError
+from readmit.records.wording import counted
+from readmit.store.changes import running
+from readmit.store.indexes import INDEXES, Indexes
+from readmit.store.schema import SHIFT
+from readmit.store.statemap import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from readmit.records.drafts import Draft
+    from readmit.records.events import KeyChange
+    from readmit.records.items import Item
+    from readmit.store.commits import Commits
+    from readmit.store.sql import Rows, Sql
+
+_INSERT = re.compile(r"\s*INSERT INTO (\w+) ")
+# What these tables hold besides depends on the state when the event was added, which is no longer known.
+_KNOWN = {"holder": ("use", "name", "task", "readers"), "invalidation": ("by", "epoch"), "duty": ("by", "epoch")}
+_MAPPED = {"about": "about", "audience": "audience", "kin": "kin", "milestone": "milestone", "slot_item": "slot"}
+
+
+class _Rows:
+    """Passes reads on, and keeps what would be written."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+        self.written: dict[tuple[str, tuple[Any, ...]], None] = {}
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Rows:
+        if "INSERT" not in query:
+            return self._sql.execute(query, values)
+        if (found := _INSERT.match(query)) is not None:
+            columns = INDEXES[found[1]]
+            row = dict(zip(columns, values[1:], strict=False))
+            self.written[found[1], tuple(row[name] for name in _KNOWN.get(found[1], columns))] = None
+        return _NO_ROWS
+
+    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> None:
+        for row in rows:
+            self.execute(query, row)
+
+
+class _NoRows:
+    rowcount = 0
+
+    def fetchone(self) -> None:
+        return None
+
+    def fetchall(self) -> list[Any]:
+        return []
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+
+_NO_ROWS = _NoRows()
+
+
+class _Values:
+    """The signed values, which nothing changes."""
+
+    def __init__(self, commits: Commits) -> None:
+        self.value = commits.value
+        self.names: dict[str, bytes] = {}
+
+    def extend(self, key: str, leaf: bytes) -> None:
+        if key.startswith('["name",'):
+            self.names[key] = leaf
+
+    def assign(self, key: str, _: bytes) -> None:
+        if key.startswith('["slot",'):
+            raise TamperedError(f"the index 'slot_reach' lacks rows for {key}")
+
+    def hand_over(self, change: KeyChange) -> None:
+        pass
+
+
+class TouchedCheck:
+    """The index rows of some events of one workspace."""
+
+    def __init__(self, sql: Sql, ws: int, commits: Commits, item: Callable[[str], Item], problems: list[str]) -> None:
+        self._sql = sql
+        self._ws = ws
+        self._commits = commits
+        self._problems = problems
+        self._rows = _Rows(sql)
+        self._values = _Values(commits)
+        self._indexes = Indexes(self._rows, ws, self._values, item)  # type: ignore[arg-type]
+
+    def event(self, epoch: int, draft: Draft, learnt: str, leaf: bytes) -> None:
+        """Take note of what one event adds."""
+        try:
+            self._indexes.add(epoch, draft, learnt, leaf, {})
+        except TamperedError as error:
+            self._problems.append(str(error))
+        if not draft.kind.invalidates:
+            # What an item replaced, only the state of its time says.
+            self._rows.written.pop(("invalidation", (draft.by, epoch)), None)
+
+    def run(self) -> None:
+        """Compare the rows of the events with what is stored and signed."""
+        keys: dict[tuple[str, tuple[Any, ...]], None] = {}
+        lacking: dict[str, int] = {}
+        for index, row in self._rows.written:
+            if index in _MAPPED:
+                keys[index, row[:-1]] = None
+            elif not self._has(index, row):
+                lacking[index] = lacking.get(index, 0) + 1
+        for index, count in lacking.items():
+            self._problems.append(f"the index {index!r} lacks {counted(count, 'row')} of new events")
+        for key, leaf in self._values.names.items():
+            if self._commits.value(key) != running((leaf,)):
+                self._problems.append(f"the index 'name' has other rows than signed for {key}")
+        for index, parts in keys:
+            if running(self._leaves(index, parts)) != self._commits.value(key_of(_MAPPED[index], *parts)):
+                said = ", ".join(map(repr, parts))
+                self._problems.append(f"the index {index!r} has other rows than signed for {said}")
+
+    def _has(self, index: str, row: Sequence[Any]) -> bool:
+        query = f"SELECT 1 FROM {index} WHERE ws = ? AND {_equal(_KNOWN.get(index, INDEXES[index]))}"
+        return self._sql.execute(query, (self._ws, *row)).fetchone() is not None
+
+    def _leaves(self, index: str, parts: Sequence[Any]) -> Iterable[bytes]:
+        query = (
+            f"SELECT event.leaf FROM {index} LEFT JOIN event ON event.pos = ? + {index}.epoch "
+            f"WHERE ws = ? AND {_equal(INDEXES[index][:-1], index)} ORDER BY epoch"
+        )
+        for (leaf,) in self._sql.execute(query, (self._ws << SHIFT, self._ws, *parts)):
+            yield bytes(leaf or b"")
+
+
+def _equal(columns: Iterable[str], table: str = "") -> str:
+    return " AND ".join(f"{table}.{column} = ?" if table else f"{column} = ?" for column in columns)

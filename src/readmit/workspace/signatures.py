@@ -1,0 +1,141 @@
+"""Signatures of writers, in one workspace: who has a key, what must be signed, and signing it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from threading import local
+from typing import TYPE_CHECKING
+
+from readmit.records.errors import NotAllowedError, RecordError
+from readmit.records.events import EventKind
+from readmit.records.policy import OWNER, Policy
+from readmit.seal.writers import Authority, SigningDomain, is_finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.ports.store import Log
+    from readmit.records.drafts import Draft
+    from readmit.records.events import Event
+    from readmit.workspace.writer import Writer
+
+
+def authority(log: Log, *, until: int | None = None) -> Authority | None:
+    """Who governs and whose signatures count, up to an epoch; none while nobody has a key."""
+    if log.latest(EventKind.WRITER, until=until) is None:
+        return None
+    changes: list[Event] = []
+    for kind in (EventKind.GOVERN, EventKind.WRITER):
+        changes += log.milestones(kind, until=until)
+    return Authority(domain_of(log), sorted(changes, key=lambda event: event.epoch))
+
+
+def domain_of(log: Log) -> SigningDomain:
+    """The workspace as a signature names it."""
+    return SigningDomain(log.workspace, log.milestones(EventKind.KEY)[0].payload.key)  # type: ignore[attr-defined]  # of the kind
+
+
+def policy_in_force(log: Log, *, until: int | None = None) -> Policy:
+    """The policy that the log was last given by somebody who may."""
+    if (found := authority(log, until=until)) is not None:
+        return found.policy
+    event = log.latest(EventKind.GOVERN, until=until)
+    return event.payload if event is not None and isinstance(event.payload, Policy) else Policy()
+
+
+class _Batch(local):
+    """The open batch of a thread: no other thread or process writes meanwhile."""
+
+    depth = 0
+    known: tuple[Authority | None] | None = None
+
+
+class Signatures:
+    """Signs events for handles on one workspace and refuses what is not signed as it must be.
+
+    Within a batch, who has a key is read once for many observations: only the batch itself can change it.
+    """
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._domain: SigningDomain | None = None
+        self._batch = _Batch()
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Several events, one durable commit."""
+        with self._log.atomic():
+            self._batch.depth += 1
+            self.forget()
+            try:
+                yield
+            finally:
+                self._batch.depth -= 1
+                self.forget()
+
+    def forget(self) -> None:
+        """Read again who has a key: it may have changed."""
+        self._batch.known = None
+
+    def signed(self, entry: Draft, writer: Writer) -> Draft:
+        """An event with the signature of the handle's writer, if it signs."""
+        if writer.signer is None:
+            return entry
+        if self._domain is None:
+            self._domain = domain_of(self._log)
+        return self._domain.sign(entry, writer.signer)
+
+    def check(self, entry: Draft) -> None:
+        """Refuse an event that is not signed although it must be, or whose signature does not count."""
+        found = self._authority() if entry.kind is EventKind.OBSERVE else authority(self._log)
+        check_signed(entry, found)
+        if isinstance(entry.payload, Policy):
+            _check_governable(entry.payload, found)
+
+    def _authority(self) -> Authority | None:
+        if not self._batch.depth:
+            return authority(self._log)
+        if self._batch.known is None:
+            self._batch.known = (authority(self._log),)
+        return self._batch.known[0]
+
+
+def check_signed(entry: Draft, found: Authority | None) -> None:
+    """Refuse an event that is not signed although it must be, or whose signature does not count."""
+    if entry.signature is not None:
+        if found is None or not found.is_signed(entry):
+            raise NotAllowedError(
+                f"signer: its key is not enrolled for {entry.by!r}; the owner or an overseer does that: "
+                f"`readmit writers enrol {entry.by} PUBLIC_KEY`"
+            )
+        return
+    if found is None or is_finding(entry):
+        return
+    by = entry.by
+    handle = "workspace.as_owner(signer=…)" if by == OWNER else f"workspace.principal({by!r}, signer=…)"
+    if found.requires:
+        why = "the policy's writers_signed requires it"
+    elif entry.kind in _GOVERNING and found.of(OWNER):
+        why = "the owner has a key, so those who govern sign"
+    else:
+        return
+    raise NotAllowedError(f"{by!r} must sign this {entry.kind}: {why}; write through {handle}, or with --signer")
+
+
+def check_counts(log: Log, event: Event) -> None:
+    """Refuse a stored event that its writer did not sign although it had to."""
+    found = authority(log)
+    if found is not None and not found.counts(event):
+        raise NotAllowedError(f"{event.kind} {event.name!r} has no valid signature of {event.by!r}: {event.kind} again")
+
+
+_GOVERNING = frozenset({EventKind.GOVERN, EventKind.KEY, EventKind.WRITER})
+
+
+def _check_governable(policy: Policy, found: Authority | None) -> None:
+    if policy.writers_signed == "required" and (found is None or not found.current(OWNER)):
+        raise RecordError(
+            "writers_signed: before signatures are required, the owner needs a key of its own, or nobody could change "
+            "the policy again: workspace.as_owner(signer=…).writers.enrol('owner', …), or "
+            "`readmit writers enrol owner PUBLIC_KEY --signer KEY`"
+        )

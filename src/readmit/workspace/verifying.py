@@ -1,0 +1,146 @@
+"""Verify a workspace without changing anything: the database is only read, and so is the pin beside its keys.
+
+Trust comes from the pin, or from keys that the verifier names. Where a check ended well is kept beside the pin, if that
+can be written, so that the next one goes on from there.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from readmit.records.canonical import digest_of
+from readmit.records.errors import SealError, TamperedError
+from readmit.records.tree import verify_consistency
+from readmit.seal.keys import FileRing
+from readmit.seal.pin import FILE_MODE, FilePin, MemoryPin, Trust
+from readmit.seal.trust import keyid_of
+from readmit.store.location import is_url, open_store
+from readmit.store.log import SqlLog
+from readmit.store.log_check import Reached
+from readmit.store.read_only import ReadOnlyConnection
+from readmit.workspace.auditing import audit
+from readmit.workspace.sealing import LogSealer, keys_after
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from readmit.ports.sealer import Extension
+    from readmit.records.tree import TreeHead
+    from readmit.seal.keys import KeyRing
+    from readmit.workspace.auditing import AuditReport
+
+
+class ReadPin(MemoryPin):
+    """Knows what a pin beside the keys says, and never writes it."""
+
+    def __init__(self, pin: FilePin) -> None:
+        super().__init__(pin.trust())
+        self._file_head = pin.head()
+
+    def head(self) -> TreeHead | None:
+        return super().head() or self._file_head
+
+
+class NamedSealer(LogSealer):
+    """Trusts keys that a verifier names, whichever of the log's keys they are: the first, or one that came later."""
+
+    def _followed(self, trust: Trust, head: TreeHead, log: Extension) -> tuple[Trust, Trust]:
+        before, met = trust, False
+        for number, note, changes in log.handovers(0):
+            try:
+                signed = self._opened(note, trust)
+            except TamperedError:
+                if met:
+                    raise
+                continue  # signed before the named keys came
+            met = True
+            proof = log.consistency(number, head.size)
+            if signed.size != number or not verify_consistency(number, signed.root, head.size, head.root, proof):
+                raise TamperedError(f"the keys of {self._origin} were changed by another log")
+            before, trust = trust, Trust(trust.workspace, keys_after(trust.keys, changes), number)
+        return before if trust.size == head.size else trust, trust
+
+
+class LogVerifier:
+    """One workspace of a store, opened to be verified."""
+
+    def __init__(
+        self,
+        place: str | Path,
+        workspace: str,
+        *,
+        trusted: Iterable[bytes] = (),
+        keys: str | Path | None = None,
+    ) -> None:
+        if is_url(place):
+            self.log, beside = open_store(place, workspace, keys)
+        else:
+            beside = Path(place) if keys is None else Path(keys, Path(place).name)
+            self.log = SqlLog(ReadOnlyConnection(place), workspace)
+        folder, stem = FileRing.beside(beside or place), digest_of(workspace.encode())[:16]
+        self._kept = folder / f"{stem}.verified"
+        named = tuple(trusted)
+        try:
+            if named:
+                trust = Trust(workspace, {keyid_of(public): public for public in named})
+                sealer: LogSealer = NamedSealer(workspace, _no_ring, MemoryPin(trust))
+            else:
+                pin = FilePin(folder / f"{stem}.trust", folder / f"{stem}.head")
+                sealer = LogSealer(workspace, _no_ring, ReadPin(pin))
+        except SealError as error:
+            self.close()
+            raise SealError(f"{error}; name the key of the log with --key or READMIT_TRUST") from error
+        self.log.commits.sealer = sealer
+
+    def close(self) -> None:
+        self.log.close()
+
+    def total(self, *, full: bool) -> int:
+        """How many events and rows there are to look at."""
+        reached = (None if full else self._reached()) or Reached(self.log.workspace)
+        return max(0, self.log.head + self.log.audit.last - reached.epoch - reached.audit)
+
+    def verify(
+        self, *, kept: bytes | None = None, full: bool = False, watch: Callable[[], object] = lambda: None
+    ) -> AuditReport:
+        """Check the workspace, from where the last check ended unless ``full``."""
+        since = None if full else self._reached()
+        # Millions of rows pass by, none of them in a cycle: collecting would take a tenth of the time.
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            report = audit(self.log, kept=kept, since=since, full=full, watch=watch)
+        finally:
+            if collects:
+                gc.enable()
+        if report.reached is not None:
+            self._keep(report.reached)
+        return report
+
+    def _reached(self) -> Reached | None:
+        try:
+            found = msgspec.json.decode(self._kept.read_bytes(), type=Reached)
+        except (OSError, msgspec.DecodeError):
+            return None
+        return found if found.workspace == self.log.workspace else None
+
+    def _keep(self, reached: Reached) -> None:
+        """Keep where a check ended. If nothing can be written here, the next check begins at the start again."""
+        part = self._kept.with_suffix(f".{os.getpid()}.part")
+        with suppress(OSError):
+            file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
+            try:
+                os.write(file, msgspec.json.encode(reached))
+            finally:
+                os.close(file)
+            part.replace(self._kept)
+
+
+def _no_ring() -> KeyRing:
+    raise SealError("a store that is verified is not signed")

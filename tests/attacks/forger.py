@@ -1,0 +1,92 @@
+"""Whatever of a store can be computed again without a key, computed again with the library's own code.
+
+After an edit of the file, every digest, leaf, commit, node of either tree, and the edge agree with what is stored. Only
+the signed head is as it was: nobody but the holder of the key can make another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from readmit.records.canonical import canonical
+from readmit.records.commits import Commit, row_leaf
+from readmit.records.tree import TreeFrontier, leaf_hash, tree_hash
+from readmit.store.adopting import index_values, leaves
+from readmit.store.connection import SqliteConnection
+from readmit.store.log import SqlLog
+from readmit.store.schema import SHIFT
+from readmit.store.statemap import EMPTY, StateMap
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_ROWS = "SELECT pos, return_id, kind, item, body FROM audit WHERE pos > ? AND pos <= ? ORDER BY pos"
+
+
+def recompute(file: Path, workspace: str = "default") -> None:
+    """Make a file agree with itself again."""
+    with closing(SqliteConnection(file)) as connection:
+        log = SqlLog(connection, workspace)
+        connection.watch(_Nothing())
+        for (name,) in connection.sql.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.sql.execute(f"DROP TRIGGER {name}")
+        with connection.atomic():
+            _recommit(connection.sql, log.connection.enroll(workspace))
+
+
+class _Nothing:
+    """Takes part in a transaction without signing it."""
+
+    def opening(self) -> None: ...
+
+    def seal(self) -> None: ...
+
+    def sealed(self) -> None: ...
+
+
+def _recommit(sql: Any, ws: int) -> None:
+    """Both trees, from the leaves up."""
+    base = ws << SHIFT
+    for pos, body in sql.execute("SELECT pos, body FROM event WHERE pos > ?", (base,)).fetchall():
+        sql.execute("UPDATE event SET digest = ? WHERE pos = ?", (hashlib.sha256(body).hexdigest(), pos))
+    found = dict(leaves(sql, ws))
+    for epoch, leaf in found.items():
+        sql.execute("UPDATE event SET leaf = ? WHERE pos = ?", (leaf, base + epoch))
+    sql.execute("DELETE FROM node WHERE ws = ?", (ws,))
+    root = StateMap(sql, ws).update(EMPTY, dict(index_values(sql, ws, found)))
+    head, learnt, audit = sql.execute("SELECT head, learnt, audit FROM workspace WHERE ws = ?", (ws,)).fetchone()
+    query = "SELECT epoch, audit, body, note FROM commit_record WHERE ws = ? ORDER BY number"
+    commits = sql.execute(query, (ws,)).fetchall()
+    sql.execute("DELETE FROM commit_record WHERE ws = ?", (ws,))
+    before = edge = TreeFrontier()
+    epoch_before = rows_before = 0
+    for number, (epoch, rows, body, note) in enumerate(commits, 1):
+        commit = msgspec.json.decode(body, type=Commit)
+        last = number == len(commits)
+        commit = msgspec.structs.replace(
+            commit,
+            number=number,
+            epoch=head if last else epoch,
+            learnt=learnt if last else commit.learnt,
+            audit=audit if last else rows,
+            level=root.level if last else commit.level,
+            state=root.hash.hex() if last else commit.state,
+        )
+        added = [found.get(one, b"") for one in range(epoch_before + 1, commit.epoch + 1)]
+        audited = sql.execute(_ROWS, (base + rows_before, base + commit.audit)).fetchall()
+        commit = msgspec.structs.replace(
+            commit,
+            events=tree_hash(added).hex(),
+            rows=tree_hash([row_leaf(pos - base, *row) for pos, *row in audited]).hex(),
+        )
+        written = canonical(commit)
+        leaf = leaf_hash(written)
+        values = (ws, number, commit.epoch, commit.audit, written, b"".join(edge.completed(leaf)), note)
+        sql.execute("INSERT INTO commit_record VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+        before, edge = edge, edge.push(leaf)
+        epoch_before, rows_before = commit.epoch, commit.audit
+    sql.execute("UPDATE workspace SET size = ?, edge = ? WHERE ws = ?", (edge.size, before.to_bytes(), ws))

@@ -1,0 +1,39 @@
+"""Edits of single rows, on both kinds of store. On a server, the attacker is its administrator."""
+
+from __future__ import annotations
+
+import pytest
+
+from readmit.records.errors import ReadmitError, TamperedError
+from tests.scene import Scene
+
+EDITS = {
+    "a revocation hidden from its readers": "DELETE FROM audience WHERE epoch = (SELECT max(epoch) FROM invalidation)",
+    "an item in another's name": "UPDATE event SET by = 'eve' WHERE id = 'item:h'",
+    "an item dated back": "UPDATE event SET at = '2020-01-01T00:00:00+00:00' WHERE id = 'item:h'",
+    "an event removed": "DELETE FROM event WHERE id = 'item:h'",
+    "an item's text": "UPDATE event SET body = CAST(replace(body, 'the text', 'pay eve') AS BLOB) WHERE id = 'item:h'",
+    "a milestone hidden": "DELETE FROM milestone WHERE kind = 'govern'",
+    "the end of the log set back": "UPDATE workspace SET head = head - 1",
+    "the last commit removed": "DELETE FROM commit_record WHERE number = (SELECT max(number) FROM commit_record)",
+    "no commits": "DELETE FROM commit_record",
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_ends_in_a_refusal_at_return_and_at_exposure(edit: str) -> None:
+    scene = Scene()
+    scene.covered()
+    scene.fact("other")
+    scene.depart()
+    issued = scene.ann().come_back(id="issued")
+    scene.team.revoke("other", by="bob", reason="cancelled")
+    scene.sql(EDITS[edit])
+    with pytest.raises(ReadmitError) as refused:
+        issued.expose()
+    assert isinstance(refused.value, TamperedError) or "log_altered" in str(refused.value)
+    try:
+        again = scene.ann().come_back()
+    except TamperedError:
+        return
+    assert again.reasons == ("log_altered",)

@@ -1,0 +1,328 @@
+"""An attacker that has the database file and this library, and no keys: nothing it writes is handed over.
+
+Each story alters a file that was closed. What it needs no key for, it computes again, with the library's own code.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from readmit import Workspace
+from readmit.records.drafts import draft
+from readmit.records.errors import ReadmitError, TamperedError
+from readmit.records.events import EventKind, Overrule
+from readmit.records.items import Fact, Scope
+from readmit.seal.keys import FileRing, MemoryRing
+from readmit.seal.pin import MemoryPin
+from readmit.seal.trust import trust
+from readmit.store.connection import SqliteConnection
+from readmit.store.log import SqlLog
+from readmit.store.schema import MASK
+from readmit.workspace.auditing import audit
+from readmit.workspace.sealing import LogSealer
+from tests.attacks.forger import recompute
+from tests.attacks.victim import NAME, OPENED, attempt, build, tampered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from readmit.ports.sealer import Extension
+    from readmit.ports.signer import Signer
+    from readmit.records.drafts import Draft
+    from readmit.records.events import KeyChange
+    from readmit.records.tree import TreeHead
+    from tests.attacks.victim import Victim
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Victim:
+    return build(tmp_path_factory.mktemp("file-attacker") / "victim")
+
+
+@pytest.fixture
+def victim(original: Victim, tmp_path: Path) -> Victim:
+    return original.copied(tmp_path / "victim")
+
+
+def append(victim: Victim, *drafts: Draft, sealed: bool = False) -> None:
+    """Append with the library's own code, unsigned or under a key of the attacker's own."""
+    with closing(SqliteConnection(victim.file)) as connection:
+        log = SqlLog(connection, "default")
+        ring = MemoryRing()
+        if sealed:
+            ring.generate()
+            log.commits.sealer = _OwnKey("default", lambda: ring, MemoryPin())
+        log.append(drafts, now=OPENED)
+
+
+class _OwnKey(LogSealer):
+    """Signs with whatever key it holds, and checks nothing."""
+
+    def _choose(self, changes: tuple[KeyChange, ...]) -> Signer:
+        return self._ring().signer(self._ring().public_keys())
+
+    def check(self, head: TreeHead, note: bytes | None, log: Extension) -> None: ...
+
+
+def item(name: str, by: str) -> Draft:
+    """A statement in somebody's name."""
+    said = Fact(id=name, text="The train is cancelled.", by=by, slot="train", scope=Scope(workspace="default"))
+    return draft(EventKind.RECORD, said, id=name, by=by, at=OPENED)
+
+
+# The stories. Each alters the file; the key is what a user reads.
+
+
+def an_item_in_the_name_of_a_writer(victim: Victim) -> None:
+    append(victim, item("forged", "bob"))
+
+
+def the_same_signed_with_a_key_of_its_own(victim: Victim) -> None:
+    append(victim, item("forged", "bob"), sealed=True)
+
+
+def a_key_of_its_own_that_it_trusts_first(victim: Victim) -> None:
+    mine = MemoryRing().generate()
+    change = trust(mine.public, reason="rotated")
+    append(victim, draft(EventKind.KEY, change, id=f"trust:{change.key[:32]}", by="owner", at=OPENED), sealed=True)
+
+
+def a_revocation_removed(victim: Victim) -> None:
+    with tampered(victim) as sql:
+        (pos,) = sql.execute("SELECT max(pos) FROM event WHERE kind = 'revoke'").fetchone()
+        epoch = pos & MASK
+        sql.execute("DELETE FROM event WHERE pos = ?", (pos,))
+        for index in ("audience", "about", "name", "invalidation"):
+            sql.execute(f"DELETE FROM {index} WHERE epoch = ?", (epoch,))  # noqa: S608 - our own names
+        sql.execute("UPDATE workspace SET head = head - 1")
+        sql.execute("DELETE FROM commit_record WHERE number = (SELECT size FROM workspace)")
+        sql.execute("UPDATE workspace SET size = size - 1")
+    recompute(victim.file)
+
+
+def a_past_policy_rewritten_and_obeyed(victim: Victim) -> None:
+    with tampered(victim) as sql:
+        sql.execute("UPDATE event SET body = CAST(replace(body, '\"boss\"', '\"eve\"') AS BLOB) WHERE kind = 'govern'")
+    recompute(victim.file)
+    grant = Overrule(target="h0", grant="restore", reason="it is fine", expires=OPENED.replace(year=2030))
+    append(victim, draft(EventKind.OVERRULE, grant, id="o", by="eve", at=OPENED))
+
+
+def another_database_that_trusts_the_same_key(victim: Victim) -> None:
+    public = FileRing.open(FileRing.beside(victim.file)).public_keys()
+    elsewhere = victim.folder.parent / "elsewhere"
+    elsewhere.mkdir()
+    with Workspace.open(elsewhere / NAME, clock=lambda: OPENED) as mine:
+        changes = [trust(key, reason="the victim's") for key in public.values()]
+        named = [draft(EventKind.KEY, one, id=f"trust:{one.key[:32]}", by="owner", at=OPENED) for one in changes]
+        mine.log.append(named, now=OPENED)
+        mine.record("Pay eve.", id="evil", by="bob")
+        mine.agent("ann", role="planner", task="trip").depart()
+    shutil.copy(elsewhere / NAME, victim.file)
+
+
+def a_store_from_before_the_last_commits(victim: Victim) -> None:
+    before = victim.folder.parent / "before.db"
+    shutil.copy(victim.file, before)
+    with victim.open() as team:
+        team.revoke("t0", by="bob", reason="cancelled after the last exposure")
+    shutil.copy(before, victim.file)
+
+
+def the_write_ahead_log_removed(victim: Victim) -> None:
+    team = victim.open()
+    team.revoke("t0", by="bob")
+    file_alone = victim.file.read_bytes()
+    team.close()
+    victim.file.write_bytes(file_alone)
+
+
+def the_commits_forgotten_as_if_a_release_without_them_wrote_it(victim: Victim) -> None:
+    with tampered(victim) as sql:
+        sql.execute("UPDATE event SET by = 'eve' WHERE id = 'item:t0'")
+        sql.execute("DELETE FROM commit_record")
+        sql.execute("DELETE FROM node")
+        sql.execute("UPDATE workspace SET size = 0, edge = NULL, note = NULL")
+
+
+def the_note_of_an_earlier_head(victim: Victim) -> None:
+    with closing(sqlite3.connect(victim.file)) as sql:
+        (note,) = sql.execute("SELECT note FROM workspace").fetchone()
+    with victim.open() as team:
+        team.observe("something new", by="bob")
+    with tampered(victim) as sql:
+        sql.execute("UPDATE workspace SET note = ?", (note,))
+        sql.execute("UPDATE event SET by = 'eve' WHERE id = 'item:t0'")
+    recompute(victim.file)
+
+
+def no_note_at_all(victim: Victim) -> None:
+    with tampered(victim) as sql:
+        sql.execute("UPDATE event SET by = 'eve' WHERE id = 'item:t0'")
+        sql.execute("UPDATE workspace SET note = NULL")
+    recompute(victim.file)
+
+
+def the_workspace_renamed(victim: Victim) -> None:
+    with tampered(victim) as sql:
+        sql.execute("UPDATE workspace SET name = 'other'")
+
+
+class Story(NamedTuple):
+    alter: Callable[[Victim], None]
+    said: str
+
+
+NOT_SIGNED, OTHER, BACK = "is not signed", "is not the one that was seen here before", "was rolled back"
+STORIES = [
+    Story(an_item_in_the_name_of_a_writer, NOT_SIGNED),
+    Story(the_same_signed_with_a_key_of_its_own, "not signed by a key that is trusted here"),
+    Story(a_key_of_its_own_that_it_trusts_first, "not signed by a key that is trusted here"),
+    Story(a_revocation_removed, BACK),
+    Story(a_past_policy_rewritten_and_obeyed, OTHER),
+    Story(another_database_that_trusts_the_same_key, BACK),
+    Story(a_store_from_before_the_last_commits, BACK),
+    Story(the_write_ahead_log_removed, BACK),
+    Story(the_commits_forgotten_as_if_a_release_without_them_wrote_it, "no commit: its records were removed"),
+    Story(the_note_of_an_earlier_head, OTHER),
+    Story(no_note_at_all, OTHER),
+    Story(the_workspace_renamed, BACK),
+]
+
+
+def _named(story: object) -> str | None:
+    return story.alter.__name__ if isinstance(story, Story) else None
+
+
+@pytest.mark.parametrize("act", ["return", "expose", "expose again"])
+@pytest.mark.parametrize("story", STORIES, ids=_named)
+def test_nothing_is_handed_over_and_the_refusal_says_why(victim: Victim, story: Story, act: str) -> None:
+    story.alter(victim)
+    seen = attempt(victim, act)
+    assert seen.refusal.startswith("TamperedError")
+    assert story.said in seen.refusal
+
+
+@pytest.mark.parametrize("story", STORIES, ids=_named)
+def test_the_audit_reports_it(victim: Victim, story: Story) -> None:
+    story.alter(victim)
+    with victim.open() as team:
+        assert any(story.said in problem for problem in audit(team.log).problems)
+
+
+@pytest.mark.parametrize("story", STORIES, ids=_named)
+def test_nothing_more_is_written_to_it(victim: Victim, story: Story) -> None:
+    story.alter(victim)
+    with pytest.raises(TamperedError, match=story.said), victim.open() as team:
+        team.record("This must not be signed.", id="later", by="bob")
+
+
+HIDDEN = {
+    "a revocation from its readers": "DELETE FROM audience WHERE epoch = (SELECT max(epoch) FROM invalidation)",
+    "a revocation from its item": "DELETE FROM about WHERE epoch = (SELECT max(epoch) FROM invalidation)",
+    "the newer policy": "DELETE FROM milestone WHERE kind = 'govern' AND epoch = "
+    "(SELECT max(epoch) FROM milestone WHERE kind = 'govern')",
+    "the last departure": "DELETE FROM milestone WHERE kind = 'depart' AND epoch = "
+    "(SELECT max(epoch) FROM milestone WHERE kind = 'depart')",
+    "what replaced an item": "DELETE FROM slot_item WHERE slot = 'hotel' AND epoch = "
+    "(SELECT max(epoch) FROM slot_item WHERE slot = 'hotel')",
+    "the name of a departure": "DELETE FROM name WHERE id = 'depart:left-again'",
+    "an observation that a verdict cites": "DELETE FROM filed WHERE epoch = (SELECT epoch FROM name WHERE id = 'e4')",
+}
+
+
+@pytest.mark.parametrize("what", HIDDEN)
+def test_one_hidden_index_row_ends_in_a_refusal(original: Victim, victim: Victim, tmp_path: Path, what: str) -> None:
+    with tampered(victim) as sql:
+        statement = HIDDEN[what].replace("'e4'", f"'{EventKind.OBSERVE.event_id('e4')}'")
+        assert sql.execute(statement).rowcount
+    seen = attempt(victim.copied(victim.folder.parent / "used"), "return")
+    refused = seen.refusal.startswith("TamperedError") or "log_altered" in seen.refusal
+    # An agent that sees the item sees what happened to it through its own index.
+    unread = what == "a revocation from its item" and seen == attempt(original.copied(tmp_path / "honest"), "return")
+    assert refused or unread
+    with victim.open() as team:
+        assert audit(team.log).problems
+
+
+def test_a_consumed_view_is_not_handed_over_again_because_its_reader_seems_idle(victim: Victim) -> None:
+    with tampered(victim) as sql:
+        sql.execute("UPDATE event SET by = 'bob' WHERE by = 'dee' AND kind = 'observe'")
+    assert "view_consumed" in attempt(victim, "expose again").refusal
+
+
+def test_a_memory_stays_out_when_the_item_that_keeps_it_out_is_unbound(victim: Victim) -> None:
+    """The record comes from evidence that a revoked item rests on as well."""
+    with tampered(victim) as sql:
+        (item_,) = sql.execute("SELECT epoch FROM name WHERE id = 'item:s0'").fetchone()
+        assert sql.execute("DELETE FROM binding WHERE item = ?", (item_,)).rowcount
+    assert "the sources of records" in attempt(victim, "search").refusal
+
+
+def test_the_sources_of_a_memory_cannot_be_exchanged(victim: Victim) -> None:
+    with tampered(victim) as sql:
+        sql.execute("UPDATE source SET body = CAST(replace(body, 's0', 't0') AS BLOB)")
+        changed = sql.execute("UPDATE source SET body = CAST(replace(body, '\"h0\"', '\"t0\"') AS BLOB)").rowcount
+    assert changed
+    assert "the sources of records" in attempt(victim, "search").refusal
+
+
+def test_altered_evidence_does_not_bring_back_what_its_item_replaced(victim: Victim) -> None:
+    with tampered(victim) as sql:
+        sql.execute("UPDATE event SET body = CAST('{}' AS BLOB) WHERE id = ?", (EventKind.OBSERVE.event_id("e3"),))
+    assert "log_altered" in attempt(victim, "return").refusal
+
+
+def test_a_derived_text_cannot_be_exchanged(victim: Victim) -> None:
+    with tampered(victim) as sql:
+        sql.execute("UPDATE derived SET body = CAST('[]' AS BLOB)")
+    assert attempt(victim, "prepare").refusal.startswith("TamperedError")
+
+
+def test_an_admitted_return_without_its_envelope_is_not_marked_as_exposed(victim: Victim) -> None:
+    with tampered(victim) as sql:
+        sql.execute("UPDATE decision SET envelope = NULL WHERE return_id = ?", (victim.issued.id,))
+    assert "log_altered" in attempt(victim, "expose").refusal
+    with victim.open() as team:
+        assert team.log.named(EventKind.EXPOSE, victim.issued.id) is None
+
+
+def test_a_made_up_event_does_not_pass_for_one_that_was_written(victim: Victim) -> None:
+    """A write that is repeated is acknowledged only if the signed log has it."""
+    with tampered(victim) as sql:
+        (row,) = sql.execute("SELECT * FROM event WHERE id = 'item:t0'").fetchall()
+        marks = ", ".join("?" * len(row))
+        made_up = (row[0] + 100, "item:made-up", *row[2:])
+        sql.execute(f"INSERT INTO event VALUES ({marks})", made_up)  # noqa: S608 - our own names
+        sql.execute("INSERT INTO name SELECT ws, 'item:made-up', ? FROM workspace", (made_up[0] & MASK,))
+    with victim.open() as team, pytest.raises(ReadmitError):
+        team.record("The train is booked.", id="made-up", by="bob")
+
+
+def test_a_name_that_was_hidden_cannot_be_used_twice(victim: Victim) -> None:
+    with tampered(victim) as sql:
+        sql.execute("DELETE FROM name WHERE id = 'item:t0'")
+    with victim.open() as team, pytest.raises(TamperedError, match="its name is not"):
+        team.record("The train is not booked.", id="t0", by="bob")
+
+
+def test_a_copy_of_the_file_alone_while_it_is_in_use_is_refused(victim: Victim) -> None:
+    with victim.open() as team:
+        team.revoke("t0", by="bob")
+        copied = victim.file.read_bytes()
+        team.revoke("h1", by="bob")
+    victim.file.write_bytes(copied)
+    assert "was rolled back" in attempt(victim, "return").refusal
+
+
+def test_a_key_folder_without_the_file_s_history_trusts_what_it_first_sees(victim: Victim) -> None:
+    """The limit of trust on first use: without the pin, a store that is signed by its own keys is taken as it is."""
+    for pin in (*victim.folder.rglob("*.trust"), *victim.folder.rglob("*.head")):
+        pin.unlink()
+    assert attempt(victim, "expose").result

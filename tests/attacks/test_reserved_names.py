@@ -1,0 +1,193 @@
+"""``owner`` and ``readmit`` are reserved: a name that a caller passes on never makes it either of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from readmit.memory import Memory
+from readmit.records.errors import NotAllowedError, RecordError, ScenarioError
+from readmit.records.events import EventKind, Revoke
+from readmit.records.policy import Policy
+from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.scenario.document import read
+from readmit.scenario.play import played
+from readmit.workspace.async_workspace import AsyncWorkspace
+from readmit.workspace.workspace import Workspace
+from tests.cli.run import run
+from tests.scene import Scene
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+RESERVED = ("owner", "readmit")
+
+WAYS: dict[str, Callable[[Scene, str], object]] = {
+    "observe": lambda it, by: it.team.observe("x", by=by),
+    "observe under an id": lambda it, by: it.team.observe("x", by=by, id="e"),
+    "observe_many": lambda it, by: it.team.observe_many(["x", "y"], by=by),
+    "one of observe_many": lambda it, by: it.team.observe_many(["x", {"text": "y", "by": by}], by="bob"),
+    "record": lambda it, by: it.team.record("x", by=by),
+    "record that supersedes": lambda it, by: it.team.record("x", by=by, supersedes="h"),
+    "record that inherits": lambda it, by: it.team.record(
+        "x", by=by, supersedes="h", inherits=True, sources=[it.source]
+    ),
+    "oblige": lambda it, by: it.team.oblige("x", by=by, required=[]),
+    "progress": lambda it, by: it.team.progress("x", by=by, obligation="o"),
+    "supersede": lambda it, by: it.team.supersede("h", "i", by=by),
+    "revoke": lambda it, by: it.team.revoke("h", by=by),
+    "close": lambda it, by: it.team.close_validity("h", end=it.now, by=by),
+    "rebase": lambda it, by: it.team.rebase("s", task="trip", by=by),
+    "settle": lambda it, by: it.team.settle("o", by=by),
+    "dispute": lambda it, by: it.team.dispute(["h"], by=by),
+    "resolve": lambda it, by: it.team.resolve("q", by=by),
+    "suspect": lambda it, by: it.team.suspect("h", it.source, by=by),
+    "judge": lambda it, by: it.team.judge(
+        Verdict(pair=Pair(item="h", evidence=it.source), answer=Answer.UNSURE, confidence=Decimal(1)), by=by
+    ),
+    "link": lambda it, by: it.team.link("h", "d", by=by),
+    "confirm": lambda it, by: it.team.confirm("h", by=by),
+    "overrule": lambda it, by: it.team.overrule("h", grant="restore", by=by, reason="r", expires=timedelta(1)),
+    "govern": lambda it, by: it.team.govern(Policy(overseers=("eve",)), by=by),
+    "append": lambda it, by: it.team.append(EventKind.REVOKE, Revoke(target="h"), by=by),
+    "rotate keys": lambda it, by: it.team.keys.rotate(by=by, now=it.now),
+    "revoke a key": lambda it, by: it.team.keys.revoke(it.team.signer().keyid, by=by, reason="r", now=it.now),
+    "agent": lambda it, by: it.team.agent(by, role="planner", task="trip"),
+    "principal": lambda it, by: it.team.principal(by),
+    "handle of another": lambda it, by: it.team.principal("eve").govern(Policy(), by=by),
+    "memory": lambda it, by: Memory.open(it.team, "scopedmem").form("x", by=by, sources=["h"]),
+    "memory of evidence": lambda it, by: Memory.open(it.team, "scopedmem").observe(it.source, by=by),
+    "memory adopted": lambda it, by: Memory.open(it.team, "scopedmem").adopt({}, by=by),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", RESERVED)
+def test_a_reserved_name_is_refused_however_it_comes_in(way: str, name: str) -> None:
+    scene = Scene()
+    scene.fact("h")
+    scene.fact("i")
+    scene.team.oblige("x", id="o", by="bob", required=[])
+    scene.team.dispute(["i"], by="bob", id="q")
+    before = scene.team.epoch
+    with pytest.raises(NotAllowedError, match=f"reserved|writes as 'eve'; '{name}' needs"):
+        WAYS[way](scene, name)
+    assert scene.team.epoch == before
+
+
+def test_one_refused_writer_undoes_the_batch() -> None:
+    team = Scene().team
+    before = team.epoch
+
+    def both() -> None:
+        with team.batch():
+            team.observe("y", by="bob")
+            team.observe("y", by="owner")
+
+    with pytest.raises(NotAllowedError):
+        both()
+    assert team.epoch == before
+
+
+def test_a_name_in_another_spelling_is_no_way_in() -> None:
+    """Names are composed before they are compared; what stays different is another principal, without rights."""
+    team = Scene().team
+    for spelled in ("Owner", "owner ", "\uff4f\uff57\uff4e\uff45\uff52"):
+        with pytest.raises(NotAllowedError, match="may not govern"):
+            team.govern(Policy(), by=spelled)
+
+
+def test_the_operator_writes_through_a_handle_of_the_owner() -> None:
+    team = Scene().team
+    team.as_owner().govern(Policy(max_items=3))
+    team.as_owner().record("x", id="m")
+    assert team.policy.max_items == 3
+    assert team.log.item("m").by == "owner"
+    with pytest.raises(NotAllowedError, match="writes as 'owner'; 'bob' needs a handle of its own"):
+        team.as_owner().record("y", by="bob")
+
+
+def test_a_principals_handle_writes_as_it_without_saying_so() -> None:
+    bob = Scene().team.principal("bob")
+    evidence = bob.observe_many(["Sunrise confirms."])
+    assert bob.log.item(bob.record("Sunrise is booked", sources=evidence)).by == "bob"
+    assert bob.log.evidence(evidence[0]).by == "bob"
+    with pytest.raises(NotAllowedError, match="writes as 'bob'"):
+        bob.agent("ann", role="planner", task="trip").depart()
+
+
+def test_without_a_writer_nothing_is_written() -> None:
+    team = Scene().team
+    for verb in (lambda: team.observe("x"), lambda: team.record("x"), lambda: team.revoke("h")):
+        with pytest.raises(RecordError, match="by: say who writes this"):
+            verb()
+    with pytest.raises(RecordError, match="by"):
+        team.observe_many(["x"])
+
+
+@pytest.mark.parametrize("name", RESERVED)
+def test_a_loop_refuses_them_too(name: str) -> None:
+    async def story() -> None:
+        async with AsyncWorkspace.open() as team:
+            with pytest.raises(NotAllowedError, match="reserved"):
+                await team.govern(Policy(), by=name)
+            with pytest.raises(NotAllowedError, match="reserved"):
+                team.agent(name, role="planner", task="trip")
+            with pytest.raises(NotAllowedError, match="reserved"):
+                async with team.batch():
+                    await team.observe("x", by=name)
+            await team.as_owner().govern(Policy(max_items=3))
+            await team.principal("bob").observe("x")
+            await team.as_readmit().observe("y")
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("name", RESERVED)
+def test_a_scenario_refuses_them_too(name: str) -> None:
+    steps = [{"do": "govern", "by": name, "policy": {}}]
+    with (
+        pytest.raises(ScenarioError, match=r"\$\.steps\[0\]: by: the name .* is reserved"),
+        played(read(json.dumps({"readmit": 1, "name": "a case", "steps": steps}).encode())),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("name", RESERVED)
+def test_the_command_line_refuses_them_too(tmp_path: Path, name: str) -> None:
+    db = str(tmp_path / "team.db")
+    run("init", "--db", db)
+    run("record", "x", "--id", "h", "--by", "bob", "--db", db)
+    steps = tmp_path / "steps.json"
+    steps.write_text(json.dumps([{"do": "revoke", "target": "h", "by": name}]))
+    who = ("--principal", name, "--role", "planner", "--task", "trip")
+    for words in (
+        ("observe", "x", "--by", name),
+        ("record", "x", "--by", name),
+        ("record", "--file", str(steps)),
+        ("revoke", "h", "--by", name),
+        ("keys", "rotate", "--by", name),
+        ("depart", *who),
+        ("return", *who),
+        ("remember", "x", "--bound-to", "h", *who),
+    ):
+        assert f"the name '{name}' is reserved" in run(*words, "--db", db, status=1).stderr, words
+
+
+def test_the_operator_says_as_owner_on_the_command_line(tmp_path: Path) -> None:
+    db = str(tmp_path / "team.db")
+    run("init", "--db", db)
+    run("record", "x", "--id", "h", "--as-owner", "--db", db)
+    run("revoke", "h", "--as-owner", "--db", db)
+    run("keys", "rotate", "--db", db)
+    with Workspace.open(db) as team:
+        assert [event.by for event in team.log.tail()] == ["owner"] * team.epoch
+    both = run("observe", "x", "--by", "bob", "--as-owner", "--db", db, status=2)
+    assert "give either --by or --as-owner" in both.stderr
+    assert "--by" in run("observe", "x", "--db", db, status=2).stderr
