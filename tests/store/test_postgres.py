@@ -156,7 +156,7 @@ def test_a_newer_schema_is_refused(url: str, server: Server) -> None:
 
 
 def test_a_store_that_another_process_makes_meanwhile_is_ours(url: str) -> None:
-    """The first look finds nothing and is remembered by the session; the next one, under the lock, must look anew."""
+    """The first look finds nothing and is remembered by the session; the next one, under the lock, must look again."""
     from readmit.store.postgres_client import Address
     from readmit.store.postgres_schema import recognize
 
@@ -168,6 +168,25 @@ def test_a_store_that_another_process_makes_meanwhile_is_ours(url: str) -> None:
         other.execute(f"CREATE SCHEMA {address.schema}")
         other.execute(f"CREATE TABLE store AS SELECT 1 AS version, '{'0f' * 16}' AS id")
         assert recognize(client, address) == (1, "0f" * 16)
+
+
+def test_a_store_that_another_process_has_just_made_is_not_locked_to_be_filled(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other process writes already: altering its tables again would deadlock with it."""
+    from readmit.store import postgres_schema
+    from readmit.store.postgres_client import Address
+
+    with Workspace.open(url) as team:
+        team.observe("The hotel confirms.", by="bob")
+    address, recognize = Address(url), postgres_schema.recognize
+    looks = iter([None])  # the first look is from before the other process was done
+    monkeypatch.setattr(postgres_schema, "recognize", lambda *args: next(looks, ...) and recognize(*args))
+    with closing(address.connect()) as writer, closing(address.connect()) as client:
+        writer.execute("BEGIN")
+        writer.execute("LOCK TABLE event IN ROW EXCLUSIVE MODE")
+        client.execute("SET lock_timeout = '1s'")
+        assert postgres_schema.migrate(client, address)
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,10 @@ def migrate(client: Client, address: Address) -> str:
         key = APPLICATION_ID << 32 | zlib.crc32(address.schema.encode())
         client.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
         found = recognize(client, address)
+        if found is not None and found.number == len(MIGRATIONS):
+            # Another process was faster, and others may be writing: nothing is locked or filled again.
+            client.execute("COMMIT")
+            return found.store
         store = secrets.token_hex(16) if found is None else found.store
         if found is None:
             if client.execute("SELECT FROM pg_namespace WHERE nspname = %s", (address.schema,)).fetchone() is None:

@@ -243,20 +243,31 @@ def migrate(connection: sqlite3.Connection, fill: Callable[[sqlite3.Connection, 
     try:
         # Another process may have migrated while this one waited for the lock.
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        for table in APPEND_ONLY_TABLES:
-            for verb in _VERBS:
-                connection.execute(f"DROP TRIGGER IF EXISTS {table}_{verb}_refused")
+        if version == len(MIGRATIONS):
+            connection.execute("COMMIT")
+            return
+        _drop_triggers(connection)
         for number in range(version, len(MIGRATIONS)):
             for statement in MIGRATIONS[number].split(";\n"):
                 connection.execute(statement)
         for (ws,) in connection.execute("SELECT ws FROM workspace").fetchall():
             fill(connection, ws)
-        for statement in APPEND_ONLY.split("END;"):
-            if statement.strip():
-                connection.execute(statement + "END;")
+        _create_triggers(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+
+
+def _drop_triggers(connection: sqlite3.Connection) -> None:
+    for table in APPEND_ONLY_TABLES:
+        for verb in _VERBS:
+            connection.execute(f"DROP TRIGGER IF EXISTS {table}_{verb}_refused")
+
+
+def _create_triggers(connection: sqlite3.Connection) -> None:
+    for statement in APPEND_ONLY.split("END;"):
+        if statement.strip():
+            connection.execute(statement + "END;")
