@@ -63,10 +63,8 @@ class _Head(NamedTuple):
     before: TreeFrontier
     """The tree's edge without the last commit."""
     edge: TreeFrontier
-
-    @property
-    def state(self) -> Root:
-        return Root(self.commit.level, bytes.fromhex(self.commit.state))
+    tree: TreeHead
+    state: Root
 
 
 NOTHING = _Head(
@@ -81,7 +79,15 @@ NOTHING = _Head(
     ),
     TreeFrontier(),
     TreeFrontier(),
+    TreeHead(0, TreeFrontier().root),
+    EMPTY,
 )
+
+
+def _head_of(commit: Commit, before: TreeFrontier, body: bytes) -> _Head:
+    edge = before.push(leaf_hash(body))
+    state = Root(commit.level, bytes.fromhex(commit.state))
+    return _Head(commit, before, edge, TreeHead(edge.size, edge.root), state)
 
 
 class Commits:
@@ -136,7 +142,7 @@ class Commits:
 
     @property
     def tree_head(self) -> TreeHead:
-        return TreeHead(self._head.edge.size, self._head.edge.root)
+        return self._head.tree
 
     def _read(self, row: Sequence[Any]) -> _Head:
         epoch, learnt, audit, size, edge, _ = row
@@ -155,7 +161,7 @@ class Commits:
             raise TamperedError(f"commit {size} cannot be read: it was altered ({error})") from None
         if (commit.number, commit.epoch, commit.learnt, commit.audit) != (size, epoch, learnt, audit):
             raise TamperedError(f"the end of the log is not where commit {size} says: it was altered")
-        return _Head(commit, before, before.push(leaf_hash(body)))
+        return _head_of(commit, before, body)
 
     # What the indexes answer.
 
@@ -329,13 +335,12 @@ class Commits:
         )
         body = canonical(commit)
         leaf = leaf_hash(body)
-        edge = head.edge.push(leaf)
-        self._next = _Head(commit, head.edge, edge)
+        self._next = _head_of(commit, head.edge, body)
         note = None
         if self.sealer is not None:
             # Only an old log is taken over without a signature, so that it can be read if its keys are lost.
             needed = head.commit.number > 0
-            note = self.sealer.sign(TreeHead(edge.size, edge.root), tuple(changes.keys), needed=needed)
+            note = self.sealer.sign(self._next.tree, tuple(changes.keys), needed=needed)
         # The note of a commit that changes keys stays on record, so that a reader can follow from key to key.
         handover = note if changes.keys else None
         nodes = b"".join(head.edge.completed(leaf))

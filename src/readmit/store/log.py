@@ -24,7 +24,7 @@ from readmit.store.log_end import LogEnd
 from readmit.store.memories import MemoryRecords
 from readmit.store.proving import parts_of
 from readmit.store.reads import LogReads, find_item
-from readmit.store.sql import flush
+from readmit.store.sql import End, flush
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -112,7 +112,7 @@ class SqlLog(LogReads):
                 if self.connection.pending and (epoch := self._gather(drafts[0], now, check)) is not None:
                     return [epoch]
         with self.atomic():
-            before = self._end()
+            before = self._end_in_transaction()
             end = LogEnd(before)
             end.learn(utc(now))
             epochs: list[int] = []
@@ -125,6 +125,10 @@ class SqlLog(LogReads):
             if end.epoch != before.epoch:
                 self.connection.end_of_log = end.moved()
         return epochs
+
+    def _end_in_transaction(self) -> End:
+        last = self.commits.head().commit
+        return self.connection.end_of_log or End(last.epoch, last.learnt)
 
     def _gather(self, entry: Draft, now: datetime, check: Callable[[Draft], None]) -> int | None:
         """Buffer an observation of an open transaction, unless its text or id is taken."""

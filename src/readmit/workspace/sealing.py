@@ -46,6 +46,7 @@ class LogSealer:
         self._pinned: TreeHead | None = None
         self._last: TreeHead | None = None
         self._lost = False
+        self._note: bytes | None = None
         self._trust = Trust(workspace, {})
         self._signer: Signer | None = None
         self._checked: tuple[TreeHead, bytes | None, TreeHead | None] | None = None
@@ -72,12 +73,13 @@ class LogSealer:
     def sign(self, head: TreeHead, changes: tuple[KeyChange, ...], *, needed: bool) -> bytes | None:
         try:
             signer = self._signer or self._choose(changes)
-            return sign(LogCheckpoint(self._origin, head.size, head.root).text, self._origin, signer)
+            self._note = sign(LogCheckpoint(self._origin, head.size, head.root).text, self._origin, signer)
         except SealError as error:
             if needed:
                 raise
             logger.warning("commit %d could not be signed: %s", head.size, error)
-            return None
+            self._note = None
+        return self._note
 
     def _choose(self, changes: tuple[KeyChange, ...]) -> Signer:
         # Only the first commit is signed by the key that it trusts.
@@ -87,6 +89,8 @@ class LogSealer:
 
     def committed(self, head: TreeHead, changes: tuple[KeyChange, ...]) -> None:
         self._last, self._lost = head, False
+        # What this process has just signed needs no check when it is read next.
+        self._checked = head, self._note, head
         if changes:
             known = self._trust.keys
             self._adopt(Trust(self._workspace, keys_after(known, changes), head.size, known))
@@ -124,7 +128,9 @@ class LogSealer:
         """The keys that are trusted already; none before the first use."""
         pinned = self._pin.trust()
         # Another process here may have changed the keys.
-        return self._trust if pinned is None or pinned.size < self._trust.size else pinned
+        if pinned is not None and (pinned.size > self._trust.size or not self._trust.size):
+            return pinned
+        return self._trust
 
     def _check_extends(self, pinned: TreeHead, head: TreeHead, log: Extension) -> None:
         if head.size < pinned.size:
