@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -162,6 +163,7 @@ class FilePin:
         return self._file >= 0
 
 
+@lru_cache(8)  # read with every transaction, and most slots are those of the last one
 def _parsed(slot: bytes) -> TreeHead | None:
     said, digest = slot[: _SIZE + HASH_BYTES], slot[_SIZE + HASH_BYTES :]
     if len(slot) != _SLOT or hashlib.sha256(said).digest() != digest:
