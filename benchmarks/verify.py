@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from benchmarks import team
 from benchmarks.result import Result, at_most
 from readmit import Workspace
-from readmit.workspace.verifying import Verifier
+from readmit.workspace.verifying import LogVerifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,9 +23,9 @@ MORE = 1_000
 NAME = "default"
 _MEMORY = """
 import resource, sys
-from readmit.workspace.verifying import Verifier
+from readmit.workspace.verifying import LogVerifier
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-assert Verifier(sys.argv[1], sys.argv[2]).verify().intact
+assert LogVerifier(sys.argv[1], sys.argv[2]).verify().intact
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
@@ -56,7 +56,7 @@ def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
 
 def verified(path: Path) -> float:
     start = time.perf_counter()
-    with closing(Verifier(path, NAME)) as verifier:
+    with closing(LogVerifier(path, NAME)) as verifier:
         report = verifier.verify()
     took = time.perf_counter() - start
     if not report.intact:
