@@ -96,12 +96,12 @@ class LogSealer:
             self._adopt(Trust(self._workspace, keys_after(known, changes), head.size, known))
         self._keep(head)
 
-    def _keep(self, head: TreeHead) -> None:
+    def _keep(self, head: TreeHead, level: int = logging.WARNING) -> None:
         try:
             self._pin.advance(head)
         except SealError as error:
             # Harmless until the next exposure, which flushes the pin first.
-            logger.warning("%s", error)
+            logger.log(level, "%s", error)
 
     # Checking.
 
@@ -120,8 +120,9 @@ class LogSealer:
             is_first_use = pinned is None and note is None and not after.size
             if pinned != head and not is_first_use:
                 self._check_note(head, note, before, after)
-            self._adopt(after)
-            self._keep(head)
+            # A reader without the folder of the keys pins nothing. That is no fault worth a warning.
+            self._adopt(after, logging.DEBUG)
+            self._keep(head, logging.DEBUG)
         self._checked = head, note, head if head.size else pinned
 
     def _known(self) -> Trust:
@@ -180,7 +181,7 @@ class LogSealer:
             trust = Trust(trust.workspace, keys_after(trust.keys, changes), number, trust.keys)
         return Trust(trust.workspace, trust.before) if trust.size == head.size else trust, trust
 
-    def _adopt(self, trust: Trust) -> None:
+    def _adopt(self, trust: Trust, level: int = logging.WARNING) -> None:
         if trust == self._trust:
             return
         if self._trust.keys != trust.keys:
@@ -190,7 +191,7 @@ class LogSealer:
             if self._pin.trust() != trust:
                 self._pin.pin(trust)
         except SealError as error:
-            logger.warning("%s", error)
+            logger.log(level, "%s", error)
 
 
 def keys_after(keys: dict[str, bytes], changes: Iterable[KeyChange]) -> dict[str, bytes]:
