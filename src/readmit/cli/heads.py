@@ -51,6 +51,8 @@ def head(invocation: Invocation, /, *, witness: str | None, witness_keys: tuple[
     """
     with invocation.open() as workspace:
         note = _head(workspace, witness, witness_keys)
+        # A head that leaves the store must not be newer than what this machine remembers of it.
+        workspace.keys.pin.flush()
     _write(note, output, invocation, "head")
 
 
