@@ -162,7 +162,28 @@ class Entry(Record, kw_only=True):
 
 
 class SourceLedger(Protocol):
-    """Which sources each native record was formed from, for one workspace."""
+    """Which sources each native record was formed from, for one workspace.
+
+    It also has the workspace's named locks, which ``readmit.backends.bank_lock`` waits for: a store is written and its
+    entries are filed as one step, whichever process does it.
+    """
+
+    @property
+    def pending(self) -> bool:
+        """Whether this thread has a transaction open: then a wait for a lock could be a deadlock."""
+        ...
+
+    def take(self, name: str) -> bool:
+        """Take a named lock that no thread and no process holds. Does not wait."""
+        ...
+
+    def still(self, name: str) -> bool:
+        """Whether the lock is still held: a server may have lost the session that took it."""
+        ...
+
+    def free(self, name: str) -> None:
+        """Release a lock."""
+        ...
 
     def version(self, backend: str) -> int:
         """Changes with every change to a backend's entries."""
