@@ -14,6 +14,7 @@
     ├── WitnessError        a witness cannot be reached or started, or does not cosign
     ├── StoreError          the storage failed, is of another version, or is not ours
     │   └── TamperedError   the store does not hold what its signed head says, or is not the one that was pinned
+    ├── ProbeError          a source cannot be captured: it is not there, not allowed, too large or too slow
     ├── BackendError        a memory backend is missing, misconfigured, down or not as expected
     └── ModelError          a model cannot be used: its name, key, file, package or answers
         └── PendingAnswers  requests wait in a batch directory; run again when they are answered
@@ -88,6 +89,10 @@ class StoreError(ReadmitError):
 
 class TamperedError(StoreError):
     """The store does not hold what its signed checkpoint says, or is not the store that was pinned."""
+
+
+class ProbeError(ReadmitError):
+    """A source cannot be captured. A later look that fails is not this: it is a result, ``unseen``."""
 
 
 class BackendError(ReadmitError):
