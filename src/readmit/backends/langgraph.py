@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from readmit.backends.langgraph_records import LangGraphMemory, index_with
 from readmit.backends.langgraph_resume import ReturnInterrupt
-from readmit.backends.langgraph_saver import ReturningSaver, ainvoke, as_node, invoke
+from readmit.backends.langgraph_runs import ainvoke, as_node, invoke
+from readmit.backends.langgraph_saver import ReturningSaver
 from readmit.backends.langgraph_store import ReturnedStore, TeamStore, sources
 
 __all__ = [

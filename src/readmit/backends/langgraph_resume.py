@@ -16,6 +16,7 @@ from langgraph.checkpoint.base.id import uuid6
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Interrupt
 
+from readmit.backends.langgraph_answers import Questions
 from readmit.backends.langgraph_presence import NEVER_LEFT
 from readmit.records.errors import ExposureError, QuarantineError
 
@@ -113,6 +114,7 @@ class Resume:
     ) -> None:
         self.saver = saver
         self.periods = periods
+        self.questions = Questions(log.sources, agent.identity)
         self._agent = agent
         self._log = log
         self._keep = keep
@@ -134,7 +136,8 @@ class Resume:
         saved: CheckpointTuple | None = yield "get_tuple", (config,)
         now = self.periods.now()
         if saved is not None and self.periods.holds(saved, now):
-            return self.periods.checked(saved, now)
+            checked = self.periods.checked(saved, now)
+            return checked if now == NEVER_LEFT else self.questions.guarded(checked)
         if config["configurable"].get("checkpoint_id") and saved is not None:
             raise QuarantineError(
                 "checkpoint_id: it names state from before the agent's last departure, or that was changed since it "
@@ -150,6 +153,11 @@ class Resume:
         written: RunnableConfig = yield "put", (config, checkpoint, metadata, versions)
         self.periods.file_state(written, checkpoint)
         return written
+
+    def unchanged(self, config: RunnableConfig) -> Steps[str | None]:
+        """The id of the question that a thread waits for, if it waited for the same one before the return."""
+        saved: CheckpointTuple | None = yield "get_tuple", (config,)
+        return None if saved is None else self.questions.unchanged(saved)
 
     def _come_back(self, now: Presence) -> Bundled:
         """Return, or stop the run. Until something changes, other threads get the same bundle."""
@@ -201,11 +209,13 @@ class Resume:
         step = _BEFORE_INPUT if saved is None else saved.metadata.get("step", _BEFORE_INPUT)
         named = config["configurable"]
         place = {"thread_id": named["thread_id"], "checkpoint_ns": named.get("checkpoint_ns", "")}
+        # First: no answer may reach the new checkpoint without this.
+        self.questions.carry(saved, {"configurable": place | {"checkpoint_id": checkpoint["id"]}})
         written = yield from self.putting(
             {"configurable": place}, checkpoint, {"source": "update", "step": step, "parents": {}}, new
         )
-        found: CheckpointTuple | None = yield "get_tuple", (written,)
-        return found
+        found: CheckpointTuple = yield "get_tuple", (written,)
+        return self.questions.guarded(found)
 
     def _passes(self, channel: str, value: Any, admitted: frozenset[str]) -> bool:
         if channel in self._keep:

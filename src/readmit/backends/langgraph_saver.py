@@ -11,15 +11,13 @@ what is missing, and the next run tries again. After a reset, the next run start
 from __future__ import annotations
 
 import asyncio
-from contextvars import Context
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.types import Command, interrupt
 
 from readmit.backends.langgraph_periods import Periods
-from readmit.backends.langgraph_resume import Resume, ReturnInterrupt
+from readmit.backends.langgraph_resume import Resume
 from readmit.records.errors import BackendError
 
 if TYPE_CHECKING:
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+    from langgraph.types import Interrupt
 
     from readmit.backends.handle import ReturnedMemory
     from readmit.backends.langgraph_resume import Returning, Steps
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from readmit.records.events import Checkpoint as Departure
 
 T = TypeVar("T")
-INTERRUPT = "__interrupt__"
 
 # A node can reach its graph's saver, so the inner saver is not among its attributes.
 _behind: WeakKeyDictionary[ReturningSaver, Resume] = WeakKeyDictionary()
@@ -90,6 +88,20 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
             return opened[id(bundle)][1]
 
         return current
+
+    # Questions.
+
+    def unchanged(self, config: RunnableConfig) -> str | None:
+        """The id of the only question that a thread waits for, if it waited for the same one before the return."""
+        return self._drive(_behind[self].unchanged(config))
+
+    async def aunchanged(self, config: RunnableConfig) -> str | None:
+        """The asynchronous twin of ``unchanged``."""
+        return await self._adrive(_behind[self].unchanged(config))
+
+    def known(self, outer: RunnableConfig, inner: RunnableConfig, number: int, asked: Sequence[Interrupt]) -> bool:
+        """Whether an earlier run of an outer graph's node asked these questions as its ``number``-th."""
+        return _behind[self].questions.known(outer, inner, number, asked)
 
     # Reading.
 
@@ -159,6 +171,7 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         resume = _behind[self]
+        resume.questions.file(config, writes, task_id, task_path)
         resume.saver.put_writes(config, writes, task_id, task_path)
         resume.periods.file_writes(config, writes, task_id)
 
@@ -166,16 +179,19 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         resume = _behind[self]
+        resume.questions.file(config, writes, task_id, task_path)
         await resume.saver.aput_writes(config, writes, task_id, task_path)
         resume.periods.file_writes(config, writes, task_id)
 
     def delete_thread(self, thread_id: str) -> None:
         _behind[self].saver.delete_thread(thread_id)
         _behind[self].periods.forget(thread_id)
+        _behind[self].questions.forget(thread_id)
 
     async def adelete_thread(self, thread_id: str) -> None:
         await _behind[self].saver.adelete_thread(thread_id)
         _behind[self].periods.forget(thread_id)
+        _behind[self].questions.forget(thread_id)
 
     @property
     def config_specs(self) -> Any:
@@ -214,47 +230,3 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         except StopIteration as end:
             result: T = end.value
             return result
-
-
-def invoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> Any:
-    """As ``graph.invoke``. A return that is not admitted is reported like any interrupt, in ``__interrupt__``."""
-    try:
-        return Context().run(graph.invoke, given, config, **options)
-    except ReturnInterrupt as stopped:
-        return {INTERRUPT: list(stopped.interrupts)}
-
-
-async def ainvoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> Any:
-    """The asynchronous twin of ``invoke``."""
-    try:
-        return await asyncio.create_task(graph.ainvoke(given, config, **options), context=Context())
-    except ReturnInterrupt as stopped:
-        return {INTERRUPT: list(stopped.interrupts)}
-
-
-def as_node(graph: Any, config: RunnableConfig, *, give: Collection[str]) -> Callable[..., Any]:
-    """A node of an outer graph that runs an agent's own graph, with its own thread and saver.
-
-    ``give`` names the keys of the outer state that the agent gets. The outer state outlives its absence, so name orders
-    and counters, not knowledge.
-
-    LangGraph lends an inner graph the outer one's saver, so the inner one runs in a context of its own. A return that
-    is not admitted is the node's interrupt: the outer run pauses, and resuming it asks again. So is an interrupt of
-    the inner graph, which gets the answer that the outer one is resumed with.
-    """
-    if isinstance(give, str):
-        raise BackendError(f"give: write [{give!r}], a list of state keys")
-
-    def node(state: Any) -> Any:
-        held = Context().run(graph.get_state, config)
-        if held.interrupts:
-            result = {INTERRUPT: held.interrupts}
-        else:
-            given = None if held.next else {key: state[key] for key in give if key in state}
-            result = Context().run(graph.invoke, given, config)
-        while INTERRUPT in result:
-            answer = interrupt([one.value for one in result[INTERRUPT]])
-            result = Context().run(graph.invoke, Command(resume=answer), config)
-        return result
-
-    return node

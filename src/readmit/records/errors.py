@@ -8,6 +8,7 @@
     ├── NotAllowedError     this principal may not do that
     ├── RateError           this principal ended, or opened for others, too much in too short a time
     ├── QuarantineError     a private bank, or a view, that is not open to this workload
+    ├── StaleAnswerError    an answer to a question that was asked before the agent's last departure
     ├── ExposureError       a view did not pass the recheck; carries the reason codes
     ├── SealError           a signature, envelope or key that cannot be trusted or used
     ├── AuditError          a head or a proof does not verify
@@ -61,6 +62,10 @@ class RateError(NotAllowedError):
 
 class QuarantineError(ReadmitError):
     """Private memory was requested outside a readmitted workload."""
+
+
+class StaleAnswerError(ReadmitError):
+    """An answer was given to a question from before the agent's last departure."""
 
 
 class ExposureError(ReadmitError):
