@@ -1,7 +1,8 @@
-"""LangGraph: a memory backend over any of its stores, stores to compile graphs with, and a checkpoint saver."""
+"""LangGraph: a memory backend over any of its stores, stores to compile graphs with, a checkpoint saver and a cache."""
 
 from __future__ import annotations
 
+from readmit.backends.langgraph_cache import ReturningCache
 from readmit.backends.langgraph_records import LangGraphMemory, index_with
 from readmit.backends.langgraph_resume import ReturnInterrupt
 from readmit.backends.langgraph_runs import ainvoke, as_node, invoke
@@ -12,6 +13,7 @@ __all__ = [
     "LangGraphMemory",
     "ReturnInterrupt",
     "ReturnedStore",
+    "ReturningCache",
     "ReturningSaver",
     "TeamStore",
     "ainvoke",

@@ -11,6 +11,7 @@ from langgraph.config import get_config
 from langgraph.types import Command, interrupt
 
 from readmit.backends.langgraph_answers import INTERRUPT
+from readmit.backends.langgraph_cache import ReturningCache
 from readmit.backends.langgraph_resume import ReturnInterrupt
 from readmit.backends.langgraph_saver import ReturningSaver
 from readmit.records.errors import BackendError, StaleAnswerError
@@ -28,6 +29,7 @@ def invoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> An
     A return that is not admitted is reported like any interrupt, in ``__interrupt__``. An answer to a question from
     before the departure has the thread ask again; it counts if the thread then asks the same, as its only question.
     """
+    _refuse_a_lasting_cache(graph)
     try:
         try:
             return Context().run(graph.invoke, given, config, **options)
@@ -41,6 +43,7 @@ def invoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> An
 
 async def ainvoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> Any:
     """The asynchronous twin of ``invoke``."""
+    _refuse_a_lasting_cache(graph)
 
     def run(given: Any) -> asyncio.Task[Any]:
         return asyncio.create_task(graph.ainvoke(given, config, **options), context=Context())
@@ -54,6 +57,15 @@ async def ainvoke(graph: Any, given: Any, config: RunnableConfig, **options: Any
         return result if asked is None else await run(_to(asked, given))
     except ReturnInterrupt as stopped:
         return {INTERRUPT: list(stopped.interrupts)}
+
+
+def _refuse_a_lasting_cache(graph: Any) -> None:
+    for one in (graph, *(part for _, part in graph.get_subgraphs(recurse=True))):
+        if one.cache is not None and not isinstance(one.cache, ReturningCache):
+            raise BackendError(
+                f"cache: a {type(one.cache).__name__} hands back results from before a departure; compile "
+                f"{one.name!r} with cache=ReturningCache(…)"
+            )
 
 
 def _unanswered(given: Command[Any]) -> Command[Any] | None:
@@ -79,6 +91,7 @@ def as_node(graph: Any, config: RunnableConfig, *, give: Collection[str]) -> Cal
         raise BackendError(f"give: write [{give!r}], a list of state keys")
     if not isinstance(graph.checkpointer, ReturningSaver):
         raise BackendError("graph: compile it with a ReturningSaver as its checkpointer")
+    _refuse_a_lasting_cache(graph)
 
     def node(state: Any) -> Any:
         held = Context().run(graph.get_state, config)
