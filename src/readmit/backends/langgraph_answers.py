@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Interrupt
 
+from readmit.backends.langgraph_lost import FROM, INTERRUPT, LEFT, Unresumable, lost_state
 from readmit.ports.backend import Entry
 from readmit.records.errors import StaleAnswerError
 
@@ -27,27 +28,28 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import CheckpointTuple
 
     from readmit.ports.backend import SourceLedger
+    from readmit.records.errors import ReadmitError
     from readmit.records.identity import Identity
 
-INTERRUPT = "__interrupt__"
 _RESUME = "__resume__"
 _PULLED = "~__pregel_pull, "
 # A task id that no task has: LangGraph makes them from hashes.
 _NO_TASK = "readmit"
+_LOST = "lost"
 _plain = JsonPlusSerializer()
 
 
-class _NothingAsked:
+class _Refusal:
     """Stands among the pending writes of a thread that came back and has not asked yet."""
+
+    def __init__(self, error: ReadmitError) -> None:
+        self._error = error
 
     @property
     def id(self) -> str:
-        raise StaleAnswerError(
-            "resume: the thread has asked nothing since its agent came back, so this answers a question from before. "
-            "Run it with None, and the question is asked again as it stands now (readmit's invoke and ainvoke do this)"
-        )
+        raise self._error
 
-    def __getitem__(self, _: int) -> _NothingAsked:
+    def __getitem__(self, _: int) -> _Refusal:
         return self
 
 
@@ -70,18 +72,33 @@ class Questions:
             text = _digest([node, _encoded(asked[0][0].value)] if own else [task, "not comparable"])
             self._write(_place(config, task), text)
 
-    def carry(self, before: CheckpointTuple | None, returned: RunnableConfig) -> None:
-        """Record a checkpoint that a return writes, with the question that its thread waited for before."""
+    def carry(self, before: CheckpointTuple | None, returned: RunnableConfig, left: Sequence[str]) -> None:
+        """Record a checkpoint that a return writes: the question its thread waited for before, and what it lost."""
         waiting = [] if before is None else [one[0] for one in before.pending_writes or [] if one[1] == INTERRUPT]
         asked = None if before is None or len(waiting) != 1 else self._read(_place(before.config, waiting[0]))
+        if before is not None and left:
+            self._write(_place(returned, _LOST), _digest([*left, before.checkpoint["id"]]))
         self._write(_place(returned), asked or _digest(["nothing", _place(returned)]))
 
     def guarded(self, saved: CheckpointTuple) -> CheckpointTuple:
-        """A checkpoint of the current period, with answers refused if nothing was asked in it."""
+        """A checkpoint of the current period that takes no answer if it has asked nothing, nor goes on without work."""
         writes = saved.pending_writes or []
         if any(one[1] == INTERRUPT for one in writes) or self._read(_place(saved.config)) is None:
             return saved
-        return saved._replace(pending_writes=[*writes, (_NO_TASK, INTERRUPT, _NothingAsked())])
+        if self._read(_place(saved.config, _LOST)) is None:
+            return saved._replace(pending_writes=[*writes, (_NO_TASK, INTERRUPT, _Refusal(_stale()))])
+        metadata: Any = saved.metadata
+        error = lost_state(metadata.get(LEFT, ["state"]))
+        checkpoint: Any = {**saved.checkpoint, "versions_seen": Unresumable(saved.checkpoint["versions_seen"], error)}
+        return saved._replace(checkpoint=checkpoint, pending_writes=[*writes, (_NO_TASK, INTERRUPT, _Refusal(error))])
+
+    def to_try_again(self, saved: CheckpointTuple) -> RunnableConfig | None:
+        """The checkpoint that a return found, if it could not carry over what the thread's work needs."""
+        metadata: Any = saved.metadata
+        left, found = metadata.get(LEFT), metadata.get(FROM)
+        if not left or self._read(_place(saved.config, _LOST)) != _digest([*left, found]):
+            return None
+        return {"configurable": {**saved.config["configurable"], "checkpoint_id": found}}
 
     def unchanged(self, saved: CheckpointTuple) -> str | None:
         """The id of the only question that waits, if the thread waited for the same one before the return."""
@@ -114,6 +131,13 @@ class Questions:
 
     def _write(self, record: str, text: str) -> None:
         self._ledger.write(self._name, [Entry(record=record, text=text, bindings=(), by=self._by)])
+
+
+def _stale() -> StaleAnswerError:
+    return StaleAnswerError(
+        "resume: the thread has asked nothing since its agent came back, so this answers a question from before. Run "
+        "it with None, and the question is asked again as it stands now (readmit's invoke and ainvoke do this)"
+    )
 
 
 def _place(config: RunnableConfig, task: str = "") -> str:

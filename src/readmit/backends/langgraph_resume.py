@@ -17,6 +17,7 @@ from langgraph.errors import GraphInterrupt
 from langgraph.types import Interrupt
 
 from readmit.backends.langgraph_answers import Questions
+from readmit.backends.langgraph_lost import FROM, LEFT, lost
 from readmit.backends.langgraph_presence import NEVER_LEFT
 from readmit.records.errors import ExposureError, QuarantineError
 
@@ -137,8 +138,13 @@ class Resume:
         now = self.periods.now()
         if saved is not None and self.periods.holds(saved, now):
             checked = self.periods.checked(saved, now)
-            return checked if now == NEVER_LEFT else self.questions.guarded(checked)
-        if config["configurable"].get("checkpoint_id") and saved is not None:
+            if now == NEVER_LEFT:
+                return checked
+            again = self.questions.to_try_again(checked)
+            saved = (yield "get_tuple", (again,)) if again else None
+            if saved is None:
+                return self.questions.guarded(checked)
+        elif config["configurable"].get("checkpoint_id") and saved is not None:
             raise QuarantineError(
                 "checkpoint_id: it names state from before the agent's last departure, or that was changed since it "
                 "was written; resume the thread without it"
@@ -184,12 +190,16 @@ class Resume:
             for channel, value in former.get("channel_values", {}).items()
             if self._passes(channel, value, admitted)
         }
+        left = () if saved is None else lost(saved, {*values, self._into or ""})
         # A channel without a version is not loaded from the thread's former values.
         versions = {one: number for one, number in former.get("channel_versions", {}).items() if one in values}
         new = {}
         if self._into is not None:
             values[self._into] = bundle.markdown()
             new[self._into] = self.saver.get_next_version(max(versions.values(), default=None), None)
+        elif left and not versions:
+            # Without any version LangGraph takes a resume for the input of an empty thread.
+            new[left[0]] = self.saver.get_next_version(None, None)
         if saved is None and not new:
             return None
         versions |= new
@@ -210,10 +220,11 @@ class Resume:
         named = config["configurable"]
         place = {"thread_id": named["thread_id"], "checkpoint_ns": named.get("checkpoint_ns", "")}
         # First: no answer may reach the new checkpoint without this.
-        self.questions.carry(saved, {"configurable": place | {"checkpoint_id": checkpoint["id"]}})
-        written = yield from self.putting(
-            {"configurable": place}, checkpoint, {"source": "update", "step": step, "parents": {}}, new
-        )
+        self.questions.carry(saved, {"configurable": place | {"checkpoint_id": checkpoint["id"]}}, left)
+        metadata = {"source": "update", "step": step, "parents": {}}
+        if saved is not None and left:
+            metadata |= {LEFT: list(left), FROM: saved.checkpoint["id"]}
+        written = yield from self.putting({"configurable": place}, checkpoint, metadata, new)
         found: CheckpointTuple = yield "get_tuple", (written,)
         return self.questions.guarded(found)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from langgraph.config import get_config
 from langgraph.types import Command, interrupt
 
-from readmit.backends.langgraph_answers import INTERRUPT
 from readmit.backends.langgraph_cache import ReturningCache
+from readmit.backends.langgraph_lost import INTERRUPT
 from readmit.backends.langgraph_resume import ReturnInterrupt
 from readmit.backends.langgraph_saver import ReturningSaver
 from readmit.records.errors import BackendError, StaleAnswerError

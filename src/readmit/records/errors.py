@@ -8,6 +8,7 @@
     ├── NotAllowedError     this principal may not do that
     ├── RateError           this principal ended, or opened for others, too much in too short a time
     ├── QuarantineError     a private bank, or a view, that is not open to this workload
+    ├── LostStateError      a thread waits for work, and a return does not carry over the state that it needs
     ├── StaleAnswerError    an answer to a question that was asked before the agent's last departure
     ├── ExposureError       a view did not pass the recheck; carries the reason codes
     ├── SealError           a signature, envelope or key that cannot be trusted or used
@@ -62,6 +63,10 @@ class RateError(NotAllowedError):
 
 class QuarantineError(ReadmitError):
     """Private memory was requested outside a readmitted workload."""
+
+
+class LostStateError(ReadmitError):
+    """A thread cannot go on: a return does not carry over the state that its waiting work needs."""
 
 
 class StaleAnswerError(ReadmitError):
