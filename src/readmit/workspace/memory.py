@@ -146,12 +146,15 @@ class Memory:
         by = self._allowed(by)
         if not isinstance(claims, Mapping):
             raise RecordError(f"claims: {shown(claims)} is not a mapping of records to lists of items")
-        held = {record.id: record for record in self.backend.records()}
-        strangers = sorted(set(claims) - set(held))
-        if strangers:
-            raise UnknownError(f"claims: {self.backend.name} has no record {strangers[0]!r}; list them with records()")
-        bound = [(held[name], tuple(map(conservative, bindings(items)))) for name, items in claims.items() if items]
-        self._bound.bind(bound, by=by)
+        with self._bound.alone():
+            held = {record.id: record for record in self.backend.records()}
+            strangers = sorted(set(claims) - set(held))
+            if strangers:
+                raise UnknownError(
+                    f"claims: {self.backend.name} has no record {strangers[0]!r}; list them with records()"
+                )
+            bound = [(held[name], tuple(map(conservative, bindings(items)))) for name, items in claims.items() if items]
+            self._bound.bind(bound, by=by)
         known = self._bound.ledger.entries(self.backend.name)
         return Adoption(tuple(record.id for record, _ in bound), tuple(name for name in held if name not in known))
 
