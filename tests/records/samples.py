@@ -55,6 +55,7 @@ from readmit.records.items import (
     RoleConstraint,
     Scope,
 )
+from readmit.records.leases import Lease
 from readmit.records.policy import Policy
 from readmit.records.reasons import DutyState, Reason, State
 from readmit.records.verdicts import Answer, Pair, Verdict
@@ -169,7 +170,14 @@ PAYLOAD_SAMPLES: dict[DeclaredKind, tuple[Any, ...]] = {
     EventKind.DECLINE: (Decline(waiting="w"),),
     EventKind.OVERRULE: (Overrule(target="h0", grant="restore", reason="checked", expires=LATER),),
     EventKind.REMEMBER: (Experience(id="x", owner="ann", text="late check-in", bound_to="h0"),),
-    EventKind.DEPART: (Checkpoint(id="left", identity=IDENTITY, epoch=3, at=NOW, events=2, digest=HASH),),
+    EventKind.LEASE: (
+        Lease(identity=IDENTITY, epoch=3, seconds=60, until=LATER),
+        Lease(identity=IDENTITY, token=4, epoch=5, seconds=60, until=LATER),
+    ),
+    EventKind.DEPART: (
+        Checkpoint(id="left", identity=IDENTITY, epoch=3, at=NOW, events=2, digest=HASH),
+        Checkpoint(id="lost", identity=IDENTITY, epoch=3, at=NOW, events=2, digest=HASH, reason="lease_expired"),
+    ),
     EventKind.RETURN: (
         Returned(request=REQUEST, kind="admitted", decision=HASH),
         Returned(request=FIRST_RULES, kind="blocked", decision=HASH),

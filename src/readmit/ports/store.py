@@ -247,6 +247,9 @@ class Log(Protocol):
     def agents(self) -> Iterator[Checkpoint]:
         """The last departure of every agent that ever departed. Each costs a few index searches."""
 
+    def leases(self) -> Iterator[Event]:
+        """The last lease of every agent that ever had one. Each costs a few index searches."""
+
     def is_slot(self, name: str) -> bool:
         """Whether some item that is not private is about this slot."""
 

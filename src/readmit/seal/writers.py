@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from readmit.records.events import Event
 
 EVENT_TYPE = "application/vnd.readmit.event+json"
-# What readmit itself finds takes items out or is marked as drafted. It acts for no principal, so none signs it.
-FINDINGS = frozenset({EventKind.SUSPECT, EventKind.JUDGE, EventKind.LINK, EventKind.EXAMINE})
+# What readmit itself finds takes items out, is marked as drafted, or ends a presence whose lease ran out. It acts for
+# no principal, so none signs it.
+FINDINGS = frozenset({EventKind.SUSPECT, EventKind.JUDGE, EventKind.LINK, EventKind.EXAMINE, EventKind.DEPART})
 
 
 class SigningDomain(NamedTuple):

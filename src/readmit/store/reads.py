@@ -333,10 +333,16 @@ class LogReads:
 
     def agents(self) -> Iterator[Checkpoint]:
         """The last departure of every agent that ever departed."""
-        for key in overview.departed(self._sql, self._ws):
+        for key in overview.keys(self._sql, self._ws, EventKind.DEPART):
             last = self.latest(EventKind.DEPART, key)
             if last is not None and isinstance(last.payload, Checkpoint) and last.payload.identity.agent == key:
                 yield last.payload
+
+    def leases(self) -> Iterator[Event]:
+        """The last lease of every agent that ever had one."""
+        for key in overview.keys(self._sql, self._ws, EventKind.LEASE):
+            if (last := self.latest(EventKind.LEASE, key)) is not None:
+                yield last
 
     def is_slot(self, name: str) -> bool:
         """Whether some item that is not private is about this slot."""

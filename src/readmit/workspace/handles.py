@@ -57,6 +57,10 @@ class Handles:
         """A handle that writes as ``readmit``: what models found that the program itself ran."""
         return self._as(Writer(AUTHOR))
 
+    def under(self, writer: Writer) -> Self:
+        """A handle that writes as one principal while it is present."""
+        return self._as(writer)
+
     def _as(self, writer: Writer) -> Self:
         return type(self)(self.log, self.keys, self._clock, writer, self.signatures)
 

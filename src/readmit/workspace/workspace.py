@@ -37,6 +37,7 @@ from readmit.workspace.diagnosis.checkup import checkup
 from readmit.workspace.diagnosis.why import why
 from readmit.workspace.exposing import Asker, acknowledge, expose, instance_of
 from readmit.workspace.handles import Handles
+from readmit.workspace.leasing import Sweeper
 from readmit.workspace.naming import normal, spelled, who
 from readmit.workspace.observing import drafts
 from readmit.workspace.recording import STATEMENT_KINDS, content_of, id_of, inherited, open_again
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from readmit.workspace.diagnosis.symptoms import Diagnosis
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation, Replay
+    from readmit.workspace.leasing import Sweep
     from readmit.workspace.missing import Lack
     from readmit.workspace.observing import ObservationEntry, ObservationFields, Source
     from readmit.workspace.recording import ItemFields, StatementKind
@@ -157,6 +159,10 @@ class Workspace(Handles, Acting, Verbs):
         name = unreserved("principal", nfc(principal))
         identity = {"workspace": self.name, "principal": name, "role": nfc(role), "task": nfc(task)}
         return Agent(self, convert(identity, Identity, what="agent"))
+
+    def sweep(self, *, trust_clock: bool = False) -> Sweep:
+        """Depart for every agent whose lease ran out, once. ``Sweeper`` says when the clock must be trusted."""
+        return Sweeper(self, trust_clock=require_flag("trust_clock", trust_clock)).sweep()
 
     # What the team observes and holds.
 
