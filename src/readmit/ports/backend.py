@@ -164,6 +164,8 @@ class Entry(Record, kw_only=True):
     owner: Owner = TEAM
     merged_from: tuple[Name, ...] = ()
     """Its other writers: those whose text a store merged into it."""
+    note: str = ""
+    """What an adapter needs in order to recognize the record again, if one digest is not enough."""
 
     @property
     def writers(self) -> frozenset[str]:
