@@ -15,6 +15,7 @@
     ├── StoreError          the storage failed, is of another version, or is not ours
     │   └── TamperedError   the store does not hold what its signed head says, or is not the one that was pinned
     ├── ProbeError          a source cannot be captured: it is not there, not allowed, too large or too slow
+    │   └── GoneError       it is not there
     ├── BackendError        a memory backend is missing, misconfigured, down or not as expected
     └── ModelError          a model cannot be used: its name, key, file, package or answers
         └── PendingAnswers  requests wait in a batch directory; run again when they are answered
@@ -93,6 +94,10 @@ class TamperedError(StoreError):
 
 class ProbeError(ReadmitError):
     """A source cannot be captured. A later look that fails is not this: it is a result, ``unseen``."""
+
+
+class GoneError(ProbeError):
+    """The source is not there, or what was captured from it is not."""
 
 
 class BackendError(ReadmitError):
