@@ -10,22 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from readmit.records.base import (
-    Count,
-    Digest,
-    Id,
-    Name,
-    Note,
-    Record,
-    Text,
-    Time,
-)
+from readmit.records.base import Count, Digest, Id, Name, Note, Record, Text, Time
 from readmit.records.decisions import Returned, stored_return
 from readmit.records.errors import RecordError
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.identity import Identity
 from readmit.records.items import AnyItem, Frontier, Item, Obligation
 from readmit.records.kinds import DeclaredKind, Wording, declare, name_in
+from readmit.records.looks import Looked, Resource
 from readmit.records.policy import Policy, stored_policy
 from readmit.records.references import ActingRole, DisputeId, ItemId, Why
 from readmit.records.verdicts import Pair, Verdict
@@ -322,6 +314,7 @@ class EventKind:
             unsaid=("quote", "drafted"),
         ),
     )
+    RESOURCE = declare("resource", Resource, touches=_target)
     CONFIRM = declare(
         "confirm",
         Confirm,
@@ -366,6 +359,7 @@ class EventKind:
     RETURN = declare("return", Returned, belongs=_of_return, is_reserved=True, is_work=False, read=stored_return)
     EXPOSE = declare("expose", Exposed, is_reserved=True, is_work=False)
     ACKNOWLEDGE = declare("acknowledge", Acknowledge, is_reserved=True, is_work=False)
+    LOOK = declare("look", Looked, belongs=lambda it: it.evidence, is_reserved=True, is_work=False)
     EXAMINE = declare("examine", Examine, belongs=lambda it: (it.identity.agent,), is_work=False)
     GOVERN = declare("govern", Policy, read=stored_policy)
     KEY = declare("key", KeyChange, is_reserved=True)
