@@ -220,6 +220,9 @@ class Log(Protocol):
     def latest(self, kind: DeclaredKind, key: str = "", *, until: int | None = None) -> Event | None:
         """The last of ``milestones``."""
 
+    def latest_of(self, kind: DeclaredKind, keys: Iterable[str], *, until: int | None = None) -> dict[str, Event]:
+        """The last of ``milestones`` for each of many keys that have one, in a few queries."""
+
     def ends(self, draft: Draft) -> int:
         """How much an event at the end of the log would end: items that it names, or that it replaces or resets."""
 

@@ -18,6 +18,7 @@ from readmit.records.identity import Identity
 from readmit.records.items import AnyItem, Frontier, Item, Obligation
 from readmit.records.kinds import DeclaredKind, Wording, declare, name_in
 from readmit.records.leases import Lease
+from readmit.records.looks import Looked, Resource
 from readmit.records.policy import Policy, stored_policy
 from readmit.records.references import ActingRole, DisputeId, ItemId, Why
 from readmit.records.verdicts import Pair, Verdict
@@ -320,6 +321,7 @@ class EventKind:
             unsaid=("quote", "drafted"),
         ),
     )
+    RESOURCE = declare("resource", Resource, touches=_target)
     CONFIRM = declare(
         "confirm",
         Confirm,
@@ -365,6 +367,7 @@ class EventKind:
     RETURN = declare("return", Returned, belongs=_of_return, is_reserved=True, is_work=False, read=stored_return)
     EXPOSE = declare("expose", Exposed, is_reserved=True, is_work=False)
     ACKNOWLEDGE = declare("acknowledge", Acknowledge, is_reserved=True, is_work=False)
+    LOOK = declare("look", Looked, belongs=lambda it: it.evidence, is_reserved=True, is_work=False)
     EXAMINE = declare("examine", Examine, belongs=lambda it: (it.identity.agent,), is_work=False)
     GOVERN = declare("govern", Policy, read=stored_policy)
     KEY = declare("key", KeyChange, is_reserved=True)

@@ -22,6 +22,7 @@ from readmit.store.commits import Commits, check_last
 from readmit.store.endings import ended
 from readmit.store.event_rows import EVENT, SIGHTING, EventRows
 from readmit.store.indexes import DEPENDENCY, SLOT, audience_key, stored_rows, worked_key
+from readmit.store.newest import latest_of
 from readmit.store.schema import SHIFT
 from readmit.store.sql import PAGE, End, chunks, flush
 from readmit.store.statemap import is_short_form, key_of
@@ -305,6 +306,11 @@ class LogReads:
             leaf = None if event is None else self._rows.known[event.epoch]
             check_last(self.commits.value(key_of("milestone", str(kind), key)), leaf, what=f"{kind} events")
         return event
+
+    def latest_of(self, kind: DeclaredKind, keys: Iterable[str], *, until: int | None = None) -> dict[str, Event]:
+        """The last of ``milestones`` for each of many keys that have one."""
+        with self.connection.reading():
+            return latest_of(self._rows, kind, keys, self.head if until is None else until)
 
     def ended(self, by: str, *, since: datetime) -> int:
         """How much the events of a principal ended since a moment."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from functools import partial
 from typing import TYPE_CHECKING
 
 from readmit.capture.checkpoint import checkpoint
@@ -19,6 +20,7 @@ from readmit.workspace.banks import readable
 from readmit.workspace.examining import examination
 from readmit.workspace.exposing import instance_of
 from readmit.workspace.leasing import begin, followed, leave_if_over
+from readmit.workspace.looking import look_behind, look_for
 from readmit.workspace.returning import carry_out, logger
 from readmit.workspace.returns import Return
 from readmit.workspace.signatures import check_counts
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from readmit.ports.presence import Absence
     from readmit.records.identity import Identity
+    from readmit.records.looks import Looked
     from readmit.workspace.leasing import PresentAgent
     from readmit.workspace.workspace import Workspace
 
@@ -94,6 +97,9 @@ class Agent:
         purpose = None if purpose is None else require_name("purpose", nfc(purpose))
         return_id = secrets.token_hex(8) if id is None else require_id("id", id)
         secret, nonce = secrets.token_hex(16), secrets.token_hex(16)
+        if prepare is not None:
+            # First, so that what is there now is part of what it looks at.
+            self.look(purpose=purpose, checkpoint=checkpoint)
         unprepared = "" if prepare is None else _fault(prepare, departed, return_id)
 
         def ask(epoch: int) -> Request:
@@ -116,8 +122,16 @@ class Agent:
             )
             return checked(request, what="return")
 
-        request, outcome = carry_out(self._log, departed, ask, self._workspace.signer, unprepared=unprepared)
+        look = partial(look_behind, self._workspace)
+        request, outcome = carry_out(self._log, departed, ask, self._workspace.signer, look=look, unprepared=unprepared)
         return Return(self._workspace, request, outcome.decision, outcome.dispositions, secret=secret)
+
+    def look(self, *, purpose: str | None = None, checkpoint: str | None = None) -> Looked | None:
+        """Look at the sources behind a return that are due, and write down what was found; none if none is due.
+
+        A return does this by itself.
+        """
+        return look_for(self._workspace, self.departed(checkpoint), self.identity, purpose=purpose)
 
     def remember(self, text: str, *, bound_to: str, id: str | None = None) -> str:
         """Store a private experience, usable only while its source item is."""
