@@ -26,6 +26,7 @@ PUBLIC = (
     "readmit.backends",
     "readmit.backends.langgraph",
     "readmit.pages",
+    "readmit.probes",
     "readmit.errors",
     "readmit.events",
     "readmit.testing",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from readmit.backends.langgraph_cache import ReturningCache
 from readmit.backends.langgraph_records import LangGraphMemory, index_with
+from readmit.backends.langgraph_results import ReturningCache
 from readmit.backends.langgraph_resume import ReturnInterrupt
 from readmit.backends.langgraph_runs import ainvoke, as_node, invoke
 from readmit.backends.langgraph_saver import ReturningSaver

@@ -70,15 +70,16 @@ class Questions:
             node = path.removeprefix(_PULLED)
             own = first and asked[0][0].id == Interrupt.from_ns(None, ns=f"{node}:{task}").id
             text = _digest([node, _encoded(asked[0][0].value)] if own else [task, "not comparable"])
-            self._write(_place(config, task), text)
+            self._write((_place(config, task), text))
 
     def carry(self, before: CheckpointTuple | None, returned: RunnableConfig, left: Sequence[str]) -> None:
         """Record a checkpoint that a return writes: the question its thread waited for before, and what it lost."""
         waiting = [] if before is None else [one[0] for one in before.pending_writes or [] if one[1] == INTERRUPT]
         asked = None if before is None or len(waiting) != 1 else self._read(_place(before.config, waiting[0]))
+        rows = [(_place(returned), asked or _digest(["nothing", _place(returned)]))]
         if before is not None and left:
-            self._write(_place(returned, _LOST), _digest([*left, before.checkpoint["id"]]))
-        self._write(_place(returned), asked or _digest(["nothing", _place(returned)]))
+            rows.append((_place(returned, _LOST), _digest([*left, before.checkpoint["id"]])))
+        self._write(*rows)
 
     def guarded(self, saved: CheckpointTuple) -> CheckpointTuple:
         """A checkpoint of the current period that takes no answer if it has asked nothing, nor goes on without work."""
@@ -116,21 +117,30 @@ class Questions:
         text = _digest([[one.id, _encoded(one.value)] for one in asked])
         before = self._read(at)
         if before is None:
-            self._write(at, text)
+            self._write((at, text))
         return before == text
+
+    def copy(self, source: str, target: str) -> None:
+        """Record that a thread is copied, with the questions it waits for."""
+        start = _thread(source)
+        held = [(one.removeprefix(start), entry.text) for one, entry in self._of(source).items()]
+        self._write(*((_thread(target) + rest, text) for rest, text in held))
 
     def forget(self, thread: str) -> None:
         """Forget a deleted thread."""
-        start = f"{_digest(thread)[:32]}/"
-        gone = [one for one in self._ledger.entries(self._name) if one.startswith(start)]
-        self._ledger.write(self._name, (), drop=gone)
+        self._ledger.write(self._name, (), drop=list(self._of(thread)))
+
+    def _of(self, thread: str) -> dict[str, Entry]:
+        start = _thread(thread)
+        return {one: entry for one, entry in self._ledger.entries(self._name).items() if one.startswith(start)}
 
     def _read(self, record: str) -> str | None:
         entry = self._ledger.entry(self._name, record)
         return None if entry is None else entry.text
 
-    def _write(self, record: str, text: str) -> None:
-        self._ledger.write(self._name, [Entry(record=record, text=text, bindings=(), by=self._by)])
+    def _write(self, *rows: tuple[str, str]) -> None:
+        entries = [Entry(record=record, text=text, bindings=(), by=self._by) for record, text in rows]
+        self._ledger.write(self._name, entries)
 
 
 def _stale() -> StaleAnswerError:
@@ -143,7 +153,11 @@ def _stale() -> StaleAnswerError:
 def _place(config: RunnableConfig, task: str = "") -> str:
     place = config["configurable"]
     parts = [place.get("checkpoint_ns", ""), place.get("checkpoint_id"), task]
-    return f"{_digest(str(place['thread_id']))[:32]}/{_digest(parts)[:32]}"
+    return _thread(str(place["thread_id"])) + _digest(parts)[:32]
+
+
+def _thread(name: str) -> str:
+    return f"{_digest(name)[:32]}/"
 
 
 def _encoded(value: Any) -> str:

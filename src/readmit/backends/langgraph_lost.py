@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import BaseMessage
 
+from readmit.backends.langgraph_carried import uses_history
 from readmit.records.errors import LostStateError
 
 if TYPE_CHECKING:
@@ -30,13 +31,14 @@ def lost(saved: CheckpointTuple, carried: Collection[str]) -> tuple[str, ...]:
     held = [one for one, value in values.items() if one not in _WORK or value]
     waiting = {one for one in held if one in _WORK or one.startswith("branch:to:")}
     asked = any(one[1] == INTERRUPT for one in saved.pending_writes or [])
-    left = [one for one in held if one not in carried]
-    if waiting <= {*carried} and (waiting or not asked) and not (waiting and any(_said(values[one]) for one in left)):
+    said = {one for one in held if _is_conversation(values[one])} | uses_history(saved)
+    needed = waiting | said if waiting else waiting
+    if needed <= {*carried} and (waiting or not asked):
         return ()
-    return tuple(sorted(left))
+    return tuple(sorted({*held, *said} - {*carried}))
 
 
-def _said(value: Any) -> bool:
+def _is_conversation(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(one, BaseMessage) for one in value)
 
 

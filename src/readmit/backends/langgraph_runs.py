@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from langgraph.config import get_config
 from langgraph.types import Command, interrupt
 
-from readmit.backends.langgraph_cache import ReturningCache
+from readmit.backends.langgraph_looking import state_to_run
 from readmit.backends.langgraph_lost import INTERRUPT
+from readmit.backends.langgraph_results import ReturningCache
 from readmit.backends.langgraph_resume import ReturnInterrupt
 from readmit.backends.langgraph_saver import ReturningSaver
 from readmit.records.errors import BackendError, StaleAnswerError
@@ -94,7 +95,7 @@ def as_node(graph: Any, config: RunnableConfig, *, give: Collection[str]) -> Cal
     _refuse_a_lasting_cache(graph)
 
     def node(state: Any) -> Any:
-        held = Context().run(graph.get_state, config)
+        held = Context().run(state_to_run, graph, config)
         if held.interrupts:
             result = {INTERRUPT: held.interrupts}
         else:

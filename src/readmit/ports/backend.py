@@ -144,6 +144,16 @@ class Narrowing(Protocol):
         ...
 
 
+@runtime_checkable
+class Apart(Protocol):
+    """A store that never touches another record than the one it is asked to write. Its writers wait per record.
+
+    The writers of any other store wait for each other, because its model may rewrite any record of the bank.
+    """
+
+    writes_apart: bool
+
+
 class Entry(Record, kw_only=True):
     """A record's ledger entry: the digest of its text, its sources, and who had it formed."""
 
@@ -154,6 +164,8 @@ class Entry(Record, kw_only=True):
     owner: Owner = TEAM
     merged_from: tuple[Name, ...] = ()
     """Its other writers: those whose text a store merged into it."""
+    note: str = ""
+    """What an adapter needs in order to recognize the record again, if one digest is not enough."""
 
     @property
     def writers(self) -> frozenset[str]:

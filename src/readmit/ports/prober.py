@@ -30,7 +30,7 @@ class LookLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     private_hosts: tuple[str, ...] = ()
     """Hosts of ``hosts`` that may be at a private, loopback or link-local address."""
     commands: tuple[tuple[str, ...], ...] = ()
-    """Commands that may run, as the beginning of their argument list: ``("git", "--version")``."""
+    """Commands that may run, with exactly these arguments; a last ``*`` allows any further ones."""
     sandbox: Literal["required", "limits"] = "required"
     """Whether a command needs namespaces (no network, no writes), or runs with resource limits alone."""
 

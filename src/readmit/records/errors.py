@@ -7,6 +7,7 @@
     ├── ConflictError       an id was used before for something else, or a link would form a cycle
     ├── NotAllowedError     this principal may not do that
     ├── RateError           this principal ended, or opened for others, too much in too short a time
+    ├── LeaseError          an agent's lease ran out, so it counts as departed; or this clock cannot judge leases
     ├── QuarantineError     a private bank, or a view, that is not open to this workload
     ├── LostStateError      a thread waits for work, and a return does not carry over the state that it needs
     ├── StaleAnswerError    an answer to a question that was asked before the agent's last departure
@@ -17,6 +18,7 @@
     ├── StoreError          the storage failed, is of another version, or is not ours
     │   └── TamperedError   the store does not hold what its signed head says, or is not the one that was pinned
     ├── ProbeError          a source cannot be captured: it is not there, not allowed, too large or too slow
+    │   └── GoneError       it is not there
     ├── BackendError        a memory backend is missing, misconfigured, down or not as expected
     └── ModelError          a model cannot be used: its name, key, file, package or answers
         └── PendingAnswers  requests wait in a batch directory; run again when they are answered
@@ -61,6 +63,10 @@ class RateError(NotAllowedError):
     """The principal reached a limit of the policy. What it wrote waits for an overseer, if the message says so."""
 
 
+class LeaseError(ReadmitError):
+    """An agent's lease ran out, and it counts as departed until it returns; or this clock cannot judge leases."""
+
+
 class QuarantineError(ReadmitError):
     """Private memory was requested outside a readmitted workload."""
 
@@ -103,6 +109,10 @@ class TamperedError(StoreError):
 
 class ProbeError(ReadmitError):
     """A source cannot be captured. A later look that fails is not this: it is a result, ``unseen``."""
+
+
+class GoneError(ProbeError):
+    """The source is not there, or what was captured from it is not."""
 
 
 class BackendError(ReadmitError):

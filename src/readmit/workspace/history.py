@@ -78,6 +78,8 @@ def _sentences(one: Disposition) -> Iterator[str]:
     for cause in one.recovered:
         fell = cause.chain[0] if cause.chain else "a premise"
         yield f"It stands again through {cause.ref}, which says from later evidence what {fell} said."
+    for cause in one.unseen:
+        yield f"{cause.reason.doc}{_details(cause)} It supports nothing critical, so that does not take it out."
     for cause in one.overruled:
         yield f"{cause.reason.doc} But {cause.note}"
 

@@ -201,3 +201,14 @@ def test_packets_to_parallel_nodes_are_named(office: Office) -> None:
     office.away()
     with pytest.raises(LostStateError, match="__pregel_tasks"):
         invoke(graph, None, thread())
+
+
+def test_a_thread_can_be_mended_by_an_update(office: Office) -> None:
+    graph, model = TestAnAgent().agent(office)
+    graph.invoke(BOOK, thread())
+    office.away()
+    with pytest.raises(LostStateError):
+        invoke(graph, None, thread())
+    graph.update_state(thread(), {"messages": [("user", "Book what is best now.")]}, as_node="__start__")
+    invoke(graph, None, thread())
+    assert "best now" in str(model.sent[-1])

@@ -1,0 +1,225 @@
+"""The prober of a workspace: looks again at every kind of source, and captures a source with its probe."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, closing
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from readmit.ports.prober import Captured, LookLimits, ProbeResult
+from readmit.probes.calls import Calls
+from readmit.probes.files import Files, Unchanged
+from readmit.probes.looking import LookDeadline, reason
+from readmit.records.base import listed
+from readmit.records.canonical import located
+from readmit.records.errors import GoneError, ProbeError, ReadmitError, RecordError
+from readmit.records.probes import (
+    CallableProbe,
+    CommandProbe,
+    FileProbe,
+    Finding,
+    GitProbe,
+    HttpProbe,
+    McpProbe,
+    SqlProbe,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from readmit.probes.commands import Commands
+    from readmit.probes.git import Repositories
+    from readmit.probes.resources import Resources
+    from readmit.probes.sql import Databases
+    from readmit.probes.web import Web
+    from readmit.records.probes import Probe
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class Looker:
+    """Looks at sources again within its limits. By default it may look at nothing."""
+
+    def __init__(
+        self,
+        limits: LookLimits | None = None,
+        *,
+        databases: Mapping[str, str] = _NONE,
+        callables: Mapping[str, Callable[..., Any]] = _NONE,
+        mcp: Mapping[str, Sequence[str]] = _NONE,
+    ) -> None:
+        """``databases``: SQLite files and PostgreSQL URLs by name. ``mcp``: commands of MCP servers by name."""
+        limits = limits or LookLimits()
+        # Absolute from here on: the program may change its working directory.
+        self.limits = msgspec.structs.replace(limits, roots=tuple(os.path.abspath(root) for root in limits.roots))  # noqa: PTH100
+        self._databases = dict(databases)
+        self._mcp = dict(mcp)
+        self._calls = Calls(self.limits, dict(callables))
+        self._unchanged = Unchanged()
+
+    def look(self, probes: Sequence[Probe]) -> list[ProbeResult]:
+        """One result per probe, in the same order."""
+        everything = LookDeadline(self.limits.total_seconds)
+        most = self.limits.count
+        with self._opened() as sources:
+            results = [self._one(sources, probe, everything) for probe in probes[:most]]
+        beyond = f"count: this look has {len(probes)} probes; the limit is {most}"
+        return results + [ProbeResult(Finding.UNSEEN, probe, why=beyond) for probe in probes[most:]]
+
+    def _one(self, sources: _Sources, probe: Probe, everything: LookDeadline) -> ProbeResult:
+        if everything.passed:
+            late = f"total_seconds: the look ended after {self.limits.total_seconds:g} s"
+            return ProbeResult(Finding.UNSEEN, probe, why=late)
+        try:
+            result: ProbeResult = sources.of(probe).look(probe, LookDeadline(self.limits.seconds, within=everything))
+        except GoneError as error:
+            return ProbeResult(Finding.GONE, probe, why=reason(error))
+        except Exception as error:  # noqa: BLE001 - whatever it is, nobody has seen the source
+            return ProbeResult(Finding.UNSEEN, probe, why=reason(error))
+        return result
+
+    def capture_file(self, path: str, *, lines: str = "", symbol: str = "", lifetime: int = 0) -> Captured:
+        """A file below a root, some lines of it (``10-20``), or the definition of a Python symbol."""
+        with self._opened() as sources:
+            return _captured(lambda: sources.files.capture(path, lines=lines, symbol=symbol, lifetime=lifetime))
+
+    def capture_git(
+        self,
+        path: str,
+        *,
+        repository: str = ".",
+        ref: str = "HEAD",
+        lines: str = "",
+        symbol: str = "",
+        lifetime: int = 0,
+    ) -> Captured:
+        """A file of a repository, as the commit that ``ref`` names holds it."""
+        with self._opened() as sources:
+            return _captured(
+                lambda: sources.git.capture(
+                    path, self._time(), repository=repository, ref=ref, lines=lines, symbol=symbol, lifetime=lifetime
+                )
+            )
+
+    def capture_http(self, url: str, *, quote: str = "", pointer: str = "", lifetime: int = 0) -> Captured:
+        """A page, words of it, or the value that a JSON pointer names."""
+        with self._opened() as sources:
+            return _captured(
+                lambda: sources.web.capture(url, self._time(), quote=quote, pointer=pointer, lifetime=lifetime)
+            )
+
+    def capture_sql(self, database: str, query: str, parameters: Iterable[Any] = (), *, lifetime: int = 0) -> Captured:
+        """The rows of a query, as JSON."""
+        given = listed("parameters", parameters)
+        with self._opened() as sources:
+            return _captured(lambda: sources.databases.capture(database, query, given, self._time(), lifetime=lifetime))
+
+    def capture_command(self, argv: Iterable[str], *, lifetime: int = 0) -> Captured:
+        """The standard output of an allowed command."""
+        words = listed("argv", argv)
+        with self._opened() as sources:
+            return _captured(lambda: sources.commands.capture(words, self._time(), lifetime=lifetime))
+
+    def capture_call(self, name: str, arguments: Iterable[Any] = (), *, lifetime: int = 0) -> Captured:
+        """What a registered function answers."""
+        given = listed("arguments", arguments)
+        return _captured(lambda: self._calls.capture(name, given, self._time(), lifetime=lifetime))
+
+    def capture_mcp(self, server: str, uri: str, *, lifetime: int = 0) -> Captured:
+        """A resource of an MCP server."""
+        with self._opened() as sources:
+            return _captured(lambda: sources.resources.capture(server, uri, self._time(), lifetime=lifetime))
+
+    def _time(self) -> LookDeadline:
+        return LookDeadline(min(self.limits.seconds, self.limits.total_seconds))
+
+    def _opened(self) -> _Sources:
+        return _Sources(self.limits, self._unchanged, self._calls, self._databases, self._mcp)
+
+
+class _Sources(ExitStack):
+    """The sources of one look, each made when the first probe needs it, and closed with the look."""
+
+    def __init__(
+        self,
+        limits: LookLimits,
+        unchanged: Unchanged,
+        calls: Calls,
+        databases: Mapping[str, str],
+        servers: Mapping[str, Sequence[str]],
+    ) -> None:
+        super().__init__()
+        self._limits = limits
+        self._unchanged = unchanged
+        self._calls = calls
+        self._databases = databases
+        self._servers = servers
+
+    def of(self, probe: Probe) -> Any:
+        """The source that a probe looks at."""
+        return getattr(self, _SOURCES[type(probe)])
+
+    @cached_property
+    def files(self) -> Files:
+        return self.enter_context(closing(Files(self._limits, self._unchanged)))
+
+    @cached_property
+    def git(self) -> Repositories:
+        from readmit.probes.git import Repositories
+
+        return self.enter_context(closing(Repositories(self._limits)))
+
+    @cached_property
+    def web(self) -> Web:
+        from readmit.probes.web import Web
+
+        return Web(self._limits)
+
+    @cached_property
+    def databases(self) -> Databases:
+        from readmit.probes.sql import Databases
+
+        return Databases(self._limits, self._databases)
+
+    @cached_property
+    def commands(self) -> Commands:
+        from readmit.probes.commands import Commands
+
+        return Commands(self._limits)
+
+    @property
+    def calls(self) -> Calls:
+        return self._calls
+
+    @cached_property
+    def resources(self) -> Resources:
+        from readmit.probes.resources import Resources
+
+        return self.enter_context(closing(Resources(self._limits, self._servers)))
+
+
+_SOURCES: dict[type, str] = {
+    FileProbe: "files",
+    GitProbe: "git",
+    HttpProbe: "web",
+    SqlProbe: "databases",
+    CommandProbe: "commands",
+    CallableProbe: "calls",
+    McpProbe: "resources",
+}
+
+
+def _captured(capture: Callable[[], Captured]) -> Captured:
+    """What a capture answers; whatever goes wrong is one of our errors."""
+    try:
+        return capture()
+    except ReadmitError:
+        raise
+    except msgspec.ValidationError as error:
+        raise RecordError(located(str(error), "probe")) from None
+    except Exception as error:
+        raise ProbeError(f"the source cannot be captured: {reason(error)}") from error

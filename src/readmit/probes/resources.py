@@ -1,0 +1,97 @@
+"""Looks at resources of MCP servers, which the prober starts by the command that it was given for their name."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from readmit.ports.prober import Captured, ProbeResult
+from readmit.probes.looking import compared, text_of
+from readmit.records.base import shown
+from readmit.records.canonical import digest_of
+from readmit.records.errors import GoneError, ProbeError
+from readmit.records.probes import McpProbe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anyio.from_thread import BlockingPortal
+
+    from readmit.ports.prober import LookLimits
+    from readmit.probes.looking import LookDeadline
+
+NO_SUCH_RESOURCE = -32002
+
+
+class Resources:
+    """The MCP servers of one look. Each is started once, and ends with the look."""
+
+    def __init__(self, limits: LookLimits, servers: Mapping[str, Sequence[str]]) -> None:
+        self._limits = limits
+        self._servers = servers
+        self._stack = ExitStack()
+        self._portal: BlockingPortal | None = None
+        self._clients: dict[str, Any] = {}
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def look(self, probe: McpProbe, deadline: LookDeadline) -> ProbeResult:
+        return compared(probe, self._text(probe.server, probe.uri, deadline))
+
+    def capture(self, server: str, uri: str, deadline: LookDeadline, *, lifetime: int) -> Captured:
+        stored = {"server": server, "uri": uri, "lifetime": lifetime}
+        msgspec.convert({**stored, "digest": "0" * 64}, McpProbe)
+        data = self._text(server, uri, deadline)
+        return Captured(text_of(data), msgspec.convert({**stored, "digest": digest_of(data)}, McpProbe))
+
+    def _text(self, server: str, uri: str, deadline: LookDeadline) -> bytes:
+        command = self._servers.get(server)
+        if not command:
+            raise ProbeError(f"server: the prober knows no {shown(server)}; add it to mcp")
+        try:
+            import mcp
+        except ImportError:
+            raise ProbeError("pip install 'readmit[mcp]' to look at MCP resources") from None
+        client = self._clients.get(server) or self._started(server, command, deadline)
+        try:
+            answer = self._call(client.read_resource, uri, deadline)
+        except mcp.MCPError as error:
+            if error.error.code == NO_SUCH_RESOURCE:
+                raise GoneError(f"the server has no {uri}") from None
+            raise ProbeError(f"the server answers: {error.error.message}") from None
+        texts = [getattr(content, "text", None) for content in answer.contents]
+        if None in texts:
+            raise ProbeError(f"{uri} is not text")
+        data = "\n".join(text for text in texts if text is not None).encode()
+        if len(data) > self._limits.bytes:
+            raise ProbeError(f"it has {len(data)} bytes; the limit is {self._limits.bytes}")
+        return data
+
+    def _started(self, server: str, command: Sequence[str], deadline: LookDeadline) -> Any:
+        from anyio.from_thread import start_blocking_portal
+        from mcp import Client, StdioServerParameters
+        from mcp.client.stdio import stdio_client
+
+        if self._portal is None:
+            self._portal = self._stack.enter_context(start_blocking_portal())
+        quiet = self._stack.enter_context(Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - entered here
+        transport = stdio_client(StdioServerParameters(command=command[0], args=list(command[1:])), errlog=quiet)
+        # The last answer of a cache would hide a change.
+        client = Client(transport, read_timeout_seconds=deadline.left(), cache=None)
+        return self._clients.setdefault(
+            server, self._stack.enter_context(self._portal.wrap_async_context_manager(client))
+        )
+
+    def _call(self, call: Any, argument: str, deadline: LookDeadline) -> Any:
+        assert self._portal is not None  # noqa: S101 - started with the first client
+        future = self._portal.start_task_soon(call, argument)
+        try:
+            return future.result(deadline.left())
+        except TimeoutError:
+            future.cancel()
+            raise ProbeError("the server took too long") from None

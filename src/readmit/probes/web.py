@@ -1,0 +1,273 @@
+"""Looks at HTTP resources: allowed hosts only, addresses checked and pinned, every byte and second counted."""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import socket
+import ssl
+import threading
+from contextlib import suppress
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+import msgspec
+
+from readmit.ports.prober import Captured, ProbeResult
+from readmit.probes.looking import LookDeadline, compared, text_of, within
+from readmit.records.canonical import digest_of
+from readmit.records.errors import GoneError, ProbeError, RecordError
+from readmit.records.probes import Finding, HttpProbe, require_url
+from readmit.records.quotes import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from readmit.ports.prober import LookLimits
+
+_REDIRECTS = 3
+_MOVED = {301, 302, 303, 307, 308}
+_GONE = {404, 410}
+_PORTS = {"http": 80, "https": 443}
+_CHARSETS = {"utf-8", "us-ascii", "iso-8859-1", "windows-1252"}
+_HIDDEN = {"script", "style", "template"}
+_PIECE = 8_192
+_LONGEST_ETAG, _LONGEST_DATE = 1_024, 64
+# IPv6 networks whose last four bytes are an IPv4 address.
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_COMPATIBLE = ipaddress.ip_network("::/96")
+
+
+class Page(NamedTuple):
+    """An answer: not modified, or a body."""
+
+    body: bytes | None
+    etag: str = ""
+    modified: str = ""
+
+
+class Web:
+    """The network of one look."""
+
+    def __init__(self, limits: LookLimits) -> None:
+        self._limits = limits
+
+    def look(self, probe: HttpProbe, deadline: LookDeadline) -> ProbeResult:
+        page = self._get(probe.url, deadline, etag=probe.etag, modified=probe.modified)
+        if page.body is None:
+            return ProbeResult(Finding.UNCHANGED, probe)
+        if probe.quote:
+            words = text_of(page.body)
+            if quoted(probe.quote, words):
+                return ProbeResult(Finding.UNCHANGED, probe)
+            now = msgspec.structs.replace(
+                probe, quote="", etag=page.etag, modified=page.modified, digest=digest_of(page.body)
+            )
+            return ProbeResult(Finding.CHANGED, now, words)
+        result = compared(probe, _part(page.body, probe.pointer))
+        if result.outcome is Finding.UNCHANGED:
+            return result
+        return result._replace(probe=msgspec.structs.replace(result.probe, etag=page.etag, modified=page.modified))
+
+    def capture(self, url: str, deadline: LookDeadline, *, quote: str, pointer: str, lifetime: int) -> Captured:
+        stored: dict[str, Any] = {"url": url, "quote": quote, "pointer": pointer, "lifetime": lifetime}
+        msgspec.convert({**stored, "digest": "0" * 64}, HttpProbe)
+        page = self._get(url, deadline)
+        body = page.body or b""
+        if quote and not quoted(quote, text_of(body)):
+            raise GoneError("quote: the page does not hold these words")
+        data = quote.encode() if quote else _part(body, pointer)
+        probe = msgspec.convert(
+            {**stored, "digest": digest_of(data), "etag": page.etag, "modified": page.modified}, HttpProbe
+        )
+        return Captured(text_of(data), probe)
+
+    def _get(self, url: str, deadline: LookDeadline, *, etag: str = "", modified: str = "") -> Page:
+        """The page behind a URL. In a thread, because the system's name resolution knows no deadline."""
+        headers = {"Accept-Encoding": "identity", "User-Agent": "readmit", "Connection": "close"}
+        if etag:
+            headers["If-None-Match"] = etag
+        if modified:
+            headers["If-Modified-Since"] = modified
+        return within(deadline, lambda: self._follow(url, headers, deadline), name="http")
+
+    def _follow(self, url: str, headers: dict[str, str], deadline: LookDeadline) -> Page:
+        for _ in range(_REDIRECTS + 1):
+            parts = urlsplit(url)
+            connection = self._connected(parts, deadline)
+            # A socket's timeout starts again with every byte; this one does not.
+            cut = threading.Timer(deadline.left(), _shut, [connection.sock])
+            cut.daemon = True
+            cut.start()
+            try:
+                connection.request(
+                    "GET", (parts.path or "/") + (f"?{parts.query}" if parts.query else ""), headers=headers
+                )
+                answer = connection.getresponse()
+                if answer.status in _MOVED and (place := answer.headers.get("Location")):
+                    url = urljoin(url, place)
+                    _check_redirect(parts, url)
+                    continue
+                return self._page(answer, deadline)
+            finally:
+                cut.cancel()
+                connection.close()
+        raise ProbeError(f"the server redirects more than {_REDIRECTS} times")
+
+    def _page(self, answer: http.client.HTTPResponse, deadline: LookDeadline) -> Page:
+        if answer.status == http.client.NOT_MODIFIED:
+            return Page(None)
+        if answer.status in _GONE:
+            raise GoneError(f"the server answers {answer.status}")
+        if answer.status != http.client.OK:
+            raise ProbeError(f"the server answers {answer.status}")
+        if answer.headers.get("Content-Encoding", "identity") != "identity":
+            raise ProbeError("the server compresses its answer although it was asked not to")
+        pieces: list[bytes] = []
+        size = 0
+        while piece := answer.read1(65_536):
+            deadline.left()
+            size += len(piece)
+            if size > self._limits.bytes:
+                raise ProbeError(f"it has more than {self._limits.bytes} bytes, which is the limit")
+            pieces.append(piece)
+        if answer.length:
+            raise ProbeError("the answer ended too early")
+        kind = answer.headers.get_content_type()
+        body = _text(b"".join(pieces), answer.headers.get_content_charset("utf-8"))
+        if kind in ("text/html", "application/xhtml+xml"):
+            body = _words(body, deadline)
+        etag, modified = answer.headers.get("ETag", ""), answer.headers.get("Last-Modified", "")
+        return Page(
+            body.encode(),
+            etag if len(etag) <= _LONGEST_ETAG else "",
+            modified if len(modified) <= _LONGEST_DATE else "",
+        )
+
+    def _connected(self, parts: SplitResult, deadline: LookDeadline) -> http.client.HTTPConnection:
+        """A connection to an address that was checked: the name is not resolved a second time."""
+        host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
+        if not _listed(host, port, self._limits.hosts):
+            raise ProbeError(f"hosts: {host}:{port} is not allowed")
+        try:
+            found = {str(one[4][0]): None for one in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)}
+        except (OSError, UnicodeError):
+            raise ProbeError(f"the name {host} cannot be resolved") from None
+        if not _listed(host, port, self._limits.private_hosts) and not all(map(public, found)):
+            raise ProbeError(f"private_hosts: {host} is at a private address, which is not allowed")
+        plain = _first_answer(found, port, deadline)
+        connection: http.client.HTTPConnection
+        if parts.scheme == "https":
+            connection = http.client.HTTPSConnection(host, port)
+            connection.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
+        else:
+            connection = http.client.HTTPConnection(host, port)
+            connection.sock = plain
+        return connection
+
+
+def _shut(opened: socket.socket) -> None:
+    with suppress(OSError):
+        opened.shutdown(socket.SHUT_RDWR)
+
+
+def _check_redirect(before: SplitResult, url: str) -> None:
+    try:
+        require_url("redirect", url)
+    except RecordError:
+        raise ProbeError("the server redirects to something that is not a plain http address") from None
+    if before.scheme == "https" and urlsplit(url).scheme != "https":
+        raise ProbeError("the server redirects from https to http")
+
+
+def _first_answer(addresses: Iterable[str], port: int, deadline: LookDeadline) -> socket.socket:
+    failure = "it has no address"
+    for address in addresses:
+        try:
+            return socket.create_connection((address, port), timeout=deadline.left())
+        except OSError as error:
+            failure = error.strerror or type(error).__name__
+    raise ProbeError(f"the server cannot be reached: {failure}")
+
+
+def _listed(host: str, port: int, allowed: Iterable[str]) -> bool:
+    """Whether a list of hosts names this one. Without a port, an entry means the two usual ones."""
+    name = f"[{host}]" if ":" in host else host
+    for entry in allowed:
+        wanted, _, number = entry.lower().rpartition(":") if _with_port(entry) else (entry.lower(), "", "")
+        if (int(number) != port) if number else (port not in _PORTS.values()):
+            continue
+        if name == wanted or (wanted.startswith("*.") and name.endswith(wanted[1:])):
+            return True
+    return False
+
+
+def _with_port(entry: str) -> bool:
+    return entry.rpartition(":")[2].isdigit()
+
+
+def public(address: str) -> bool:
+    """Whether an address, and every IPv4 address wrapped in it, is on the public internet."""
+    ip = ipaddress.ip_address(address)
+    inner: list[ipaddress.IPv4Address | None] = []
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = [ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())]
+        if ip in _NAT64 or ip in _COMPATIBLE:
+            inner.append(ipaddress.IPv4Address(ip.packed[-4:]))
+    return all(one is None or (one.is_global and not one.is_multicast) for one in [*inner, None if any(inner) else ip])
+
+
+def _text(data: bytes, charset: str) -> str:
+    try:
+        return data.decode(charset if charset in _CHARSETS else "utf-8")
+    except UnicodeDecodeError:
+        raise GoneError("it is not text") from None
+
+
+def _part(body: bytes, pointer: str) -> bytes:
+    """The whole of a body, or the value that a JSON pointer names in it: a string as it is, anything else as JSON."""
+    if not pointer:
+        return body
+    try:
+        value = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        raise ProbeError("pointer: it is not JSON") from None
+    for word in pointer[1:].split("/"):
+        key = word.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            raise GoneError(f"it holds nothing at {pointer}")
+    return value.encode() if isinstance(value, str) else msgspec.json.encode(value, order="sorted")
+
+
+class _Words(HTMLParser):
+    """The words of a page, without markup, scripts and styles."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+        self._hidden += tag in _HIDDEN
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden -= tag in _HIDDEN and self._hidden > 0
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.words += data.split()
+
+
+def _words(page: str, deadline: LookDeadline) -> str:
+    parser = _Words()
+    # In pieces: unfinished markup makes the parser start over, which a hostile page can repeat without end.
+    for start in range(0, len(page), _PIECE):
+        deadline.left()
+        parser.feed(page[start : start + _PIECE])
+    parser.close()
+    return " ".join(parser.words)
