@@ -19,6 +19,8 @@ DOCS := .venv-docs
 TORCH := 2.13.0
 STORES := --extra prov --extra models --extra embed --extra mem0 --extra langgraph --extra memobase --extra amem
 PYTEST_ARGS ?=
+# One process a core, each with a database server of its own; a file's tests stay together, in order.
+AT_ONCE := -n auto --maxprocesses 4 --dist loadfile
 ROOMS ?=
 # The tests marked slow that ask a real model on this machine. They skip where its file cannot be fetched.
 MODELS := tests/bench/test_local_model.py tests/inference/test_real_model.py tests/models/stages/test_local_model.py
@@ -48,10 +50,10 @@ demo: setup ## Play the travel case: an agent leaves, the plan changes, the agen
 	@$(BIN)/readmit demo
 
 test: setup ## Run every ordinary test
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(AT_ONCE) $(PYTEST_ARGS)
 
 test-search: setup ## The ordinary tests on examples that no run has tried before
-	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest $(PYTEST_ARGS)
+	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest $(AT_ONCE) $(PYTEST_ARGS)
 
 test-slow: setup ## Run the tests marked slow: longer searches, larger crash campaigns
 	HYPOTHESIS_PROFILE=thorough$(if $(CI),-repeat) $(BIN)/python -m pytest -m slow --timeout 3600 $(MODELS:%=--ignore %) $(PYTEST_ARGS)

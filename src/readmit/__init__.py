@@ -29,6 +29,7 @@ from readmit.workspace.diagnosis.checkup import Checkup
 from readmit.workspace.diagnosis.symptoms import Diagnosis, Symptom, Trouble
 from readmit.workspace.exposing import Bundle
 from readmit.workspace.history import Explanation, Replay
+from readmit.workspace.leasing import PresentAgent, Sweep, Sweeper, Unjudged
 from readmit.workspace.missing import Lack
 from readmit.workspace.observing import ObservationEntry, ObservationFields
 from readmit.workspace.recording import ItemFields, UseFields
@@ -37,13 +38,13 @@ from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from readmit.records.version import __version__ as __version__
-    from readmit.workspace.async_workspace import AsyncAgent, AsyncReturn, AsyncWorkspace
+    from readmit.workspace.async_workspace import AsyncAgent, AsyncPresentAgent, AsyncReturn, AsyncWorkspace
 else:
     # asyncio alone takes half as long to import as all of this.
     __getattr__ = lazily(
         __name__,
         {
-            "readmit.workspace.async_workspace": ("AsyncAgent", "AsyncReturn", "AsyncWorkspace"),
+            "readmit.workspace.async_workspace": ("AsyncAgent", "AsyncPresentAgent", "AsyncReturn", "AsyncWorkspace"),
             "readmit.records.version": ("__version__",),
         },
     )
@@ -52,6 +53,7 @@ __all__ = [
     "Agent",
     "Answer",
     "AsyncAgent",
+    "AsyncPresentAgent",
     "AsyncReturn",
     "AsyncWorkspace",
     "Bundle",
@@ -74,6 +76,7 @@ __all__ = [
     "ObservationFields",
     "Pair",
     "Policy",
+    "PresentAgent",
     "ReadmitError",
     "Reason",
     "Receipt",
@@ -81,8 +84,11 @@ __all__ = [
     "Return",
     "ReturnView",
     "State",
+    "Sweep",
+    "Sweeper",
     "Symptom",
     "Trouble",
+    "Unjudged",
     "UseFields",
     "Verdict",
     "Workspace",

@@ -10,6 +10,7 @@ from readmit.backends.binding import Archived, read_archive
 from readmit.backends.handle import ReturnedMemory
 from readmit.ports.backend import (
     TEAM,
+    Apart,
     Binding,
     Change,
     Hit,
@@ -24,6 +25,7 @@ from readmit.workspace.memory import Adoption, Memory
 __all__ = [
     "TEAM",
     "Adoption",
+    "Apart",
     "Archived",
     "Binding",
     "Change",

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 NAMES = ("owner", "bob", "ann", "boss")
 
 
+MINUTE = timedelta(minutes=1)
+
+
 def key() -> LocalSigner:
     return LocalSigner.generated()[0]
 
@@ -533,3 +536,15 @@ def test_hiding_a_key_or_a_signature_hands_nothing_over(edit: str) -> None:
     except TamperedError:
         return
     assert not back.admitted
+
+
+def test_readmit_departs_for_an_agent_that_has_to_sign() -> None:
+    team = Team()
+    ann = team.handle("ann").agent("ann", role="planner", task="trip")
+    with pytest.raises(NotAllowedError, match="must sign this lease"):
+        team.ann().present(lease=60)
+    ann.present(lease=60)
+    team.wait(MINUTE)
+    (departed,) = team.team.sweep().departed
+    assert ann.departed().id == departed.id
+    assert ann.come_back().kind == "admitted"

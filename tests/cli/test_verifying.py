@@ -44,7 +44,7 @@ def test_a_proof_under_another_key_does_not_verify() -> None:
     assert said("verify", "proof.json", "--key", "other.pem", status=5)["verified"] is False
 
 
-@pytest.mark.parametrize("key", [KEY.vkey, "team.pem", "logs.txt"])
+@pytest.mark.parametrize("key", [pytest.param(KEY.vkey, id="a key"), "team.pem", "logs.txt"])
 def test_a_key_can_be_named_in_the_environment(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     Path("logs.txt").write_text(f"# ours\n{KEY.vkey}\n\n", encoding="ascii")
     monkeypatch.setenv("READMIT_TRUST", key)

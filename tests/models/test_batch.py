@@ -116,12 +116,89 @@ def test_two_workspaces_with_equal_texts_share_nothing_unless_told_to(tmp_path: 
     assert len(Batch(together, "strong", shared=True).ask([ask(workspace="other")])) == 1
 
 
-def test_another_model_or_prompt_is_another_request(tmp_path: Path) -> None:
+def test_another_prompt_is_another_request(tmp_path: Path) -> None:
     pending(Batch(tmp_path, "strong"), [ask()])
-    pending(Batch(tmp_path, "cheap"), [ask()])
     pending(Batch(tmp_path, "strong"), [msgspec.structs.replace(ask(), prompt="verify@2")])
     pending(Batch(tmp_path, "strong"), [msgspec.structs.replace(ask(), max_tokens=9)])
-    assert len({request["custom_id"] for request in requests(tmp_path)}) == 4
+    assert len({request["custom_id"] for request in requests(tmp_path)}) == 3
+
+
+def test_another_model_is_refused_and_adds_no_request(tmp_path: Path) -> None:
+    pending(Batch(tmp_path, "strong"), [ask()])
+    before = (tmp_path / "requests.jsonl").read_bytes()
+    for _ in range(2):
+        with pytest.raises(
+            ModelError, match=r"to the model 'strong', and 'cheap' is asked now.*batch:OTHER\?model=cheap"
+        ):
+            Batch(tmp_path, "cheap").ask([ask()])
+    assert (tmp_path / "requests.jsonl").read_bytes() == before
+    assert pending(Batch(tmp_path, "strong"), [ask(1)]) == 2
+
+
+def test_two_models_that_start_at_once_do_not_mix(tmp_path: Path) -> None:
+    """Each looks before any request is there: the lock decides."""
+    models = [Batch(tmp_path, name) for name in ("strong", "cheap")]
+    ended = []
+
+    def run(model: Batch) -> None:
+        try:
+            model.ask([ask(number) for number in range(20)])
+        except ModelError as error:
+            ended.append(type(error))
+
+    threads = [threading.Thread(target=run, args=(model,)) for model in models]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(one.__name__ for one in ended) == ["ModelError", "PendingAnswers"]
+    assert len({request["body"]["model"] for request in requests(tmp_path)}) == 1
+
+
+def answered_by(custom_id: str, model: str) -> str:
+    return line(custom_id).replace('"model": "stand-in-2025"', f'"model": "{model}"')
+
+
+def test_answers_of_two_models_are_warned_of_and_listed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    asks = [ask(number) for number in range(3)]
+    pending(Batch(tmp_path, "strong"), asks)
+    names = ["strong-2026", "strong-2026", "cheap-2025"]
+    lines = zip((request["custom_id"] for request in requests(tmp_path)), names, strict=True)
+    respond(tmp_path, [answered_by(*pair) for pair in lines])
+    model = Batch(tmp_path, "strong")
+    assert len(model.ask(asks)) == 3
+    assert len(model.ask(asks)) == 3
+    (warning,) = caplog.messages
+    assert "responses.jsonl:3: answered by 'cheap-2025', while responses.jsonl:1 is by 'strong-2026'" in warning
+    (problem,) = check_batch(tmp_path).problems
+    assert (problem.kind, problem.where) == ("models", "responses.jsonl:3")
+
+
+def test_requests_of_two_models_are_listed(tmp_path: Path) -> None:
+    pending(Batch(tmp_path / "one", "strong"), [ask()])
+    pending(Batch(tmp_path / "two", "cheap"), [ask()])
+    with (tmp_path / "one" / "requests.jsonl").open("a") as file:
+        file.write((tmp_path / "two" / "requests.jsonl").read_text())
+    (problem,) = check_batch(tmp_path / "one").problems
+    assert (problem.kind, problem.where) == ("models", "requests.jsonl:2")
+
+
+MARK = b"\xef\xbb\xbf"
+
+
+def test_a_byte_order_mark_loses_neither_the_first_answer_nor_the_first_request(tmp_path: Path) -> None:
+    """Some editors write one before the text."""
+    asks = [ask(number) for number in range(2)]
+    pending(Batch(tmp_path, "strong"), asks)
+    file = tmp_path / "requests.jsonl"
+    file.write_bytes(MARK + file.read_bytes())
+    respond(tmp_path, [line(request["custom_id"]) for request in map(json.loads, waiting(tmp_path))])
+    answers = tmp_path / "responses.jsonl"
+    answers.write_bytes(MARK + answers.read_bytes())
+    assert len(Batch(tmp_path, "strong").ask(asks)) == 2
+    assert check_batch(tmp_path).ok
+    pending(Batch(tmp_path, "strong"), [*asks, ask(2)])
+    assert batch_status(tmp_path).requests == 3, "the request behind the mark is not written again"
 
 
 def test_the_same_request_twice_in_one_call_is_asked_once(tmp_path: Path) -> None:

@@ -55,7 +55,10 @@ from readmit.records.items import (
     RoleConstraint,
     Scope,
 )
-from readmit.records.policy import Policy
+from readmit.records.leases import Lease
+from readmit.records.looks import Looked, LookResult, Resource
+from readmit.records.policy import LookRules, Policy
+from readmit.records.probes import FileProbe, Finding, GitProbe
 from readmit.records.reasons import DutyState, Reason, State
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.records.waiting import Approve, Decline, HeldBack, Wait
@@ -131,6 +134,14 @@ VIEW = ReturnView(
 PAYLOAD_SAMPLES: dict[DeclaredKind, tuple[Any, ...]] = {
     EventKind.OBSERVE: (
         Evidence(text="confirmed", by="bob", at=NOW, scope=SCOPE, source="tool_result"),
+        Evidence(
+            text="confirmed",
+            by="readmit",
+            at=NOW,
+            scope=SCOPE,
+            probe=GitProbe(repository=".", ref="main", commit="0" * 40, path="a.md", digest=HASH, first=2, last=3),
+            named_by="bob",
+        ),
         Evidence(text="\x1b[31m \u202e", by="bob", at=LATER, scope=Scope(workspace="w")),
     ),
     EventKind.RECORD: ITEMS,
@@ -169,7 +180,14 @@ PAYLOAD_SAMPLES: dict[DeclaredKind, tuple[Any, ...]] = {
     EventKind.DECLINE: (Decline(waiting="w"),),
     EventKind.OVERRULE: (Overrule(target="h0", grant="restore", reason="checked", expires=LATER),),
     EventKind.REMEMBER: (Experience(id="x", owner="ann", text="late check-in", bound_to="h0"),),
-    EventKind.DEPART: (Checkpoint(id="left", identity=IDENTITY, epoch=3, at=NOW, events=2, digest=HASH),),
+    EventKind.LEASE: (
+        Lease(identity=IDENTITY, epoch=3, seconds=60, until=LATER),
+        Lease(identity=IDENTITY, token=4, epoch=5, seconds=60, until=LATER),
+    ),
+    EventKind.DEPART: (
+        Checkpoint(id="left", identity=IDENTITY, epoch=3, at=NOW, events=2, digest=HASH),
+        Checkpoint(id="lost", identity=IDENTITY, epoch=3, at=NOW, events=2, digest=HASH, reason="lease_expired"),
+    ),
     EventKind.RETURN: (
         Returned(request=REQUEST, kind="admitted", decision=HASH),
         Returned(request=FIRST_RULES, kind="blocked", decision=HASH),
@@ -181,9 +199,20 @@ PAYLOAD_SAMPLES: dict[DeclaredKind, tuple[Any, ...]] = {
     ),
     EventKind.ACKNOWLEDGE: (Acknowledge(return_id="r", instance="i"),),
     EventKind.EXAMINE: (Examine(checkpoint="left", identity=IDENTITY, verifier="nli", until=4),),
+    EventKind.LOOK: (
+        Looked(unchanged=(HASH,)),
+        Looked(
+            found=(
+                LookResult(evidence=HASH, finding=Finding.CHANGED, now=HASH, digest=HASH, since=3),
+                LookResult(evidence=HASH, finding=Finding.MOVED, probe=FileProbe(path="a", digest=HASH)),
+                LookResult(evidence=HASH, finding=Finding.UNSEEN, why="forbidden"),
+            )
+        ),
+    ),
+    EventKind.RESOURCE: (Resource(target="h0", evidence=HASH, now=HASH, quote="two nights", drafted="nli"),),
     EventKind.GOVERN: (
         Policy(),
-        Policy(gamma=Decimal("0.5"), writers=("ann",), on_incomplete="reset"),
+        Policy(gamma=Decimal("0.5"), writers=("ann",), on_incomplete="reset", looks=LookRules(hosts=("a.example",))),
         Policy(
             on_incomplete="partial",
             nothing_owed="block",

@@ -21,6 +21,7 @@ from readmit.records.reasons import PRECEDENCE, state_of
 from readmit.records.snapshot import Held, Sighting, WorkState
 from readmit.seal.keys import LocalSigner
 from readmit.workspace.exposing import Asker, expose
+from tests.board import Team
 from tests.gate.test_judge import snapshot
 from tests.scene import HOUR, START, Scene
 
@@ -233,6 +234,27 @@ def _() -> tuple[Reason, ...]:
     scene = Scene()
     scene.team.suspect(scene.fact("h"), scene.news(), by="worker")
     return of_item(scene)
+
+
+@story(Reason.SOURCE_CHANGED)
+def _() -> tuple[Reason, ...]:
+    team = Team()
+    team.fact("h", "Sunrise is booked", team.note("hotel", "Sunrise is booked."))
+    team.ann.depart()
+    team.clock.now += HOUR
+    del team.board.notes["hotel"]
+    return team.back().dispositions[0].reasons
+
+
+@story(Reason.SOURCE_UNSEEN)
+def _() -> tuple[Reason, ...]:
+    team = Team()
+    team.fact("h", "Sunrise is booked", team.note("hotel", "Sunrise is booked."), slot="hotel")
+    team.duty("hotel", critical=["hotel"])
+    team.ann.depart()
+    team.clock.now += HOUR
+    team.board.notes["hotel"] = None
+    return team.back().dispositions[0].reasons
 
 
 @story(Reason.DISPUTED)

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 import rfc8785
+from google.protobuf import json_format
+from in_toto_attestation.v1.statement import Statement
+from in_toto_attestation.v1.statement_pb2 import Statement as StatementMessage
 
 from readmit.records.canonical import digest_of_set
 from readmit.records.errors import SealError
@@ -22,12 +25,13 @@ from readmit.seal.statement import (
     seal_view,
 )
 
-from .world import IDENTITY, ITEMS, KEYS, MINUTE, NOW, SIGNER, view_of
+from .world import CHECKPOINT, IDENTITY, ITEMS, KEYS, MINUTE, NOW, SIGNER, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from readmit.records.decisions import ReturnView
+    from readmit.records.items import Item
 
 
 def test_a_view_survives_the_round_trip() -> None:
@@ -40,6 +44,26 @@ def test_a_view_survives_the_round_trip() -> None:
 def test_an_empty_view_is_a_view() -> None:
     view = view_of(items=(), experiences=())
     assert decode_view(encode_view(view)) == view
+
+
+@pytest.mark.parametrize("items", [ITEMS, ()], ids=["items", "no items"])
+def test_the_tools_of_in_toto_accept_a_statement(items: tuple[Item, ...]) -> None:
+    """An empty list of subjects is refused by them."""
+    data = encode_view(view_of(items, ()))
+    read = StatementMessage()
+    json_format.Parse(data, read)
+    Statement.copy_from_pb(read).validate()
+    assert json.loads(json_format.MessageToJson(read)) == json.loads(data)
+
+
+def test_an_empty_view_is_about_what_was_held_at_departure() -> None:
+    statement = json.loads(encode_view(view_of((), ())))
+    assert statement["subject"] == [{"name": "checkpoint", "digest": {"sha256": CHECKPOINT}}]
+    other = edited(view_of((), ()), lambda s: s["subject"][0]["digest"].update(sha256="d" * 64))
+    with pytest.raises(SealError, match="subject"):
+        decode_view(other)
+    earlier = edited(view_of((), ()), lambda s: s["subject"].clear())
+    assert decode_view(earlier) == view_of((), ()), "as stores hold it that were written earlier"
 
 
 def test_the_statement_has_the_shape_of_in_toto() -> None:

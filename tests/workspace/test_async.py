@@ -27,6 +27,7 @@ ELSEWHERE = {
     "batch",
     "agent",
     "principal",
+    "under",
     "as_owner",
     "as_readmit",
     "writer",

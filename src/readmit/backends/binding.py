@@ -1,23 +1,25 @@
 """Write to a memory store and keep the ledger in step.
 
 The store is written first. If the process dies in between, the record has no entry or one for another text, and either
-keeps it out.
+keeps it out. Both steps are one for other writers, in all processes: see ``bank_lock``.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from readmit.backends.admission import text_digest, unaltered
-from readmit.ports.backend import TEAM, Binding, Change, Entry, Material, Precision, Stored
+from readmit.backends.bank_lock import bank_lock, key_of
+from readmit.ports.backend import TEAM, Apart, Binding, Change, Entry, Material, Precision, Stored
 from readmit.records.base import listed, require_digest, require_id
 from readmit.records.canonical import checked, decode, digest
 from readmit.records.errors import BackendError, RecordError, UnknownError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from readmit.ports.backend import MemoryBackend, SourceLedger
 
@@ -42,19 +44,41 @@ class BoundBackend:
         """Form memories from one text. Returns the ids of the records that hold something of it."""
         self.check(sources)
         material = Material(text=text, key=source_key(sources), owner=owner, verbatim=verbatim)
-        return self._file(self.backend.form(checked(material, what="material")), sources, by=by)
+        with self.alone() as check:
+            changes = self.backend.form(checked(material, what="material"))
+            check()
+            return self._file(changes, sources, by=by)
 
     def update(self, record: str, text: str, sources: Sequence[Binding], *, by: str) -> tuple[str, ...]:
         """Replace a record's text and sources."""
         self.check(sources)
-        return self._file(self.backend.update(record, text), sources, by=by)
+        with self.alone(record) as check:
+            changes = self.backend.update(record, text)
+            check()
+            return self._file(changes, sources, by=by)
 
     def delete(self, record: str) -> None:
-        self.backend.delete(record)
-        self.ledger.write(self.backend.name, (), drop=(record,))
+        with self.alone(record):
+            self.backend.delete(record)
+            self.ledger.write(self.backend.name, (), drop=(record,))
+
+    @contextmanager
+    def alone(self, record: str = "") -> Iterator[Callable[[], None]]:
+        """Hold back other writers of the bank, or of one record where records are apart. Without one, it is new.
+
+        Gives what to call before sources are filed: it raises if the lock was lost.
+        """
+        bank = self.backend.name
+        if isinstance(self.backend, Apart):
+            if not record:
+                yield lambda: None
+                return
+            bank = key_of(bank, record)
+        with bank_lock(self.ledger, bank) as held:
+            yield held.check
 
     def bind(self, records: Iterable[tuple[Stored, Sequence[Binding]]], *, by: str) -> None:
-        """Bind sources to existing records, with their current texts."""
+        """Bind sources to existing records, with their current texts, which were read or written within ``alone``."""
         entries = []
         for record, sources in records:
             self.check(sources)
@@ -77,15 +101,17 @@ class BoundBackend:
             one.entry if one.entry is not None and unaltered(one.entry, one.record.text) else None for one in archive
         ]
         self._known(dict.fromkeys(binding for entry in held if entry is not None for binding in entry.bindings))
-        ids = tuple(self.backend.load([one.record for one in archive]))
-        if len(ids) != len(archive):
-            raise BackendError(f"{self.backend.name}: took in {len(ids)} of {len(archive)} records; none is bound")
-        entries = [
-            msgspec.structs.replace(entry, record=name)
-            for entry, name in zip(held, ids, strict=True)
-            if entry is not None
-        ]
-        self.ledger.write(self.backend.name, entries)
+        with self.alone() as check:
+            ids = tuple(self.backend.load([one.record for one in archive]))
+            if len(ids) != len(archive):
+                raise BackendError(f"{self.backend.name}: took in {len(ids)} of {len(archive)} records; none is bound")
+            entries = [
+                msgspec.structs.replace(entry, record=name)
+                for entry, name in zip(held, ids, strict=True)
+                if entry is not None
+            ]
+            check()
+            self.ledger.write(self.backend.name, entries)
         return ids
 
     def check(self, sources: Sequence[Binding]) -> None:

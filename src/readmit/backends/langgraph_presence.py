@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.ports.presence import last_absence
+from readmit.records.canonical import decode, digest_of
+from readmit.records.decisions import Decision
+from readmit.records.errors import TamperedError, UnknownError
 
 if TYPE_CHECKING:
     from readmit.ports.store import Log
+    from readmit.records.decisions import ReturnView
     from readmit.records.identity import Identity
 
 
@@ -19,6 +23,13 @@ class Presence(NamedTuple):
     """A view of a return from that departure was exposed, or there was no departure."""
     reset: bool = False
     """The last return from it was reset: the agent starts empty."""
+    exposed: str = ""
+    """The return whose view was exposed last."""
+
+    @property
+    def away(self) -> bool:
+        """No return from the departure has ended it."""
+        return not (self.back or self.reset)
 
     @property
     def period(self) -> str:
@@ -36,5 +47,20 @@ def presence(log: Log, identity: Identity) -> Presence:
     if absence is None:
         return NEVER_LEFT
     name = absence.departure.name
+    if absence.end is None:
+        return Presence(name, back=False)
     reset = absence.started_anew
-    return Presence(name, back=absence.end is not None and not reset, reset=reset)
+    return Presence(name, back=not reset, reset=reset, exposed="" if reset else absence.end.name)
+
+
+def handed_over(log: Log, return_id: str) -> ReturnView:
+    """The view of an exposed return, for another process than the one that exposed it."""
+    returned, stored = log.returned(return_id), log.audit.decision(return_id)
+    if stored is None or digest_of(stored.body) != returned.decision:
+        raise TamperedError(
+            f"the decision of return {return_id!r} is not the one in the log; see `readmit audit verify`"
+        )
+    view = decode(stored.body, Decision, what="decision").view
+    if view is None:
+        raise UnknownError(f"return {return_id!r} has no view")
+    return view

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import secrets
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
-from urllib.parse import quote, unquote
 
+from readmit.backends.escaping import unescaped
+from readmit.backends.langgraph_places import Place, label, record_id, unlabel
 from readmit.ports.backend import TEAM, Change, Hit, Stored
 from readmit.ports.memories import NewMemory
 from readmit.records.base import require_name
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from langgraph.store.base import IndexConfig
 
+    from readmit.backends.langgraph_places import Namespace
     from readmit.ports.backend import Material
     from readmit.ports.memories import Memories, MemoryVersion
     from readmit.ports.models import Embedder
@@ -37,20 +38,10 @@ T = TypeVar("T")
 Steps: TypeAlias = "Generator[list[Op], list[Result], T]"
 """Operations for a store, one batch at a time: the same steps serve its sync and async interfaces."""
 
-Namespace: TypeAlias = tuple[str, ...]
 _OURS = "readmit"
-_NOTES: Namespace = ("notes",)
-_LONGEST = 512
+_NOTES = ("notes",)
 _PAGE = 1_000
 _BATCH = 256
-
-
-class Place(NamedTuple):
-    """A record's location as users name it: bank, namespace and key."""
-
-    owner: str
-    namespace: Namespace
-    key: str
 
 
 class FoundRecord(NamedTuple):
@@ -172,12 +163,36 @@ class LangGraphMemory:
                 return kept[:needed]
             wanted *= 4
 
+    def listing(self, owner: str, keep: Callable[[Stored], bool]) -> Steps[list[Place]]:
+        """Where an owner's records are that are to be kept and have not expired."""
+        prefix = self.below(owner, ()) or ()
+        found: list[Place] = []
+        at = 0
+        while True:
+            (answer,) = yield [SearchOp(prefix, None, _PAGE, at, None, refresh_ttl=False)]
+            items: list[SearchItem] = answer  # type: ignore[assignment]  # what a search answers
+            for item in items:
+                place, record = self.place(tuple(item.namespace), item.key), self.stored(item)
+                if place is not None and place.owner == owner and record is not None and keep(record):
+                    found.append(place)
+            if len(items) < _PAGE:
+                return found
+            at += _PAGE
+
     # The port.
+
+    writes_apart = True
 
     def form(self, material: Material) -> list[Change]:
         """One item below ``notes``, verbatim."""
         place = Place(material.owner, self._notes(material.owner), secrets.token_hex(12))
-        return [Change(kind="added", record=drive(self.putting(place, {"text": material.text}), self.store))]
+        steps = self.putting(place, {"text": material.text}, ttl=self._default_ttl)
+        return [Change(kind="added", record=drive(steps, self.store))]
+
+    @property
+    def _default_ttl(self) -> float | None:
+        """How long the store keeps what is put without saying how long."""
+        return (self.store.ttl_config or {}).get("default_ttl")
 
     def _notes(self, owner: str) -> Namespace:
         return (*self._team, *_NOTES) if owner == TEAM and not self._hidden else _NOTES
@@ -207,10 +222,16 @@ class LangGraphMemory:
         return (record for record, _ in self._every())
 
     def export(self) -> Iterator[Stored]:
-        for record, value in self._every():
-            yield Stored(id=record.id, text=record.text, owner=record.owner, native=text_bytes(value))
+        for record, item in self._every():
+            yield Stored(id=record.id, text=record.text, owner=record.owner, native=self._archived(item))
 
-    def _every(self) -> Iterator[tuple[Stored, dict[str, Any]]]:
+    def _archived(self, item: SearchItem) -> bytes:
+        place = self.place(tuple(item.namespace), item.key)
+        assert place is not None  # noqa: S101 - a record has one
+        kept = {"namespace": place.namespace, "key": place.key, "value": item.value}
+        return json.dumps(kept, sort_keys=True, default=repr).encode()
+
+    def _every(self) -> Iterator[tuple[Stored, SearchItem]]:
         for prefix in (self._team, self._private):
             at = 0
             while True:
@@ -218,7 +239,7 @@ class LangGraphMemory:
                 for item in found:
                     record = self.stored(item)
                     if record is not None and tuple(item.namespace)[: len(prefix)] == prefix:
-                        yield record, item.value
+                        yield record, item
                 if len(found) < _PAGE:
                     break
                 at += _PAGE
@@ -229,31 +250,33 @@ class LangGraphMemory:
         ops: dict[str, PutOp] = {}
         versions: list[NewMemory] = []
         for record in records:
-            value = json.loads(record.native) if record.native else {"text": record.text}
-            # The archive's text was bound, so a value that differs from it must not be imported.
-            if text_of(value) != record.text:
-                value = {"text": record.text}
-            place = self._destination(record)
+            place, value = self._restored(record)
             loaded.append(record_id(place))
             # InMemoryStore fails on two equal texts in one batch.
             if record.text in ops or len(ops) == _BATCH:
                 self.store.batch(list(ops.values()))
                 ops.clear()
-            ops[record.text] = PutOp(self.native(place), place.key, value)
+            ops[record.text] = PutOp(self.native(place), place.key, value, ttl=self._default_ttl)
             versions.append(NewMemory(loaded[-1], place.owner, record.text, "", self._now(), {}))
         self.store.batch(list(ops.values()))
         self._history.write(self.name, versions)
         return loaded
 
-    def _destination(self, record: Stored) -> Place:
-        place = place_of(record.id) if "/" in record.id else None
-        if place is not None and place.owner == record.owner and self.holds(place):
-            return place
-        return Place(record.owner, self._notes(record.owner), record.id)
+    def _restored(self, record: Stored) -> tuple[Place, dict[str, Any]]:
+        """Where an archived record goes, and its value."""
+        kept = json.loads(record.native) if record.native else {}
+        place, value = (
+            Place(record.owner, tuple(kept.get("namespace", ())), str(kept.get("key", ""))),
+            kept.get("value"),
+        )
+        if record_id(place) != record.id or not self.holds(place):
+            place = Place(record.owner, self._notes(record.owner), record.id)
+        # The archive's text was bound, so a value that differs from it must not be imported.
+        return place, value if isinstance(value, dict) and text_of(value) == record.text else {"text": record.text}
 
     def update(self, record: str, text: str) -> list[Change]:
-        place = self._known(record)
-        return [Change(kind="replaced", record=drive(self.putting(place, {"text": text}), self.store))]
+        steps = self.putting(self._known(record), {"text": text}, ttl=self._default_ttl)
+        return [Change(kind="replaced", record=drive(steps, self.store))]
 
     def delete(self, record: str) -> None:
         drive(self.putting(self._known(record), None), self.store)
@@ -266,11 +289,20 @@ class LangGraphMemory:
         """Nothing to close: the store belongs to its owner."""
 
     def _known(self, record: str) -> Place:
-        place = place_of(record)
-        if self.holds(place):
-            (item,) = self.store.batch([GetOp(self.native(place), place.key, refresh_ttl=False)])
-            if item is not None:
-                return place
+        """Where a record is."""
+        owner, *rest = (unescaped(part) for part in record.split("/"))
+        if rest:
+            place = Place(owner, tuple(rest[:-1]), rest[-1])
+            if self.holds(place):
+                (item,) = self.store.batch([GetOp(self.native(place), place.key, refresh_ttl=False)])
+                if item is not None:
+                    return place
+        else:
+            # A digest: only the store knows what it stands for.
+            for held, item in self._every():
+                found = self.place(tuple(item.namespace), item.key) if held.id == record else None
+                if found is not None:
+                    return found
         raise UnknownError(f"no record {record!r} in {self.name} of workspace {self.workspace!r}; list them first")
 
     def _now(self) -> str:
@@ -318,42 +350,6 @@ def bound_text(value: Any) -> str:
     except (TypeError, ValueError) as error:
         raise RecordError(f"value: {error}; a LangGraph store keeps JSON objects") from None
     return text_of(value)
-
-
-def text_bytes(value: Any) -> bytes:
-    """A value for an archive."""
-    return json.dumps(value, sort_keys=True, default=repr).encode()
-
-
-def record_id(place: Place) -> str:
-    """One id for owner, namespace and key. ASCII, and without ambiguity."""
-    made = f"{_path(place.owner, place.namespace)}/{quote(place.key, safe='')}"
-    if len(made) > _LONGEST:
-        raise RecordError(f"namespace and key: together longer than {_LONGEST} characters; use a shorter key")
-    return made
-
-
-@lru_cache(maxsize=4_096)
-def _path(owner: str, namespace: Namespace) -> str:
-    return "/".join(quote(part, safe="") for part in (owner, *namespace))
-
-
-def place_of(record: str) -> Place:
-    """The place that an id names."""
-    owner, *namespace = (unquote(part) for part in record.split("/"))
-    if not namespace:
-        raise UnknownError(f"{record!r} is not the id of a LangGraph item; list them first")
-    return Place(owner, tuple(namespace[:-1]), namespace[-1])
-
-
-def label(name: str) -> str:
-    """A name as a namespace label, without periods or wildcards."""
-    return quote(name, safe="").replace(".", "%2E").replace("%", "=")
-
-
-def unlabel(text: str) -> str:
-    """The name behind a label."""
-    return unquote(text.replace("=", "%"))
 
 
 def index_with(embedder: Embedder) -> IndexConfig:

@@ -7,17 +7,22 @@ sources are all in the view, and the view itself.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from uuid import uuid4
 
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Interrupt
 
-from readmit.backends.langgraph_presence import NEVER_LEFT
-from readmit.records.errors import ExposureError, QuarantineError
+from readmit.backends.langgraph_carried import ThreadResumed, history, uses_history
+from readmit.backends.langgraph_looking import is_run, notice
+from readmit.backends.langgraph_presence import NEVER_LEFT, handed_over
+from readmit.records.canonical import canonical
+from readmit.records.errors import BackendError, ExposureError, QuarantineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     from readmit.backends.langgraph_periods import Periods
     from readmit.backends.langgraph_presence import Presence
     from readmit.ports.store import Log
+    from readmit.records.decisions import ReturnView
     from readmit.records.events import Checkpoint as Departure
     from readmit.records.identity import Identity
     from readmit.records.items import Item
@@ -44,6 +50,8 @@ _BEFORE_INPUT = -2
 class Bundled(Protocol):
     """What an exposed return hands over: a workspace's ``Bundle``."""
 
+    @property
+    def view(self) -> ReturnView: ...
     @property
     def items(self) -> tuple[Item, ...]: ...
     def markdown(self) -> str: ...
@@ -123,11 +131,23 @@ class Resume:
         self._lock = threading.Lock()
         self._given: tuple[str, int, Bundled] | None = None
 
-    def bundle(self) -> Bundled:
-        """The bundle of the agent's last resume here."""
-        if self._given is None or self._given[0] != self.periods.now().departure:
-            raise QuarantineError(f"{self._agent.identity.principal!r} has not come back here: resume its thread first")
-        return self._given[2]
+    def over(self, saver: BaseCheckpointSaver[Any]) -> Resume:
+        """The same for another clone of the inner saver. What was handed over counts for both."""
+        clone = copy.copy(self)
+        clone.saver = saver
+        clone.periods = self.periods.reading_with(saver.serde)
+        return clone
+
+    def returned(self) -> str:
+        """The return that the agent came back with last, here or in another process."""
+        exposed = self.periods.now().exposed
+        if not exposed:
+            raise QuarantineError(f"{self._agent.identity.principal!r} has not come back: resume its thread first")
+        return exposed
+
+    def view(self, return_id: str) -> ReturnView:
+        """The view of a return that was exposed."""
+        return handed_over(self._log, return_id)
 
     def resuming(self, config: RunnableConfig) -> Steps[CheckpointTuple | None]:
         """The part of a thread's state that the agent may have now."""
@@ -142,13 +162,39 @@ class Resume:
             )
         if now == NEVER_LEFT or now.reset or (saved is None and now.back):
             return None
+        if not is_run(config):
+            return None if saved is None else notice(saved, self._agent.identity)
         bundle = yield "", (self._come_back, now)
         return (yield from self._readmitting(config, saved, bundle))
 
     def putting(self, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Steps[RunnableConfig]:
         """Write a checkpoint and remember that it was written now."""
+        now = self.periods.now()
+        if not config["configurable"].get("checkpoint_ns"):
+            # A run may go on while its agent departs. Nothing else writes over state that waits for a return.
+            if metadata.get("source") != "loop":
+                yield from self._refuse_over_held_state(config, now)
+            if now.back and self._into in checkpoint["channel_versions"].keys() - checkpoint["channel_values"].keys():
+                raise no_such_key(self._into)
+        return (yield from self._writing(config, checkpoint, metadata, versions, now))
+
+    def _refuse_over_held_state(self, config: Any, now: Presence) -> Steps[None]:
+        held = now.away
+        if now.exposed and not config["configurable"].get("checkpoint_id"):
+            saved: CheckpointTuple | None = yield "get_tuple", (config,)
+            held = saved is not None and not self.periods.holds(saved, now)
+        if held:
+            raise QuarantineError(
+                f"the state of this thread waits until {self._agent.identity.principal!r} comes back: run the thread, "
+                "then update it"
+            )
+
+    def _writing(
+        self, config: Any, checkpoint: Any, metadata: Any, versions: Any, now: Presence
+    ) -> Steps[RunnableConfig]:
+        # The ledger first: a value that cannot be recorded must not be half-written.
+        self.periods.file_state(config, checkpoint, versions, now)
         written: RunnableConfig = yield "put", (config, checkpoint, metadata, versions)
-        self.periods.file_state(written, checkpoint)
         return written
 
     def _come_back(self, now: Presence) -> Bundled:
@@ -169,6 +215,7 @@ class Resume:
     def _readmitting(
         self, config: RunnableConfig, saved: CheckpointTuple | None, bundle: Bundled
     ) -> Steps[CheckpointTuple | None]:
+        now = self.periods.now()
         former: Any = {} if saved is None else saved.checkpoint
         admitted = frozenset(item.id for item in bundle.items)
         values = {
@@ -176,36 +223,63 @@ class Resume:
             for channel, value in former.get("channel_values", {}).items()
             if self._passes(channel, value, admitted)
         }
+        if saved is not None:
+            self._note(bundle, saved, values, now)
         # A channel without a version is not loaded from the thread's former values.
         versions = {one: number for one, number in former.get("channel_versions", {}).items() if one in values}
-        new = {}
+        named = config["configurable"]
+        place: Any = {"thread_id": named["thread_id"], "checkpoint_ns": named.get("checkpoint_ns", "")}
+        metadata: Any = {"source": "update", "step": _BEFORE_INPUT, "parents": {}}
+        if saved is not None:
+            metadata["step"] = saved.metadata.get("step", _BEFORE_INPUT)
+            if kept := uses_history(saved) & self._keep:
+                versions |= yield from self._carry_history(place, metadata, saved, kept)
         if self._into is not None:
             values[self._into] = bundle.markdown()
-            new[self._into] = self.saver.get_next_version(max(versions.values(), default=None), None)
-        if saved is None and not new:
+            versions[self._into] = self.saver.get_next_version(max(versions.values(), default=None), None)
+        if saved is None and self._into is None:
             return None
-        versions |= new
         seen = {
             node: {one: number for one, number in theirs.items() if one in versions}
             for node, theirs in former.get("versions_seen", {}).items()
         }
-        checkpoint = {
-            "v": former.get("v", _FORMAT),
-            "id": str(uuid6(clock_seq=_BEFORE_INPUT)),
-            "ts": datetime.now(UTC).isoformat(),
-            "channel_values": values,
-            "channel_versions": versions,
-            "versions_seen": seen,
-            "updated_channels": None,
-        }
-        step = _BEFORE_INPUT if saved is None else saved.metadata.get("step", _BEFORE_INPUT)
-        named = config["configurable"]
-        place = {"thread_id": named["thread_id"], "checkpoint_ns": named.get("checkpoint_ns", "")}
-        written = yield from self.putting(
-            {"configurable": place}, checkpoint, {"source": "update", "step": step, "parents": {}}, new
-        )
+        checkpoint = _checkpoint(values, versions, seen, former.get("v", _FORMAT))
+        # All versions are new: each carried value is stored again and must come back from here on.
+        written = yield from self._writing({"configurable": place}, checkpoint, metadata, versions, now)
         found: CheckpointTuple | None = yield "get_tuple", (written,)
         return found
+
+    def _carry_history(
+        self, place: dict[str, Any], metadata: Any, saved: CheckpointTuple, channels: Collection[str]
+    ) -> Steps[dict[str, Any]]:
+        """Write the histories of ``DeltaChannel`` values below the new checkpoint, and give their versions in it."""
+        now = self.periods.now()
+        deltas = yield from history(saved, channels)
+        first = self.saver.get_next_version(max(saved.checkpoint["channel_versions"].values()), None)
+        root = _checkpoint(deltas.seeds, dict.fromkeys(deltas.seeds, first), {}, saved.checkpoint["v"])
+        below = yield from self._writing({"configurable": place}, root, metadata, root["channel_versions"], now)
+        if deltas.writes:
+            task = str(uuid4())
+            self.periods.file_writes(below, deltas.writes, task)
+            yield "put_writes", (below, deltas.writes, task)
+        place |= {"checkpoint_id": root["id"]}
+        metadata |= deltas.counters
+        # A version of its own: under the first one, the snapshot below would be taken for the value itself.
+        return dict.fromkeys(channels, self.saver.get_next_version(first, None))
+
+    def _note(self, bundle: Bundled, saved: CheckpointTuple, carried: Collection[str], now: Presence) -> None:
+        """Name in the audit what is handed back and what is left behind."""
+        place, by_history = saved.config["configurable"], uses_history(saved)
+        left = (saved.checkpoint["channel_values"].keys() | by_history) - {*carried} - (by_history & self._keep)
+        entry = ThreadResumed(
+            thread=str(place["thread_id"]),
+            namespace=place.get("checkpoint_ns", ""),
+            checkpoint=saved.checkpoint["id"],
+            carried=tuple(sorted({*carried} | (by_history & self._keep))),
+            left=tuple(sorted(left)),
+            altered=self.periods.knows(saved, now),
+        )
+        self._log.audit.append(bundle.view.return_id, [("thread", "", canonical(entry))])
 
     def _passes(self, channel: str, value: Any, admitted: frozenset[str]) -> bool:
         if channel in self._keep:
@@ -217,3 +291,20 @@ class Resume:
             return isinstance(value, set | frozenset | list | tuple)
         named = frozenset() if self._sources is None else frozenset(self._sources(channel, value))
         return bool(named) and named <= admitted
+
+
+def _checkpoint(values: dict[str, Any], versions: dict[str, Any], seen: dict[str, Any], form: int) -> Any:
+    return {
+        "v": form,
+        "id": str(uuid6(clock_seq=_BEFORE_INPUT)),
+        "ts": datetime.now(UTC).isoformat(),
+        "channel_values": values,
+        "channel_versions": versions,
+        "versions_seen": seen,
+        "updated_channels": None,
+    }
+
+
+def no_such_key(into: str | None) -> BackendError:
+    """The error for a graph that has no place for the view."""
+    return BackendError(f"into: the graph's state has no key {into!r} for the view; add it, or name another one")

@@ -11,6 +11,7 @@ what is missing, and the next run tries again. After a reset, the next run start
 from __future__ import annotations
 
 import asyncio
+import copy
 from contextvars import Context
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -18,12 +19,13 @@ from weakref import WeakKeyDictionary
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, interrupt
 
+from readmit.backends.langgraph_looking import state_to_run
 from readmit.backends.langgraph_periods import Periods
 from readmit.backends.langgraph_resume import Resume, ReturnInterrupt
 from readmit.records.errors import BackendError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
@@ -79,15 +81,17 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         )
 
     def memory(self, open_with: Callable[[Any], ReturnedMemory]) -> Callable[[], ReturnedMemory]:
-        """The handle for what this saver handed over last; ``open_with`` is ``Memory.returned``."""
-        opened: dict[int, tuple[Any, ReturnedMemory]] = {}
+        """The handle for what the agent was handed last, by any process; ``open_with`` is ``Memory.returned``."""
+        opened: dict[str, ReturnedMemory] = {}
 
         def current() -> ReturnedMemory:
-            bundle = _behind[self].bundle()
-            if id(bundle) not in opened:
+            resume = _behind[self]
+            named = resume.returned()
+            if named not in opened:
+                handle = open_with(resume.view(named))
                 opened.clear()
-                opened[id(bundle)] = bundle, open_with(bundle)
-            return opened[id(bundle)][1]
+                opened[named] = handle
+            return opened[named]
 
         return current
 
@@ -159,15 +163,15 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         resume = _behind[self]
-        resume.saver.put_writes(config, writes, task_id, task_path)
         resume.periods.file_writes(config, writes, task_id)
+        resume.saver.put_writes(config, writes, task_id, task_path)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         resume = _behind[self]
-        await resume.saver.aput_writes(config, writes, task_id, task_path)
         resume.periods.file_writes(config, writes, task_id)
+        await resume.saver.aput_writes(config, writes, task_id, task_path)
 
     def delete_thread(self, thread_id: str) -> None:
         _behind[self].saver.delete_thread(thread_id)
@@ -177,6 +181,42 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         await _behind[self].saver.adelete_thread(thread_id)
         _behind[self].periods.forget(thread_id)
 
+    # What only some savers can do. One that cannot says so itself.
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        resume = _behind[self]
+        resume.saver.prune(thread_ids, strategy=strategy)
+        for thread in thread_ids:
+            resume.periods.narrow(thread, resume.saver.list(_whole(thread)))
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        resume = _behind[self]
+        await resume.saver.aprune(thread_ids, strategy=strategy)
+        for thread in thread_ids:
+            resume.periods.narrow(thread, [one async for one in resume.saver.alist(_whole(thread))])
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        resume = _behind[self]
+        of_runs = [one for run in run_ids for one in resume.saver.list(None, filter={"run_id": run})]
+        resume.saver.delete_for_runs(run_ids)
+        for thread in _threads(of_runs):
+            resume.periods.narrow(thread, resume.saver.list(_whole(thread)))
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        resume = _behind[self]
+        of_runs = [one for run in run_ids async for one in resume.saver.alist(None, filter={"run_id": run})]
+        await resume.saver.adelete_for_runs(run_ids)
+        for thread in _threads(of_runs):
+            resume.periods.narrow(thread, [one async for one in resume.saver.alist(_whole(thread))])
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        _behind[self].periods.copy(source_thread_id, target_thread_id)
+        _behind[self].saver.copy_thread(source_thread_id, target_thread_id)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        _behind[self].periods.copy(source_thread_id, target_thread_id)
+        await _behind[self].saver.acopy_thread(source_thread_id, target_thread_id)
+
     @property
     def config_specs(self) -> Any:
         return _behind[self].saver.config_specs
@@ -185,11 +225,14 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         return _behind[self].saver.get_next_version(current, channel)
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> ReturningSaver:
-        """The same saver, with more types that the inner one may load."""
-        resume = _behind[self]
-        resume.saver = resume.saver.with_allowlist(extra_allowlist)
-        self.serde = resume.periods.serde = resume.saver.serde
-        return self
+        """A saver in front of a clone of the inner one, which may load more types."""
+        inner = _behind[self].saver.with_allowlist(extra_allowlist)
+        if inner is _behind[self].saver:
+            return self
+        clone = copy.copy(self)
+        clone.serde = inner.serde
+        _behind[clone] = _behind[self].over(inner)
+        return clone
 
     # Both interfaces of the inner saver.
 
@@ -214,6 +257,14 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         except StopIteration as end:
             result: T = end.value
             return result
+
+
+def _whole(thread: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread}}
+
+
+def _threads(saved: Iterable[CheckpointTuple]) -> set[str]:
+    return {str(one.config["configurable"]["thread_id"]) for one in saved}
 
 
 def invoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> Any:
@@ -246,7 +297,7 @@ def as_node(graph: Any, config: RunnableConfig, *, give: Collection[str]) -> Cal
         raise BackendError(f"give: write [{give!r}], a list of state keys")
 
     def node(state: Any) -> Any:
-        held = Context().run(graph.get_state, config)
+        held = Context().run(state_to_run, graph, config)
         if held.interrupts:
             result = {INTERRUPT: held.interrupts}
         else:

@@ -11,7 +11,7 @@ and ``list_namespaces`` alike.
 from __future__ import annotations
 
 import copy
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -21,17 +21,11 @@ from langgraph.store.memory import InMemoryStore
 
 from readmit.backends import handle as handles
 from readmit.backends.admission import unaltered
+from readmit.backends.bank_lock import async_bank_lock, bank_lock, key_of
 from readmit.backends.binding import BoundBackend, bindings, conservative, union
+from readmit.backends.langgraph_places import Place, record_id
 from readmit.backends.langgraph_presence import NEVER_LEFT, presence
-from readmit.backends.langgraph_records import (
-    LangGraphMemory,
-    Place,
-    adrive,
-    drive,
-    merged,
-    place_of,
-    record_id,
-)
+from readmit.backends.langgraph_records import LangGraphMemory, adrive, drive, merged
 from readmit.ports.backend import TEAM
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, RecordError
 from readmit.records.policy import unreserved
@@ -43,7 +37,7 @@ if TYPE_CHECKING:
 
     from readmit.backends.handle import Gate, OpenedMemory, ReturnedMemory
     from readmit.backends.langgraph_records import FoundRecord, Steps
-    from readmit.ports.backend import Binding, Stored
+    from readmit.ports.backend import Binding, SourceLedger, Stored
     from readmit.ports.store import Log
     from readmit.records.identity import Identity
 
@@ -84,18 +78,41 @@ class TeamStore(BaseStore):
         unreserved("identity.principal", identity.principal)
         if memory.workspace != identity.workspace:
             raise BackendError(f"{memory.name} serves workspace {memory.workspace!r}, not {identity.workspace!r}")
-        self.supports_ttl = memory.store.supports_ttl
+        self.supports_ttl, self.ttl_config = memory.store.supports_ttl, memory.store.ttl_config
         _works[self] = _Work(memory, log, identity, identity.principal if private else TEAM, returned)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         work = _works[self]
         back = work.back()
-        return drive(work.steps(list(ops)), work.memory.store) if back is None else back.batch(ops)
+        return _run(work.jobs(ops), work.log.sources, work.memory) if back is None else back.batch(ops)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         work = _works[self]
         back = work.back()
-        return await (adrive(work.steps(list(ops)), work.memory.store) if back is None else back.abatch(ops))
+        return await (_arun(work.jobs(ops), work.log.sources, work.memory) if back is None else back.abatch(ops))
+
+
+class _Job(NamedTuple):
+    """One operation. A put is its key's only one meanwhile: the value and its sources change together."""
+
+    steps: Steps[Result]
+    put: Place | None = None
+
+
+def _run(jobs: Iterator[_Job], ledger: SourceLedger, memory: LangGraphMemory) -> list[Result]:
+    results: list[Result] = []
+    for steps, put in jobs:
+        with nullcontext() if put is None else bank_lock(ledger, key_of(memory.name, record_id(put))):
+            results.append(drive(steps, memory.store))
+    return results
+
+
+async def _arun(jobs: Iterator[_Job], ledger: SourceLedger, memory: LangGraphMemory) -> list[Result]:
+    results: list[Result] = []
+    for steps, put in jobs:
+        async with nullcontext() if put is None else async_bank_lock(ledger, key_of(memory.name, record_id(put))):
+            results.append(await adrive(steps, memory.store))
+    return results
 
 
 class _Work(NamedTuple):
@@ -118,27 +135,24 @@ class _Work(NamedTuple):
             )
         return ReturnedStore(self.returned(), team=self.owner == TEAM)
 
-    def steps(self, ops: list[Op]) -> Steps[list[Result]]:
+    def jobs(self, ops: Iterable[Op]) -> Iterator[_Job]:
         memory, owners = self.memory, (TEAM, self.identity.principal)
-        results: list[Result] = []
         for op in ops:
             if isinstance(op, PutOp):
-                yield from self._put(op)
-                results.append(None)
+                place = Place(self.owner, op.namespace, op.key)
+                yield _Job(self._put(op, place), place)
             elif isinstance(op, GetOp):
-                results.append((yield from _get(memory, owners, op, lambda _: True)))
+                yield _Job(_get(memory, owners, op, lambda _: True))
             elif isinstance(op, SearchOp):
-                results.append((yield from _search(memory, owners, op, lambda _: True)))
+                yield _Job(_search(memory, owners, op, lambda _: True))
             else:
-                results.append(_namespaces((yield from _everywhere(memory, owners)), op))
-        return results
+                yield _Job(_namespaces(_everywhere(memory, owners), op))
 
-    def _put(self, op: PutOp) -> Steps[None]:
+    def _put(self, op: PutOp, place: Place) -> Steps[None]:
         bound = BoundBackend(self.memory, self.log.sources)
         named = _named.get()
         if named:
             bound.check(named)
-        place = Place(self.owner, op.namespace, op.key)
         record = yield from self.memory.putting(place, op.value, index=op.index, ttl=op.ttl)
         if op.value is None or not named:
             self.log.sources.write(self.memory.name, (), drop=(record.id,))
@@ -161,19 +175,19 @@ class ReturnedStore(BaseStore):
         """``memory`` is what ``Memory.returned`` gives for an exposed bundle."""
         self._memory = memory
         self._shared = team
-        self.supports_ttl = _behind(_gate(memory)).store.supports_ttl
+        store = _behind(_gate(memory)).store
+        self.supports_ttl, self.ttl_config = store.supports_ttl, store.ttl_config
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         gate = _gate(self._memory)
-        return drive(self._steps(gate, list(ops)), _behind(gate).store)
+        return _run(self._jobs(gate, ops), gate.bound.ledger, _behind(gate))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         gate = _gate(self._memory)
-        return await adrive(self._steps(gate, list(ops)), _behind(gate).store)
+        return await _arun(self._jobs(gate, ops), gate.bound.ledger, _behind(gate))
 
-    def _steps(self, gate: Gate, ops: list[Op]) -> Steps[list[Result]]:
+    def _jobs(self, gate: Gate, ops: Iterable[Op]) -> Iterator[_Job]:
         memory = _behind(gate)
-        results: list[Result] = []
         for op in ops:
             opened = gate.opened()
             # The agent's own value takes precedence over the team's of the same name.
@@ -184,26 +198,21 @@ class ReturnedStore(BaseStore):
                 return entry is not None and unaltered(entry, record.text)
 
             if isinstance(op, PutOp):
-                yield from self._put(gate, opened, op)
-                results.append(None)
+                place = Place(TEAM if self._shared else opened.ground.reader, op.namespace, op.key)
+                yield _Job(self._put(gate, opened, op, place), place)
             elif isinstance(op, GetOp):
-                results.append((yield from _get(memory, owners, op, inside)))
+                yield _Job(_get(memory, owners, op, inside))
             elif isinstance(op, SearchOp):
-                results.append((yield from _search(memory, owners, op, inside)))
+                yield _Job(_search(memory, owners, op, inside))
             else:
-                results.append(_namespaces(map(place_of, opened.entries), op))
-        return results
+                yield _Job(_namespaces(_readable(memory, owners, inside), op))
 
-    def _put(self, gate: Gate, opened: OpenedMemory, op: PutOp) -> Steps[None]:
-        memory, reader = _behind(gate), opened.ground.reader
-        place = Place(TEAM if self._shared else reader, op.namespace, op.key)
-        record = record_id(place)
-        former = gate.bound.ledger.entry(memory.name, record)
-        if former is None and self._shared:
-            (held,) = yield [GetOp(memory.native(place), place.key, refresh_ttl=False)]
-            if held is not None:
-                raise _taken(op)
-        if former is not None and former.by != reader:
+    def _put(self, gate: Gate, opened: OpenedMemory, op: PutOp, place: Place) -> Steps[None]:
+        memory, reader, record = _behind(gate), opened.ground.reader, record_id(place)
+        (held,) = yield [GetOp(memory.native(place), place.key, refresh_ttl=False)]
+        # The entry of a value that expired, or was deleted natively, says nothing about a new one.
+        former = None if held is None else gate.bound.ledger.entry(memory.name, record)
+        if held is not None and (self._shared if former is None else former.by != reader):
             raise _taken(op)
         if op.value is None:
             if former is not None:
@@ -238,9 +247,10 @@ def _get(
         place = Place(owner, op.namespace, op.key)
         if not memory.holds(place):
             continue
-        (item,) = yield [GetOp(memory.native(place), op.key, refresh_ttl=op.refresh_ttl)]
+        (item,) = yield [GetOp(memory.native(place), op.key, refresh_ttl=False)]
         record = None if item is None else memory.stored(item)
         if record is not None and keep(record):
+            yield from _refresh(memory, op, [item])
             shown: Item = _shown(memory, item)
             return shown
     return None
@@ -252,7 +262,15 @@ def _search(
     found: list[FoundRecord] = []
     for owner in owners:
         found += yield from memory.searching(owner, op, keep)
-    return [_shown(memory, one.item) for one in merged(found)[op.offset : op.offset + op.limit]]
+    handed = [one.item for one in merged(found)[op.offset : op.offset + op.limit]]
+    yield from _refresh(memory, op, handed)
+    return [_shown(memory, one) for one in handed]
+
+
+def _refresh(memory: LangGraphMemory, op: GetOp | SearchOp, handed: list[Any]) -> Steps[None]:
+    """Let what is handed over live longer, and nothing else: a withheld value expires although it is looked at."""
+    if op.refresh_ttl and memory.store.supports_ttl and handed:
+        yield [GetOp(tuple(one.namespace), one.key, refresh_ttl=True) for one in handed]
 
 
 def _shown(memory: LangGraphMemory, item: Any) -> Any:
@@ -273,10 +291,19 @@ def _everywhere(memory: LangGraphMemory, owners: tuple[str, ...]) -> Steps[list[
     return [one for one in places if one is not None and one.owner in owners]
 
 
-def _namespaces(places: Iterable[Place], op: Op) -> list[tuple[str, ...]]:
+def _readable(memory: LangGraphMemory, owners: tuple[str, ...], keep: Callable[[Stored], bool]) -> Steps[list[Place]]:
+    """The places of records that can be read now. The ledger does not know which have expired."""
+    found: list[Place] = []
+    for owner in owners:
+        found += yield from memory.listing(owner, keep)
+    return found
+
+
+def _namespaces(finding: Steps[list[Place]], op: Op) -> Steps[list[tuple[str, ...]]]:
     """Match, truncate and page namespaces with LangGraph's own code."""
     if not isinstance(op, ListNamespacesOp):
         raise BackendError(f"{type(op).__name__} is an operation that this version of readmit does not know")
+    places = yield from finding
     listing = InMemoryStore()
     listing.batch([PutOp(one.namespace, "", {}) for one in places])
     (found,) = listing.batch([op])

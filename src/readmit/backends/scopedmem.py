@@ -55,6 +55,8 @@ class _Native(msgspec.Struct, frozen=True):
 class ScopedMem:
     """A store in a workspace. There may be several, under different names."""
 
+    writes_apart = True
+
     def __init__(
         self,
         memories: Memories,

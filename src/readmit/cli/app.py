@@ -17,6 +17,7 @@ from readmit.cli import (
     diagnosis,
     inferring,
     keys,
+    leasing,
     page,
     play,
     plugins,
@@ -104,7 +105,7 @@ def main() -> None:
 
 
 for commands in (
-    demo, play, writing, browsing, returning, inferring, verifying, queries, diagnosis, page, audit, keys, writers,
-    witness, backups, backends, batch,
+    demo, play, writing, browsing, returning, leasing, inferring, verifying, queries, diagnosis, page, audit, keys,
+    writers, witness, backups, backends, batch,
 ):  # fmt: skip
     commands.add_to(main)

@@ -161,6 +161,7 @@ def verify(invocation: Invocation, /, *, kept: BinaryIO | None, keys: tuple[str,
 
     from readmit.cli.output import emit, progress, show, shown
     from readmit.records.base import nfc
+    from readmit.records.canonical import without_mark
     from readmit.records.errors import StoreError
     from readmit.records.wording import counted
     from readmit.store.location import exists
@@ -168,7 +169,7 @@ def verify(invocation: Invocation, /, *, kept: BinaryIO | None, keys: tuple[str,
 
     if not exists(invocation.db):
         raise StoreError(f"--db: {invocation.store} does not exist; run `readmit init --db {invocation.store}`")
-    outside = None if kept is None else kept.read()
+    outside = None if kept is None else without_mark(kept.read())
     name = nfc(invocation.workspace)
     with (
         closing(LogVerifier(invocation.db, name, trusted=_publics(keys, name))) as verifier,

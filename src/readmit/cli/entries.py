@@ -13,6 +13,7 @@ from readmit.records.events import Checkpoint
 from readmit.records.evidence import Evidence
 from readmit.records.items import Item
 from readmit.records.kinds import sentence
+from readmit.records.leases import Lease
 from readmit.records.waiting import Wait
 
 if TYPE_CHECKING:
@@ -89,8 +90,12 @@ def in_words(one: Event) -> str:
             return f"{name} “{shown(text)}”"
         case Returned(request=request, kind=kind):
             return f"{request.return_id}: {kind}"
-        case Checkpoint(identity=identity):
+        case Checkpoint(identity=identity, reason=""):
             return f"{identity.role} on {identity.task}"
+        case Checkpoint(identity=identity, reason=why):
+            return f"{agent(identity)}: {why}"
+        case Lease(identity=identity, until=until):
+            return f"{agent(identity)} until {until.isoformat(timespec='seconds')}"
         case Wait(limit=limit):
             return f"{one.name}: {shown(limit)}"
         case payload if one.kind.wording is not None:

@@ -74,13 +74,14 @@ def prove(
 
     EVENT is an epoch, or the id of an item, an observation or a return.
     """
+    from readmit.records.canonical import without_mark
     from readmit.workspace.proving import proof_of
 
     if kept is not None and witness is not None:
         raise click.UsageError("give either --head or --witness")
     with invocation.open() as workspace:
         epoch = _epoch(workspace, event)
-        note = _head(workspace, witness, witness_keys) if kept is None else kept.read()
+        note = _head(workspace, witness, witness_keys) if kept is None else without_mark(kept.read())
         proof = proof_of(workspace.log, epoch, note)
     _write(proof, output, invocation, "proof")
 

@@ -83,7 +83,7 @@ def _admissible(returned: PlayedReturn, texts: Mapping[str, Item], log: Sequence
     table = _grid()
     for title, states in (
         ("Explicit invalidation", {State.SUPERSEDED, State.REVOKED, State.EXPIRED}),
-        ("Implicit invalidation", {State.PREMISE_CHANGED, State.SUSPECTED}),
+        ("Implicit invalidation", {State.SOURCE_CHANGED, State.PREMISE_CHANGED, State.SUSPECTED}),
         ("Without proof", {State.UNPROVEN}),
     ):
         out = [one for one in returned.dispositions if one.state in states]

@@ -63,7 +63,7 @@ def text_of(source: str) -> str:
     if not source.startswith("@"):
         return source
     try:
-        return Path(source[1:]).read_text(encoding="utf-8")
+        return Path(source[1:]).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         from readmit.records.errors import RecordError
 

@@ -50,11 +50,12 @@ def verify(invocation: Invocation, /, *, file: BinaryIO, keys: tuple[str, ...], 
     event is in the workspace's log. With --key, no store is opened.
     """
     from readmit.cli.output import emit, show, shown
+    from readmit.records.canonical import without_mark
     from readmit.seal.notes import NoteKey
     from readmit.seal.proofs import is_proof
     from readmit.seal.trust import keyid_of
 
-    data = file.read()
+    data = without_mark(file.read())
     cosigners = [NoteKey.from_vkey(word) for word in witnesses]
     raw, logs = named_keys(keys) if keys else (_trusted(invocation), [])
     proof = is_proof(data)
@@ -92,6 +93,7 @@ def named_keys(keys: tuple[str, ...]) -> tuple[dict[str, bytes], list[NoteKey]]:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
+    from readmit.records.canonical import without_mark
     from readmit.seal.notes import NoteKey, read_vkeys
     from readmit.seal.trust import keyid_of
 
@@ -100,7 +102,7 @@ def named_keys(keys: tuple[str, ...]) -> tuple[dict[str, bytes], list[NoteKey]]:
         if _VKEY.match(word):
             logs.append(NoteKey.from_vkey(word))
             continue
-        data = Path(word).read_bytes()
+        data = without_mark(Path(word).read_bytes())
         try:
             key = load_pem_public_key(data)
         except (ValueError, TypeError, UnsupportedAlgorithm):

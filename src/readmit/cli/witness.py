@@ -68,7 +68,7 @@ def _keys(text: str) -> list[NoteKey]:
     from readmit.seal.notes import NoteKey, read_vkeys
 
     if text.startswith("@"):
-        return read_vkeys(Path(text[1:]).read_text(encoding="utf-8"))
+        return read_vkeys(Path(text[1:]).read_text(encoding="utf-8-sig"))
     return [NoteKey.from_vkey(text)]
 
 

@@ -45,6 +45,7 @@ def dispositions(
             reasons=(reason,),
             overruled=findings.overruled.get(name, ()),
             recovered=findings.recovered.get(name, ()),
+            unseen=findings.unseen.get(name, ()),
         )
 
 

@@ -52,6 +52,7 @@ def judge(snapshot: Snapshot, findings: Findings, flaws: Mapping[str, tuple[Caus
                 causes=causes,
                 overruled=findings.overruled.get(name, ()),
                 recovered=findings.recovered.get(name, ()),
+                unseen=findings.unseen.get(name, ()),
             )
         else:
             eligible[name] = held

@@ -12,7 +12,7 @@ from readmit.models.fence import MAX_CHARS
 from readmit.models.open import open_model
 from readmit.models.stages import imply, link, scan, scan_many, verify
 from readmit.records.base import Record
-from readmit.records.canonical import repeated_key
+from readmit.records.canonical import repeated_key, without_mark
 from readmit.records.errors import ModelError, RecordError
 from readmit.records.items import Kind
 
@@ -190,6 +190,7 @@ class InferenceModels:
 
 def settings_from(text: bytes | str) -> Settings:
     """Settings from a JSON file."""
+    text = without_mark(text)
     try:
         made = msgspec.json.decode(text, type=Settings)
     except msgspec.DecodeError as error:

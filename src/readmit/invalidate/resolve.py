@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.invalidate import implicit, lifecycle, overrule, premises, replacement, supersession
+from readmit.invalidate import implicit, lifecycle, overrule, premises, replacement, sources, supersession
 from readmit.invalidate.order import Order
 from readmit.invalidate.statements import SameStatements
 from readmit.records.decisions import Cause
@@ -35,6 +35,8 @@ class Findings(msgspec.Struct, frozen=True):
     """Premises that fell and were re-established, for the items that rest on them."""
     open_pairs: int = 0
     """Suspicions about visible items that no verdict has settled."""
+    unseen: Mapping[str, tuple[Cause, ...]] = {}
+    """Sources of items that could not be looked at, where that does not take the items out."""
 
 
 def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: Policy) -> Findings:
@@ -44,11 +46,13 @@ def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: 
     seen = (held for held in snapshot.state.held.values() if snapshot.identity.may_see(held.item.scope))
     critical = implicit.critical_dependencies(snapshot)
     open_pairs = sum(implicit.is_open(one, held, critical) for held in seen for one in charges.get(held.item.id, ()))
-    causes = case.counted(case.with_inherited(charges))
+    raised = case.with_inherited(charges)
+    causes = case.counted(raised)
     firm: Causes = {}
     for name, cause, restorable in case.replaced(causes):
         (causes if restorable else firm).setdefault(name, []).append(cause)
-    return case.findings(case.concerning(causes), firm, open_pairs)
+    found = case.findings(case.concerning(causes), firm, open_pairs)
+    return msgspec.structs.replace(found, unseen=sources.set_aside(raised, causes)) if snapshot.sources else found
 
 
 class _Case:
@@ -81,6 +85,10 @@ class _Case:
             raised = [*lifecycle.marks(held, resolutions, snapshot.now), *implicit.judged(held, snapshot, self.policy)]
             if raised:
                 found[held.item.id] = raised
+        if causes := sources.troubled(snapshot, self.policy) if snapshot.sources else {}:
+            for held in self.everything:
+                for charge in sources.charges(held, causes, snapshot):
+                    found.setdefault(held.item.id, []).append(charge)
         for target, charge in supersession.charges(self.named, self.known, self.flaws.keys(), snapshot):
             found.setdefault(target, []).append(charge)
         return found
@@ -133,8 +141,14 @@ class _Case:
     def counted(self, charges: Mapping[str, list[Charge]]) -> Causes:
         """The causes that take items out under this policy."""
         critical = implicit.critical_dependencies(self.snapshot)
+        needed = sources.needed(self.known, critical) if self.snapshot.sources else frozenset()
         return {
-            name: [one.cause for one in raised if implicit.counts(one, self.known[name], self.policy, critical)]
+            name: [
+                one.cause
+                for one in raised
+                if implicit.counts(one, self.known[name], self.policy, critical)
+                and (name in needed or one.cause.reason is not Reason.SOURCE_UNSEEN)
+            ]
             for name, raised in charges.items()
         }
 

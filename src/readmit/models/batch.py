@@ -7,6 +7,7 @@ There may be any number of rounds and processes, and answers may be written whil
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.models.answers import Answers, read_answers, result_of
-from readmit.models.chat import Dialect, Limit, request_body
+from readmit.models.chat import Dialect, Limit, model_of, request_body
 from readmit.models.extras import need
 from readmit.models.jsonl import Addressed, id_of, read_lines
 from readmit.records.errors import ModelError, PendingAnswers
@@ -24,19 +25,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Self
 
+    from readmit.models.answers import AnswerEntry
     from readmit.ports.models import Ask, Failure, Reply
 
+logger = logging.getLogger("readmit")
 REQUESTS = "requests.jsonl"
 RESPONSES = "responses*.jsonl"
 URL = "/v1/chat/completions"
+
+
+class _Body(msgspec.Struct):
+    model: str
+
+
+class _Request(msgspec.Struct):
+    body: _Body
 
 
 class Batch:
     """The model ``name``, whose answers come by file.
 
     Requests are addressed by their key, which holds the workspace: two workspaces that use one directory
-    share nothing. With ``shared``, equal requests are asked once for all workspaces; that is for
-    measurements on public data.
+    share nothing. One directory is for one model. With ``shared``, equal requests are asked once for all
+    workspaces; that is for measurements on public data.
     """
 
     def __init__(
@@ -56,7 +67,8 @@ class Batch:
         self._dialect = Dialect(temperature=temperature, limit=limit)
         self._seen: dict[Path, tuple[int, int]] = {}
         self._answers = Answers(entries={})
-        self._requests = Addressed(self.directory / REQUESTS)
+        self._requests = Addressed(self.directory / REQUESTS, self._require_own)
+        self._warned: set[str] = set()
         # Many threads may ask at once; each continues from the files as the previous one left them.
         self._looking = threading.Lock()
 
@@ -91,10 +103,23 @@ class Batch:
         body = request_body(ask, self.name, self._dialect)
         return msgspec.json.encode({"custom_id": custom_id, "method": "POST", "url": URL, "body": body})
 
+    def _require_own(self, line: bytes) -> None:
+        """A batch service runs a file on one model, and who answers it would answer for both."""
+        other = _asked(line)
+        if other not in (None, self.name):
+            raise ModelError(
+                f"{self.directory}: holds requests to the model {other!r}, and {self.name!r} is asked now; "
+                f"give each model a directory of its own: batch:OTHER?model={self.name}"
+            )
+
     def _current(self) -> Answers:
         seen = {path: _version(path) for path in self.directory.glob(RESPONSES)}
         if seen != self._seen:
             self._answers, self._seen = read_answers(seen), seen
+            for problem in _mixed(self._answers):
+                if problem.where not in self._warned:
+                    self._warned.add(problem.where)
+                    logger.warning("%s: %s: %s", self.directory, problem.where, problem.message)
         return self._answers
 
 
@@ -152,6 +177,7 @@ def check_batch(directory: str | Path) -> BatchCheck:
     answers = read_answers(folder.glob(RESPONSES))
     requests = _requests(folder)
     problems = [*_request_problems(folder)]
+    problems += _mixed(answers)
     problems += [
         Problem(kind="malformed", where=where, message="not a batch answer line; it is ignored")
         for where in answers.malformed
@@ -211,9 +237,38 @@ def _requests(folder: Path) -> dict[str, bytes]:
     return found
 
 
+def _mixed(answers: Answers) -> list[Problem]:
+    """The first answer of every model but the one that answered first."""
+    first: dict[str, AnswerEntry] = {}
+    for entries in answers.entries.values():
+        for entry in entries:
+            if not entry.error and (name := entry.model or model_of(entry.body)):
+                first.setdefault(name, entry)
+    names = iter(first)
+    usual = next(names, "")
+    return [
+        Problem(
+            kind="models",
+            where=first[name].where,
+            custom_id=first[name].custom_id,
+            message=f"answered by {name!r}, while {first[usual].where} is by {usual!r}; use one model in one directory",
+        )
+        for name in names
+    ]
+
+
+def _asked(line: bytes) -> str | None:
+    """The model that a request asks."""
+    try:
+        return msgspec.json.decode(line, type=_Request).body.model
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
 def _request_problems(folder: Path) -> Iterator[Problem]:
     lines = read_lines(folder / REQUESTS)
     seen: set[str] = set()
+    usual: str | None = None
     for number, line in lines.whole:
         where = f"{REQUESTS}:{number}"
         custom_id = id_of(line)
@@ -223,6 +278,9 @@ def _request_problems(folder: Path) -> Iterator[Problem]:
             yield Problem(kind="duplicate", where=where, custom_id=custom_id, message="asked twice; remove one line")
         elif not re.fullmatch(r"[0-9a-f]{64}", custom_id):
             yield Problem(kind="foreign", where=where, custom_id=custom_id, message="not written by readmit")
+        elif (name := _asked(line)) != (usual := usual or name):
+            message = f"asks the model {name!r}, and lines before it {usual!r}; use one directory for each"
+            yield Problem(kind="models", where=where, custom_id=custom_id, message=message)
         seen.add(custom_id or "")
     if lines.torn is not None:
         message = "half a line, left by a run that died; the next run removes it"

@@ -135,6 +135,14 @@ def text_of(body: bytes) -> str | None:
     return (choices[0].message.content or "") if choices else None
 
 
+def model_of(body: bytes) -> str | None:
+    """The model that a response body names."""
+    try:
+        return msgspec.json.decode(body, type=_Completion).model
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
 def response_body(reply: Reply) -> dict[str, Any]:
     """The relevant part of a reply's response body, as recorded answers store it."""
     return {

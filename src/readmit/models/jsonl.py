@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.records.canonical import without_mark
 from readmit.records.errors import ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from collections.abc import Set as AbstractSet
     from pathlib import Path
     from typing import BinaryIO
@@ -46,7 +47,7 @@ def read_lines(path: Path) -> Lines:
         return Lines(whole=())
     except OSError as error:
         raise ModelError(f"{path}: {error.strerror}") from None
-    parts = data.split(b"\n")
+    parts = without_mark(data).split(b"\n")
     tail = parts.pop()
     whole = [(number, part) for number, part in enumerate(parts, start=1) if part.strip()]
     if not tail.strip():
@@ -67,8 +68,10 @@ def id_of(line: bytes) -> str | None:
 class Addressed:
     """A growing file of lines with ids. Lines already read are not read again."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, check: Callable[[bytes], object] = lambda _: None) -> None:
+        """``check`` sees every line that is in the file already, and may refuse to add to it."""
         self._path = path
+        self._check = check
         self._read = 0
         self._ids: set[str | None] = set()
 
@@ -101,11 +104,15 @@ class Addressed:
             # The file was replaced.
             self._read, self._ids = 0, set()
         file.seek(self._read)
-        *whole, tail = file.read().split(b"\n")
-        self._ids.update(id_of(line) for line in whole if line.strip())
+        added = file.read()
+        *whole, tail = (added if self._read else without_mark(added)).split(b"\n")
+        for line in filter(bytes.strip, whole):
+            self._check(line)
+            self._ids.add(id_of(line))
         self._read = end - len(tail)
         new = b""
         if tail.strip() and _is_json(tail):
+            self._check(tail)
             self._ids.add(id_of(tail))
             new = b"\n"
         elif tail:

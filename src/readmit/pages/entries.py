@@ -109,7 +109,7 @@ class Sight:
             if verdict.evidence_quote:
                 yield Quote(self.observed(verdict.pair.evidence)[0], verdict.evidence_quote)
             yield Quote("Judged by", f"{verdict.model}: {verdict.answer}, {_sureness(verdict)}")
-        elif cause.reason is Reason.SUSPECTED:
+        elif cause.reason in {Reason.SUSPECTED, Reason.SOURCE_CHANGED}:
             label, text = self.observed(cause.ref)
             if text:
                 yield self._side(name)

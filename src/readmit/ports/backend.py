@@ -144,6 +144,16 @@ class Narrowing(Protocol):
         ...
 
 
+@runtime_checkable
+class Apart(Protocol):
+    """A store that never touches another record than the one it is asked to write. Its writers wait per record.
+
+    The writers of any other store wait for each other, because its model may rewrite any record of the bank.
+    """
+
+    writes_apart: bool
+
+
 class Entry(Record, kw_only=True):
     """A record's ledger entry: the digest of its text, its sources, and who had it formed."""
 
@@ -154,6 +164,8 @@ class Entry(Record, kw_only=True):
     owner: Owner = TEAM
     merged_from: tuple[Name, ...] = ()
     """Its other writers: those whose text a store merged into it."""
+    note: str = ""
+    """What an adapter needs in order to recognize the record again, if one digest is not enough."""
 
     @property
     def writers(self) -> frozenset[str]:
@@ -162,7 +174,28 @@ class Entry(Record, kw_only=True):
 
 
 class SourceLedger(Protocol):
-    """Which sources each native record was formed from, for one workspace."""
+    """Which sources each native record was formed from, for one workspace.
+
+    It also has the workspace's named locks, which ``readmit.backends.bank_lock`` waits for: a store is written and its
+    entries are filed as one step, whichever process does it.
+    """
+
+    @property
+    def pending(self) -> bool:
+        """Whether this thread has a transaction open: then a wait for a lock could be a deadlock."""
+        ...
+
+    def take(self, name: str) -> bool:
+        """Take a named lock that no thread and no process holds. Does not wait."""
+        ...
+
+    def still(self, name: str) -> bool:
+        """Whether the lock is still held: a server may have lost the session that took it."""
+        ...
+
+    def free(self, name: str) -> None:
+        """Release a lock."""
+        ...
 
     def version(self, backend: str) -> int:
         """Changes with every change to a backend's entries."""

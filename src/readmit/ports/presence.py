@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from readmit.records.decisions import Returned
 from readmit.records.events import Checkpoint, Event, EventKind
 from readmit.records.identity import Identity
+from readmit.records.leases import Lease
 
 if TYPE_CHECKING:
     from readmit.ports.store import Log
@@ -43,6 +44,41 @@ def last_absence(log: Log, identity: Identity) -> Absence | None:
             return Absence(departure, returned)
         returned = log.latest(EventKind.RETURN, identity.agent, until=returned.epoch - 1)
     return Absence(departure)
+
+
+class Tenure(NamedTuple):
+    """A presence that no departure has ended: its token, and its lease as it was last renewed."""
+
+    token: int
+    lease: Lease
+
+
+def tenure(log: Log, agent: str) -> Tenure | None:
+    """The presence of an agent under a lease, whether or not the lease has run out; none if it departed since."""
+    event = log.latest(EventKind.LEASE, agent)
+    return None if event is None else tenure_in(log, event)
+
+
+def tenure_in(log: Log, event: Event) -> Tenure | None:
+    """The presence that the last lease of an agent belongs to."""
+    if not isinstance(event.payload, Lease):
+        return None
+    token = event.payload.token or event.epoch
+    departure = log.latest(EventKind.DEPART, event.payload.identity.agent)
+    return None if departure is not None and departure.epoch > token else Tenure(token, event.payload)
+
+
+def swept(log: Log, principal: str) -> Event | None:
+    """A departure that readmit wrote for a principal, because a lease ran out, and that no return has ended."""
+    identity = Identity(workspace=log.workspace, principal=principal, role=principal, task=principal)
+    if log.latest(EventKind.DEPART, identity.swept) is None:
+        return None
+    for departed in log.milestones(EventKind.DEPART, identity.swept):
+        if isinstance(departed.payload, Checkpoint):
+            absence = last_absence(log, departed.payload.identity)
+            if absence is not None and absence.departure == departed and absence.end is None:
+                return departed
+    return None
 
 
 def is_away(log: Log, principal: str, task: str | None) -> bool:

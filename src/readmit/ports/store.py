@@ -220,6 +220,9 @@ class Log(Protocol):
     def latest(self, kind: DeclaredKind, key: str = "", *, until: int | None = None) -> Event | None:
         """The last of ``milestones``."""
 
+    def latest_of(self, kind: DeclaredKind, keys: Iterable[str], *, until: int | None = None) -> dict[str, Event]:
+        """The last of ``milestones`` for each of many keys that have one, in a few queries."""
+
     def ends(self, draft: Draft) -> int:
         """How much an event at the end of the log would end: items that it names, or that it replaces or resets."""
 
@@ -246,6 +249,9 @@ class Log(Protocol):
 
     def agents(self) -> Iterator[Checkpoint]:
         """The last departure of every agent that ever departed. Each costs a few index searches."""
+
+    def leases(self) -> Iterator[Event]:
+        """The last lease of every agent that ever had one. Each costs a few index searches."""
 
     def is_slot(self, name: str) -> bool:
         """Whether some item that is not private is about this slot."""

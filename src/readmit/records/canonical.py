@@ -6,6 +6,7 @@ RFC 8785 give the same bytes (``tests/properties`` checks that against an indepe
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 from ast import literal_eval
@@ -87,10 +88,16 @@ def decode(data: bytes | str, kind: type[T], *, what: str) -> T:
 
 def decode_file(data: bytes | str, kind: type[T], *, what: str) -> T:
     """As ``decode``, for what people write: a repeated key is refused, where JSON would take the last."""
+    data = without_mark(data)
     made = decode(data, kind, what=what)
     if said := repeated_key(data):
         raise RecordError(f"{what}: {said}")
     return made
+
+
+def without_mark(data: bytes | str) -> bytes:
+    """A file's text without the byte order mark that some editors write before it."""
+    return _raw(data).removeprefix(codecs.BOM_UTF8)
 
 
 def repeated_key(data: bytes | str) -> str | None:

@@ -41,6 +41,8 @@ class Disposition(Record, kw_only=True):
     """Rejections that an overseer's event set aside."""
     recovered: tuple[Cause, ...] = ()
     """Premises that fell and were re-established, each with the item that now stands for it."""
+    unseen: tuple[Cause, ...] = ()
+    """Sources that could not be looked at, although that does not take the item out."""
 
     @property
     def admitted(self) -> bool:

@@ -7,6 +7,7 @@
     ├── ConflictError       an id was used before for something else, or a link would form a cycle
     ├── NotAllowedError     this principal may not do that
     ├── RateError           this principal ended, or opened for others, too much in too short a time
+    ├── LeaseError          an agent's lease ran out, so it counts as departed; or this clock cannot judge leases
     ├── QuarantineError     a private bank, or a view, that is not open to this workload
     ├── ExposureError       a view did not pass the recheck; carries the reason codes
     ├── SealError           a signature, envelope or key that cannot be trusted or used
@@ -58,6 +59,10 @@ class NotAllowedError(ReadmitError):
 
 class RateError(NotAllowedError):
     """The principal reached a limit of the policy. What it wrote waits for an overseer, if the message says so."""
+
+
+class LeaseError(ReadmitError):
+    """An agent's lease ran out, and it counts as departed until it returns; or this clock cannot judge leases."""
 
 
 class QuarantineError(ReadmitError):

@@ -10,22 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from readmit.records.base import (
-    Count,
-    Digest,
-    Id,
-    Name,
-    Note,
-    Record,
-    Text,
-    Time,
-)
+from readmit.records.base import Count, Digest, Id, Name, Note, Record, Text, Time
 from readmit.records.decisions import Returned, stored_return
 from readmit.records.errors import RecordError
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.identity import Identity
 from readmit.records.items import AnyItem, Frontier, Item, Obligation
 from readmit.records.kinds import DeclaredKind, Wording, declare, name_in
+from readmit.records.leases import Lease
+from readmit.records.looks import Looked, Resource
 from readmit.records.policy import Policy, stored_policy
 from readmit.records.references import ActingRole, DisputeId, ItemId, Why
 from readmit.records.verdicts import Pair, Verdict
@@ -147,6 +140,8 @@ class Checkpoint(Record, kw_only=True):
     at: Time
     events: Count
     digest: Digest
+    reason: Literal["", "lease_expired"] = ""
+    """Why readmit departed for the agent; empty if the agent departed itself."""
 
 
 class Exposed(Record, kw_only=True):
@@ -198,6 +193,10 @@ def _of_item(item: Item) -> tuple[str, ...]:
 
 def _of_pair(payload: Suspect | Verdict) -> tuple[str, ...]:
     return (payload.pair.item,)
+
+
+def _of_departure(it: Checkpoint) -> tuple[str, ...]:
+    return (it.identity.agent, it.identity.bank, *((it.identity.swept,) if it.reason else ()))
 
 
 def _of_return(returned: Returned) -> tuple[str, ...]:
@@ -322,6 +321,7 @@ class EventKind:
             unsaid=("quote", "drafted"),
         ),
     )
+    RESOURCE = declare("resource", Resource, touches=_target)
     CONFIRM = declare(
         "confirm",
         Confirm,
@@ -362,10 +362,12 @@ class EventKind:
     )
     OVERRULE = declare("overrule", Overrule, touches=_target)
     REMEMBER = declare("remember", Experience, reaches=lambda it: ("", it.owner, ""), belongs=lambda _: ())
-    DEPART = declare("depart", Checkpoint, belongs=lambda it: (it.identity.agent, it.identity.bank), is_work=False)
+    LEASE = declare("lease", Lease, belongs=lambda it: (it.identity.agent,), is_reserved=True, is_work=False)
+    DEPART = declare("depart", Checkpoint, belongs=_of_departure, is_work=False)
     RETURN = declare("return", Returned, belongs=_of_return, is_reserved=True, is_work=False, read=stored_return)
     EXPOSE = declare("expose", Exposed, is_reserved=True, is_work=False)
     ACKNOWLEDGE = declare("acknowledge", Acknowledge, is_reserved=True, is_work=False)
+    LOOK = declare("look", Looked, belongs=lambda it: it.evidence, is_reserved=True, is_work=False)
     EXAMINE = declare("examine", Examine, belongs=lambda it: (it.identity.agent,), is_work=False)
     GOVERN = declare("govern", Policy, read=stored_policy)
     KEY = declare("key", KeyChange, is_reserved=True)

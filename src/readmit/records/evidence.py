@@ -6,6 +6,8 @@ from typing import Literal
 
 from readmit.records.base import Id, Name, Record, Text, Time
 from readmit.records.items import Scope
+from readmit.records.policy import AUTHOR
+from readmit.records.probes import Probe
 
 
 class Evidence(Record, kw_only=True, gc=False):
@@ -16,6 +18,15 @@ class Evidence(Record, kw_only=True, gc=False):
     at: Time
     scope: Scope
     source: Literal["message", "tool_result", "document"] = "message"
+    probe: Probe | None = None
+    """Where the text was read and how to look there again, if that is known."""
+    named_by: Name | None = None
+    """Who named the place, if readmit looked there again by itself: that principal counts as the writer."""
+
+    @property
+    def writer(self) -> str:
+        """Who answers for it."""
+        return self.named_by if self.named_by is not None and self.by == AUTHOR else self.by
 
 
 class Experience(Record, kw_only=True):

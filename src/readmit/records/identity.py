@@ -33,6 +33,11 @@ class Identity(Record, kw_only=True):
         """The key of a principal's resets, on any task."""
         return f"reset:{self.bank}"
 
+    @property
+    def swept(self) -> str:
+        """The key of the departures that readmit wrote for a principal, on any task."""
+        return f"swept:{self.bank}"
+
     def may_see(self, scope: Scope) -> bool:
         """Whether a scope admits this identity."""
         return (

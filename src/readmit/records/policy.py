@@ -22,7 +22,33 @@ AUTHOR = "readmit"
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
 # Adding this to the current time stays within the range of datetime.
 CENTURY = 3_155_760_000
+_Long = Annotated[str, msgspec.Meta(min_length=1, max_length=4_096)]
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=CENTURY)]
+
+
+class LookRules(Record, kw_only=True, omit_defaults=False, metaclass=Made):
+    """How sources of evidence are looked at again. By default: files near the store, no network, no command."""
+
+    lifetime: Annotated[int, msgspec.Meta(ge=0, le=CENTURY)] = 60
+    """Seconds for which a look stays fresh, if the probe does not say."""
+    seconds: Positive = 5
+    """Most seconds for one source."""
+    total_seconds: Positive = 30
+    """Most seconds for all sources of a return."""
+    bytes: Positive = 1_000_000
+    """Most bytes read from one source."""
+    count: Positive = 10_000
+    """Most sources looked at for a return. The others are unseen."""
+    roots: tuple[_Long, ...] = ()
+    """Folders below which files and repositories are read. None: the folder of the store, or the current one."""
+    hosts: tuple[Name, ...] = ()
+    """Hosts that may be asked, as in ``example.org`` or ``*.example.org``. None: no network."""
+    private_hosts: tuple[Name, ...] = ()
+    """Hosts of these that may have a private, loopback or link-local address."""
+    commands: tuple[tuple[_Long, ...], ...] = ()
+    """Commands that may run, each as the beginning of its argument list."""
+    sandbox: Literal["required", "limits"] = "required"
+    """Whether a command needs namespaces, or runs under resource limits alone."""
 
 
 class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
@@ -89,6 +115,8 @@ class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
     """Most private experiences handed over."""
     max_experience_chars: Count = 4_000
     """Most characters of private experience handed over."""
+    looks: LookRules = LookRules()
+    """How sources of evidence are looked at again before a return."""
 
     def __post_init__(self) -> None:
         require_share("gamma", self.gamma)

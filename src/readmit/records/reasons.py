@@ -20,6 +20,7 @@ class State(StrEnum):
     EXPIRED = "expired"
     NOT_YET_VALID = "not_yet_valid"
     PREMISE_CHANGED = "premise_changed"
+    SOURCE_CHANGED = "source_changed"
     SUSPECTED = "suspected"
     DISPUTED = "disputed"
     NOT_APPLICABLE = "not_applicable"
@@ -189,6 +190,18 @@ class Reason(StrEnum):
         State.SUSPECTED,
         Trait.RESTORABLE,
     )
+    SOURCE_CHANGED = (
+        "source_changed",
+        "The place that its evidence was read from says something else now, or is gone.",
+        State.SOURCE_CHANGED,
+        Trait.RESTORABLE,
+    )
+    SOURCE_UNSEEN = (
+        "source_unseen",
+        "The place that its evidence was read from could not be looked at, so it may have changed.",
+        State.SUSPECTED,
+        Trait.RESTORABLE,
+    )
     DISPUTED = ("disputed", "An open dispute names it.", State.DISPUTED, Trait.CONTESTED)
     PREMISE_RESTORED = (
         "premise_restored",
@@ -323,6 +336,7 @@ PRECEDENCE: tuple[State, ...] = (
     State.SUPERSEDED,
     State.EXPIRED,
     State.NOT_YET_VALID,
+    State.SOURCE_CHANGED,
     State.PREMISE_CHANGED,
     State.DISPUTED,
     State.SUSPECTED,

@@ -12,6 +12,7 @@ from readmit.records.events import Checkpoint, Event
 from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Item
+from readmit.records.probes import Finding, Probe
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -39,6 +40,25 @@ class Sighting(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """What was observed. Decoded on demand: most evidence is only counted, not read."""
         return msgspec.json.decode(self.body, type=Evidence).text
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where a piece of evidence was read, and what the last look at the place found."""
+
+    probe: Probe
+    """Where to look: where the text stood last."""
+    seen: datetime
+    """When somebody looked last: at the observation, or later."""
+    epoch: int
+    """The event that the finding is from: the observation, or the first look that found the same."""
+    finding: Finding = Finding.UNCHANGED
+    now: str = ""
+    """Evidence of what is there now, if it changed."""
+    digest: str = ""
+    """The digest of what is there now, if it changed."""
+    why: str = ""
+    since: int = 0
+    """The epoch of the last look; 0 if there was none."""
 
 
 class Delta(msgspec.Struct, frozen=True):
@@ -75,6 +95,10 @@ class Snapshot(msgspec.Struct, frozen=True):
     evidence: Mapping[str, Sighting]
     background: WorkState = WorkState()
     """Premises, and rivals for a slot, that the identity cannot see, with their events. Judged, never shown."""
+    sources: Mapping[str, Source] = {}
+    """The sources of evidence that can be looked at again, by the evidence's digest."""
+    fresh_at: datetime | None = None
+    """The moment at which looks at sources must be fresh. None: their age does not count."""
     unsigned: frozenset[int] = frozenset()
     """Positions of items that count for nothing because their writer did not sign them."""
     writers_then: tuple[str, ...] = ()

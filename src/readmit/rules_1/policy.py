@@ -22,6 +22,7 @@ LATER = frozenset(
         "suspect_at",
         "drafts",
         "writers_signed",
+        "looks",
     }
 )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 import msgspec
 
 from readmit.records.base import Name, Record, Text, Time
-from readmit.records.canonical import explained, repeated_key
+from readmit.records.canonical import explained, repeated_key, without_mark
 from readmit.records.errors import ScenarioError
 from readmit.records.policy import Policy
 from readmit.scenario.steps import Step, every_step, step_that_does, writing_steps
@@ -93,6 +93,7 @@ def _lenient(value: Any) -> Any:
 
 def _read(data: bytes | str, file: str, decoder: msgspec.json.Decoder[T]) -> T:
     place = f"{file}: " if file else ""
+    data = without_mark(data)
     try:
         made = decoder.decode(data)
     except msgspec.ValidationError as error:

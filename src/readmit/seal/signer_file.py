@@ -7,6 +7,7 @@ import shlex
 import stat
 from pathlib import Path
 
+from readmit.records.canonical import without_mark
 from readmit.records.errors import SealError
 from readmit.seal.keys import FILE_MODE, LARGEST_FILE, OTHERS, LocalSigner, signer_from
 from readmit.seal.trust import PUBLIC_BYTES
@@ -54,7 +55,7 @@ def public_key(given: bytes | str | Path) -> bytes:
     if isinstance(given, bytes) and len(given) == PUBLIC_BYTES:
         return given
     try:
-        pem = given if isinstance(given, bytes) else Path(given).read_bytes()
+        pem = without_mark(given if isinstance(given, bytes) else Path(given).read_bytes())
     except OSError as error:
         raise SealError(f"public: {error.filename}: {error.strerror}") from None
     if b"PRIVATE KEY" in pem:

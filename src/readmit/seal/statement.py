@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE: Literal["https://in-toto.io/Statement/v1"] = "https://in-toto.io/Statement/v1"
+CHECKPOINT = "checkpoint"
+"""The subject of a view without items: what the agent held at departure, by its digest."""
 RETURN_VIEW: Literal["urn:readmit:return-view:1"] = "urn:readmit:return-view:1"
 
 
@@ -40,7 +42,7 @@ class Subject(Record, kw_only=True):
 
 
 class ViewStatement(Record, kw_only=True):
-    """A Return View about its items."""
+    """A Return View about its items, or, if it has none, about the checkpoint of the departure."""
 
     type: Literal["https://in-toto.io/Statement/v1"] = msgspec.field(name="_type")
     subject: tuple[Subject, ...]
@@ -77,8 +79,9 @@ def decode_view(data: bytes) -> ReturnView:
     if canonical(statement) != data:
         raise SealError("return view: the bytes are not canonical; sign what encode_view wrote")
     view = statement.predicate
-    if statement.subject != _view_subjects(view):
-        raise SealError("return view: subject does not list the view's items in their order")
+    # Stores that were written earlier hold empty views about nothing.
+    if statement.subject != _view_subjects(view) and (view.items or statement.subject):
+        raise SealError("return view: subject does not list the view's items in their order, or the departure's state")
     if digest_of_set(item.digest for item in view.items) != view.items_digest:
         raise SealError("return view: items_digest does not match the view's items")
     _require_consistent(view)
@@ -86,6 +89,9 @@ def decode_view(data: bytes) -> ReturnView:
 
 
 def _view_subjects(view: ReturnView) -> tuple[Subject, ...]:
+    if not view.items:
+        # in-toto's tools refuse a statement about nothing. An empty view is about what was held at departure.
+        return (Subject(name=CHECKPOINT, digest=SubjectDigest(sha256=view.checkpoint)),)
     return tuple(Subject(name=item.id, digest=SubjectDigest(sha256=item.digest)) for item in view.items)
 
 

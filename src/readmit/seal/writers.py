@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from readmit.records.canonical import canonical
 from readmit.records.errors import SealError
 from readmit.records.events import EventKind
+from readmit.records.evidence import Evidence
 from readmit.records.policy import AUTHOR, OWNER, Policy
 from readmit.records.writer_keys import WriterKey
 from readmit.seal.dsse import pre_authentication_encoding
@@ -28,8 +29,19 @@ if TYPE_CHECKING:
     from readmit.records.events import Event
 
 EVENT_TYPE = "application/vnd.readmit.event+json"
-# What readmit itself finds takes items out or is marked as drafted. It acts for no principal, so none signs it.
-FINDINGS = frozenset({EventKind.SUSPECT, EventKind.JUDGE, EventKind.LINK, EventKind.EXAMINE})
+# What readmit itself finds takes items out, is marked as drafted, or ends a presence whose lease ran out. It acts for
+# no principal, so none signs it.
+FINDINGS = frozenset(
+    {
+        EventKind.SUSPECT,
+        EventKind.JUDGE,
+        EventKind.LINK,
+        EventKind.EXAMINE,
+        EventKind.LOOK,
+        EventKind.RESOURCE,
+        EventKind.DEPART,
+    }
+)
 
 
 class SigningDomain(NamedTuple):
@@ -156,8 +168,10 @@ class Authority:
 
 
 def is_finding(entry: Draft | Event) -> bool:
-    """Whether readmit itself found this."""
-    return entry.by == AUTHOR and entry.kind in FINDINGS
+    """Whether readmit itself found this, or read it at a place that a writer had named."""
+    if entry.by != AUTHOR:
+        return False
+    return entry.kind in FINDINGS or (isinstance(entry.payload, Evidence) and entry.payload.named_by is not None)
 
 
 @lru_cache(maxsize=16_384)

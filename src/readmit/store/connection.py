@@ -15,6 +15,7 @@ from readmit.store.backfill import fill
 from readmit.store.backup import copy
 from readmit.store.changes import Changes
 from readmit.store.files import OpenFiles, create_private, identity_of, unopened
+from readmit.store.locks import BesideFile, InProcess, Locks
 from readmit.store.schema import migrate, recognize
 from readmit.store.sql import ENROLL, FIND, Level, flush
 
@@ -110,6 +111,7 @@ class SqliteConnection:
         self._watcher: Callable[[], Watcher | None] = lambda: None
         self._files: OpenFiles | None = None
         is_file = self.path not in _NOT_FILES
+        self.locks = Locks(BesideFile(self.path) if is_file else InProcess())
         try:
             if is_file:
                 create_private(self.path)
@@ -255,6 +257,7 @@ class SqliteConnection:
 
     def close(self) -> None:
         with self.lock:
+            self.locks.close()
             self._closing()
             if self._files is not None:
                 self._files.close()

@@ -56,6 +56,19 @@ class SqlSourceLedger:
         self._ws = ws
         self._commits = commits
 
+    @property
+    def pending(self) -> bool:
+        return self._connection.pending
+
+    def take(self, name: str) -> bool:
+        return self._connection.locks.take(f"{self._ws}/{name}")
+
+    def still(self, name: str) -> bool:
+        return self._connection.locks.still(f"{self._ws}/{name}")
+
+    def free(self, name: str) -> None:
+        self._connection.locks.free(f"{self._ws}/{name}")
+
     def version(self, backend: str) -> int:
         query = "SELECT version FROM source_version WHERE ws = ? AND backend = ?"
         row = self._sql.execute(query, (self._ws, backend)).fetchone()

@@ -52,6 +52,11 @@ def exists(place: str | Path) -> bool:
     return is_url(place) or Path(place).exists()
 
 
+def folder_of(place: str | Path) -> Path:
+    """The folder of a store: that of its file, or the current one for a server and for memory."""
+    return Path.cwd() if is_url(place) or str(place) == MEMORY else Path(place).resolve().parent
+
+
 def open_store(place: str | Path, workspace: str, keys: str | Path | None = None) -> OpenedStore:
     """Open a workspace of a store, creating either if needed.
 

@@ -1,15 +1,15 @@
-"""Audiences and departed agents, read from the indexes by skip scan: each result costs one index search."""
+"""Audiences and the keys of milestones, read from the indexes by skip scan: each result costs one index search."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.records.events import EventKind
 from readmit.store.audience import STATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from readmit.records.kinds import DeclaredKind
     from readmit.store.audience import Row
     from readmit.store.sql import Sql
 
@@ -37,10 +37,10 @@ def audiences(sql: Sql, ws: int) -> Iterator[Row]:
         row = sql.execute(_NEXT_READERS, (ws, STATE, *row)).fetchone()
 
 
-def departed(sql: Sql, ws: int) -> Iterator[str]:
-    """Every key of a departure: agents, and principals for their banks."""
+def keys(sql: Sql, ws: int, kind: DeclaredKind) -> Iterator[str]:
+    """Every key that events of a kind belong to: of departures, agents, and principals for their banks."""
     key = ""
     while key is not None:
-        (key,) = sql.execute(_NEXT_KEY, (ws, EventKind.DEPART, key)).fetchone()
+        (key,) = sql.execute(_NEXT_KEY, (ws, str(kind), key)).fetchone()
         if key is not None:
             yield key

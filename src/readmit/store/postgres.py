@@ -18,8 +18,10 @@ from psycopg.pq import TransactionStatus
 
 from readmit.records.errors import StoreError
 from readmit.store.changes import Changes
+from readmit.store.locks import Locks
 from readmit.store.postgres_client import Address, Client, Unanswered, failure, in_doubt, outgoing
 from readmit.store.postgres_dialect import answers, for_rows, only_reads, translated
+from readmit.store.postgres_locks import OnServer
 from readmit.store.postgres_schema import DIRECTORY, migrate, recognize
 from readmit.store.sql import ENROLL, FIND, Level, flush
 
@@ -65,6 +67,7 @@ class PostgresConnection:
         except BaseException:
             self._client.close()
             raise
+        self.locks = Locks(OnServer(self._address, self.store_id))
 
     @property
     def sql(self) -> PostgresConnection:
@@ -265,6 +268,7 @@ class PostgresConnection:
     def close(self) -> None:
         with self.lock:
             self._open = False
+            self.locks.close()
             self._closing()
 
     # Statements.

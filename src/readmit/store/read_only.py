@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from readmit.records.errors import StoreError
 from readmit.store.changes import Changes
+from readmit.store.locks import InProcess, Locks
 from readmit.store.schema import MIGRATIONS, recognize
 from readmit.store.sql import FIND
 
@@ -40,6 +41,7 @@ class ReadOnlyConnection:
         self._path = Path(path)
         self.lock: AbstractContextManager[Any] = threading.RLock()
         self.changes = Changes()
+        self.locks = Locks(InProcess())
         self.turn = 0
         self._reads = False
         self._watcher: Callable[[], Watcher | None] = lambda: None

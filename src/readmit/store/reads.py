@@ -22,6 +22,7 @@ from readmit.store.commits import Commits, check_last
 from readmit.store.endings import ended
 from readmit.store.event_rows import EVENT, SIGHTING, EventRows
 from readmit.store.indexes import DEPENDENCY, SLOT, audience_key, stored_rows, worked_key
+from readmit.store.newest import latest_of
 from readmit.store.schema import SHIFT
 from readmit.store.sql import PAGE, End, chunks, flush
 from readmit.store.statemap import is_short_form, key_of
@@ -306,6 +307,11 @@ class LogReads:
             check_last(self.commits.value(key_of("milestone", str(kind), key)), leaf, what=f"{kind} events")
         return event
 
+    def latest_of(self, kind: DeclaredKind, keys: Iterable[str], *, until: int | None = None) -> dict[str, Event]:
+        """The last of ``milestones`` for each of many keys that have one."""
+        with self.connection.reading():
+            return latest_of(self._rows, kind, keys, self.head if until is None else until)
+
     def ended(self, by: str, *, since: datetime) -> int:
         """How much the events of a principal ended since a moment."""
         return ended(self._sql, self._ws, by, utc(since).isoformat())
@@ -333,10 +339,16 @@ class LogReads:
 
     def agents(self) -> Iterator[Checkpoint]:
         """The last departure of every agent that ever departed."""
-        for key in overview.departed(self._sql, self._ws):
+        for key in overview.keys(self._sql, self._ws, EventKind.DEPART):
             last = self.latest(EventKind.DEPART, key)
             if last is not None and isinstance(last.payload, Checkpoint) and last.payload.identity.agent == key:
                 yield last.payload
+
+    def leases(self) -> Iterator[Event]:
+        """The last lease of every agent that ever had one."""
+        for key in overview.keys(self._sql, self._ws, EventKind.LEASE):
+            if (last := self.latest(EventKind.LEASE, key)) is not None:
+                yield last
 
     def is_slot(self, name: str) -> bool:
         """Whether some item that is not private is about this slot."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from readmit.store.changes import Changes, Mark
     from readmit.store.gathered import Gathered
+    from readmit.store.locks import Locks
 
 CHUNK = 500
 """How many values go into one ``IN``: old versions of SQLite allow 999 per statement."""
@@ -120,6 +121,8 @@ class Connection(Protocol):
     """
     changes: Changes
     """What the open transaction adds to the log's tree."""
+    locks: Locks
+    """Named locks that other processes see too, held apart from transactions."""
     turn: int
     """The number of the open transaction, or of the last one: a new number means a new state of the database."""
 

@@ -107,6 +107,16 @@ class Acting(ABC):
     def _write(
         self, entries: Sequence[Draft], now: datetime, check: Callable[[Draft], None] | None = None
     ) -> list[int]:
+        fence = self.writer.fence
+        if fence is not None:
+            with fence.passed(self.log, self.signatures, self.writer, now) as epochs:
+                epochs.extend(self._write_checked(entries, now, check))
+            return epochs
+        return self._write_checked(entries, now, check)
+
+    def _write_checked(
+        self, entries: Sequence[Draft], now: datetime, check: Callable[[Draft], None] | None
+    ) -> list[int]:
         if (act := self._own_act()) is not None:
             act.drafts += entries
         return self.log.append(entries, now=now, check=check or self._checker(now))
@@ -116,6 +126,8 @@ class Acting(ABC):
 
         def check_in_act(new: Draft) -> None:
             self.writer.check(new.by)
+            if self.writer.fence is None:
+                self.signatures.check_present(new)
             self.signatures.check(new)
             try:
                 check(self.log, new, self._rules, now)

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import secrets
+from functools import partial
 from typing import TYPE_CHECKING
 
 from readmit.capture.checkpoint import checkpoint
 from readmit.cycle import RULES
 from readmit.ports.presence import last_absence, received
 from readmit.records.arguments import explained
-from readmit.records.base import nfc, require_id, require_name, shown
+from readmit.records.base import nfc, require_id, require_name
 from readmit.records.canonical import checked
 from readmit.records.decisions import Request
-from readmit.records.errors import ConflictError, PendingAnswers, QuarantineError, RecordError, UnknownError
+from readmit.records.errors import ConflictError, PendingAnswers, QuarantineError, UnknownError
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.evidence import Experience
 from readmit.workspace.banks import readable
 from readmit.workspace.examining import examination
 from readmit.workspace.exposing import instance_of
+from readmit.workspace.leasing import begin, followed, leave_if_over
+from readmit.workspace.looking import look_behind, look_for
 from readmit.workspace.returning import carry_out, logger
 from readmit.workspace.returns import Return
 from readmit.workspace.signatures import check_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import timedelta
 
     from readmit.ports.presence import Absence
     from readmit.records.identity import Identity
+    from readmit.records.looks import Looked
+    from readmit.workspace.leasing import PresentAgent
     from readmit.workspace.workspace import Workspace
 
 
@@ -37,11 +43,24 @@ class Agent:
     def __init__(self, workspace: Workspace, identity: Identity) -> None:
         self._workspace = workspace
         self._log = workspace.log
+        self._presence: PresentAgent | None = None
         self.identity = identity
 
     def __repr__(self) -> str:
         who = self.identity
         return f"<Agent {who.principal!r} as {who.role!r} on {who.task!r} in {who.workspace!r}>"
+
+    def present(self, *, lease: timedelta | int, epoch: int | None = None, token: int | None = None) -> PresentAgent:
+        """Be present under a lease, which calls through this agent and through the presence renew.
+
+        If it runs out, a sweeper departs for the agent at the last epoch it had seen, and nothing that the agent writes
+        is accepted until it returns. ``lease`` is a number of seconds or a timedelta; ``epoch`` says how far the agent
+        has followed the log. Another worker of a present agent joins its presence; with a ``token``, only if it is the
+        one with this token.
+        """
+        self._presence = begin(self._workspace, self.identity, lease, epoch, token)
+        self._workspace = self._presence.workspace
+        return self._presence
 
     def depart(self, *, id: str | None = None, epoch: int | None = None) -> Checkpoint:
         """Seal what this agent can see now, and quarantine its private bank.
@@ -50,10 +69,7 @@ class Agent:
         """
         now = self._workspace.now()
         with self._log.atomic():
-            head = self._log.head
-            at = head if epoch is None else epoch
-            if type(at) is not int or not 0 <= at <= head:
-                raise RecordError(f"epoch: {shown(at)} is not between 0 and {head}, the end of the log")
+            at = self._log.head if epoch is None else followed(self._log, epoch)
             name = secrets.token_hex(8) if id is None else require_id("id", id)
             if self._log.named(EventKind.DEPART, name) is not None:
                 # Unlike other writes, a repetition is refused: the agent may have come back in between, and would stay
@@ -76,10 +92,14 @@ class Agent:
         ``prepare`` gets the departure and the return's id and brings verdicts up to date before anything is
         decided. If it fails, the return is refused; if answers are still awaited, nothing is decided yet.
         """
+        leave_if_over(self._workspace, self.identity)
         departed = self.departed(checkpoint)
         purpose = None if purpose is None else require_name("purpose", nfc(purpose))
         return_id = secrets.token_hex(8) if id is None else require_id("id", id)
         secret, nonce = secrets.token_hex(16), secrets.token_hex(16)
+        if prepare is not None:
+            # First, so that what is there now is part of what it looks at.
+            self.look(purpose=purpose, checkpoint=checkpoint)
         unprepared = "" if prepare is None else _fault(prepare, departed, return_id)
 
         def ask(epoch: int) -> Request:
@@ -102,8 +122,16 @@ class Agent:
             )
             return checked(request, what="return")
 
-        request, outcome = carry_out(self._log, departed, ask, self._workspace.signer, unprepared=unprepared)
+        look = partial(look_behind, self._workspace)
+        request, outcome = carry_out(self._log, departed, ask, self._workspace.signer, look=look, unprepared=unprepared)
         return Return(self._workspace, request, outcome.decision, outcome.dispositions, secret=secret)
+
+    def look(self, *, purpose: str | None = None, checkpoint: str | None = None) -> Looked | None:
+        """Look at the sources behind a return that are due, and write down what was found; none if none is due.
+
+        A return does this by itself.
+        """
+        return look_for(self._workspace, self.departed(checkpoint), self.identity, purpose=purpose)
 
     def remember(self, text: str, *, bound_to: str, id: str | None = None) -> str:
         """Store a private experience, usable only while its source item is."""
@@ -123,6 +151,8 @@ class Agent:
                 f"the private bank of {self.identity.principal!r} is quarantined until it comes back and its view "
                 "is exposed"
             )
+        if self._presence is not None:
+            self._presence.touch()
         return readable(self._log, self.identity)
 
     def settle(self, obligation: str, *, reason: str = "") -> int:
@@ -136,7 +166,7 @@ class Agent:
             require_id("checkpoint", name)
             event = self._log.named(EventKind.DEPART, name)
             # Another agent's departure gives the same error as an unknown one.
-            if event is None or event.by != principal:
+            if event is None or self._log.departure(name).identity.principal != principal:
                 raise UnknownError(f"no departure {name!r} of {principal!r} in workspace {self._log.workspace!r}")
             check_counts(self._log, event)
             return self._log.departure(name)

@@ -10,6 +10,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from readmit.workspace.agent import Agent
+from readmit.workspace.leasing import PresentAgent
 from readmit.workspace.own_thread import BatchOnThread, InTurn, OwnThread
 from readmit.workspace.returns import DecidedReturn, Return
 from readmit.workspace.workspace import Workspace
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
     from concurrent.futures import Future
     from contextlib import AbstractAsyncContextManager
+    from datetime import datetime
     from pathlib import Path
 
     from readmit.ports.signer import Signer
@@ -87,6 +89,26 @@ class AsyncReturn(DecidedReturn, _OnThread[Return]):
     why = _same(Return.why)
 
 
+class AsyncPresentAgent(_OnThread[PresentAgent]):
+    """An agent that is present under a lease, as ``PresentAgent``, with verbs that are awaited."""
+
+    @property
+    def token(self) -> int:
+        """Grows with every presence of the agent. Writes under an older one are refused."""
+        return self._twin.token
+
+    @property
+    def workspace(self) -> AsyncWorkspace:
+        """Writes as the agent, while it is present."""
+        return AsyncWorkspace(self._thread, self._twin.workspace)
+
+    async def until(self) -> datetime:
+        """When the lease runs out, unless it is renewed."""
+        return await self.run(lambda twin: twin.until)
+
+    renew = _same(PresentAgent.renew)
+
+
 class AsyncAgent(_OnThread[Agent]):
     """One principal in one role on one task, as ``Agent``, with verbs that are awaited."""
 
@@ -94,9 +116,11 @@ class AsyncAgent(_OnThread[Agent]):
     def identity(self) -> Identity:
         return self._twin.identity
 
+    present = _Verb(Agent.present, AsyncPresentAgent)
     depart = _same(Agent.depart)
     departed = _same(Agent.departed)
     come_back = _Verb(Agent.come_back, AsyncReturn)
+    look = _same(Agent.look)
     remember = _same(Agent.remember)
     recall = _same(Agent.recall)
     settle = _same(Agent.settle)
@@ -203,8 +227,16 @@ class AsyncWorkspace(_OnThread[Workspace]):
         return await self.run(Workspace.doctor, twin)
 
     backup = _same(Workspace.backup)
+    sweep = _same(Workspace.sweep)
     observe = _same(Workspace.observe)
     observe_many = _same(Workspace.observe_many)
+    observe_file = _same(Workspace.observe_file)
+    observe_git = _same(Workspace.observe_git)
+    observe_http = _same(Workspace.observe_http)
+    observe_sql = _same(Workspace.observe_sql)
+    observe_command = _same(Workspace.observe_command)
+    observe_call = _same(Workspace.observe_call)
+    observe_mcp = _same(Workspace.observe_mcp)
     record = _same(Workspace.record)
     oblige = _same(Workspace.oblige)
     progress = _same(Workspace.progress)

@@ -19,9 +19,8 @@ from readmit.records.errors import ReadmitError, SealError, StoreError, Tampered
 from readmit.records.events import Acknowledge, EventKind, Exposed, KeyChange
 from readmit.records.kinds import kind_named
 from readmit.records.tree import tree_hash, verify_consistency
-from readmit.seal.dsse import open_envelope
 from readmit.seal.notes import NoteKey, open_note
-from readmit.seal.statement import PAYLOAD_TYPE, encode_view
+from readmit.seal.statement import open_view
 from readmit.seal.tlog import LogCheckpoint
 from readmit.seal.trust import public_of
 from readmit.store.index_check import IndexCheck
@@ -382,6 +381,6 @@ def _sealed(decision: Decision, stored: StoredDecision, keys: Mapping[str, bytes
         return decision.view is None and stored.envelope is None
     try:
         envelope = decode(stored.envelope, Envelope, what="envelope")
-        return open_envelope(envelope, keys, PAYLOAD_TYPE) == encode_view(decision.view)
+        return open_view(envelope, keys) == decision.view
     except ReadmitError:
         return False

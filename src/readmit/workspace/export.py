@@ -3,11 +3,16 @@
 JSON lines carry what a reader needs to recompute the tree: the rows with their leaves; the record of each commit, whose
 ``rows`` is the RFC 6962 tree hash over the leaves of the rows that it added; and the signed head, whose root is the
 tree hash over the records. PROV has digests and links only, and no text.
+
+In PROV, what was invalidated is not used afterwards. An event that ends an item, or restores it, therefore ends one
+version of it and makes the next: ``item/h0``, then ``item/h0/7`` after the event at epoch 7. Returns use the version of
+their time. Times are those of the log, which never go back; when an event was true is an attribute.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -16,13 +21,13 @@ import msgspec
 from readmit.records.commits import row_leaf
 from readmit.records.decisions import Decision, Returned
 from readmit.records.errors import ReadmitError, SealError
-from readmit.records.events import EventKind, Exposed, Supersede
+from readmit.records.events import EventKind, Exposed, Overrule, Supersede
 from readmit.records.evidence import Evidence
 from readmit.records.items import Item
 from readmit.records.kinds import targets_of
-from readmit.records.reasons import Reason
 from readmit.workspace.history import dispositions, recorded
 from readmit.workspace.proving import signed_head
+from readmit.workspace.unnamed_endings import REPLACING, all_endings, endings_of_return
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -30,11 +35,8 @@ if TYPE_CHECKING:
     from prov.model import ProvDocument
 
     from readmit.ports.store import Log
-    from readmit.records.decisions import Cause
     from readmit.records.events import Event
-
-# Reasons by which recording one item ends another. No event names the ended item, so returns supply it.
-_REPLACING = frozenset({Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED, Reason.FRONTIER_MOVED})
+    from readmit.workspace.unnamed_endings import Endings
 
 
 def json_lines(log: Log, return_id: str | None = None) -> Generator[bytes, None, None]:
@@ -73,10 +75,11 @@ def prov_document(
         returned, _ = recorded(log, return_id)
         until = returned.request.epoch
         chosen = {one.item for one in dispositions(log, return_id)}
+    endings = all_endings(log) if return_id is None else endings_of_return(log, return_id)
     document = ProvDocument()
-    story = _Story(log, document)
+    story = _Story(log, document, endings)
     for event in log.tail(until=until):
-        if chosen is None or chosen.intersection(targets_of(event.payload)):
+        if chosen is None or event.epoch in endings or chosen.intersection(targets_of(event.payload)):
             story.add(event)
         watch()
     if return_id is not None:
@@ -89,17 +92,24 @@ def prov_document(
 class _Story:
     """Events, one after the other, as PROV statements."""
 
-    def __init__(self, log: Log, document: ProvDocument) -> None:
+    def __init__(self, log: Log, document: ProvDocument, endings: Endings) -> None:
         self._log = log
         self.document: Any = document
+        self._endings = endings
         self._space = document.add_namespace("ws", f"urn:readmit:{quote(log.workspace, safe='')}:")
         self._readmit = document.add_namespace("readmit", "urn:readmit:")
         self._agents: set[str] = set()
         self._activities: dict[str, Any] = {}
-        self._replaced: set[tuple[str, int, Reason]] = set()
+        self._versions: dict[str, Any] = {}
+        """Item → its present version."""
+        self._epochs: dict[str, int] = {}
+        """Item → where it was recorded."""
+        self._moment = datetime.min.replace(tzinfo=UTC)
 
     def add(self, event: Event) -> None:
-        """Add one event."""
+        """Add one event, and what it ended without naming it."""
+        # A writer's clock may be set back; the log goes on.
+        self._moment = max(self._moment, event.learnt)
         match event.payload:
             case Evidence():
                 self._evidence(event)
@@ -109,9 +119,15 @@ class _Story:
                 self._return(event, returned)
             case Exposed() as exposed:
                 self._exposure(event, exposed)
+            case Overrule(grant="restore", target=target):
+                self._change(event, target)
             case payload if event.kind.ends_items:
                 for target in targets_of(payload):
                     self._ending(event, target)
+        for fallen, cause in self._endings.get(event.epoch, {}).items():
+            self._change(event, fallen, {"readmit:reason": str(cause.reason)})
+            if cause.reason in REPLACING:
+                self._revision(cause.ref, fallen)
 
     def _evidence(self, event: Event) -> None:
         entity = self.document.entity(self._of("evidence", event.digest), {"readmit:digest": event.digest})
@@ -120,7 +136,9 @@ class _Story:
     def _item(self, event: Event, item: Item) -> None:
         facets = {"prov:type": self._readmit["Item"], "readmit:kind": str(item.kind), "readmit:digest": event.digest}
         facets |= {"readmit:epoch": event.epoch} | ({"readmit:slot": item.slot} if item.slot else {})
-        entity = self.document.entity(self._of("item", item.id), facets)
+        name = self._versions[item.id] = self._of("item", item.id)
+        self._epochs[item.id] = event.epoch
+        entity = self.document.entity(name, facets)
         author = self._agent(item.by)
         self.document.wasAttributedTo(entity, author)
         if item.drafted is not None:
@@ -131,7 +149,13 @@ class _Story:
         for digest in dict.fromkeys(receipt.evidence for receipt in item.receipts):
             self.document.wasDerivedFrom(entity, self._bound(digest))
         for premise in item.depends_on:
-            self.document.wasDerivedFrom(entity, self._of("item", premise))
+            self._ensure(premise)
+            self.document.wasDerivedFrom(entity, self._versions.get(premise, self._of("item", premise)))
+
+    def _ensure(self, name: str) -> None:
+        """Add an item that the export of one return refers to and has not included."""
+        if name not in self._epochs and (recorded := self._log.named(EventKind.RECORD, name)) is not None:
+            self._item(recorded, self._log.item(name))
 
     def _bound(self, digest: str) -> Any:
         """An item's evidence, if the export of one return has not included it yet."""
@@ -141,10 +165,27 @@ class _Story:
         return name
 
     def _ending(self, event: Event, target: str) -> None:
-        activity = self._activity(f"event/{event.epoch}", event, str(event.kind))
-        self.document.wasInvalidatedBy(self._of("item", target), activity, event.at)
+        self._change(event, target)
         if isinstance(event.payload, Supersede):
-            self.document.wasRevisionOf(self._of("item", event.payload.successor), self._of("item", target))
+            self._revision(event.payload.successor, target)
+
+    def _change(self, event: Event, item: str, why: dict[str, str] | None = None) -> None:
+        """End the present version of an item, and begin the next."""
+        name = self._of("item", item, event.epoch)
+        if (before := self._versions.get(item)) is None or before == name:
+            return
+        activity = self._activity(f"event/{event.epoch}", event, str(event.kind))
+        self.document.wasInvalidatedBy(before, activity, self._moment, None, why)
+        facets = {"prov:type": self._readmit["Item"], "readmit:epoch": event.epoch}
+        self.document.wasGeneratedBy(self.document.entity(name, facets), activity, self._moment)
+        self.document.alternateOf(name, before)
+        self._versions[item] = name
+
+    def _revision(self, successor: str, item: str) -> None:
+        """One item replaced another. It may have been recorded before it: then it is no revision of it."""
+        self._ensure(successor)
+        if self._epochs.get(successor, 0) > self._epochs.get(item, 0):
+            self.document.wasRevisionOf(self._of("item", successor), self._of("item", item))
 
     def _return(self, event: Event, returned: Returned) -> None:
         name = returned.request.return_id
@@ -152,49 +193,33 @@ class _Story:
         _, decision = recorded(self._log, name)
         for one in dispositions(self._log, name):
             facets = [("readmit:state", str(one.state)), *(("readmit:reason", str(reason)) for reason in one.reasons)]
-            self.document.used(activity, self._of("item", one.item), event.at, None, facets)
-            for cause in one.causes:
-                if cause.reason in _REPLACING and cause.epoch is not None:
-                    self._replacement(one.item, cause, cause.epoch)
+            self.document.used(activity, self._versions[one.item], self._moment, None, facets)
         if decision.view is not None:
             self._view(event, activity, decision)
-
-    def _replacement(self, item: str, cause: Cause, epoch: int) -> None:
-        """An item that another one's recording replaced or contests, exported once however many returns found it."""
-        if (item, epoch, cause.reason) in self._replaced:
-            return
-        self._replaced.add((item, epoch, cause.reason))
-        event = self._log.event(epoch)
-        rival = self._of("item", cause.ref)
-        if not self.document.get_record(rival):
-            self.add(event)
-        activity = self._activity(f"event/{epoch}", event, str(event.kind))
-        why = {"readmit:reason": str(cause.reason)}
-        self.document.wasInvalidatedBy(self._of("item", item), activity, event.at, None, why)
-        if cause.reason is not Reason.SLOT_CONTESTED:
-            self.document.wasRevisionOf(rival, self._of("item", item))
 
     def _view(self, event: Event, activity: Any, decision: Decision) -> None:
         view = self.document.entity(
             self._of("view", decision.return_id),
             {"prov:type": self._readmit["ReturnView"], "readmit:epoch": decision.epoch},
         )
-        self.document.wasGeneratedBy(view, activity, event.at)
+        self.document.wasGeneratedBy(view, activity, self._moment)
         self.document.wasAttributedTo(view, self._agent(event.by))
         for item in decision.view.items if decision.view is not None else ():
-            self.document.wasDerivedFrom(view, self._of("item", item.id))
+            self.document.wasDerivedFrom(view, self._versions[item.id])
 
     def _exposure(self, event: Event, exposed: Exposed) -> None:
         activity = self._activity(f"exposure/{exposed.return_id}", event, "exposure")
-        self.document.used(activity, self._of("view", exposed.return_id), event.at)
+        self.document.used(activity, self._of("view", exposed.return_id), self._moment)
 
     def _activity(self, name: str, event: Event, kind: str, **facets: str) -> Any:
         if name in self._activities:
             return self._activities[name]
         described = {"prov:type": kind, "readmit:epoch": event.epoch}
         described |= {f"readmit:{field}": value for field, value in facets.items()}
+        if event.at != event.learnt:
+            described["readmit:at"] = event.at
         place, _, rest = name.partition("/")
-        activity = self.document.activity(self._of(place, rest), event.at, event.learnt, described)
+        activity = self.document.activity(self._of(place, rest), self._moment, self._moment, described)
         self._activities[name] = activity
         self.document.wasAssociatedWith(activity, self._agent(event.by))
         return activity
@@ -206,5 +231,5 @@ class _Story:
             self.document.agent(agent)
         return agent
 
-    def _of(self, kind: str, name: str) -> Any:
-        return self._space[f"{kind}/{quote(name, safe='')}"]
+    def _of(self, kind: str, name: str, version: int | None = None) -> Any:
+        return self._space[f"{kind}/{quote(name, safe='')}" + (f"/{version}" if version is not None else "")]

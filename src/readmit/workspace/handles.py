@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
+    from readmit.workspace.probing import Eyes
     from readmit.workspace.signing import Keys
 
 
@@ -34,11 +35,14 @@ class Handles:
         clock: Callable[[], datetime],
         writer: Writer = ANYBODY,
         signatures: Signatures | None = None,
+        *,
+        eyes: Eyes,
     ) -> None:
         self.log = log
         self.signatures = signatures or Signatures(log)
         self.keys = keys.written_by(writer, self.signatures)
         self.writer = writer
+        self.eyes = eyes
         self._clock = clock
         self._observer = Observer(log.workspace)
 
@@ -57,8 +61,12 @@ class Handles:
         """A handle that writes as ``readmit``: what models found that the program itself ran."""
         return self._as(Writer(AUTHOR))
 
+    def under(self, writer: Writer) -> Self:
+        """A handle that writes as one principal while it is present."""
+        return self._as(writer)
+
     def _as(self, writer: Writer) -> Self:
-        return type(self)(self.log, self.keys, self._clock, writer, self.signatures)
+        return type(self)(self.log, self.keys, self._clock, writer, self.signatures, eyes=self.eyes)
 
     @property
     def writers(self) -> Writers:

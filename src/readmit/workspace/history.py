@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,21 +12,22 @@ from readmit.gate.gates import authorized
 from readmit.gate.judge import distinct
 from readmit.records.canonical import canonical, decode, digest, digest_of
 from readmit.records.decisions import Cause, Decision, Disposition, DutyNote, Envelope, Returned
-from readmit.records.errors import TamperedError, UnknownError
+from readmit.records.errors import SealError, TamperedError, UnknownError
 from readmit.records.events import EventKind
 from readmit.records.items import Drafted, Item
 from readmit.records.reasons import Reason, state_of
 from readmit.records.wording import counted
 from readmit.rules_1 import decide as rules_1
 from readmit.seal.render import escaped
-from readmit.seal.statement import encode_view
+from readmit.seal.signatures import decode64
+from readmit.seal.statement import decode_view
 from readmit.workspace.loading import requested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from readmit.ports.store import Log
-    from readmit.records.decisions import Outcome
+    from readmit.records.decisions import Outcome, ReturnView
     from readmit.records.identity import Identity
     from readmit.records.snapshot import Snapshot
 
@@ -78,6 +78,8 @@ def _sentences(one: Disposition) -> Iterator[str]:
     for cause in one.recovered:
         fell = cause.chain[0] if cause.chain else "a premise"
         yield f"It stands again through {cause.ref}, which says from later evidence what {fell} said."
+    for cause in one.unseen:
+        yield f"{cause.reason.doc}{_details(cause)} It supports nothing critical, so that does not take it out."
     for cause in one.overruled:
         yield f"{cause.reason.doc} But {cause.note}"
 
@@ -218,10 +220,14 @@ def replay(log: Log, return_id: str) -> Replay:
     ]
     if stored.envelope is not None and outcome.decision.view is not None:
         envelope = decode(stored.envelope, Envelope, what="envelope")
-        if not _carries(envelope, encode_view(outcome.decision.view)):
+        if not _carries(envelope, outcome.decision.view):
             differences.append("signed view")
     return Replay(return_id, decision.kind, len(rows), tuple(differences))
 
 
-def _carries(envelope: Envelope, payload: bytes) -> bool:
-    return base64.b64encode(payload).decode("ascii") == envelope.payload
+def _carries(envelope: Envelope, view: ReturnView) -> bool:
+    try:
+        # Strict base64 and canonical bytes: nothing else can stand for the same view.
+        return decode_view(decode64(envelope.payload, "payload")) == view
+    except SealError:
+        return False

@@ -16,6 +16,7 @@ from readmit.records.verdicts import Verdict
 from readmit.workspace.background import concerned, premises, with_frontiers
 from readmit.workspace.banks import within_reach
 from readmit.workspace.signatures import authority, policy_in_force
+from readmit.workspace.sources import add_sources
 from readmit.workspace.vetting import vetted
 
 if TYPE_CHECKING:
@@ -38,8 +39,12 @@ def snapshot(
     purpose: str | None,
     now: datetime,
     rules: int = RULES,
+    fresh_at: datetime | None = None,
 ) -> Snapshot:
-    """``C = D_a ⊕ Δ`` at an epoch. The first rules considered fewer invisible items."""
+    """``C = D_a ⊕ Δ`` at an epoch. The first rules considered fewer invisible items.
+
+    ``fresh_at`` is the moment at which looks at sources must be fresh, if their age counts.
+    """
     events, evidence = log.sight(departed.identity, until=epoch)
     before = [event for event in events if event.epoch <= departed.epoch]
     if identity != departed.identity:
@@ -55,7 +60,9 @@ def snapshot(
     background = premises(log, state, epoch) if rules == 1 else concerned(log, identity, state, epoch)
     if background.held:
         evidence |= log.evidence_for(held.epoch for held in background.held.values())
-    add_judged(log, (*state.held.values(), *background.held.values()), evidence)
+    everything = (*state.held.values(), *background.held.values())
+    add_judged(log, everything, evidence)
+    sources = add_sources(log, everything, evidence, until=epoch) if rules > 1 else {}
     made = Snapshot(
         identity=identity,
         purpose=purpose,
@@ -65,14 +72,19 @@ def snapshot(
         state=state,
         evidence=evidence,
         background=background,
+        sources=sources,
+        fresh_at=fresh_at,
         writers_then=policy_in_force(log, until=departed.epoch).writers,
     )
     signing = authority(log, until=epoch)
     return made if signing is None or not signing.was_required else vetted(made, log, signing)
 
 
-def requested(log: Log, departed: Checkpoint, request: Request) -> Snapshot:
-    """The input of a return: the state and the rules that its request names."""
+def requested(log: Log, departed: Checkpoint, request: Request, *, rehearsed: bool = False) -> Snapshot:
+    """The input of a return: the state and the rules that its request names.
+
+    One that is only rehearsed looks at no source, so it does not count how old the last looks are.
+    """
     return snapshot(
         log,
         departed,
@@ -81,13 +93,17 @@ def requested(log: Log, departed: Checkpoint, request: Request) -> Snapshot:
         purpose=request.purpose,
         now=request.moment,
         rules=request.rules,
+        fresh_at=None if rehearsed else request.moment,
     )
 
 
 def current(log: Log, request: Request, now: datetime, *, identity: Identity | None = None) -> Snapshot:
-    """The input of a past return if it were decided now, for its own or another identity, under today's rules."""
-    departed = log.departure(request.checkpoint)
-    return snapshot(log, departed, identity or request.identity, epoch=log.head, purpose=request.purpose, now=now)
+    """The input of a past return if it were decided now, for its own or another identity, under today's rules.
+
+    Sources are looked at for the return, so looks must have been fresh then; what later ones found counts.
+    """
+    departed, seen = log.departure(request.checkpoint), identity or request.identity
+    return snapshot(log, departed, seen, epoch=log.head, purpose=request.purpose, now=now, fresh_at=request.moment)
 
 
 def delta(log: Log, departed: Checkpoint, identity: Identity, *, until: int) -> Delta:

@@ -26,6 +26,7 @@ from readmit.ports.backend import TEAM
 from readmit.records.arguments import explained
 from readmit.records.base import Count, Digest, Id, Name, Record, nfc, require_digest, shown
 from readmit.records.canonical import canonical, digest
+from readmit.records.decisions import ReturnView
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, RecordError, UnknownError
 from readmit.records.events import Close, EventKind, Exposed, Overrule
 from readmit.seal.view import contents
@@ -146,12 +147,15 @@ class Memory:
         by = self._allowed(by)
         if not isinstance(claims, Mapping):
             raise RecordError(f"claims: {shown(claims)} is not a mapping of records to lists of items")
-        held = {record.id: record for record in self.backend.records()}
-        strangers = sorted(set(claims) - set(held))
-        if strangers:
-            raise UnknownError(f"claims: {self.backend.name} has no record {strangers[0]!r}; list them with records()")
-        bound = [(held[name], tuple(map(conservative, bindings(items)))) for name, items in claims.items() if items]
-        self._bound.bind(bound, by=by)
+        with self._bound.alone():
+            held = {record.id: record for record in self.backend.records()}
+            strangers = sorted(set(claims) - set(held))
+            if strangers:
+                raise UnknownError(
+                    f"claims: {self.backend.name} has no record {strangers[0]!r}; list them with records()"
+                )
+            bound = [(held[name], tuple(map(conservative, bindings(items)))) for name, items in claims.items() if items]
+            self._bound.bind(bound, by=by)
         known = self._bound.ledger.entries(self.backend.name)
         return Adoption(tuple(record.id for record, _ in bound), tuple(name for name in held if name not in known))
 
@@ -205,22 +209,23 @@ class Memory:
             standing(record.id, record.text, entries.get(record.id), carried) for record in self.backend.records()
         )
 
-    def returned(self, bundle: Bundle) -> ReturnedMemory:
-        """The handle of the agent that received this bundle."""
+    def returned(self, bundle: Bundle | ReturnView) -> ReturnedMemory:
+        """The handle of the agent that received this bundle, or this view: another process may have exposed it."""
         noted = ""
+        view = bundle if isinstance(bundle, ReturnView) else bundle.view
 
         def note(opened: OpenedMemory) -> None:
             nonlocal noted
             texts = [(record, opened.entries[record].text) for record in sorted(opened.entries)]
             entry = MemoryOpened(
                 backend=self.backend.name,
-                instance=bundle.view.instance,
+                instance=view.instance,
                 records=len(texts),
                 withheld=opened.known - len(texts),
                 digest=digest(texts),
             )
             if entry.digest != noted:
-                self._workspace.log.audit.append(bundle.view.return_id, [("memory", "", canonical(entry))])
+                self._workspace.log.audit.append(view.return_id, [("memory", "", canonical(entry))])
                 noted = entry.digest
 
         gate = Gate(self._bound, StandingView(self._workspace, bundle), note)
@@ -243,19 +248,20 @@ class Memory:
 class StandingView:
     """Which items of an exposed view still pass the gates, judged again when the log moves or a validity ends."""
 
-    def __init__(self, workspace: Workspace, bundle: Bundle) -> None:
+    def __init__(self, workspace: Workspace, bundle: Bundle | ReturnView) -> None:
         self._workspace = workspace
-        self._view = bundle.view
-        exposed = workspace.log.named(EventKind.EXPOSE, bundle.view.return_id)
-        decision = workspace.decision(bundle.view.return_id)
+        self._view = view = bundle if isinstance(bundle, ReturnView) else bundle.view
+        exposed = workspace.log.named(EventKind.EXPOSE, view.return_id)
+        decision = workspace.decision(view.return_id)
         if (
             exposed is None
             or not isinstance(exposed.payload, Exposed)
-            or exposed.payload.instance != bundle.view.instance
-            or decision.view != bundle.view
+            or exposed.payload.instance != view.instance
+            or decision.view != view
         ):
             raise QuarantineError("this bundle was not exposed by this workspace; expose the return's own view")
-        contents(bundle.view, bundle.items, bundle.experiences)
+        if not isinstance(bundle, ReturnView):
+            contents(view, bundle.items, bundle.experiences)
         self._exposed = exposed.epoch
         self._ground: Ground | None = None
         self._epoch = -1

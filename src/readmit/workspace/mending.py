@@ -72,13 +72,20 @@ def against(trial: Trial, item: Item, cause: Cause) -> Iterator[Remedy]:
             yield confirm(item.id, trial.other_writer(item.by))
         case Reason.SUSPECTED if trial.overseer is None:
             yield prepare(trial.request.identity, purpose=trial.request.purpose)
+        case Reason.SOURCE_CHANGED if cause.ref not in {one.evidence for one in item.receipts}:
+            # What is there now was observed: say what it says.
+            yield again(trial, item, words=False, sources=(cause.ref,))
+        case Reason.SOURCE_UNSEEN:
+            yield come_back(trial.request.identity, purpose=trial.request.purpose)
         case Reason.DISPUTE_LOST:
             yield overrule(item.id, "settle", trial.overseer or BLANK)
         case _:
             yield overrule(item.id, "rejustify" if cause.chain else "restore", trial.overseer or BLANK)
 
 
-def again(trial: Trial, item: Item, *, need: str | None = None, words: bool = True) -> Remedy:
+def again(
+    trial: Trial, item: Item, *, need: str | None = None, words: bool = True, sources: Sequence[str] = (BLANK,)
+) -> Remedy:
     """The same statement with a source, by an allowed writer; without ``words`` the team fills them in."""
     supports = [name for name in dict.fromkeys((*item.supports, *((need,) if need else ()))) if name != item.slot]
     return write(
@@ -89,7 +96,7 @@ def again(trial: Trial, item: Item, *, need: str | None = None, words: bool = Tr
         slot=item.slot,
         supports=supports or None,
         depends_on=list(item.depends_on) or None,
-        sources=[BLANK],
+        sources=list(sources),
         task=trial.request.identity.task if item.scope.task else None,
     )
 

@@ -229,4 +229,13 @@ class _Case:
 
 _OBSTRUCTED = frozenset({DutyState.OBSTRUCTED, DutyState.UNPROVEN})
 # Reasons that withhold the current frontier without ending it.
-_OBSCURED = frozenset({State.PREMISE_CHANGED, State.SUSPECTED, State.DISPUTED, State.UNPROVEN, State.TOO_LARGE})
+_OBSCURED = frozenset(
+    {
+        State.SOURCE_CHANGED,
+        State.PREMISE_CHANGED,
+        State.SUSPECTED,
+        State.DISPUTED,
+        State.UNPROVEN,
+        State.TOO_LARGE,
+    }
+)

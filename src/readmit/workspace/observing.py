@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, get_args
 
+import msgspec
+
 from readmit.records.arguments import check_fields
 from readmit.records.base import Id, Name, Record, Text, Time, nfc, require_choice, shown, utc
 from readmit.records.canonical import convert
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from readmit.records.base import Moment
     from readmit.records.drafts import Draft
+    from readmit.records.probes import Probe
 
 
 Source: TypeAlias = Literal["message", "tool_result", "document"]
@@ -36,6 +39,12 @@ class ObservationFields(TypedDict, total=False):
     task: str | None
     roles: Sequence[str]
     principals: Sequence[str]
+
+
+class CapturedFields(ObservationFields, total=False):
+    """What an observation of a source may have, besides its text."""
+
+    id: str | None
 
 
 class ObservationEntry(ObservationFields):
@@ -124,6 +133,15 @@ class Observer:
         entry = draft(EventKind.OBSERVE, evidence, id=id, by=author, at=at, dated=dated)
         self._last = shared, entry
         return entry
+
+
+def captured(workspace: str, text: str, probe: Probe, fields: CapturedFields, *, by: str, now: datetime) -> Draft:
+    """A text that was read from a source just now, with the way back to it, as an event."""
+    content = {"source": "document", **fields, "text": text, "by": by}
+    plain = _draft(workspace, content, now)
+    assert isinstance(plain.payload, Evidence)  # noqa: S101 - _draft makes it
+    evidence = msgspec.structs.replace(plain.payload, probe=probe)
+    return draft(EventKind.OBSERVE, evidence, id=fields.get("id"), by=plain.by, at=plain.at, dated=plain.dated)
 
 
 def _draft(workspace: str, given: object, now: datetime) -> Draft:

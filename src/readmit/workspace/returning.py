@@ -21,12 +21,13 @@ from readmit.seal.statement import seal_view
 from readmit.workspace.loading import requested
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
-    from readmit.records.decisions import Envelope, Request
+    from readmit.records.decisions import Disposition, Envelope, Request
     from readmit.records.events import Checkpoint
+    from readmit.records.snapshot import Snapshot
 
 logger = logging.getLogger("readmit")
 
@@ -37,15 +38,22 @@ def carry_out(
     ask: Callable[[int], Request],
     signer: Callable[[], Signer],
     *,
+    look: Callable[[Snapshot, Iterable[Disposition]], object],
     unprepared: str = "",
 ) -> tuple[Request, Outcome]:
     """Decide a return and commit it. ``ask`` makes the request for the epoch that is judged.
 
+    ``look`` looks at the sources that are due, if there are any; then the return is decided again.
     ``unprepared`` names the failure before the decision; such a return is refused, with an audit row.
     """
+    judged: list[Snapshot] = []
     with log.reading():
         request = ask(log.head)
-        outcome = decided(log, departed, request, unprepared)
+        outcome = decided(log, departed, request, unprepared, note=judged.append)
+    if outcome.dispositions and look(judged[-1], outcome.dispositions) is not None:
+        with log.reading():
+            request = ask(log.head)
+            outcome = decided(log, departed, request, unprepared)
     with log.atomic():
         if log.head != request.epoch:
             request = ask(log.head)
@@ -53,12 +61,22 @@ def carry_out(
         return request, _commit(log, request, outcome, signer)
 
 
-def decided(log: Log, departed: Checkpoint, request: Request, unprepared: str = "") -> Outcome:
-    """The outcome of a return. A failure is a decision too: nothing is handed over."""
+def decided(
+    log: Log,
+    departed: Checkpoint,
+    request: Request,
+    unprepared: str = "",
+    *,
+    note: Callable[[Snapshot], object] = lambda _: None,
+    rehearsed: bool = False,
+) -> Outcome:
+    """The outcome of a return. A failure is a decision too: nothing is handed over. ``note`` gets what is judged."""
     if unprepared:
         return refuse(request, Reason.INFERENCE_FAILED, unprepared)
     try:
-        return decide(request, requested(log, departed, request))
+        judged = requested(log, departed, request, rehearsed=rehearsed)
+        note(judged)
+        return decide(request, judged)
     except TamperedError as error:
         logger.error("return %s: %s", request.return_id, error)
         return refuse(request, Reason.LOG_ALTERED, str(error))

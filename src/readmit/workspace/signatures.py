@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from threading import local
 from typing import TYPE_CHECKING
 
-from readmit.records.errors import NotAllowedError, RecordError
-from readmit.records.events import EventKind
+from readmit.ports.presence import last_absence, swept
+from readmit.records.errors import LeaseError, NotAllowedError, RecordError
+from readmit.records.events import Checkpoint, EventKind
 from readmit.records.policy import OWNER, Policy
 from readmit.seal.writers import Authority, SigningDomain, is_finding
 
@@ -48,6 +49,8 @@ class _Batch(local):
 
     depth = 0
     known: tuple[Authority | None] | None = None
+    present: frozenset[str] = frozenset()
+    """Principals that are not away because a lease ran out."""
 
 
 class Signatures:
@@ -74,8 +77,9 @@ class Signatures:
                 self.forget()
 
     def forget(self) -> None:
-        """Read again who has a key: it may have changed."""
+        """Read again who has a key and who is present: it may have changed."""
         self._batch.known = None
+        self._batch.present = frozenset()
 
     def signed(self, entry: Draft, writer: Writer) -> Draft:
         """An event with the signature of the handle's writer, if it signs."""
@@ -91,6 +95,24 @@ class Signatures:
         check_signed(entry, found)
         if isinstance(entry.payload, Policy):
             _check_governable(entry.payload, found)
+
+    def check_present(self, entry: Draft) -> None:
+        """Refuse an event of a principal whose lease ran out, and whose handle does not say that it is back."""
+        if self._batch.depth and entry.by in self._batch.present:
+            return
+        departed: Event | None
+        if isinstance(entry.payload, Checkpoint):
+            # An agent may leave one task while it is away from another, but not depart again unseen.
+            absence = last_absence(self._log, entry.payload.identity)
+            departed = None if absence is None or absence.end is not None else absence.departure
+            if departed is not None and not (isinstance(departed.payload, Checkpoint) and departed.payload.reason):
+                return
+        else:
+            departed = swept(self._log, entry.by)
+        if departed is not None:
+            raise LeaseError(swept_away(departed))
+        if self._batch.depth:
+            self._batch.present |= {entry.by}
 
     def _authority(self) -> Authority | None:
         if not self._batch.depth:
@@ -120,6 +142,17 @@ def check_signed(entry: Draft, found: Authority | None) -> None:
     else:
         return
     raise NotAllowedError(f"{by!r} must sign this {entry.kind}: {why}; write through {handle}, or with --signer")
+
+
+def swept_away(departed: Event) -> str:
+    """What happened to an agent whose lease ran out, and what to do."""
+    assert isinstance(departed.payload, Checkpoint)  # noqa: S101 - of the kind
+    who = departed.payload.identity
+    return (
+        f"the lease of {who.principal!r} on {who.task!r} ran out, and readmit departed for it at epoch "
+        f"{departed.payload.epoch} (departure {departed.name!r}): come back before writing, or write through the "
+        "presence of another task"
+    )
 
 
 def check_counts(log: Log, event: Event) -> None:

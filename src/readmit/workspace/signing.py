@@ -120,6 +120,8 @@ class Keys:
             draft(EventKind.KEY, change, id=f"{change.change}:{change.key[:32]}", by=by, at=now) for change in changes
         ]
         entries = [self.signatures.signed(entry, self.writer) for entry in drafts]
+        for entry in entries:
+            self.signatures.check_present(entry)
         self._log.append(entries, now=now, check=self.signatures.check)
 
     def _ring(self, *, create: bool = False) -> KeyRing:

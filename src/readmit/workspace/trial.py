@@ -112,7 +112,7 @@ def rehearse(
             learnt=log.learnt,
             examination=examination(log, departed, identity, purpose=purpose, epoch=epoch, policy=policy),
         )
-        outcome = decided(log, departed, request)
+        outcome = decided(log, departed, request, rehearsed=True)
         return _trial(log, request, outcome.decision, {one.item: one for one in outcome.dispositions})
 
 

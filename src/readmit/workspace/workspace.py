@@ -29,7 +29,7 @@ from readmit.records.events import EventKind, Resolve
 from readmit.records.identity import Identity
 from readmit.records.kinds import targets_of
 from readmit.records.policy import Policy, unreserved
-from readmit.store.location import MEMORY, open_store
+from readmit.store.location import MEMORY, folder_of, open_store
 from readmit.workspace import history, missing
 from readmit.workspace.acting import Acting
 from readmit.workspace.agent import Agent
@@ -37,8 +37,10 @@ from readmit.workspace.diagnosis.checkup import checkup
 from readmit.workspace.diagnosis.why import why
 from readmit.workspace.exposing import Asker, acknowledge, expose, instance_of
 from readmit.workspace.handles import Handles
+from readmit.workspace.leasing import Sweeper
 from readmit.workspace.naming import normal, spelled, who
-from readmit.workspace.observing import drafts
+from readmit.workspace.observing import captured, drafts
+from readmit.workspace.probing import Eyes, Probing
 from readmit.workspace.recording import STATEMENT_KINDS, content_of, id_of, inherited, open_again
 from readmit.workspace.signatures import policy_in_force
 from readmit.workspace.signing import Keys
@@ -48,7 +50,9 @@ from readmit.workspace.writing import disputed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from readmit.ports.prober import Captured, LookLimits
     from readmit.ports.signer import Signer
+    from readmit.probes import Looker
     from readmit.records.base import Moment
     from readmit.records.decisions import Decision, Disposition
     from readmit.records.items import Drafted
@@ -57,15 +61,16 @@ if TYPE_CHECKING:
     from readmit.workspace.diagnosis.symptoms import Diagnosis
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation, Replay
+    from readmit.workspace.leasing import Sweep
     from readmit.workspace.missing import Lack
-    from readmit.workspace.observing import ObservationEntry, ObservationFields, Source
+    from readmit.workspace.observing import CapturedFields, ObservationEntry, ObservationFields, Source
     from readmit.workspace.recording import ItemFields, StatementKind
 
 DEFAULT_NAME = "default"
 
 
 @explained
-class Workspace(Handles, Acting, Verbs):
+class Workspace(Handles, Acting, Verbs, Probing):
     """A team's log in a file or a database. Every verb is one durable event; ``batch`` makes several into one commit.
 
     Every event takes an ``id``: writing the same content under the same id again changes nothing. A default ``at`` from
@@ -82,11 +87,13 @@ class Workspace(Handles, Acting, Verbs):
         policy: Policy | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         keys: str | Path | None = None,
+        prober: Callable[[LookLimits], Looker] | None = None,
     ) -> Self:
         """Open a workspace in a file, or behind a ``postgresql://`` URL, or start one.
 
         Its signing keys live beside the file, in ``<file>.keys``; those of a server in the folder that ``keys`` or
-        ``READMIT_KEYS`` names, or in the user's data folder.
+        ``READMIT_KEYS`` names, or in the user's data folder. ``prober`` makes what looks at sources again, under the
+        policy's limits: ``partial(Looker, databases=…)``, say.
         """
         if policy is not None:
             require("policy", policy, Policy)
@@ -94,7 +101,7 @@ class Workspace(Handles, Acting, Verbs):
             raise RecordError(f"clock: {shown(clock)} cannot be called; give a function that returns a datetime")
         log, beside = open_store(path, spelled(path, require_name("name", name)), keys)
         try:
-            workspace = cls(log, Keys(log, beside), clock)
+            workspace = cls(log, Keys(log, beside), clock, eyes=Eyes(prober, folder_of(path)))
             workspace.keys.ensure(workspace.now())
             if policy is not None and normal(policy) != workspace.policy:
                 workspace.as_owner().govern(policy)
@@ -158,6 +165,10 @@ class Workspace(Handles, Acting, Verbs):
         identity = {"workspace": self.name, "principal": name, "role": nfc(role), "task": nfc(task)}
         return Agent(self, convert(identity, Identity, what="agent"))
 
+    def sweep(self, *, trust_clock: bool = False) -> Sweep:
+        """Depart for every agent whose lease ran out, once. ``Sweeper`` says when the clock must be trusted."""
+        return Sweeper(self, trust_clock=require_flag("trust_clock", trust_clock)).sweep()
+
     # What the team observes and holds.
 
     def observe(
@@ -196,6 +207,10 @@ class Workspace(Handles, Acting, Verbs):
             shared.setdefault("by", self.writer.name)
         entries = list(drafts(self.observe_many, self.name, observations, shared, now=now))
         return self._observed(entries, now)
+
+    def _keep(self, found: Captured, fields: CapturedFields) -> str:
+        now, by = self.now(), self.writer.author(fields.get("by"))
+        return self._observed([captured(self.name, found.text, found.probe, fields, by=by, now=now)], now)[0]
 
     def record(
         self,

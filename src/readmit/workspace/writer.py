@@ -15,6 +15,7 @@ from readmit.records.policy import AUTHOR, OWNER
 
 if TYPE_CHECKING:
     from readmit.ports.signer import Signer
+    from readmit.workspace.leasing import Fence
 
 _OPENED_BY = {
     OWNER: "write through workspace.as_owner(), or --as-owner on the command line",
@@ -29,6 +30,8 @@ class Writer(NamedTuple):
     name: str | None = None
     signer: Signer | None = None
     """Signs what the handle writes, if the principal has a key."""
+    fence: Fence | None = None
+    """The presence that it writes under, if the agent has a lease."""
 
     def author(self, by: str | None) -> str:
         """The writer of an event, from the argument ``by`` of a verb."""

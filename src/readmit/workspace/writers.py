@@ -96,6 +96,7 @@ class Writers:
         check_governor(by, policy_in_force(self._log), "change the keys of writers")
         made = draft(EventKind.WRITER, change, id=f"{change.change}:{change.key[:32]}", by=by, at=self._now)
         signed, found = self._signatures.signed(made, self._writer), authority(self._log)
+        self._signatures.check_present(signed)
         if found is None or not found.of(OWNER):
             self._check_first(change, signed.signature)
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.capture.moment import later
+from readmit.records.canonical import digest_of
 from readmit.records.errors import ConflictError, NotAllowedError, RecordError, UnknownError
 from readmit.records.events import (
     Checkpoint,
@@ -50,6 +51,8 @@ def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime, *
         # Observations refer to nothing. They are most of a large batch, so they are checked first.
         _check_name(draft, draft.payload.by)
         _check_workspace(log, draft.payload.scope)
+        if draft.payload.probe is not None or draft.payload.named_by is not None:
+            _check_probe(draft.payload)
         return
     _check_author(draft)
     _check_writer(draft, policy)
@@ -205,6 +208,14 @@ def _check_author(draft: Draft) -> None:
 def _check_name(draft: Draft, author: str) -> None:
     if author != draft.by:
         raise NotAllowedError(f"{draft.by!r} may not write in the name of {author!r}: let {author!r} write it")
+
+
+def _check_probe(evidence: Evidence) -> None:
+    """The text that was hashed is the text that is kept, and only a look by readmit reads for somebody else."""
+    if evidence.probe is not None and evidence.probe.digest != digest_of(evidence.text.encode()):
+        raise RecordError("probe: its digest is not that of the text; observe the source with observe_file or its like")
+    if evidence.named_by is not None:
+        raise NotAllowedError("named_by: only a look by readmit itself reads a source for somebody else; leave it out")
 
 
 def _check_workspace(log: Log, scope: Scope) -> None:

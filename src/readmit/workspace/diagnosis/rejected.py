@@ -37,6 +37,8 @@ _TROUBLES = {
     Reason.DISPUTED: Trouble.DISPUTED,
     Reason.SLOT_CONTESTED: Trouble.DISPUTED,
     Reason.SUSPECTED: Trouble.SUSPECTED,
+    Reason.SOURCE_CHANGED: Trouble.SOURCE,
+    Reason.SOURCE_UNSEEN: Trouble.SOURCE,
     Reason.OTHER_PURPOSE: Trouble.OTHER_PURPOSE,
     Reason.KIND_NOT_ADMITTED: Trouble.POLICY,
     Reason.TOO_LARGE: Trouble.POLICY,

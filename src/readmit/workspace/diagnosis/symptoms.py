@@ -52,6 +52,7 @@ class Trouble(StrEnum):
     DRAFTED = "drafted", "A model drafted an item, and it waits for a confirmation."
     DISPUTED = "disputed", "An item is in an open dispute."
     SUSPECTED = "suspected", "An item is suspected to have changed, and no verdict has settled that."
+    SOURCE = "source", "The source of an item says something else now, or could not be looked at."
     OTHER_PURPOSE = "other_purpose", "An item or a duty serves other purposes than the one the agent returned for."
     POLICY = "policy", "A setting of the policy keeps something out, or contradicts another setting."
     TAKEN_OUT = "taken_out", "An item was withdrawn, replaced or invalidated, and an overseer may restore it."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from readmit.records.canonical import decode
+from readmit.records.canonical import decode, without_mark
 from readmit.records.errors import RecordError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def existing(path: Path, *, what: str) -> Path:
 
 def parse(data: bytes, kind: type[T], *, file: object) -> T:
     """Decode one file; the error names it and the path of the field."""
-    return decode(data, kind, what=str(file))
+    return decode(without_mark(data), kind, what=str(file))
 
 
 def read(path: Path, kind: type[T]) -> T:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
+from readmit.records.canonical import without_mark
 from readmit.records.errors import RecordError
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def read_lines(path: Path, kind: type[T]) -> list[T]:
     if not path.is_file():
         raise RecordError(f"{path}: there is no such file; name the folder that holds the development data")
     rows: list[T] = []
-    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+    for number, line in enumerate(without_mark(path.read_bytes()).splitlines(), start=1):
         if line.strip():
             try:
                 rows.append(msgspec.json.decode(line, type=kind))
@@ -132,6 +133,7 @@ def memora_filler(data: Path) -> list[Filler]:
 
 def memora_text(data: bytes, where: str) -> str | None:
     """What the user says in a session file of Memora; None if it is another file, or a session with a memory."""
+    data = without_mark(data)
     try:
         kind = msgspec.json.decode(data, type=_Kind)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -147,7 +149,9 @@ def memora_text(data: bytes, where: str) -> str | None:
 
 def official_filler(data: Path) -> list[Filler]:
     """The unrelated sessions of the full STALE records. They have no implied facts."""
-    records = msgspec.json.decode((data / "stale" / "full_records.json").read_bytes(), type=list[_FullRecord])
+    records = msgspec.json.decode(
+        without_mark((data / "stale" / "full_records.json").read_bytes()), type=list[_FullRecord]
+    )
     return [
         Filler(" ".join(turn.content for turn in session if turn.role == "user")[:FILLER_CHARS], ())
         for record in records

@@ -103,7 +103,7 @@ def read_filler(folder: Path) -> list[Filler]:
 
 def _fillers(path: Path) -> Iterator[Filler]:
     if path.suffix == ".txt":
-        text = path.read_text("utf-8").strip()[:FILLER_CHARS]
+        text = path.read_text("utf-8-sig").strip()[:FILLER_CHARS]
         yield from [Filler(text, ())] if text else []
     elif path.suffix == ".jsonl":
         yield from (Filler(one.text[:FILLER_CHARS], one.implied) for one in read_lines(path, GivenFiller))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from readmit.records.canonical import explained
+from readmit.records.canonical import explained, without_mark
 from readmit.records.errors import RecordError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def read_prices(path: Path) -> Prices:
     """The table of a file; an error names the field that is wrong."""
     decode = msgspec.toml.decode if path.suffix == ".toml" else msgspec.json.decode
     try:
-        data = path.read_bytes()
+        data = without_mark(path.read_bytes())
     except OSError as error:
         raise RecordError(f"{path}: cannot be read ({error.strerror}); name a JSON or TOML file of prices") from None
     try:

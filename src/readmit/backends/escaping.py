@@ -1,0 +1,31 @@
+"""Names as parts of a record's id: readable, in few bytes, and back again.
+
+Only what would make an id ambiguous or unreadable is escaped: ``/``, ``%``, and characters that do not print. Letters
+of any script stay as they are, so an id is about as long as the names in it.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from urllib.parse import quote, unquote
+
+_ERRORS = "surrogatepass"
+
+
+def escaped(text: str) -> str:
+    """A text without slashes, spaces or control characters."""
+    if text.isalnum() and text.isascii():
+        return text
+    # A text that normalization would change into another one must not depend on who normalizes it.
+    settled = unicodedata.is_normalized("NFC", text)
+    return "".join(
+        letter
+        if letter.isprintable() and letter not in "/% " and (settled or letter.isascii())
+        else quote(letter, safe="", errors=_ERRORS)
+        for letter in text
+    )
+
+
+def unescaped(text: str) -> str:
+    """The text behind an escaped one."""
+    return unquote(text, errors=_ERRORS)

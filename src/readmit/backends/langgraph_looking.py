@@ -1,0 +1,41 @@
+"""Tells a run of a LangGraph thread from a look at it. A look requests no return and exposes nothing.
+
+Runs and looks read a thread through the same method of its saver. A run's configuration has LangGraph's ``Runtime``,
+which ``invoke`` and ``stream`` put there and ``get_state`` and ``update_state`` do not.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.runtime import Runtime
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from readmit.records.identity import Identity
+
+RUNTIME = "__pregel_runtime"
+_before_a_run: ContextVar[bool] = ContextVar("readmit_before_a_run", default=False)
+
+
+def is_run(config: RunnableConfig) -> bool:
+    """Whether a run reads its thread, or somebody looks at it."""
+    return isinstance(config["configurable"].get(RUNTIME), Runtime) or _before_a_run.get()
+
+
+def state_to_run(graph: Any, config: RunnableConfig) -> Any:
+    """As ``graph.get_state``, by a caller that runs the graph next: call it in a context of its own."""
+    _before_a_run.set(True)
+    return graph.get_state(config)
+
+
+def notice(saved: CheckpointTuple, identity: Identity) -> CheckpointTuple:
+    """What a look shows of state that waits for a return: that it does."""
+    place = {key: saved.config["configurable"].get(key, "") for key in ("thread_id", "checkpoint_ns")}
+    empty: Any = {"channel_values": {}, "channel_versions": {}, "versions_seen": {}, "updated_channels": None}
+    kept: Any = {key: saved.checkpoint[key] for key in ("v", "id", "ts")}
+    said: Any = {"source": "update", "step": -2, "parents": {}, "readmit": "held", "principal": identity.principal}
+    return CheckpointTuple({"configurable": place}, kept | empty, said, None, [])

@@ -1,0 +1,49 @@
+"""Where a LangGraph item is: bank, namespace and key, and one id for all three."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+from urllib.parse import quote, unquote
+
+from readmit.backends.escaping import escaped
+
+Namespace: TypeAlias = tuple[str, ...]
+LONGEST_ID = 512
+"""In bytes of UTF-8: what an index of the ledger holds. A longer id is replaced by its digest."""
+
+
+class Place(NamedTuple):
+    """A record's location as users name it: bank, namespace and key."""
+
+    owner: str
+    namespace: Namespace
+    key: str
+
+
+def record_id(place: Place) -> str:
+    """One id for owner, namespace and key, without ambiguity, whatever they contain.
+
+    It is a path, so it contains a slash; if that would be too long, it is a digest, which contains none.
+    """
+    made = f"{_path(place.owner, place.namespace)}/{escaped(place.key)}"
+    if made.isascii() and len(made) <= LONGEST_ID:
+        return made
+    body = made.encode()
+    return made if len(body) <= LONGEST_ID else f"~{hashlib.sha256(body).hexdigest()}"
+
+
+@lru_cache(maxsize=4_096)
+def _path(owner: str, namespace: Namespace) -> str:
+    return "/".join(escaped(part) for part in (owner, *namespace))
+
+
+def label(name: str) -> str:
+    """A name as a namespace label, without periods or wildcards."""
+    return quote(name, safe="").replace(".", "%2E").replace("%", "=")
+
+
+def unlabel(text: str) -> str:
+    """The name behind a label."""
+    return unquote(text.replace("=", "%"))

@@ -1,0 +1,106 @@
+"""Sources that changed: items whose evidence was read from a place that says something else now.
+
+The last look at a place decides. A source that changed back says again what it said, so its items stand again. An item
+with several sources is out if one of them changed: what it says was drawn from all of them. A duty stays: it is an act
+of its author, and ends by an act.
+
+A source that could not be looked at, or was not looked at in time, may have changed. That withholds items that support
+a critical dependency; the others are admitted, with the fact on record.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.invalidate.lifecycle import Charge
+from readmit.invalidate.order import Point
+from readmit.records.decisions import Cause
+from readmit.records.items import Obligation
+from readmit.records.policy import AUTHOR
+from readmit.records.probes import Finding, place_of
+from readmit.records.reasons import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
+    from datetime import datetime
+
+    from readmit.records.policy import LookRules, Policy
+    from readmit.records.snapshot import Held, Snapshot, Source
+
+LONGEST_NOTE = 2_000
+_OUT = frozenset({Finding.CHANGED, Finding.GONE})
+
+
+def lifetime(source: Source, rules: LookRules) -> int:
+    """For how many seconds a look at a source stays fresh."""
+    return source.probe.lifetime or rules.lifetime
+
+
+def is_due(source: Source, at: datetime, rules: LookRules) -> bool:
+    """Whether the last look at a source is too old for a return that begins now."""
+    return (at - source.seen).total_seconds() > lifetime(source, rules)
+
+
+def is_stale(source: Source, at: datetime, rules: LookRules) -> bool:
+    """Whether the last look is too old for a decision: older than a look before it can have made it."""
+    return (at - source.seen).total_seconds() > lifetime(source, rules) + rules.total_seconds
+
+
+def troubled(snapshot: Snapshot, policy: Policy) -> dict[str, Cause]:
+    """The evidence whose source changed, is gone or was not seen in time, with the cause against what rests on it."""
+    found: dict[str, Cause] = {}
+    for evidence, source in snapshot.sources.items():
+        place = place_of(source.probe)
+        if source.finding in _OUT:
+            reason, what = Reason.SOURCE_CHANGED, f"{place} {'changed' if source.now else source.finding}"
+        elif source.finding is Finding.UNSEEN:
+            reason, what = Reason.SOURCE_UNSEEN, f"{place} was not seen"
+        elif snapshot.fresh_at is not None and is_stale(source, snapshot.fresh_at, policy.looks):
+            reason, what = Reason.SOURCE_UNSEEN, f"{place} was last seen at {source.seen.isoformat()}"
+        else:
+            continue
+        note = f"{what}: {source.why}" if source.why else what
+        ref = source.now or evidence
+        found[evidence] = Cause(reason=reason, epoch=source.epoch, ref=ref, by=AUTHOR, note=note[:LONGEST_NOTE])
+    return found
+
+
+def charges(held: Held, causes: dict[str, Cause], snapshot: Snapshot) -> Iterator[Charge]:
+    """The charges against one item because of the sources of its evidence."""
+    if isinstance(held.item, Obligation):
+        return
+    for evidence in dict.fromkeys(receipt.evidence for receipt in held.item.receipts):
+        cause = causes.get(evidence)
+        if cause is not None:
+            yield Charge(cause, _raised(cause, snapshot.sources[evidence], snapshot))
+
+
+def _raised(cause: Cause, source: Source, snapshot: Snapshot) -> Point:
+    """When the charge was raised: just before what is there now was read, so that this answers it."""
+    now = snapshot.evidence.get(source.now)
+    if now is not None:
+        return Point(now.epoch - 1, now.said)
+    return Point(cause.epoch or 0, source.seen)
+
+
+def needed(known: Mapping[str, Held], critical: AbstractSet[str]) -> frozenset[str]:
+    """The items that support a critical dependency, and every premise that they rest on."""
+    found: set[str] = set()
+    ahead = [name for name, held in known.items() if not critical.isdisjoint(held.item.covers)]
+    while ahead:
+        name = ahead.pop()
+        if name not in found and name in known:
+            found.add(name)
+            ahead += known[name].item.depends_on
+    return frozenset(found)
+
+
+def set_aside(raised: Mapping[str, list[Charge]], counted: Mapping[str, list[Cause]]) -> dict[str, tuple[Cause, ...]]:
+    """Unseen sources of items that are not withheld for it: they are not critical."""
+    found: dict[str, tuple[Cause, ...]] = {}
+    for name, charged in raised.items():
+        unseen = [one.cause for one in charged if one.cause.reason is Reason.SOURCE_UNSEEN]
+        if left := tuple(cause for cause in unseen if cause not in counted.get(name, ())):
+            found[name] = left
+    return found

@@ -1,0 +1,56 @@
+"""The newest event of a kind for each of many keys, proven to be the newest, in a few queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.store.commits import check_digest, check_last
+from readmit.store.sql import chunks
+from readmit.store.statemap import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from readmit.records.events import Event
+    from readmit.records.kinds import DeclaredKind
+    from readmit.store.event_rows import EventRows
+
+_MAX = "SELECT key, max(epoch) FROM milestone WHERE ws = ? AND kind = ? AND key IN ({}) GROUP BY key"
+_ALL = "SELECT key, epoch FROM milestone WHERE ws = ? AND kind = ? AND key IN ({}) ORDER BY key, epoch"
+
+
+def latest_of(rows: EventRows, kind: DeclaredKind, keys: Iterable[str], until: int) -> dict[str, Event]:
+    """The last event of a kind up to an epoch, for each key that has one."""
+    wanted, what = list(dict.fromkeys(keys)), f"{kind} events"
+    newest = dict(_found(rows, _MAX, kind, wanted))
+    later = {key for key, epoch in newest.items() if epoch > until}
+    lists: dict[str, list[int]] = {}
+    for key, epoch in _found(rows, _ALL, kind, later):
+        lists.setdefault(key, []).append(epoch)
+    epochs = {epoch for key, epoch in newest.items() if key not in later}
+    events = {event.epoch: event for event in rows.load(epochs.union(*lists.values()))}
+    values = rows.commits.values(_key(kind, key) for key in wanted)
+    chosen: dict[str, int] = {}
+    for key in wanted:
+        value = values.get(_key(kind, key), b"")
+        if key in later:
+            check_digest(value, [rows.known[epoch] for epoch in lists[key]], what=what)
+            before = [epoch for epoch in lists[key] if epoch <= until]
+            if before:
+                chosen[key] = before[-1]
+        else:
+            check_last(value, rows.known.get(newest.get(key, -1)), what=what)
+            if key in newest:
+                chosen[key] = newest[key]
+    return {key: events[epoch] for key, epoch in chosen.items()}
+
+
+def _found(rows: EventRows, query: str, kind: DeclaredKind, keys: Iterable[str]) -> list[tuple[str, int]]:
+    found: list[tuple[str, int]] = []
+    for marks, part in chunks(keys):
+        found += rows.sql.execute(query.format(marks), (rows.ws, str(kind), *part)).fetchall()
+    return found
+
+
+def _key(kind: DeclaredKind, key: str) -> str:
+    return key_of("milestone", str(kind), key)

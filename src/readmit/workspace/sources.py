@@ -1,0 +1,77 @@
+"""Sources that can be looked at again, read from the log: where each is, and what the last look found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from readmit.records.events import EventKind
+from readmit.records.evidence import Evidence
+from readmit.records.looks import Looked, LookResult, Resource
+from readmit.records.probes import Finding
+from readmit.records.snapshot import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from readmit.ports.store import Log
+    from readmit.records.events import Event
+    from readmit.records.snapshot import Held, Sighting
+
+# In canonical bytes a quote within a text is escaped, so this is the field.
+_PROBED = b',"probe":{'
+_decode = msgspec.json.Decoder(Evidence).decode
+
+
+def add_sources(log: Log, held: Iterable[Held], evidence: dict[str, Sighting], *, until: int) -> dict[str, Source]:
+    """The sources of some evidence, as of an epoch. Adds to it what a look found in their place.
+
+    Evidence that readmit read where somebody had named the place counts as that principal's.
+    """
+    for entry in held:
+        for mark in entry.marks:
+            if isinstance(mark.payload, Resource) and mark.payload.now not in evidence:
+                evidence |= log.sighting(mark.payload.now)
+    sources: dict[str, Source] = {}
+    fresh: Iterable[str] = list(evidence)
+    while probed := {name: _decode(evidence[name].body) for name in fresh if _PROBED in evidence[name].body}:
+        for name, one in probed.items():
+            if one.writer != evidence[name].by:
+                evidence[name] = replace(evidence[name], by=one.writer)
+        sources |= _sources(log, probed, evidence, until)
+        fresh = {sources[name].now for name in probed} - evidence.keys() - {""}
+        for name in fresh:
+            evidence |= log.sighting(name)
+    return sources
+
+
+def _sources(
+    log: Log, probed: Mapping[str, Evidence], evidence: Mapping[str, Sighting], until: int
+) -> dict[str, Source]:
+    looks = log.latest_of(EventKind.LOOK, probed, until=until)
+    results = {event.epoch: _results(event) for event in {one.epoch: one for one in looks.values()}.values()}
+    found: dict[str, Source] = {}
+    for name, one in probed.items():
+        assert one.probe is not None  # noqa: S101 - its bytes say so
+        if name not in looks:
+            found[name] = Source(one.probe, evidence[name].said, evidence[name].epoch)
+            continue
+        look = looks[name]
+        result = results[look.epoch].get(name) or LookResult(evidence=name, finding=Finding.UNCHANGED)
+        found[name] = Source(
+            result.probe or one.probe,
+            look.at,
+            result.since or look.epoch,
+            result.finding,
+            result.now or "",
+            result.digest or "",
+            result.why,
+            look.epoch,
+        )
+    return found
+
+
+def _results(event: Event) -> dict[str, LookResult]:
+    return {one.evidence: one for one in event.payload.found} if isinstance(event.payload, Looked) else {}

@@ -1,0 +1,266 @@
+"""Evidence that can be looked at again: what a look before a return finds, and what follows from it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from readmit import Reason, Return
+from readmit.records.errors import ModelError, NotAllowedError, RecordError
+from readmit.records.events import EventKind
+from readmit.records.evidence import Evidence
+from readmit.records.items import Scope
+from readmit.records.looks import Looked
+from readmit.records.policy import LookRules
+from readmit.records.probes import CallableProbe, Finding
+from readmit.records.reasons import State
+from tests.board import Team
+
+LATER = timedelta(minutes=5)
+
+
+def reasons(back: Return, item: str) -> tuple[Reason, ...]:
+    return next(one.reasons for one in back.dispositions if one.item == item)
+
+
+def test_a_source_that_says_the_same_leaves_its_item_in() -> None:
+    team = Team()
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."))
+    team.ann.depart()
+    team.clock.now += LATER
+    back = team.back()
+    assert back.items == ("h0",)
+    assert team.board.looks == ["hotel"]
+
+
+def test_a_source_that_changed_takes_its_item_out_and_its_new_text_is_observed() -> None:
+    team = Team()
+    old = team.note("hotel", "Sunrise is booked.", task="trip")
+    team.fact("h0", "Sunrise is booked", old)
+    team.ann.depart()
+    team.clock.now += LATER
+    team.board.notes["hotel"] = "Riverside is booked."
+    back = team.back()
+    assert back.items == ()
+    assert reasons(back, "h0") == (Reason.SOURCE_CHANGED,)
+    [cause] = back.dispositions[0].causes
+    now = team.team.log.evidence(cause.ref).payload
+    assert isinstance(now, Evidence)
+    assert (now.text, now.by, now.named_by, now.scope.task) == ("Riverside is booked.", "readmit", "bob", "trip")
+    assert "hotel() changed" in str(back.explain("h0"))
+    assert team.team.replay(back.id).matches
+
+
+def test_what_is_there_now_can_be_recorded_and_stands() -> None:
+    team = Team(writers=("bob",))
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."), slot="hotel")
+    team.ann.depart()
+    team.clock.now += LATER
+    team.board.notes["hotel"] = "Riverside is booked."
+    fate = team.back().dispositions[0]
+    team.fact("h1", "Riverside is booked", fate.causes[0].ref, slot="hotel")
+    back = team.back()
+    assert back.items == ("h1",)
+
+
+def test_a_source_that_is_gone_takes_its_item_out() -> None:
+    team = Team()
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."))
+    team.ann.depart()
+    team.clock.now += LATER
+    del team.board.notes["hotel"]
+    back = team.back()
+    assert reasons(back, "h0") == (Reason.SOURCE_CHANGED,)
+    assert "the note was taken down" in str(back.explain("h0"))
+
+
+def test_a_source_that_changed_back_lets_its_item_stand_again() -> None:
+    team = Team()
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."))
+    team.ann.depart()
+    team.clock.now += LATER
+    team.board.notes["hotel"] = "Riverside is booked."
+    assert team.back().items == ()
+    team.board.notes["hotel"] = "Sunrise is booked."
+    team.clock.now += LATER
+    assert team.back().items == ("h0",)
+
+
+def test_an_unseen_source_withholds_what_is_critical_and_is_on_record_for_the_rest() -> None:
+    team = Team()
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."), slot="hotel")
+    team.fact("h1", "The train leaves at nine", team.note("train", "The train leaves at nine."), slot="train")
+    team.duty("hotel", "train", critical=["hotel"])
+    team.ann.depart()
+    team.clock.now += LATER
+    team.board.notes.update(hotel=None, train=None)
+    back = team.back()
+    assert not back.admitted
+    assert reasons(back, "h0") == (Reason.SOURCE_UNSEEN,)
+    [fate] = [one for one in back.dispositions if one.item == "h1"]
+    assert fate.state is State.WITHHELD
+    assert [cause.reason for cause in fate.unseen] == [Reason.SOURCE_UNSEEN]
+    assert "somebody stands before it" in str(back.explain("h1"))
+    team.board.notes.update(hotel="Sunrise is booked.", train="The train leaves at nine.")
+    assert team.back().admitted, "an unseen source is looked at again at once"
+
+
+def test_a_premise_of_something_critical_is_withheld_too() -> None:
+    team = Team()
+    team.fact("p0", "The town is open", team.note("town", "The town is open."))
+    plain = team.team.observe("Sunrise is booked.", by="bob")
+    team.fact("h0", "Sunrise is booked", plain, slot="hotel", depends_on=["p0"])
+    team.duty("hotel", critical=["hotel"])
+    team.ann.depart()
+    team.clock.now += LATER
+    team.board.notes["town"] = None
+    back = team.back()
+    assert not back.admitted
+    assert reasons(back, "h0") == (Reason.PREMISE_CHANGED,)
+
+
+def test_one_changed_source_of_several_is_enough() -> None:
+    team = Team()
+    both = team.note("hotel", "Sunrise is booked."), team.note("bill", "Two nights are paid.")
+    team.fact("h0", "Two nights at Sunrise are paid", *both)
+    team.ann.depart()
+    team.clock.now += LATER
+    team.board.notes["bill"] = "Nothing is paid."
+    assert reasons(team.back(), "h0") == (Reason.SOURCE_CHANGED,)
+
+
+def test_what_rests_on_an_item_falls_with_its_source() -> None:
+    team = Team()
+    team.fact("p0", "The town is open", team.note("town", "The town is open."))
+    team.fact("h0", "We go there", team.team.observe("We go.", by="bob"), depends_on=["p0"])
+    team.ann.depart()
+    team.clock.now += LATER
+    team.board.notes["town"] = "The town is closed."
+    assert reasons(team.back(), "h0") == (Reason.PREMISE_CHANGED,)
+
+
+def test_a_fresh_look_is_not_repeated() -> None:
+    team = Team()
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked.", lifetime=3_600))
+    team.ann.depart()
+    team.clock.now += LATER
+    assert team.back().items == ("h0",)
+    assert team.board.looks == []
+    team.clock.now += timedelta(hours=2)
+    team.back()
+    team.back()
+    assert team.board.looks == ["hotel"]
+
+
+def test_an_item_that_is_out_for_good_is_not_looked_at() -> None:
+    team = Team()
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."))
+    team.team.revoke("h0", by="bob")
+    team.ann.depart()
+    team.clock.now += LATER
+    team.back()
+    assert team.board.looks == []
+
+
+def test_sources_beyond_the_limit_are_unseen_and_critical_ones_come_first() -> None:
+    team = Team(looks=LookRules(count=1))
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."), slot="hotel")
+    team.fact("h1", "The train leaves at nine", team.note("train", "The train leaves at nine."), slot="train")
+    team.duty("hotel", "train", critical=["hotel"])
+    team.ann.depart()
+    team.clock.now += LATER
+    back = team.back()
+    assert back.admitted
+    assert team.board.looks == ["hotel"]
+    assert "looks.count" in str(back.explain("h1"))
+
+
+def test_a_prober_that_fails_leaves_its_sources_unseen() -> None:
+    team = Team()
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."), slot="hotel")
+    team.duty("hotel", critical=["hotel"])
+    team.ann.depart()
+    team.clock.now += LATER
+    team.board.fails = ModelError("the board fell down")
+    back = team.back()
+    assert reasons(back, "h0") == (Reason.SOURCE_UNSEEN,)
+    assert "the board fell down" in str(back.explain("h0"))
+
+
+def test_an_exposure_does_not_look_but_sees_what_others_found() -> None:
+    team = Team()
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."))
+    team.ann.depart()
+    team.clock.now += LATER
+    back = team.back()
+    looks = list(team.board.looks)
+    team.clock.now += timedelta(minutes=2)
+    back.expose()
+    assert team.board.looks == looks
+    team.board.notes["hotel"] = "Riverside is booked."
+    other = team.team.agent("cay", role="planner", task="trip")
+    other.depart()
+    other.come_back()
+    with pytest.raises(Exception, match="item_no_longer_eligible"):
+        back.expose()
+
+
+def test_an_overseer_can_restore_an_item_until_its_source_changes_again() -> None:
+    team = Team()
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."))
+    team.ann.depart()
+    team.clock.now += LATER
+    team.board.notes["hotel"] = "Sunrise is  booked."
+    assert team.back().items == ()
+    team.team.overrule("h0", grant="restore", by="boss", reason="only a space", expires=timedelta(days=1))
+    assert team.back().items == ("h0",)
+    team.clock.now += LATER
+    assert team.back().items == ("h0",), "the same look, repeated, is not a new cause"
+    team.board.notes["hotel"] = "Riverside is booked."
+    team.clock.now += LATER
+    assert team.back().items == ()
+
+
+def test_nobody_writes_a_look_or_reads_for_somebody_else() -> None:
+    team = Team()
+    seen = team.note("hotel", "Sunrise is booked.")
+    for handle in (team.team.principal("mallory"), team.team.as_readmit()):
+        with pytest.raises(NotAllowedError, match="written by readmit itself"):
+            handle.append(EventKind.LOOK, Looked(unchanged=(seen,)))
+    scope = Scope(workspace=team.team.name)
+    forged = Evidence(text="x", by="mallory", at=team.clock.now, scope=scope, named_by="bob")
+    with pytest.raises(NotAllowedError, match="named_by"):
+        team.team.append(EventKind.OBSERVE, forged, by="mallory")
+    probe = CallableProbe(name="hotel", digest="0" * 64)
+    with pytest.raises(RecordError, match="digest is not that of the text"):
+        team.team.append(
+            EventKind.OBSERVE,
+            Evidence(text="x", by="mallory", at=team.clock.now, scope=scope, probe=probe),
+            by="mallory",
+        )
+
+
+def test_a_duty_stays_owed_when_its_source_changed() -> None:
+    team = Team()
+    asked = team.note("mail", "Please book a hotel.")
+    team.team.oblige("Book a hotel", id="o", by="bob", required=[], sources=[asked])
+    team.ann.depart()
+    team.clock.now += LATER
+    team.board.notes["mail"] = "Never mind."
+    assert team.back().items == ("o",)
+
+
+def test_the_same_text_stays_one_observation_however_often_it_is_found() -> None:
+    team = Team()
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."))
+    team.ann.depart()
+    team.board.notes["hotel"] = "Riverside is booked."
+    for _ in range(3):
+        team.clock.now += LATER
+        team.back()
+    observed = [event for event in team.team.log.tail() if event.kind is EventKind.OBSERVE]
+    assert len(observed) == 2
+    looks = [event.payload.found[0] for event in team.team.log.tail() if isinstance(event.payload, Looked)]
+    assert [one.finding for one in looks] == [Finding.CHANGED] * 3
+    assert len({one.now for one in looks}) == 1
