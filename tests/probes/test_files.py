@@ -217,7 +217,7 @@ REFUSED = {
     "lines backwards": ({"lines": "5-3"}, RecordError, "lines: '5-3'"),
     "lines and a symbol": ({"lines": "1", "symbol": "f"}, RecordError, "symbol: give either"),
     "a symbol of a text file": ({"symbol": "f"}, ProbeError, "symbol: a.txt is not a Python file"),
-    "a lifetime before now": ({"lifetime": -1}, RecordError, r"probe\.lifetime"),
+    "a lifetime before now": ({"lifetime": -1}, RecordError, "lifetime"),
 }
 
 

@@ -37,6 +37,7 @@ ELSEWHERE = {
     "source_not_admitted",
     "source_unknown",
     "record_altered",
+    "record_gone",
     "other_owner",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import ExitStack, closing
 from functools import cached_property
 from types import MappingProxyType
@@ -220,6 +221,7 @@ def _captured(capture: Callable[[], Captured]) -> Captured:
     except ReadmitError:
         raise
     except msgspec.ValidationError as error:
-        raise RecordError(located(str(error), "probe")) from None
+        # The caller gave the fields one by one; it knows no probe yet.
+        raise RecordError(re.sub(r"^probe(?:\.|: )", "", located(str(error), "probe"))) from None
     except Exception as error:
         raise ProbeError(f"the source cannot be captured: {reason(error)}") from error

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 NO_ROWS = b"[]"
 _STEPS = 1_000
 """SQLite's virtual machine instructions between two looks at the clock."""
+_ROOM = 1_000_000
 _READING = {
     sqlite3.SQLITE_SELECT,
     sqlite3.SQLITE_READ,
@@ -85,8 +86,8 @@ def _sqlite(place: str, query: str, parameters: Sequence[Any], limit: int, deadl
     with closing(sqlite3.connect(address, uri=True, timeout=deadline.left(), isolation_level=None)) as opened:
         opened.execute("PRAGMA query_only = ON")
         opened.execute("PRAGMA trusted_schema = OFF")
-        # A value that is longer is an error before it takes memory.
-        opened.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limit)
+        # A value that is longer is an error before it takes memory. The text of the schema needs some room as well.
+        opened.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(limit, _ROOM))
         opened.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         opened.set_authorizer(_only_reading)
         opened.set_progress_handler(lambda: deadline.passed, _STEPS)
@@ -104,13 +105,10 @@ def _postgres(place: str, query: str, parameters: Sequence[Any], limit: int, dea
     except ImportError:
         raise ProbeError("pip install 'readmit[postgres]' to look at PostgreSQL") from None
     try:
-        milliseconds = max(1, int(deadline.left() * 1_000))
-        options = (
-            f"-c default_transaction_read_only=on -c statement_timeout={milliseconds} -c lock_timeout={milliseconds}"
-        )
-        with closing(psycopg.connect(place, options=options, connect_timeout=max(2, int(deadline.left())))) as opened:
+        with closing(psycopg.connect(place, connect_timeout=max(2, int(deadline.left())))) as opened:
             opened.read_only = True
             with opened.cursor() as cursor:
+                cursor.execute(f"SET LOCAL statement_timeout = {max(1, int(deadline.left() * 1_000))}".encode())
                 # DECLARE takes nothing but a query that writes nothing; a prepared statement is a single one.
                 cursor.execute(
                     f"DECLARE looked NO SCROLL CURSOR FOR {query}".encode(), list(parameters) or None, prepare=True

@@ -7,7 +7,7 @@ import ipaddress
 import socket
 import ssl
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import SplitResult, urljoin, urlsplit
@@ -22,7 +22,7 @@ from readmit.records.probes import Finding, HttpProbe, require_url
 from readmit.records.quotes import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from readmit.ports.prober import LookLimits
 
@@ -56,6 +56,8 @@ class Web:
     def look(self, probe: HttpProbe, deadline: LookDeadline) -> ProbeResult:
         page = self._get(probe.url, deadline, etag=probe.etag, modified=probe.modified)
         if page.body is None:
+            if not (probe.etag or probe.modified):
+                raise ProbeError("the server answers 304 to a question without a condition")
             return ProbeResult(Finding.UNCHANGED, probe)
         if probe.quote:
             words = text_of(page.body)
@@ -95,24 +97,18 @@ class Web:
     def _follow(self, url: str, headers: dict[str, str], deadline: LookDeadline) -> Page:
         for _ in range(_REDIRECTS + 1):
             parts = urlsplit(url)
-            connection = self._connected(parts, deadline)
-            # A socket's timeout starts again with every byte; this one does not.
-            cut = threading.Timer(deadline.left(), _shut, [connection.sock])
-            cut.daemon = True
-            cut.start()
-            try:
-                connection.request(
-                    "GET", (parts.path or "/") + (f"?{parts.query}" if parts.query else ""), headers=headers
-                )
-                answer = connection.getresponse()
-                if answer.status in _MOVED and (place := answer.headers.get("Location")):
-                    url = urljoin(url, place)
-                    _check_redirect(parts, url)
-                    continue
-                return self._page(answer, deadline)
-            finally:
-                cut.cancel()
-                connection.close()
+            with self._connected(parts, deadline) as plain, _ended(plain, deadline):
+                connection = _speaking(parts, plain)
+                try:
+                    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+                    connection.request("GET", target, headers=headers)
+                    with connection.getresponse() as answer:
+                        if answer.status not in _MOVED or not (place := answer.headers.get("Location")):
+                            return self._page(answer, deadline)
+                        url = urljoin(url, place)
+                        _check_redirect(parts, url)
+                finally:
+                    connection.close()
         raise ProbeError(f"the server redirects more than {_REDIRECTS} times")
 
     def _page(self, answer: http.client.HTTPResponse, deadline: LookDeadline) -> Page:
@@ -145,7 +141,7 @@ class Web:
             modified if len(modified) <= _LONGEST_DATE else "",
         )
 
-    def _connected(self, parts: SplitResult, deadline: LookDeadline) -> http.client.HTTPConnection:
+    def _connected(self, parts: SplitResult, deadline: LookDeadline) -> socket.socket:
         """A connection to an address that was checked: the name is not resolved a second time."""
         host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
         if not _listed(host, port, self._limits.hosts):
@@ -156,15 +152,31 @@ class Web:
             raise ProbeError(f"the name {host} cannot be resolved") from None
         if not _listed(host, port, self._limits.private_hosts) and not all(map(public, found)):
             raise ProbeError(f"private_hosts: {host} is at a private address, which is not allowed")
-        plain = _first_answer(found, port, deadline)
-        connection: http.client.HTTPConnection
-        if parts.scheme == "https":
-            connection = http.client.HTTPSConnection(host, port)
-            connection.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
-        else:
-            connection = http.client.HTTPConnection(host, port)
-            connection.sock = plain
-        return connection
+        return _first_answer(found, port, deadline)
+
+
+def _speaking(parts: SplitResult, plain: socket.socket) -> http.client.HTTPConnection:
+    host = parts.hostname or ""
+    if parts.scheme == "https":
+        safe = http.client.HTTPSConnection(host, parts.port)
+        safe.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
+        return safe
+    connection = http.client.HTTPConnection(host, parts.port)
+    connection.sock = plain
+    return connection
+
+
+@contextmanager
+def _ended(plain: socket.socket, deadline: LookDeadline) -> Iterator[None]:
+    """Ends a connection at its deadline. A socket's own timeout starts again with every byte."""
+    with plain.dup() as handle:
+        cut = threading.Timer(deadline.left(), _shut, [handle])
+        cut.daemon = True
+        cut.start()
+        try:
+            yield
+        finally:
+            cut.cancel()
 
 
 def _shut(opened: socket.socket) -> None:

@@ -325,6 +325,11 @@ class Reason(StrEnum):
     )
     SOURCE_UNKNOWN = "source_unknown", "The items it was formed from are unknown.", State.UNPROVEN
     RECORD_ALTERED = "record_altered", "Its text is not the one that its sources were bound to.", State.UNPROVEN
+    RECORD_GONE = (
+        "record_gone",
+        "Its store no longer holds it: it was deleted there, merged or expired.",
+        State.UNPROVEN,
+    )
     OTHER_OWNER = "other_owner", "It is in the private bank of another principal.", State.UNAUTHORIZED
 
 

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from readmit.probes import Looker, LookLimits
+from readmit.records.errors import GoneError, ProbeError, RecordError
+from readmit.records.probes import Finding, GitProbe
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from readmit.ports.prober import ProbeResult
+    from tests.probes.conftest import Repo
+
+TEXT = "".join(f"line {number}\n" for number in range(1, 31))
+
+
+def look(looker: Looker, probe: object) -> ProbeResult:
+    assert isinstance(probe, GitProbe)
+    [result] = looker.look([probe])
+    return result
+
+
+def test_a_file_of_a_commit_is_captured_from_the_repository_and_not_from_the_working_tree(
+    repo: Repo, looker: Looker
+) -> None:
+    commit = repo.commit(a__txt="committed\n")
+    (repo.folder / "a.txt").write_text("not committed\n")
+    text, probe = looker.capture_git("a.txt", repository="repo")
+    assert text == "committed\n"
+    assert isinstance(probe, GitProbe)
+    assert (probe.ref, probe.commit) == ("HEAD", commit)
+    assert look(looker, probe) == (Finding.UNCHANGED, probe, "", "")
+
+
+def test_a_branch_that_moved_without_touching_the_text_is_unchanged(repo: Repo, looker: Looker) -> None:
+    repo.commit(a__txt="same\n")
+    _, probe = looker.capture_git("a.txt", repository="repo", ref="main")
+    repo.commit(b__txt="another\n")
+    assert look(looker, probe).outcome is Finding.UNCHANGED
+
+
+def test_a_branch_that_moved_to_another_text_is_changed_and_the_commit_is_named(repo: Repo, looker: Looker) -> None:
+    repo.commit(a__txt="old\n")
+    _, probe = looker.capture_git("a.txt", repository="repo", ref="main")
+    commit = repo.commit(a__txt="new\n")
+    found = look(looker, probe)
+    assert (found.outcome, found.text) == (Finding.CHANGED, "new\n")
+    assert isinstance(found.probe, GitProbe)
+    assert found.probe.commit == commit
+    assert look(looker, found.probe).outcome is Finding.UNCHANGED
+
+
+def test_lines_and_symbols_are_followed_through_commits(repo: Repo, looker: Looker) -> None:
+    repo.commit(a__txt=TEXT, b__py="def f():\n    return 1\n")
+    _, lines = looker.capture_git("a.txt", repository="repo", lines="10-12")
+    _, symbol = looker.capture_git("b.py", repository="repo", symbol="f")
+    repo.commit(a__txt="new\n" + TEXT, b__py="import os\n\ndef f():\n    return 1\n")
+    moved, same = look(looker, lines), look(looker, symbol)
+    assert isinstance(moved.probe, GitProbe)
+    assert (moved.outcome, moved.probe.first) == (Finding.MOVED, 11)
+    assert same.outcome is Finding.UNCHANGED
+
+
+def test_a_renamed_file_is_found_under_its_new_name(repo: Repo, looker: Looker) -> None:
+    repo.commit(a__txt=TEXT, other__txt="x\n")
+    _, probe = looker.capture_git("a.txt", repository="repo", lines="3-4")
+    _, whole = looker.capture_git("a.txt", repository="repo")
+    repo.commit(a__txt=None, b__txt=TEXT)
+    found = look(looker, probe)
+    assert isinstance(found.probe, GitProbe)
+    assert (found.outcome, found.probe.path, found.probe.first) == (Finding.MOVED, "b.txt", 3)
+    repo.commit(b__txt=TEXT + "more\n")
+    found = look(looker, whole)
+    assert (found.outcome, found.text) == (Finding.CHANGED, TEXT + "more\n")
+
+
+def test_a_deleted_file_a_deleted_branch_and_a_file_that_became_a_directory_are_gone(
+    repo: Repo, looker: Looker
+) -> None:
+    repo.commit(a__txt="text\n", b__txt="b\n")
+    repo.git("branch", "topic")
+    _, file = looker.capture_git("a.txt", repository="repo")
+    _, branch = looker.capture_git("a.txt", repository="repo", ref="topic")
+    repo.commit(a__txt=None)
+    repo.git("branch", "-D", "topic")
+    assert look(looker, file).outcome is Finding.GONE
+    assert look(looker, branch) == (Finding.GONE, branch, "", "there is no topic")
+    (repo.folder / "a.txt").mkdir()
+    repo.commit(**{"a__txt/x": "x\n"})
+    assert look(looker, file).outcome is Finding.GONE
+
+
+def test_a_path_with_spaces_and_letters_beyond_ascii_is_found(repo: Repo, looker: Looker) -> None:
+    repo.commit(**{"año nuevo 5 blob": "text\n"})
+    text, probe = looker.capture_git("año nuevo 5 blob", repository="repo")
+    assert text == "text\n"
+    assert look(looker, probe).outcome is Finding.UNCHANGED
+
+
+def test_a_rewritten_history_is_compared_by_its_text(repo: Repo, looker: Looker) -> None:
+    repo.commit(a__txt="text\n")
+    _, probe = looker.capture_git("a.txt", repository="repo", ref="main")
+    repo.git("commit", "--amend", "--quiet", "--message=other")
+    repo.git("reflog", "expire", "--expire=now", "--all")
+    repo.git("gc", "--quiet", "--prune=now")
+    assert look(looker, probe).outcome is Finding.UNCHANGED
+    repo.commit(a__txt=None, b__txt="text\n")
+    assert look(looker, probe).outcome is Finding.GONE
+
+
+def test_a_worktree_is_read_if_its_repository_is_below_a_root_too(repo: Repo, root: Path, tmp_path: Path) -> None:
+    repo.commit(a__txt="text\n")
+    repo.git("worktree", "add", "--quiet", "-b", "side", str(tmp_path / "side"))
+    both = Looker(LookLimits(roots=(str(root), str(tmp_path / "side"))))
+    assert both.capture_git("a.txt", repository=str(tmp_path / "side"), ref="side").text == "text\n"
+    alone = Looker(LookLimits(roots=(str(tmp_path / "side"),)))
+    with pytest.raises(ProbeError, match=r"^roots: .* keeps objects in"):
+        alone.capture_git("a.txt", repository=".", ref="side")
+
+
+def test_a_bare_repository_is_read(repo: Repo, root: Path, looker: Looker) -> None:
+    repo.commit(a__txt="text\n")
+    repo.git("clone", "--quiet", "--bare", str(repo.folder), str(root / "bare.git"))
+    assert looker.capture_git("a.txt", repository="bare.git").text == "text\n"
+
+
+def test_a_directory_without_a_repository_was_not_looked_at(repo: Repo, root: Path, looker: Looker) -> None:
+    repo.commit(a__txt="text\n")
+    _, probe = looker.capture_git("a.txt", repository="repo")
+    repo.folder.rename(root / "elsewhere")
+    assert look(looker, probe) == (Finding.UNSEEN, probe, "", "repo is not a git repository")
+
+
+def test_one_probe_that_fails_leaves_the_others_of_its_repository_alone(repo: Repo, root: Path) -> None:
+    repo.commit(a__txt="text\n", big__txt="x" * 5_000)
+    looker = Looker(LookLimits(roots=(str(root),), bytes=1_000))
+    _, probe = looker.capture_git("a.txt", repository="repo")
+    big = msgspec.structs.replace(probe, path="big.txt")
+    assert [found.outcome for found in looker.look([probe, big, probe])] == [
+        Finding.UNCHANGED,
+        Finding.UNSEEN,
+        Finding.UNCHANGED,
+    ]
+
+
+def test_no_process_of_git_outlives_its_look(repo: Repo, looker: Looker) -> None:
+    repo.commit(a__txt="text\n")
+    _, probe = looker.capture_git("a.txt", repository="repo")
+    with looker._opened() as sources:
+        sources.git.look(probe, _long())  # type: ignore[arg-type]  # it is a GitProbe
+        process = sources.git._open["repo"]._process
+        assert process.poll() is None
+    assert process.poll() is not None
+
+
+def _long() -> object:
+    from readmit.probes.looking import LookDeadline
+
+    return LookDeadline(60)
+
+
+REFUSED = {
+    "a ref that is an option": ({"ref": "--output=x"}, RecordError, "ref"),
+    "a ref that does not exist": ({"ref": "nowhere"}, GoneError, "there is no nowhere"),
+    "a path that does not exist": ({"path": "b.txt"}, GoneError, r"\w{12} holds no b\.txt"),
+    "a repository above the root": ({"repository": "../x"}, ProbeError, r"path: \.\./x holds \.\."),
+    "a path of two lines": ({"path": "a\ncontents HEAD"}, RecordError, "path"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_capturing_is_refused_for(case: str, repo: Repo, looker: Looker) -> None:
+    arguments, error, message = REFUSED[case]
+    repo.commit(a__txt="text\n")
+    with pytest.raises(error, match=f"^{message}"):
+        looker.capture_git(**{"path": "a.txt", "repository": "repo", **arguments})  # type: ignore[arg-type]
+
+
+def test_a_git_that_hangs_is_ended_in_time(
+    repo: Repo, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit(a__txt="text\n")
+    _, probe = Looker(LookLimits(roots=(str(root),))).capture_git("a.txt", repository="repo")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "bin" / "git").chmod(0o755)
+    monkeypatch.setattr("readmit.probes.git._ENVIRONMENT", {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"})
+    start = time.monotonic()
+    [found] = Looker(LookLimits(roots=(str(root),), seconds=0.3)).look([probe])
+    assert (found.outcome, time.monotonic() - start < 3) == (Finding.UNSEEN, True)

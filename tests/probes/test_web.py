@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+import pytest
+
+from readmit.probes import Looker, LookLimits
+from readmit.probes.web import public
+from readmit.records.errors import GoneError, ProbeError
+from readmit.records.probes import Finding, HttpProbe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class Site:
+    """A real server on this machine, which answers what a test says and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.answer: Callable[[BaseHTTPRequestHandler], None] = page(b"hello")
+        self.asked: list[dict[str, str]] = []
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                site.asked.append({"path": self.path, **self.headers})
+                site.answer(self)
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.host = f"127.0.0.1:{self.server.server_port}"
+        self.url = f"http://{self.host}/page?q=1"
+
+    def looker(self, **limits: object) -> Looker:
+        given = {"hosts": (self.host,), "private_hosts": (self.host,), "seconds": 2.0, **limits}
+        return Looker(LookLimits(**given))  # type: ignore[arg-type]
+
+
+def page(body: bytes, *, status: int = 200, kind: str = "text/plain", **headers: str) -> Callable[..., None]:
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(status)
+        for name, value in {"Content-Type": kind, "Content-Length": str(len(body)), **headers}.items():
+            request.send_header(name.replace("_", "-"), value)
+        request.end_headers()
+        request.wfile.write(body)
+
+    return answer
+
+
+@contextmanager
+def served() -> Iterator[Site]:
+    site = Site()
+    thread = threading.Thread(target=site.server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield site
+    finally:
+        site.server.shutdown()
+        thread.join()
+        site.server.server_close()
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with served() as one:
+        yield one
+
+
+def test_a_page_is_captured_and_asked_again_with_its_validators(site: Site) -> None:
+    site.answer = page(b"hello", ETag='"1"', Last_Modified="Mon, 02 Nov 2026 10:00:00 GMT")
+    text, probe = site.looker().capture_http(site.url)
+    assert text == "hello"
+    assert isinstance(probe, HttpProbe)
+    assert (probe.etag, probe.modified) == ('"1"', "Mon, 02 Nov 2026 10:00:00 GMT")
+    site.answer = page(b"", status=304)
+    assert site.looker().look([probe]) == [(Finding.UNCHANGED, probe, "", "")]
+    assert site.asked[-1]["If-None-Match"] == '"1"'
+    assert site.asked[-1]["If-Modified-Since"] == "Mon, 02 Nov 2026 10:00:00 GMT"
+    assert site.asked[-1]["path"] == "/page?q=1"
+
+
+def test_a_page_with_other_words_is_changed_and_with_the_same_words_unchanged(site: Site) -> None:
+    _, probe = site.looker().capture_http(site.url)
+    assert [found.outcome for found in site.looker().look([probe])] == [Finding.UNCHANGED]
+    site.answer = page(b"goodbye", ETag='"2"')
+    [found] = site.looker().look([probe])
+    assert (found.outcome, found.text) == (Finding.CHANGED, "goodbye")
+    assert isinstance(found.probe, HttpProbe)
+    assert found.probe.etag == '"2"'
+    assert [again.outcome for again in site.looker().look([found.probe])] == [Finding.UNCHANGED]
+
+
+def test_not_modified_is_no_answer_to_a_question_without_a_condition(site: Site) -> None:
+    _, probe = site.looker().capture_http(site.url)
+    site.answer = page(b"", status=304)
+    assert [found.outcome for found in site.looker().look([probe])] == [Finding.UNSEEN]
+
+
+HTML = b"<html><script>var price = 9</script><p>The price is\n <b>5&nbsp;EUR</b> today.</p>"
+
+
+def test_a_quote_of_a_page_survives_a_new_layout_and_not_new_words(site: Site) -> None:
+    site.answer = page(HTML, kind="text/html; charset=utf-8")
+    text, probe = site.looker().capture_http(site.url, quote="price is 5 EUR")
+    assert text == "price is 5 EUR"
+    site.answer = page(HTML.replace(b"<p>", b"<div class=x> News! ").replace(b"\n", b" "), kind="text/html")
+    assert [found.outcome for found in site.looker().look([probe])] == [Finding.UNCHANGED]
+    site.answer = page(HTML.replace(b"5&nbsp;", b"6&nbsp;"), kind="text/html")
+    [found] = site.looker().look([probe])
+    assert (found.outcome, found.text) == (Finding.CHANGED, "The price is 6 EUR today.")
+    assert [again.outcome for again in site.looker().look([found.probe])] == [Finding.UNCHANGED]
+    with pytest.raises(GoneError, match="quote: the page does not hold these words"):
+        site.looker().capture_http(site.url, quote="price is 9")
+
+
+def test_one_value_of_a_json_document_is_followed_by_its_pointer(site: Site) -> None:
+    def answer(version: str, noise: int) -> None:
+        site.answer = page(json.dumps({"a/b": [{"version": version}], "noise": noise}).encode())
+
+    answer("1.2", 1)
+    text, probe = site.looker().capture_http(site.url, pointer="/a~1b/0/version")
+    assert text == "1.2"
+    answer("1.2", 2)
+    assert [found.outcome for found in site.looker().look([probe])] == [Finding.UNCHANGED]
+    answer("1.3", 2)
+    assert [found.text for found in site.looker().look([probe])] == ["1.3"]
+    site.answer = page(b"{}")
+    assert [found.outcome for found in site.looker().look([probe])] == [Finding.GONE]
+    site.answer = page(b"oops")
+    assert [found.outcome for found in site.looker().look([probe])] == [Finding.UNSEEN]
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [(404, "gone"), (410, "gone"), (403, "unseen"), (429, "unseen"), (500, "unseen"), (204, "unseen")],
+)
+def test_an_answer_without_a_page(status: int, outcome: str, site: Site) -> None:
+    _, probe = site.looker().capture_http(site.url)
+    site.answer = page(b"no", status=status)
+    assert [(found.outcome, found.why) for found in site.looker().look([probe])] == [
+        (outcome, f"the server answers {status}")
+    ]
+
+
+def test_a_redirect_to_an_allowed_host_is_followed(site: Site) -> None:
+    with served() as other:
+        other.answer = page(b"there")
+        site.answer = page(b"", status=302, Location=other.url)
+        looker = site.looker(hosts=(site.host, other.host), private_hosts=(site.host, other.host))
+        assert looker.capture_http(site.url).text == "there"
+
+
+def test_redirects_in_a_circle_end(site: Site) -> None:
+    site.answer = page(b"", status=302, Location="/again")
+    with pytest.raises(ProbeError, match="redirects more than 3 times"):
+        site.looker().capture_http(site.url)
+
+
+def test_by_default_no_host_may_be_asked(site: Site) -> None:
+    with pytest.raises(ProbeError, match=r"^hosts: 127\.0\.0\.1:\d+ is not allowed"):
+        Looker().capture_http(site.url)
+    assert site.asked == []
+
+
+def test_proxies_of_the_environment_are_not_used(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served() as proxy:
+        monkeypatch.setenv("http_proxy", f"http://{proxy.host}")
+        monkeypatch.delenv("no_proxy", raising=False)
+        assert site.looker().capture_http(site.url).text == "hello"
+        assert proxy.asked == []
+
+
+def test_a_text_in_another_charset_is_kept_as_unicode(site: Site) -> None:
+    site.answer = page("Köln".encode("latin-1"), kind="text/plain; charset=iso-8859-1")
+    assert site.looker().capture_http(site.url).text == "Köln"
+
+
+ADDRESSES = {
+    "93.184.216.34": True,
+    "2606:2800:220:1:248:1893:25c8:1946": True,
+    "::ffff:93.184.216.34": True,
+    "127.0.0.1": False,
+    "10.1.2.3": False,
+    "172.16.0.1": False,
+    "192.168.1.1": False,
+    "169.254.169.254": False,
+    "100.64.0.1": False,
+    "0.0.0.0": False,  # noqa: S104 - an address to refuse
+    "224.0.0.1": False,
+    "255.255.255.255": False,
+    "::1": False,
+    "::": False,
+    "fe80::1": False,
+    "fd00::1": False,
+    "ff02::1": False,
+    "::ffff:127.0.0.1": False,
+    "::ffff:10.0.0.1": False,
+    "::127.0.0.1": False,
+    "64:ff9b::7f00:1": False,
+    "2002:7f00:1::": False,
+}
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_is_public_or_not_however_it_is_wrapped(address: str) -> None:
+    assert public(address) is ADDRESSES[address]
