@@ -308,3 +308,30 @@ class TestAsANode:
         assert sorted(questions) == ["Dinner?", "Room?"]
         outer.invoke(Command(resume=[f"yes, {one}" for one in questions]), thread("team"))
         assert sorted(shop.paid) == [("dinner", "yes, Dinner?"), ("room", "yes, Room?")]
+
+
+class Copying(InMemorySaver):
+    """A saver that can copy threads, as that of LangGraph's platform."""
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        for one in reversed(list(self.list(thread(source_thread_id)))):
+            place = {**one.config["configurable"], "thread_id": target_thread_id}
+            above = {"thread_id": target_thread_id, "checkpoint_ns": place["checkpoint_ns"]}
+            if one.parent_config:
+                above["checkpoint_id"] = one.parent_config["configurable"]["checkpoint_id"]
+            self.put({"configurable": above}, one.checkpoint, one.metadata, one.checkpoint["channel_versions"])
+
+
+def test_a_copied_thread_does_not_take_an_old_answer(shop: Shop) -> None:
+    shop.inner = Copying()
+    graph = shop.graph()
+    invoke(graph, {}, thread())
+    shop.away()
+    with pytest.raises(StaleAnswerError):
+        graph.invoke(Command(resume="yes"), thread())
+    graph.checkpointer.copy_thread("planner", "copy")
+    with pytest.raises(StaleAnswerError):
+        graph.invoke(Command(resume="yes"), thread("copy"))
+    assert asked(invoke(graph, Command(resume="yes"), thread("copy"))) == [PALACE]
+    graph.checkpointer.delete_thread("copy")
+    assert graph.get_state(thread("copy")).values == {}
