@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable  # noqa: TC003 - pydantic reads the annotation
 from typing import Any
 
 from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage  # noqa: TC002 - pydantic reads the annotation
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
 
 class Recording(BaseChatModel):
-    """Answers each question of a user with tool calls, and what the tools say with a closing word."""
+    """Replies as a test says."""
 
-    calls: list[tuple[str, dict[str, Any]]] = Field(default_factory=list)
+    reply: Callable[[list[BaseMessage]], AIMessage]
     sent: list[list[BaseMessage]] = Field(default_factory=list)
 
     @property
@@ -25,9 +26,4 @@ class Recording(BaseChatModel):
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
         self.sent.append(list(messages))
-        calls: list[Any] = [
-            {"name": name, "args": args, "id": f"{len(self.sent)}-{number}"}
-            for number, (name, args) in enumerate(self.calls)
-        ]
-        answer = AIMessage("Done.") if messages[-1].type == "tool" else AIMessage("", tool_calls=calls)
-        return ChatResult(generations=[ChatGeneration(message=answer)])
+        return ChatResult(generations=[ChatGeneration(message=self.reply(messages))])

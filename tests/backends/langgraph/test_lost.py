@@ -11,6 +11,7 @@ pytest.importorskip("langgraph", reason="needs langgraph: pip install 'readmit[l
 pytest.importorskip("langchain.agents", reason="needs langchain")
 
 from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
@@ -114,9 +115,14 @@ def pay(hotel: str) -> str:
 BOOK: Any = {"messages": [("user", "Book the Sunmere.")]}
 
 
+def pays(messages: list[BaseMessage]) -> AIMessage:
+    call: Any = {"name": "pay", "args": {"hotel": "Sunmere"}, "id": "1"}
+    return AIMessage("Done.") if messages[-1].type == "tool" else AIMessage("", tool_calls=[call])
+
+
 class TestAnAgent:
     def agent(self, office: Office, **options: Any) -> tuple[Any, Recording]:
-        model = Recording(calls=[("pay", {"hotel": "Sunmere"})])
+        model = Recording(reply=pays)
         return create_agent(model, [pay], checkpointer=office.saver(**options)), model
 
     @pytest.mark.parametrize("given", RESUMES[:3])
