@@ -64,6 +64,7 @@ class Server:
         self._url = url
         self._timeout = timeout
         self._there: set[str] = set()
+        self._late: dict[str, list[str]] = {}
         try:
             self._call("GET", "/healthcheck")
         except BaseException:
@@ -99,6 +100,9 @@ class Server:
                     ".delete(…))"
                 )
             time.sleep(_PAUSE)
+        late = self._late.pop(user, ())
+        for text in late if late and self._buffered(user, "failed") else ():
+            self._delete_chat(user, text)
 
     def flush(self, user: str, text: str) -> Flushed:
         """Process one chat message now, and return what it changed."""
@@ -132,9 +136,11 @@ class Server:
         except BackendError as error:
             # No answer is no failure: the flush may go on, and its chat shows that until it ends.
             if _unanswered(error):
+                self._late.setdefault(user, []).append(text)
                 raise BackendError(
-                    f"{error}; the server may still process this chat. What it makes of it stays out of every view; "
-                    "the next call waits until it is done"
+                    f"{self._url}: no answer within {self._timeout:g} seconds; the server may still process this chat "
+                    f"of user {user}. What it makes of it has no source and stays out of every view; the next call "
+                    "waits until it is done"
                 ) from error
             try:
                 self._delete_chat(user, text)

@@ -197,6 +197,19 @@ class TestUnanswered:
         journey.walker.depart()
         assert "Sunmere" not in " ".join(texts(back(hasty, journey)))
 
+    def test_a_chat_that_fails_after_the_timeout_does_not_stay_stored(
+        self, hasty: Memory, journey: Journey, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        stand_in.project.thinking.clear()
+        with pytest.raises(BackendError, match="may still process"):
+            hasty.form("hotel/booking: Sunmere.", sources=[journey.items["superseded"]], by="scout")
+        monkeypatch.setattr(stand_in.project, "fails", "the language model timed out")
+        stand_in.project.thinking.set()
+        wait_until(lambda: native(hasty).buffer("chat", status="failed"))
+        monkeypatch.setattr(stand_in.project, "fails", "")
+        hasty.form("hotel/view: Over the lake.", sources=[journey.items["valid"]], by="scout")
+        assert native(hasty).get_all("chat") == []
+
     def test_a_verbatim_memory_does_not_wait_for_the_model(
         self, hasty: Memory, journey: Journey, stand_in: StandIn
     ) -> None:
@@ -204,6 +217,25 @@ class TestUnanswered:
         with pytest.raises(BackendError, match="may still process"):
             hasty.form("hotel/booking: Sunmere.", sources=[journey.items["superseded"]], by="scout")
         assert hasty.form(KNOWN["valid"][1], sources=[journey.items["valid"]], by="scout", verbatim=True)
+
+
+def test_what_a_server_finishes_after_a_timeout_is_bound_to_nothing(
+    server: StandIn | None, memory: Memory, journey: Journey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a real server, its own model takes longer than the client waits."""
+    if server is not None:
+        monkeypatch.setattr(server.project, "seconds", 1.5)
+    native(memory)
+    hasty = Memory(journey.team, open_memobase(journey.team, tmp_path, timeout=0.5))
+    text = "My hotel is the Sunmere hotel, and I like it very much."
+    with pytest.raises(BackendError, match="may still process"):
+        hasty.form(text, sources=[journey.items["superseded"]], by="scout")
+    hasty.close()
+    memory.form("I play the cello in a quartet.", sources=[journey.items["valid"]], by="scout")
+    found = sources(memory, "sunmere")
+    assert found, "the server did go on"
+    assert all(not one for one in found)
+    assert {journey.items["valid"]} in sources(memory, "cello")
 
 
 class TestTwoInstances:
