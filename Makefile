@@ -66,7 +66,8 @@ test-backends: $(BACKENDS)/.ready ## Run the conformance suite on real memory st
 	$(BACKENDS)/bin/python -m pytest tests/backends -m "not slow" $(PYTEST_ARGS)
 
 test-memobase: $(BACKENDS)/.ready ## The same for a real Memobase server: make test-memobase URL=... KEY=...
-	READMIT_MEMOBASE_URL=$(URL) READMIT_MEMOBASE_KEY=$(KEY) $(BACKENDS)/bin/python -m pytest tests/backends/memobase $(PYTEST_ARGS)
+	@test -n "$(URL)" -a -n "$(KEY)" || { echo "name the server: make test-memobase URL=http://localhost:8019 KEY=..." >&2; exit 2; }
+	@READMIT_MEMOBASE_URL="$(URL)" READMIT_MEMOBASE_KEY="$(KEY)" $(BACKENDS)/bin/python -m pytest tests/backends/memobase -m "not slow" $(PYTEST_ARGS)
 
 # A-MEM needs torch. It is installed first and by itself, so that a machine that has a CPU build at hand takes that one.
 $(BACKENDS)/.ready: requirements/backends.txt pyproject.toml $(BENCH)/pyproject.toml

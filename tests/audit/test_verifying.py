@@ -154,7 +154,8 @@ def as_somebody_without_rights(file: Path, *, trusted: tuple[bytes, ...] = ()) -
     folder = file.parent
     for one in (folder, file, *folder.rglob("*")):
         one.chmod(0o555 if one.is_dir() else 0o444)
-    for above in folder.parents[:2]:
+    # The third is the folder of one of several processes, or the public one above.
+    for above in folder.parents[:3]:
         above.chmod(above.stat().st_mode | 0o055)
     reader, writer = os.pipe()
     if not (child := os.fork()):  # a process of its own: the rights of this one cannot be given back

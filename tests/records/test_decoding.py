@@ -283,3 +283,10 @@ def _zone(hours: int) -> Any:
     from datetime import timedelta, timezone
 
     return timezone(timedelta(hours=hours))
+
+
+@pytest.mark.parametrize("length", [0, 257])
+def test_a_length_is_said_in_characters_whatever_the_script(length: int) -> None:
+    with pytest.raises(RecordError, match=r"task: use at (most 256|least 1) characters, in any script"):
+        Workspace.open().observe("We travel in May.", by="scout", task="東" * length)
+    assert Workspace.open().observe("We travel in May.", by="東" * 256, task="東" * 256)

@@ -121,3 +121,11 @@ def standing(record: str, text: str, entry: Entry | None, ground: Ground) -> Sta
         sources=tuple(sorted(items or ())),
         conservative=conservative,
     )
+
+
+def gone(entry: Entry, ground: Ground) -> Standing:
+    """The disposition of a bound record that its store no longer holds."""
+    items = items_of(entry.bindings, ground.carriers) or ()
+    return Standing(
+        record=entry.record, state=State.UNPROVEN, reasons=(Reason.RECORD_GONE,), sources=tuple(sorted(items))
+    )

@@ -92,7 +92,7 @@ def require_digest(field: str, value: object) -> str:
 def require_name(field: str, value: object) -> str:
     """The value, if it is a valid name of a principal, role, task or workspace."""
     if not (isinstance(value, str) and 1 <= len(value) <= LONGEST_NAME):
-        raise RecordError(f"{field}: {shown(value)} is not a name; use 1 to {LONGEST_NAME} characters")
+        raise RecordError(f"{field}: {shown(value)} is not a name; use 1 to {LONGEST_NAME} characters, in any script")
     if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
         raise RecordError(f"{field}: {shown(value)} holds a character that UTF-8 cannot encode")
     return value

@@ -190,6 +190,8 @@ def located(message: str, what: str, fields: Iterable[str] = ()) -> str:
         return f"{path}.{unknown(path, found[1], () if place else fields)}"
     if found := re.fullmatch(r"Expected `str` matching regex (.+)", words):
         return f"{path}: not {PATTERNS.get(literal_eval(found[1]), 'in the right form')}"
+    if found := re.fullmatch(r"Expected `str` of length ([<>]=) (\d+)", words):
+        return f"{path}: use at {'most' if found[1] == '<=' else 'least'} {int(found[2]):,} characters, in any script"
     if "RFC3339" in words or "timezone" in words:
         return f"{path}: {words}; write it as 2026-05-04T09:00:00Z"
     return f"{path}: {words}"

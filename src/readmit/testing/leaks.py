@@ -155,6 +155,16 @@ class LeakTests:
         (found,) = memory.review(back.id)
         assert Reason.RECORD_ALTERED in found.reasons
 
+    def test_a_bound_record_that_was_deleted_natively_is_named(self, memory: Memory, journey: Journey) -> None:
+        (record,) = self.form(memory, journey, "valid")
+        memory.backend.delete(record)
+        journey.walker.depart()
+        back = journey.walker.come_back()
+        assert texts(memory.returned(back.expose())) == set()
+        (found,) = memory.review(back.id)
+        assert (found.record, found.reasons) == (record, (Reason.RECORD_GONE,))
+        assert memory.adopt({}, by="lead").gone == (record,)
+
     def test_a_writer_that_the_policy_does_not_name_is_out(self, memory: Memory, journey: Journey) -> None:
         with pytest.raises(NotAllowedError, match="intruder"):
             memory.form(TEXT, sources=[journey.items["valid"]], by="intruder", verbatim=True)

@@ -76,6 +76,9 @@ def _sentences(one: Disposition) -> Iterator[str]:
         chain = f" Chain: {' ← '.join((one.item, *cause.chain))}." if cause.chain else ""
         yield f"{cause.reason.doc}{chain}{_details(cause)}"
     for cause in one.recovered:
+        if cause.reason is Reason.SOURCE_CARRIES:
+            yield f"{cause.reason.doc} Found by {cause.by}, quote: “{cause.note}”."
+            continue
         fell = cause.chain[0] if cause.chain else "a premise"
         yield f"It stands again through {cause.ref}, which says from later evidence what {fell} said."
     for cause in one.unseen:

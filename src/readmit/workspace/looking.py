@@ -23,7 +23,7 @@ from readmit.records.errors import ReadmitError, RecordError
 from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
 from readmit.records.items import Obligation
-from readmit.records.looks import Looked, LookResult, Resource
+from readmit.records.looks import Looked, LookResult
 from readmit.records.policy import AUTHOR
 from readmit.records.probes import Finding
 from readmit.records.reasons import Reason, State
@@ -51,7 +51,14 @@ PER_EVENT = 2_000
 LONGEST_WHY = 500
 # What a look or a verdict can still change. Out for another reason, an item stays out, whatever its source says.
 _OPEN = frozenset(
-    {Reason.SOURCE_CHANGED, Reason.SOURCE_UNSEEN, Reason.SUSPECTED, Reason.PREMISE_CHANGED, Reason.SLOT_CONTESTED}
+    {
+        Reason.SOURCE_CHANGED,
+        Reason.SOURCE_UNCONFIRMED,
+        Reason.SOURCE_UNSEEN,
+        Reason.SUSPECTED,
+        Reason.PREMISE_CHANGED,
+        Reason.SLOT_CONTESTED,
+    }
 )
 _FIT = frozenset({State.ADMITTED, State.NOT_NEEDED, State.WITHHELD})
 
@@ -133,10 +140,7 @@ def _resting(snapshot: Snapshot, known: Mapping[str, Held], closed: AbstractSet[
 
 
 def _evidence(names: Iterable[str], known: Mapping[str, Held]) -> Iterator[str]:
-    """The evidence of some items, and what they were sourced to again."""
-    for name in names:
-        yield from (receipt.evidence for receipt in known[name].item.receipts)
-        yield from (mark.payload.now for mark in known[name].marks if isinstance(mark.payload, Resource))
+    return (receipt.evidence for name in names for receipt in known[name].item.receipts)
 
 
 def run(

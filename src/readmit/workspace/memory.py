@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from readmit.backends.admission import Ground, Standing, items_of, standing
+from readmit.backends.admission import Ground, Standing, gone, items_of, standing
 from readmit.backends.binding import BoundBackend, bindings, conservative
 from readmit.backends.handle import Gate, ReturnedMemory
 from readmit.backends.opening import open_backend
@@ -65,6 +65,8 @@ class Adoption(msgspec.Struct, frozen=True):
     """Records that now have sources, conservatively: they rest on the adopter's claim."""
     unproven: tuple[str, ...]
     """Records without a source. They stay out of every view."""
+    gone: tuple[str, ...] = ()
+    """Bound records that the store no longer holds: deleted or merged there, or expired."""
 
 
 @explained
@@ -157,7 +159,11 @@ class Memory:
             bound = [(held[name], tuple(map(conservative, bindings(items)))) for name, items in claims.items() if items]
             self._bound.bind(bound, by=by)
         known = self._bound.ledger.entries(self.backend.name)
-        return Adoption(tuple(record.id for record, _ in bound), tuple(name for name in held if name not in known))
+        return Adoption(
+            bound=tuple(record.id for record, _ in bound),
+            unproven=tuple(name for name in held if name not in known),
+            gone=tuple(name for name in known if name not in held),
+        )
 
     def records(self) -> Iterator[tuple[Stored, tuple[Binding, ...]]]:
         """Every record of the store, with its sources."""
@@ -202,12 +208,14 @@ class Memory:
         return {item for items in bound for item in items}
 
     def standings(self, ground: Ground) -> tuple[Standing, ...]:
-        """Judge every record of the store."""
+        """Judge every record of the store, and every bound one that is no longer in it."""
         entries = self._bound.ledger.entries(self.backend.name)
         carried = msgspec.structs.replace(ground, carriers=self._bound.ledger.carriers(self.backend.name))
-        return tuple(
+        judged = [
             standing(record.id, record.text, entries.get(record.id), carried) for record in self.backend.records()
-        )
+        ]
+        held = {one.record for one in judged}
+        return (*judged, *(gone(entry, carried) for name, entry in entries.items() if name not in held))
 
     def returned(self, bundle: Bundle | ReturnView) -> ReturnedMemory:
         """The handle of the agent that received this bundle, or this view: another process may have exposed it."""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
-from readmit.records.looks import Looked, LookResult, Resource
+from readmit.records.looks import Looked, LookResult
 from readmit.records.probes import Finding
 from readmit.records.snapshot import Source
 
@@ -18,22 +18,18 @@ if TYPE_CHECKING:
 
     from readmit.ports.store import Log
     from readmit.records.events import Event
-    from readmit.records.snapshot import Held, Sighting
+    from readmit.records.snapshot import Sighting
 
 # In canonical bytes a quote within a text is escaped, so this is the field.
 _PROBED = b',"probe":{'
 _decode = msgspec.json.Decoder(Evidence).decode
 
 
-def add_sources(log: Log, held: Iterable[Held], evidence: dict[str, Sighting], *, until: int) -> dict[str, Source]:
+def add_sources(log: Log, evidence: dict[str, Sighting], *, until: int) -> dict[str, Source]:
     """The sources of some evidence, as of an epoch. Adds to it what a look found in their place.
 
     Evidence that readmit read where somebody had named the place counts as that principal's.
     """
-    for entry in held:
-        for mark in entry.marks:
-            if isinstance(mark.payload, Resource) and mark.payload.now not in evidence:
-                evidence |= log.sighting(mark.payload.now)
     sources: dict[str, Source] = {}
     fresh: Iterable[str] = list(evidence)
     while probed := {name: _decode(evidence[name].body) for name in fresh if _PROBED in evidence[name].body}:
