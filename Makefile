@@ -17,7 +17,7 @@ BACKENDS := .venv-backends
 # The site's generator reads the source and imports nothing of it.
 DOCS := .venv-docs
 TORCH := 2.13.0
-STORES := --extra prov --extra models --extra embed --extra mem0 --extra langgraph --extra memobase --extra amem
+STORES := --extra mcp --extra prov --extra models --extra embed --extra mem0 --extra langgraph --extra memobase --extra amem
 PYTEST_ARGS ?=
 # One process a core, each with a database server of its own; a file's tests stay together, in order.
 AT_ONCE := -n auto --maxprocesses 4 --dist loadfile
