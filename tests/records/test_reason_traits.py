@@ -16,6 +16,9 @@ def test_a_grant_sets_aside_only_what_an_event_or_a_verdict_did() -> None:
         Reason.EXPIRED,
         Reason.SUSPECTED,
         Reason.PREMISE_CHANGED,
+        Reason.SOURCE_CHANGED,
+        Reason.SOURCE_UNSEEN,
+        Reason.SOURCE_UNCONFIRMED,
     }
 
 

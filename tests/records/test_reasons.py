@@ -17,6 +17,7 @@ from readmit.records.drafts import draft
 from readmit.records.errors import ExposureError, SealError
 from readmit.records.events import EventKind
 from readmit.records.items import Drafted, Fact, Receipt, Scope
+from readmit.records.looks import Resource
 from readmit.records.reasons import PRECEDENCE, state_of
 from readmit.records.snapshot import Held, Sighting, WorkState
 from readmit.seal.keys import LocalSigner
@@ -28,6 +29,8 @@ from tests.scene import HOUR, START, Scene
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
+
+    from readmit.records.decisions import Disposition
 
 STORIES: dict[Reason, Callable[[], Reason | tuple[Reason, ...]]] = {}
 # Codes of later packages, covered by the tests of those packages.
@@ -245,6 +248,30 @@ def _() -> tuple[Reason, ...]:
     team.clock.now += HOUR
     del team.board.notes["hotel"]
     return team.back().dispositions[0].reasons
+
+
+@story(Reason.SOURCE_UNCONFIRMED)
+def _() -> tuple[Reason, ...]:
+    return _sourced_again(critical=["hotel"]).reasons
+
+
+@story(Reason.SOURCE_CARRIES)
+def _() -> tuple[Reason, ...]:
+    return tuple(cause.reason for cause in _sourced_again(critical=[]).recovered)
+
+
+def _sourced_again(critical: list[str]) -> Disposition:
+    team = Team()
+    old = team.note("hotel", "Sunrise is booked.")
+    team.fact("h", "Sunrise is booked", old, slot="hotel")
+    team.duty("hotel", critical=critical)
+    team.ann.depart()
+    team.clock.now += HOUR
+    team.board.notes["hotel"] = "Sunrise is booked. Breakfast is at eight."
+    now = team.back().dispositions[0].causes[0].ref
+    said = Resource(target="h", evidence=old, now=now, quote="Sunrise is booked.", drafted="m")
+    team.team.as_readmit().append(EventKind.RESOURCE, said)
+    return team.back().dispositions[0]
 
 
 @story(Reason.SOURCE_UNSEEN)

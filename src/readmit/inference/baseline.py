@@ -22,6 +22,7 @@ from readmit.records.quotes import quoted
 from readmit.records.reasons import Reason
 from readmit.records.snapshot import Held, Sighting, Snapshot
 from readmit.records.verdicts import Pair, Ruling, Verdict, quotes_found, ruling
+from readmit.workspace.examining import writer_of
 from readmit.workspace.loading import snapshot as take_snapshot
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def baseline(
     observed = {
         events[number].digest: events[number]
         for number in sorted(events)
-        if not policy.writers or events[number].by in policy.writers
+        if not policy.writers or writer_of(events[number]) in policy.writers
     }
     use = use_of(seen)
     return Baseline(

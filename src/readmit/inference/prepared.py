@@ -97,6 +97,8 @@ class Prepared(Record, kw_only=True):
     """Pairs inside the view beyond the limit. No signal proposed them, and they are skipped."""
     fell_inside: tuple[Id, ...] = ()
     """Items that fell by one of these."""
+    resourced: tuple[Id, ...] = ()
+    """Items whose source changed and that still hold of what is there now."""
     signals: tuple[SignalCount, ...] = ()
     usage: tuple[StageTokens, ...] = ()
     faults: tuple[Note, ...] = ()
@@ -123,7 +125,7 @@ class Prepared(Record, kw_only=True):
                 "replacements", "inside", "cut_inside",
             )
         }  # fmt: skip
-        for name in ("invalidated", "cut", "unseen", "proposed", "fell_inside", "faults"):
+        for name in ("invalidated", "cut", "unseen", "proposed", "fell_inside", "resourced", "faults"):
             both[name] = tuple(dict.fromkeys((*getattr(earlier, name), *getattr(self, name))))
         return replace(
             self,

@@ -17,6 +17,7 @@ from readmit.inference.linking import Drawn, link
 from readmit.inference.prepared import Prepared, ProposedPair, SignalCount, StageTokens
 from readmit.inference.proposing import Readers, find
 from readmit.inference.replacing import replace
+from readmit.inference.resourcing import resource
 from readmit.models.stages.extract import PROMPT as EXTRACT
 from readmit.models.stages.verify import Verifier
 from readmit.models.usage import Metered
@@ -64,6 +65,8 @@ def prepare(
         now, policy = workspace.moment(), workspace.policy
         return baseline(workspace.log, departed, identity, purpose=purpose, now=now, policy=policy, settings=settings)
 
+    verifier = _verifier(team, settings, ledger, workspace)
+    again = resource(workspace, departed, identity, purpose=purpose, verifier=verifier, most=settings.pairs_per_return)
     state = stand()
     # Without a visible duty there is no need to link to.
     owing = any(isinstance(held.item, Obligation) for held in state.known.values())
@@ -79,7 +82,6 @@ def prepare(
     if drawn.links:
         # The links may have changed which items are critical.
         state = stand()
-    verifier = _verifier(team, settings, ledger, workspace)
     known = judging.settled(state, verifier)
     readers = _readers(workspace, team, ledger)
     looker = _looker(state, verifier, readers, settings, identity)
@@ -116,11 +118,11 @@ def prepare(
         observations=found.observations,
         open=found.proposals.open,
         reused=sum(map(len, known.values())),
-        judged=len(judged.verdicts) + inside.judged,
+        judged=len(judged.verdicts) + inside.judged + again.judged,
         invalidated=tuple(dict.fromkeys((*_invalidated(state, judged), *inside.fell))),
         unsure=sum(not state.settles(one) for one in judged.verdicts) + inside.unsure,
         unanswered=len(judged.failed) + len(inside.faults),
-        cut=_except([*chosen, *inside.pairs], (one.pair for one in found.proposals.cut)),
+        cut=_except([*chosen, *inside.pairs], (*again.cut, *(one.pair for one in found.proposals.cut))),
         unseen=_except(chosen, found.unseen),
         suspected=len(suspected),
         proposed=_proposed([*chosen, *inside.pairs], found),
@@ -137,7 +139,10 @@ def prepare(
             for signal, tally in found.proposals.tallies.items()
         ),
         usage=tuple(map(StageTokens.of, ledger.stages())),
-        faults=tuple(dict.fromkeys((*drawn.faults, *found.faults, *_unanswered(judged), *inside.faults))),
+        faults=tuple(
+            dict.fromkeys((*again.faults, *drawn.faults, *found.faults, *_unanswered(judged), *inside.faults))
+        ),
+        resourced=again.items,
     )
 
 

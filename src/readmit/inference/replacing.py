@@ -97,7 +97,7 @@ def _record(workspace: Workspace, name: str, item: str, verdict: Verdict) -> boo
             sources=[verdict.pair.evidence],
             # The author is the observer, whose words these are. If only the observer itself may write in its name,
             # because it signs or is the owner, nothing is drafted.
-            by=observed.by,
+            by=observed.writer,
             task=observed.scope.task,
             roles=observed.scope.roles,
             principals=observed.scope.principals,

@@ -1,13 +1,15 @@
 """Work done when events arrive: the same preparation, for everyone who is away or holds a view.
 
 A return that follows finds the verdicts on the log. Holders of an exposed view are notified when one of its items no
-longer stands, for any reason; views that are not exposed yet are rechecked before exposure.
+longer stands, for any reason; views that are not exposed yet are rechecked before exposure. Sources that are due are
+looked at first.
 """
 
 from __future__ import annotations
 
 import logging
 import time
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,11 +20,14 @@ from readmit.records.base import Count, Id, Record
 from readmit.records.canonical import canonical
 from readmit.records.events import Checkpoint, Event, EventKind, Exposed
 from readmit.records.identity import Identity
+from readmit.records.looks import Looked
 from readmit.records.reasons import Reason, State
 from readmit.workspace.loading import current
+from readmit.workspace.looking import look_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
 
     from readmit.records.decisions import ReturnView
     from readmit.workspace.workspace import Workspace
@@ -68,16 +73,16 @@ class Watch:
         self._purposes = tuple(purposes)
         self._report = report
         self._read = 0
+        self._looked: datetime | None = None
         self._departures: dict[str, Checkpoint] = {}
         self._exposed: dict[str, str] = {}
 
     def look(self) -> Look:
         """Bring everything up to date with the log. If nothing is new, this costs almost nothing."""
-        news = list(self._workspace.log.tail(since=self._read))
-        for event in news:
-            self._note(event)
-        if all(event.kind is EventKind.EXAMINE for event in news):
-            # Events written by a look itself do not count as new.
+        news = self._news()
+        if self._look_again(news):
+            news = self._news()
+        if not any(map(_is_news, news)):
             self._read = news[-1].epoch if news else self._read
             return Look(self._read)
         prepared = [
@@ -89,6 +94,25 @@ class Watch:
         # Only now, so that a look that stopped for pending answers starts over.
         self._read = news[-1].epoch
         return Look(self._workspace.log.head, tuple(prepared), announced)
+
+    def _news(self) -> list[Event]:
+        news = list(self._workspace.log.tail(since=self._read))
+        for event in news:
+            self._note(event)
+        return news
+
+    def _look_again(self, news: Sequence[Event]) -> bool:
+        """Look at the sources that are due, for everyone who is away or holds a view. Says whether any was."""
+        now, every = self._workspace.moment(), timedelta(seconds=self._workspace.policy.looks.lifetime)
+        if not any(map(_is_news, news)) and self._looked is not None and now < self._looked + every:
+            return False
+        self._looked = now
+        looks = [
+            look_for(self._workspace, departed, departed.identity, purpose=purpose, again=False)
+            for departed in list(self._departures.values())
+            for purpose in self._purposes_of(departed)
+        ]
+        return any(look is not None for look in looks)
 
     def follow(self, *, every: float = 1.0, until: Callable[[], bool] = lambda: False) -> Iterator[Look]:
         """Look, wait and look again until ``until`` returns true. Yields the looks that found something."""
@@ -148,3 +172,10 @@ class Watch:
                     reasons=fate.reasons,
                     epoch=head,
                 )
+
+
+def _is_news(event: Event) -> bool:
+    """Whether an event can change what stands: one that a look itself wrote, to say that nothing changed, does not."""
+    if isinstance(event.payload, Looked):
+        return any(not one.since for one in event.payload.found)
+    return event.kind is not EventKind.EXAMINE

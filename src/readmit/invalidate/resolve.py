@@ -52,7 +52,11 @@ def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: 
     for name, cause, restorable in case.replaced(causes):
         (causes if restorable else firm).setdefault(name, []).append(cause)
     found = case.findings(case.concerning(causes), firm, open_pairs)
-    return msgspec.structs.replace(found, unseen=sources.set_aside(raised, causes)) if snapshot.sources else found
+    if not case.troubled:
+        return found
+    return msgspec.structs.replace(
+        found, unseen=sources.set_aside(raised, causes), recovered=case.with_carrying(found.recovered)
+    )
 
 
 class _Case:
@@ -75,6 +79,11 @@ class _Case:
             held.item.id: events for held in self.marked if (events := overrule.honored(held, snapshot, policy))
         }
 
+        self.troubled = sources.troubled(snapshot, policy) if snapshot.sources else {}
+        self.needed: frozenset[str] = frozenset()
+        if self.troubled:
+            self.needed = sources.needed(self.known, implicit.critical_dependencies(snapshot))
+
     def charges(self) -> dict[str, list[Charge]]:
         """The charges of events, verdicts and suspicions against the items they name."""
         snapshot = self.snapshot
@@ -85,9 +94,10 @@ class _Case:
             raised = [*lifecycle.marks(held, resolutions, snapshot.now), *implicit.judged(held, snapshot, self.policy)]
             if raised:
                 found[held.item.id] = raised
-        if causes := sources.troubled(snapshot, self.policy) if snapshot.sources else {}:
+        if causes := self.troubled:
             for held in self.everything:
-                for charge in sources.charges(held, causes, snapshot):
+                critical = held.item.id in self.needed
+                for charge in sources.charges(held, causes, snapshot, self.policy, critical=critical):
                     found.setdefault(held.item.id, []).append(charge)
         for target, charge in supersession.charges(self.named, self.known, self.flaws.keys(), snapshot):
             found.setdefault(target, []).append(charge)
@@ -141,13 +151,12 @@ class _Case:
     def counted(self, charges: Mapping[str, list[Charge]]) -> Causes:
         """The causes that take items out under this policy."""
         critical = implicit.critical_dependencies(self.snapshot)
-        needed = sources.needed(self.known, critical) if self.snapshot.sources else frozenset()
         return {
             name: [
                 one.cause
                 for one in raised
                 if implicit.counts(one, self.known[name], self.policy, critical)
-                and (name in needed or one.cause.reason is not Reason.SOURCE_UNSEEN)
+                and (name in self.needed or one.cause.reason is not Reason.SOURCE_UNSEEN)
             ]
             for name, raised in charges.items()
         }
@@ -226,6 +235,14 @@ class _Case:
             if name in against or name in self.flaws:
                 fallen[name] = (*against.get(name, ()), *self.flaws.get(name, ()))
         return Findings(against, overruled, recovered, open_pairs)
+
+    def with_carrying(self, recovered: Mapping[str, tuple[Cause, ...]]) -> dict[str, tuple[Cause, ...]]:
+        """What recovered, and items that still hold of what their changed sources say now."""
+        found = dict(recovered)
+        for held in self.marked:
+            if again := tuple(sources.carrying(held, self.troubled, self.snapshot, self.policy)):
+                found[held.item.id] = (*found.get(held.item.id, ()), *again)
+        return found
 
     def _split(self, name: str, causes: list[Cause]) -> tuple[list[Cause], list[Cause]]:
         return overrule.split(causes, self.overrules.get(name, ()))

@@ -6,25 +6,35 @@ of its author, and ends by an act.
 
 A source that could not be looked at, or was not looked at in time, may have changed. That withholds items that support
 a critical dependency; the others are admitted, with the fact on record.
+
+A verifier may find that an item still holds of what is there now. It is the one place where a model's finding keeps an
+item in, so the code checks that the words it quotes are there and carry the statement, and what is critical, or all of
+it under the policy's ``drafts`` setting, waits until somebody confirms it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from readmit.invalidate.lifecycle import Charge
 from readmit.invalidate.order import Point
-from readmit.records.decisions import Cause
+from readmit.records.carried import carried
+from readmit.records.decisions import Cause, ViewSource
+from readmit.records.events import Confirm
 from readmit.records.items import Obligation
+from readmit.records.looks import Resource
 from readmit.records.policy import AUTHOR
-from readmit.records.probes import Finding, place_of
+from readmit.records.probes import FileProbe, Finding, GitProbe, place_of
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
     from datetime import datetime
 
+    from readmit.records.events import Event
     from readmit.records.policy import LookRules, Policy
     from readmit.records.snapshot import Held, Snapshot, Source
 
@@ -32,19 +42,41 @@ LONGEST_NOTE = 2_000
 _OUT = frozenset({Finding.CHANGED, Finding.GONE})
 
 
+# The most in doubt first.
+_DOUBT = (Finding.UNSEEN, Finding.GONE, Finding.CHANGED, Finding.MOVED, Finding.UNCHANGED)
+
+
 def lifetime(source: Source, rules: LookRules) -> int:
-    """For how many seconds a look at a source stays fresh."""
-    return source.probe.lifetime or rules.lifetime
+    """For how many seconds a look stays fresh. Files and git cost little: unless they say so, each return looks."""
+    if source.probe.lifetime or isinstance(source.probe, FileProbe | GitProbe):
+        return source.probe.lifetime
+    return rules.lifetime
 
 
 def is_due(source: Source, at: datetime, rules: LookRules) -> bool:
     """Whether the last look at a source is too old for a return that begins now."""
-    return (at - source.seen).total_seconds() > lifetime(source, rules)
+    return (at - source.seen).total_seconds() >= lifetime(source, rules)
+
+
+def is_kept(source: Source, at: datetime, rules: LookRules) -> bool:
+    """Whether the last look on record is young enough: one that finds the same is not written down again."""
+    return (at - source.seen).total_seconds() < rules.lifetime
 
 
 def is_stale(source: Source, at: datetime, rules: LookRules) -> bool:
-    """Whether the last look is too old for a decision: older than a look before it can have made it."""
-    return (at - source.seen).total_seconds() > lifetime(source, rules) + rules.total_seconds
+    """Whether the last look on record is too old for a decision: older than a look before it leaves it."""
+    longest = max(lifetime(source, rules), rules.lifetime) + rules.total_seconds
+    return (at - source.seen).total_seconds() > longest
+
+
+def freshness(items: Iterable[str], snapshot: Snapshot) -> Iterator[ViewSource]:
+    """How fresh the sources of some items are, for those that can be looked at again."""
+    for name in items if snapshot.sources else ():
+        held = snapshot.state.held[name]
+        own = [snapshot.sources[one.evidence] for one in held.item.receipts if one.evidence in snapshot.sources]
+        if own:
+            found = min((one.finding for one in own), key=_DOUBT.index)
+            yield ViewSource(item=name, seen=min(one.seen for one in own), finding=found)
 
 
 def troubled(snapshot: Snapshot, policy: Policy) -> dict[str, Cause]:
@@ -66,14 +98,66 @@ def troubled(snapshot: Snapshot, policy: Policy) -> dict[str, Cause]:
     return found
 
 
-def charges(held: Held, causes: dict[str, Cause], snapshot: Snapshot) -> Iterator[Charge]:
+def charges(
+    held: Held, causes: Mapping[str, Cause], snapshot: Snapshot, policy: Policy, *, critical: bool
+) -> Iterator[Charge]:
     """The charges against one item because of the sources of its evidence."""
     if isinstance(held.item, Obligation):
         return
     for evidence in dict.fromkeys(receipt.evidence for receipt in held.item.receipts):
         cause = causes.get(evidence)
-        if cause is not None:
-            yield Charge(cause, _raised(cause, snapshot.sources[evidence], snapshot))
+        if cause is None:
+            continue
+        found = resourced(held, evidence, snapshot, policy) if cause.reason is Reason.SOURCE_CHANGED else None
+        if found is not None:
+            confirmed = is_confirmed(held, found, snapshot, policy)
+            if confirmed or (policy.drafts == "accept" and not critical):
+                continue
+            cause = replace(cause, reason=Reason.SOURCE_UNCONFIRMED)
+        yield Charge(cause, _raised(cause, snapshot.sources[evidence], snapshot))
+
+
+def carrying(held: Held, causes: Mapping[str, Cause], snapshot: Snapshot, policy: Policy) -> Iterator[Cause]:
+    """Sources of an item that changed, and still say what it says."""
+    for evidence in dict.fromkeys(receipt.evidence for receipt in held.item.receipts):
+        if evidence in causes and causes[evidence].reason is Reason.SOURCE_CHANGED:
+            event = resourced(held, evidence, snapshot, policy)
+            if event is not None and isinstance(event.payload, Resource):
+                said = event.payload
+                yield Cause(
+                    reason=Reason.SOURCE_CARRIES, epoch=event.epoch, ref=said.now, by=said.drafted, note=said.quote
+                )
+
+
+def resourced(held: Held, evidence: str, snapshot: Snapshot, policy: Policy) -> Event | None:
+    """The event that sourced an item to what is there now, if it counts.
+
+    It counts if the words that it quotes are there and carry what the item says, and if the place was named by an
+    allowed writer. A text that changed again since needs a new one.
+    """
+    if policy.drafts == "refuse":
+        return None
+    now = snapshot.sources[evidence].now
+    sighting = snapshot.evidence.get(now)
+    if sighting is None or not sighting.intact or (policy.writers and sighting.by not in policy.writers):
+        return None
+    for event in reversed(held.marks):
+        said = event.payload
+        if isinstance(said, Resource) and (said.evidence, said.now) == (evidence, now) and event.by == AUTHOR:
+            return event if carried(held.item.text, said.quote, sighting.text) else None
+    return None
+
+
+def is_confirmed(held: Held, resource: Event, snapshot: Snapshot, policy: Policy) -> bool:
+    """Whether somebody has read and confirmed it since. Nobody does that for the own return."""
+    return any(
+        isinstance(event.payload, Confirm)
+        and event.epoch > resource.epoch
+        and event.holds(snapshot.now)
+        and event.by not in (AUTHOR, snapshot.identity.principal)
+        and (not policy.writers or event.by in policy.writers)
+        for event in held.marks
+    )
 
 
 def _raised(cause: Cause, source: Source, snapshot: Snapshot) -> Point:

@@ -191,10 +191,6 @@ def _of_item(item: Item) -> tuple[str, ...]:
     return (item.id,)
 
 
-def _of_pair(payload: Suspect | Verdict) -> tuple[str, ...]:
-    return (payload.pair.item,)
-
-
 def _of_departure(it: Checkpoint) -> tuple[str, ...]:
     return (it.identity.agent, it.identity.bank, *((it.identity.swept,) if it.reason else ()))
 
@@ -306,8 +302,8 @@ class EventKind:
             meaning="End a dispute: the items that are kept stand, the others were wrong.",
         ),
     )
-    SUSPECT = declare("suspect", Suspect, touches=_of_pair, invalidates=True)
-    JUDGE = declare("judge", Verdict, touches=_of_pair, invalidates=True)
+    SUSPECT = declare("suspect", Suspect, touches=lambda it: (it.pair.item,), invalidates=True)
+    JUDGE = declare("judge", Verdict, touches=lambda it: (it.pair.item,), invalidates=True)
     LINK = declare(
         "link",
         Link,

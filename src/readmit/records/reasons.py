@@ -196,6 +196,12 @@ class Reason(StrEnum):
         State.SOURCE_CHANGED,
         Trait.RESTORABLE,
     )
+    SOURCE_UNCONFIRMED = (
+        "source_unconfirmed",
+        "Its source changed. A verifier found that it still holds of what is there now, and nobody has confirmed that.",
+        State.SOURCE_CHANGED,
+        Trait.RESTORABLE,
+    )
     SOURCE_UNSEEN = (
         "source_unseen",
         "The place that its evidence was read from could not be looked at, so it may have changed.",
@@ -203,6 +209,10 @@ class Reason(StrEnum):
         Trait.RESTORABLE,
     )
     DISPUTED = ("disputed", "An open dispute names it.", State.DISPUTED, Trait.CONTESTED)
+    SOURCE_CARRIES = (
+        "source_carries",
+        "Its source changed, and a verifier found that it still holds of what is there now.",
+    )
     PREMISE_RESTORED = (
         "premise_restored",
         "A premise it depends on fell, and the same statement was made again from later evidence.",

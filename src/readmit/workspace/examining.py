@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from readmit.records.decisions import Examination
 from readmit.records.events import EventKind, Examine
+from readmit.records.evidence import Evidence
 from readmit.records.items import Frontier, Item, Obligation
 
 if TYPE_CHECKING:
@@ -43,7 +44,12 @@ def observations(
     """
     eyes = {identity, departed.identity}
     found = (event for one in eyes for event in log.observations(one, since=since, until=until))
-    return {event.epoch: event for event in found if not policy.writers or event.by in policy.writers}
+    return {event.epoch: event for event in found if not policy.writers or writer_of(event) in policy.writers}
+
+
+def writer_of(observation: Event) -> str:
+    """Who answers for an observation: its writer, or who named the place where readmit read it."""
+    return observation.payload.writer if isinstance(observation.payload, Evidence) else observation.by
 
 
 def statements(log: Log, departed: Checkpoint, identity: Identity, *, since: int, until: int) -> dict[int, Event]:

@@ -62,7 +62,7 @@ def snapshot(
         evidence |= log.evidence_for(held.epoch for held in background.held.values())
     everything = (*state.held.values(), *background.held.values())
     add_judged(log, everything, evidence)
-    sources = add_sources(log, everything, evidence, until=epoch) if rules > 1 else {}
+    sources = add_sources(log, evidence, until=epoch) if rules > 1 else {}
     made = Snapshot(
         identity=identity,
         purpose=purpose,

@@ -68,7 +68,7 @@ def against(trial: Trial, item: Item, cause: Cause) -> Iterator[Remedy]:
             yield govern(trial.policy, kinds=(*trial.policy.kinds, item.kind))
         case Reason.OTHER_PURPOSE:
             yield come_back(trial.request.identity, purpose=item.purposes[0])
-        case Reason.DRAFT_UNCONFIRMED:
+        case Reason.DRAFT_UNCONFIRMED | Reason.SOURCE_UNCONFIRMED:
             yield confirm(item.id, trial.other_writer(item.by))
         case Reason.SUSPECTED if trial.overseer is None:
             yield prepare(trial.request.identity, purpose=trial.request.purpose)

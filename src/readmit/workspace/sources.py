@@ -9,31 +9,28 @@ from msgspec.structs import replace
 
 from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
-from readmit.records.looks import Looked, LookResult, Resource
-from readmit.records.probes import Finding
+from readmit.records.looks import Looked, LookResult
+from readmit.records.probes import Finding, place_of
 from readmit.records.snapshot import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from readmit.ports.store import Log
     from readmit.records.events import Event
-    from readmit.records.snapshot import Held, Sighting
+    from readmit.records.items import Item
+    from readmit.records.snapshot import Sighting
 
 # In canonical bytes a quote within a text is escaped, so this is the field.
 _PROBED = b',"probe":{'
 _decode = msgspec.json.Decoder(Evidence).decode
 
 
-def add_sources(log: Log, held: Iterable[Held], evidence: dict[str, Sighting], *, until: int) -> dict[str, Source]:
+def add_sources(log: Log, evidence: dict[str, Sighting], *, until: int) -> dict[str, Source]:
     """The sources of some evidence, as of an epoch. Adds to it what a look found in their place.
 
     Evidence that readmit read where somebody had named the place counts as that principal's.
     """
-    for entry in held:
-        for mark in entry.marks:
-            if isinstance(mark.payload, Resource) and mark.payload.now not in evidence:
-                evidence |= log.sighting(mark.payload.now)
     sources: dict[str, Source] = {}
     fresh: Iterable[str] = list(evidence)
     while probed := {name: _decode(evidence[name].body) for name in fresh if _PROBED in evidence[name].body}:
@@ -45,6 +42,22 @@ def add_sources(log: Log, held: Iterable[Held], evidence: dict[str, Sighting], *
         for name in fresh:
             evidence |= log.sighting(name)
     return sources
+
+
+def sources_in_words(log: Log, item: Item, *, until: int) -> Iterator[str]:
+    """Where the evidence of an item was read, when that was last looked at, and what was found; a sentence each."""
+    with log.reading():
+        evidence: dict[str, Sighting] = {}
+        for receipt in item.receipts:
+            evidence |= log.sighting(receipt.evidence)
+        own = list(evidence)
+        sources = add_sources(log, evidence, until=until)
+    for name in own:
+        if name in sources:
+            one = sources[name]
+            seen = f"{one.seen:%Y-%m-%d %H:%M:%S} UTC"
+            found = f"looked at on {seen}, {one.finding}" if one.since else f"read on {seen}, and not looked at since"
+            yield f"Source {place_of(one.probe)}: {found}."
 
 
 def _sources(

@@ -28,6 +28,7 @@ from readmit.records.events import (
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.identity import Identity
 from readmit.records.items import Frontier, Item, Obligation
+from readmit.records.looks import Resource
 from readmit.records.policy import AUTHOR, OWNER
 from readmit.records.verdicts import Verdict
 from readmit.records.waiting import Approve, Decline
@@ -87,6 +88,8 @@ class _Checks:
                 self._link(link, *self._touched())
             case Confirm():
                 self._confirmation(*self._touched())
+            case Resource() as found:
+                self._resourcing(found, *self._touched())
             case Approve(waiting=name) | Decline(waiting=name):
                 self._answer(name)
             case _:
@@ -129,10 +132,24 @@ class _Checks:
             raise NotAllowedError(f"{AUTHOR!r} vouches for no link: say in drafted which model drew it")
 
     def _confirmation(self, item: Item) -> None:
-        if item.drafted is None:
+        if item.drafted is None and not self._is_resourced(item):
             raise RecordError(f"target: {item.id!r} was not drafted by a model, so there is nothing to confirm")
         if self._draft.by == AUTHOR:
             raise NotAllowedError(f"{AUTHOR!r} may not confirm what a model drafted: a principal does")
+
+    def _is_resourced(self, item: Item) -> bool:
+        """Whether a model found that it still holds of what its source says now."""
+        about = self._log.about([item.id], until=self._log.head)
+        return any(event.kind is EventKind.RESOURCE for event in about)
+
+    def _resourcing(self, found: Resource, item: Item) -> None:
+        if self._draft.by != AUTHOR:
+            raise NotAllowedError(
+                f"{self._draft.by!r} may not source {item.id!r} again: record what its source says now"
+            )
+        if found.evidence not in {receipt.evidence for receipt in item.receipts}:
+            raise RecordError(f"evidence: {found.evidence!r} is not a source of {item.id!r}")
+        _check_evidence(self._log, found.now)
 
     def _answer(self, name: str) -> None:
         if self._draft.name != name:

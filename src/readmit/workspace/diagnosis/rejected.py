@@ -38,6 +38,7 @@ _TROUBLES = {
     Reason.SLOT_CONTESTED: Trouble.DISPUTED,
     Reason.SUSPECTED: Trouble.SUSPECTED,
     Reason.SOURCE_CHANGED: Trouble.SOURCE,
+    Reason.SOURCE_UNCONFIRMED: Trouble.SOURCE,
     Reason.SOURCE_UNSEEN: Trouble.SOURCE,
     Reason.OTHER_PURPOSE: Trouble.OTHER_PURPOSE,
     Reason.KIND_NOT_ADMITTED: Trouble.POLICY,
