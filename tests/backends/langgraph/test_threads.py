@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
+pytest.importorskip("langgraph.checkpoint.sqlite", reason="needs langgraph-checkpoint-sqlite")
 pytest.importorskip("langgraph.checkpoint.postgres", reason="needs langgraph-checkpoint-postgres")
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
@@ -22,33 +25,49 @@ from readmit.memory import Memory
 from tests.backends.langgraph.trip import FRESH, Trip, planning, thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
 pytestmark = pytest.mark.backends
 
 
-class Able(InMemorySaver):
+class Able(SqliteSaver):
     """A saver with every optional method, as a platform's own may be."""
+
+    def __init__(self) -> None:
+        super().__init__(sqlite3.connect(":memory:", check_same_thread=False))
+        self.setup()
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         for saved in [one for run in run_ids for one in self.list(None, filter={"run_id": run})]:
-            place = saved.config["configurable"]
-            del self.storage[place["thread_id"]][place["checkpoint_ns"]][place["checkpoint_id"]]
-            self.writes.pop((place["thread_id"], place["checkpoint_ns"], place["checkpoint_id"]), None)
+            self._delete("checkpoint_id = ?", saved.config["configurable"]["checkpoint_id"])
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        for namespace, held in self.storage[source_thread_id].items():
-            self.storage[target_thread_id][namespace].update(held)
-        for rows in (self.writes, self.blobs):
-            rows.update({(target_thread_id, *key[1:]): row for key, row in rows.items() if key[0] == source_thread_id})
+        for table in ("checkpoints", "writes"):
+            held = self._run(f"SELECT * FROM {table} WHERE thread_id = ?", source_thread_id)  # noqa: S608 - as below
+            for _, *row in held:
+                places = ", ".join("?" * len(row))
+                self._run(f"INSERT INTO {table} VALUES (?, {places})", target_thread_id, *row)  # noqa: S608 - as below
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        for held in [held for one in thread_ids for held in self.storage.get(one, {}).values()]:
-            newest = max(held)
-            body, metadata, _ = held[newest]
-            held.clear()
-            if strategy == "keep_latest":
-                held[newest] = body, metadata, None
+        for one in thread_ids:
+            newest = "SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ? GROUP BY checkpoint_ns"
+            if strategy == "delete":
+                self._delete("thread_id = ?", one)
+            else:
+                self._delete(f"thread_id = ? AND checkpoint_id NOT IN ({newest})", one, one)
+                self._run("UPDATE checkpoints SET parent_checkpoint_id = NULL WHERE thread_id = ?", one)
+
+    def _delete(self, which: str, *values: str) -> None:
+        for table in ("writes", "checkpoints"):
+            self._run(f"DELETE FROM {table} WHERE {which}", *values)  # noqa: S608 - this file's own words
+
+    def _run(self, statement: str, *values: Any) -> list[Any]:
+        with self.cursor() as cursor:
+            return list(cursor.execute(statement, values))
+
+    async def alist(self, *args: Any, **named: Any) -> AsyncIterator[Any]:
+        for one in self.list(*args, **named):
+            yield one
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         self.delete_for_runs(run_ids)
@@ -146,9 +165,10 @@ class TestOptionalMethods:
         trip.rebook()
         graph.invoke({}, {**thread(), "metadata": {"run_id": run}})
         assert graph.get_state(thread()).next == ("approve",)
-        stored = {place: dict(held) for place, held in inner.storage["planner"].items()}
+        stored = list(inner.conn.execute("SELECT * FROM checkpoints"))
         Asked(graph, twin=twin).delete_for_runs([run])
-        inner.storage["planner"].update(stored)
+        inner.conn.execute("DELETE FROM checkpoints")
+        inner.conn.executemany("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", stored)
         assert graph.get_state(thread()).metadata.get("readmit") == "held", "what comes back natively is not believed"
 
     def test_a_saver_that_cannot_says_so(self, trip: Trip, twin: bool) -> None:
