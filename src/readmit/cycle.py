@@ -20,6 +20,7 @@ from readmit.cover.select import select
 from readmit.gate.duties import Duties, duties
 from readmit.gate.judge import Gated, judge
 from readmit.invalidate.resolve import Findings, resolve
+from readmit.invalidate.sources import freshness
 from readmit.readmission.match import match
 from readmit.records.canonical import canonical, digest, digest_of
 from readmit.records.decisions import Decision, Disposition, Outcome
@@ -71,6 +72,7 @@ def decide(request: Request, snapshot: Snapshot, *, deadline: Deadline = Deadlin
             open_pairs=examined.findings.open_pairs,
             overdue=(duty.obligation.id for duty in examined.duties.owed if duty.state is DutyState.OVERDUE),
             questions=_questions(examined.duties, selection),
+            sources=freshness(selection.items, snapshot),
         )
     left_out = leaving_out(examined.duties, selection, request.policy)
     judged = tuple(dispositions(snapshot, examined.findings, examined.gated, left_out, selection))

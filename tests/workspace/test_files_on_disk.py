@@ -53,6 +53,27 @@ def test_a_file_that_stays_as_it_was_keeps_its_item(repository: Repository) -> N
     assert repository.ann.come_back().items == ("rate",)
 
 
+def test_a_file_that_changed_a_moment_ago_is_noticed_and_an_unchanged_one_is_not_written_down_again(
+    repository: Repository,
+) -> None:
+    repository.ann.depart()
+    assert repository.ann.come_back().items == ("rate",)
+    assert not [event for event in repository.team.log.tail() if isinstance(event.payload, Looked)]
+    repository.notes.write_text(LIMITS.replace("100", "20"), encoding="utf-8")
+    assert repository.ann.come_back().items == ()
+
+
+def test_a_return_says_how_fresh_its_sources_are(repository: Repository) -> None:
+    repository.leave()
+    back = repository.ann.come_back()
+    [source] = back.sources
+    assert (source.item, source.seen, source.finding) == ("rate", repository.clock.now, Finding.UNCHANGED)
+    bundle = back.expose()
+    assert "- Source last seen 2026-03-01T09:05:00Z: unchanged" in bundle.markdown()
+    assert '"source":{"seen":"2026-03-01T09:05:00Z","finding":"unchanged"}' in bundle.json()
+    assert "Source limits.md:3-3: looked at on 2026-03-01 09:05:00 UTC, unchanged." in str(back.explain("rate"))
+
+
 def test_a_file_that_changed_takes_its_item_out_and_says_what_is_there_now(repository: Repository) -> None:
     repository.leave()
     repository.notes.write_text(LIMITS.replace("100", "20"), encoding="utf-8")

@@ -12,7 +12,6 @@ verbatim memories. Memobase ranks events alone and hands profiles out whole, so 
 from __future__ import annotations
 
 import os
-import threading
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Self
 
@@ -65,10 +64,9 @@ class Memobase:
         self._ledger = ledger
         self._embedder = embedder
         self._vectors: dict[str, NDArray[np.float32]] = {}
-        # A flush processes everything in a user's buffer: with two at once, the texts could not be attributed.
-        self._lock = threading.RLock()
         self._owners = {TEAM}
         self._read: tuple[int, Mapping[tuple[str, str], Sequence[Entry]]] | None = None
+        self._odd: dict[str, frozenset[str]] = {}
 
     @classmethod
     def open(
@@ -107,17 +105,18 @@ class Memobase:
     def form(self, material: Material) -> list[Change]:
         """A slot written as it is, or whatever slots and event Memobase makes of a chat message."""
         sendable("text", material.text)
-        with self._lock:
-            if material.verbatim:
-                made = self._write(material.owner, material.text, _TOPIC, material.key)
-                return [Change(kind="added", record=made)]
-            self._owners.add(material.owner)
-            user = self.user(material.owner)
-            self._server.ensure(user)
-            self._server.settle(user)
-            before = self._slots(material.owner)
-            flushed = self._server.flush(user, material.text)
-            return self._bindable(material.owner, before, flushed)
+        if material.verbatim:
+            made = self._write(material.owner, material.text, _TOPIC, material.key)
+            return [Change(kind="added", record=made)]
+        self._owners.add(material.owner)
+        user = self.user(material.owner)
+        self._server.ensure(user)
+        # A flush processes everything in a user's buffer. ``BoundBackend`` holds the bank's lock from here until the
+        # sources are filed, so what is there now is left over from a call that did not end, or from elsewhere.
+        self._server.settle(user)
+        before = self._slots(material.owner)
+        flushed = self._server.flush(user, material.text)
+        return self._bindable(material.owner, before, flushed)
 
     def _write(self, owner: str, text: str, topic: str, sub_topic: str) -> Stored:
         self._owners.add(owner)
@@ -210,14 +209,13 @@ class Memobase:
         """Records get new ids. All come in as slots that no model rewrites: Memobase makes events from chats alone."""
         for record in records:
             sendable(f"record {record.id!r}: text", record.text)
-        with self._lock:
-            loaded: list[str] = []
-            for record in records:
-                native = decode(record.native, _Native, what=f"record {record.id!r}") if record.native else None
-                topic, sub_topic = (native.topic, native.sub_topic) if native else (_TOPIC, _FROM_EVENT)
-                sendable(f"record {record.id!r}: topic", f"{topic} {sub_topic}")
-                loaded.append(self._write(record.owner, record.text, topic, sub_topic).id)
-            return loaded
+        loaded: list[str] = []
+        for record in records:
+            native = decode(record.native, _Native, what=f"record {record.id!r}") if record.native else None
+            topic, sub_topic = (native.topic, native.sub_topic) if native else (_TOPIC, _FROM_EVENT)
+            sendable(f"record {record.id!r}: topic", f"{topic} {sub_topic}")
+            loaded.append(self._write(record.owner, record.text, topic, sub_topic).id)
+        return loaded
 
     def update(self, record: str, text: str) -> list[Change]:
         """Replace a slot's text. An event becomes a slot: Memobase would keep its former gists and its vector."""
@@ -242,15 +240,19 @@ class Memobase:
         return [slot.record for verbatim in (True, False) for slot in self._slots(owner, verbatim=verbatim).values()]
 
     def _slots(self, owner: str, *, verbatim: bool = False) -> dict[str, Slot]:
-        """The slots of a user by native id, listed again if the server's cached list lacks what is bound."""
+        """The slots of a user by native id, listed again if the server's cached list does not show what is bound."""
         kind, user = (_NOTE if verbatim else _SLOT), self.user(owner, verbatim=verbatim)
         bound = self._bound().get((owner, kind), ())
         found = self._listed(owner, kind, user)
-        if _shows(found.values(), bound):
+        odd = _odd(found.values(), bound)
+        # What is odd in a fresh list too was changed natively: asking again would not help.
+        if not odd or odd == self._odd.get(user):
             return found
         self._server.refresh(user)
         found = self._listed(owner, kind, user)
+        self._odd[user] = _odd(found.values(), bound)
         if not found and not self._server.has(user):
+            del self._odd[user]
             raise BackendError(
                 f"{self.name}: user {user} is gone from the server, and {len(bound)} memories with it; restore the "
                 "server, or load an archive into a store with another name"
@@ -291,10 +293,10 @@ class Memobase:
         return owner, kind, native
 
 
-def _shows(found: Iterable[Slot], bound: Iterable[Entry]) -> bool:
-    """Whether a list has every bound record, with its text."""
+def _odd(found: Iterable[Slot], bound: Iterable[Entry]) -> frozenset[str]:
+    """The bound records that a list does not have, or has with another text."""
     texts = {one.record.id: one.record.text for one in found}
-    return all(one.record in texts and unaltered(one, texts[one.record]) for one in bound)
+    return frozenset(one.record for one in bound if one.record not in texts or not unaltered(one, texts[one.record]))
 
 
 def _stored(owner: str, kind: str, native: str, text: str) -> Stored:

@@ -50,22 +50,25 @@ def changes(
 ) -> list[Change]:
     """What the flush names, and nothing else: a slot that changed besides was written by someone else."""
     gone = vanished(before, after, flushed)
-    added = [after[name] for name in flushed.added if name in after]
+    added = [after[name] for name in flushed.added if name in after and name not in before]
     # Text that left a topic without a successor there may be in any of the new ones.
     successors = {unified(one.topic) for one in added}
     stray = {unified(one.topic) for one in gone.values()} - successors
+    # A slot that came and went since the list before: nothing is known of it, nor of what may hold its text.
+    unlisted = tuple(name for name in flushed.deleted if name not in before)
 
     def holds(topics: Iterable[str]) -> tuple[str, ...]:
         wanted = {*map(unified, topics), *stray}
-        return tuple(one.record.id for one in gone.values() if unified(one.topic) in wanted)
+        return (*(one.record.id for one in gone.values() if unified(one.topic) in wanted), *unlisted)
 
     found = [
         Change(kind="added", record=one.record, precision=Precision.CONSERVATIVE, holds=holds((one.topic,)))
         for one in added
     ]
+    merged = dict.fromkeys((*flushed.updated, *(name for name in flushed.added if name in before)))
     found += [
         Change(kind="merged", record=after[name].record, precision=Precision.CONSERVATIVE)
-        for name in flushed.updated
+        for name in merged
         if name in after and name not in flushed.deleted
     ]
     found += [

@@ -64,6 +64,7 @@ class Server:
         self._url = url
         self._timeout = timeout
         self._there: set[str] = set()
+        self._late: dict[str, list[str]] = {}
         try:
             self._call("GET", "/healthcheck")
         except BaseException:
@@ -99,6 +100,9 @@ class Server:
                     ".delete(…))"
                 )
             time.sleep(_PAUSE)
+        late = self._late.pop(user, ())
+        for text in late if late and self._buffered(user, "failed") else ():
+            self._delete_chat(user, text)
 
     def flush(self, user: str, text: str) -> Flushed:
         """Process one chat message now, and return what it changed."""
@@ -132,9 +136,11 @@ class Server:
         except BackendError as error:
             # No answer is no failure: the flush may go on, and its chat shows that until it ends.
             if _unanswered(error):
+                self._late.setdefault(user, []).append(text)
                 raise BackendError(
-                    f"{error}; the server may still process this chat. What it makes of it has no source and stays "
-                    "out of every view; the next call waits until it is done"
+                    f"{self._url}: no answer within {self._timeout:g} seconds; the server may still process this chat "
+                    f"of user {user}. What it makes of it has no source and stays out of every view; the next call "
+                    "waits until it is done"
                 ) from error
             try:
                 self._delete_chat(user, text)
@@ -186,6 +192,7 @@ class Server:
         if held:
             body = {"content": content, "attributes": held[0]["attributes"]}
             self._call("PUT", f"/users/profile/{user}/{profile}", body)
+            self.refresh(user)
             held = [one for one in self.profiles(user) if one["id"] == profile and one["content"] == content]
         if not held:
             raise UnknownError(f"no slot {profile!r} of user {user} at {self._url}; list them first")
@@ -249,9 +256,10 @@ class Server:
         except (http.ConnectError, http.ConnectTimeout) as error:
             raise BackendError(f"url: {self._url} cannot be reached: {error}; is the server running?") from error
         except http.TransportError as error:
+            done = "" if method == "GET" else "; it may have been done all the same, without a source"
             raise BackendError(
                 f"{self._url}: {method} {path.partition('?')[0]}: no answer ({type(error).__name__}, timeout="
-                f"{self._timeout:g} seconds)"
+                f"{self._timeout:g} seconds){done}"
             ) from error
         except http.HTTPStatusError as error:
             status = error.response.status_code

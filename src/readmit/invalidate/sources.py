@@ -21,16 +21,16 @@ from msgspec.structs import replace
 from readmit.invalidate.lifecycle import Charge
 from readmit.invalidate.order import Point
 from readmit.records.carried import carried
-from readmit.records.decisions import Cause
+from readmit.records.decisions import Cause, ViewSource
 from readmit.records.events import Confirm
 from readmit.records.items import Obligation
 from readmit.records.looks import Resource
 from readmit.records.policy import AUTHOR
-from readmit.records.probes import Finding, place_of
+from readmit.records.probes import FileProbe, Finding, GitProbe, place_of
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
     from datetime import datetime
 
@@ -42,19 +42,41 @@ LONGEST_NOTE = 2_000
 _OUT = frozenset({Finding.CHANGED, Finding.GONE})
 
 
+# The most in doubt first.
+_DOUBT = (Finding.UNSEEN, Finding.GONE, Finding.CHANGED, Finding.MOVED, Finding.UNCHANGED)
+
+
 def lifetime(source: Source, rules: LookRules) -> int:
-    """For how many seconds a look at a source stays fresh."""
-    return source.probe.lifetime or rules.lifetime
+    """For how many seconds a look stays fresh. Files and git cost little: unless they say so, each return looks."""
+    if source.probe.lifetime or isinstance(source.probe, FileProbe | GitProbe):
+        return source.probe.lifetime
+    return rules.lifetime
 
 
 def is_due(source: Source, at: datetime, rules: LookRules) -> bool:
     """Whether the last look at a source is too old for a return that begins now."""
-    return (at - source.seen).total_seconds() > lifetime(source, rules)
+    return (at - source.seen).total_seconds() >= lifetime(source, rules)
+
+
+def is_kept(source: Source, at: datetime, rules: LookRules) -> bool:
+    """Whether the last look on record is young enough: one that finds the same is not written down again."""
+    return (at - source.seen).total_seconds() < rules.lifetime
 
 
 def is_stale(source: Source, at: datetime, rules: LookRules) -> bool:
-    """Whether the last look is too old for a decision: older than a look before it can have made it."""
-    return (at - source.seen).total_seconds() > lifetime(source, rules) + rules.total_seconds
+    """Whether the last look on record is too old for a decision: older than a look before it leaves it."""
+    longest = max(lifetime(source, rules), rules.lifetime) + rules.total_seconds
+    return (at - source.seen).total_seconds() > longest
+
+
+def freshness(items: Iterable[str], snapshot: Snapshot) -> Iterator[ViewSource]:
+    """How fresh the sources of some items are, for those that can be looked at again."""
+    for name in items if snapshot.sources else ():
+        held = snapshot.state.held[name]
+        own = [snapshot.sources[one.evidence] for one in held.item.receipts if one.evidence in snapshot.sources]
+        if own:
+            found = min((one.finding for one in own), key=_DOUBT.index)
+            yield ViewSource(item=name, seen=min(one.seen for one in own), finding=found)
 
 
 def troubled(snapshot: Snapshot, policy: Policy) -> dict[str, Cause]:

@@ -11,6 +11,7 @@ from readmit.records.base import Count, Digest, Id, Name, Note, Record, Time
 from readmit.records.identity import Identity
 from readmit.records.items import Kind
 from readmit.records.policy import Policy, with_old_defaults
+from readmit.records.probes import Finding
 from readmit.records.reasons import DutyState, Reason, State
 
 if TYPE_CHECKING:
@@ -131,6 +132,16 @@ class ViewExperience(Record, kw_only=True):
     bound_to: Id
 
 
+class ViewSource(Record, kw_only=True):
+    """How fresh the sources of an item of a view are."""
+
+    item: Id
+    seen: Time
+    """When all of them were last looked at."""
+    finding: Finding
+    """What was found: of several, what is most in doubt."""
+
+
 class ReturnView(Record, kw_only=True):
     """The bounded bundle, bound to one return of one workload at one epoch."""
 
@@ -159,6 +170,8 @@ class ReturnView(Record, kw_only=True):
     """The latest examination for implicit changes, if any."""
     open_pairs: Count = 0
     """Suspected changes that no verdict has settled."""
+    sources: tuple[ViewSource, ...] = ()
+    """The items whose sources can be looked at again, and how fresh each is."""
 
     @property
     def partial(self) -> bool:

@@ -30,7 +30,8 @@ class LookRules(Record, kw_only=True, omit_defaults=False, metaclass=Made):
     """How sources of evidence are looked at again. By default: files near the store, no network, no command."""
 
     lifetime: Annotated[int, msgspec.Meta(ge=0, le=CENTURY)] = 60
-    """Seconds for which a look stays fresh, if the probe does not say."""
+    """Seconds for which a look stays fresh, if the probe does not say. Files and git repositories are then looked at
+    before every return; one that finds the same within this time is not written down again."""
     seconds: Positive = 5
     """Most seconds for one source."""
     total_seconds: Positive = 30

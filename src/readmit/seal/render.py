@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from readmit.records.decisions import ReturnView
+    from readmit.records.decisions import ReturnView, ViewSource
     from readmit.records.evidence import Experience
     from readmit.records.policy import Policy
 
@@ -50,7 +50,7 @@ _ID = 128 * 3 + 4
 _LIST = LISTED_CHARS * 4 + 100
 _AROUND_VIEW = 2_500 + _ID + 6 * _NAME + 4 * _LIST
 _DRAFTED = 100 + _NAME + (QUOTE_CHARS + 1) * _WIDEST
-_AROUND_ITEM = 500 + 3 * _ID + _NAME + 2 * _LIST + _DRAFTED
+_AROUND_ITEM = 700 + 3 * _ID + _NAME + 2 * _LIST + _DRAFTED
 _AROUND_EXPERIENCE = 200 + 2 * _ID
 
 
@@ -78,7 +78,8 @@ def markdown(view: ReturnView, items: Sequence[Item], experiences: Sequence[Expe
         if group:
             lines += ["", f"## {heading}"]
         for item in group:
-            lines += ["", f"### {_inline(item.id)}", "", *_facets(item), "", *_block(item.text)]
+            facets = (*_facets(item), *(_source(one) for one in view.sources if one.item == item.id))
+            lines += ["", f"### {_inline(item.id)}", "", *facets, "", *_block(item.text)]
     if remembered:
         lines += ["", f"## {EXPERIENCES}"]
     for one in remembered:
@@ -112,7 +113,7 @@ def json_bundle(view: ReturnView, items: Sequence[Item], experiences: Sequence[E
         **_listed("overdue", view.overdue),
         **_listed("questions", view.questions),
         "examination": _examination(view),
-        "items": [_item(item) for kind in HEADINGS for item in shown if item.kind is kind],
+        "items": [_item(item) | _fresh(view, item) for kind in HEADINGS for item in shown if item.kind is kind],
         "experiences": [{"id": one.id, "bound_to": one.bound_to, "text": one.text} for one in remembered],
     }
     return json_text(bundle)
@@ -183,6 +184,15 @@ def _examination(view: ReturnView) -> dict[str, Any]:
         "unexamined": looked.unexamined,
         "open_pairs": view.open_pairs,
     }
+
+
+def _fresh(view: ReturnView, item: Item) -> dict[str, Any]:
+    own = [one for one in view.sources if one.item == item.id]
+    return {"source": {"seen": _moment(own[0].seen), "finding": str(own[0].finding)}} if own else {}
+
+
+def _source(one: ViewSource) -> str:
+    return f"- Source last seen {_moment(one.seen)}: {one.finding}"
 
 
 def _facets(item: Item) -> Iterator[str]:

@@ -17,7 +17,7 @@ from readmit.records.errors import SealError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from readmit.records.decisions import Request, Selection
+    from readmit.records.decisions import Request, Selection, ViewSource
     from readmit.records.evidence import Experience
     from readmit.records.items import Item
     from readmit.records.snapshot import Held
@@ -34,6 +34,7 @@ def issue(
     open_pairs: int = 0,
     overdue: Iterable[str] = (),
     questions: Iterable[str] = (),
+    sources: Iterable[ViewSource] = (),
 ) -> ReturnView:
     """The view of a found selection. ``checkpoint`` and ``policy`` are digests; experiences come with theirs."""
     if selection.outcome != "found":
@@ -63,6 +64,7 @@ def issue(
         open_pairs=open_pairs,
         overdue=tuple(name for name in overdue if name in selection.mandatory),
         questions=tuple(dict.fromkeys(questions)),
+        sources=tuple(sources),
     )
 
 

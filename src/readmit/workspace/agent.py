@@ -127,7 +127,7 @@ class Agent:
         return Return(self._workspace, request, outcome.decision, outcome.dispositions, secret=secret)
 
     def look(self, *, purpose: str | None = None, checkpoint: str | None = None) -> Looked | None:
-        """Look at the sources behind a return that are due, and write down what was found; none if none is due.
+        """Look at the sources behind a return that are due. Returns what was written down; none if nothing was.
 
         A return does this by itself.
         """

@@ -22,6 +22,7 @@ from readmit.seal.render import escaped
 from readmit.seal.signatures import decode64
 from readmit.seal.statement import decode_view
 from readmit.workspace.loading import requested
+from readmit.workspace.sources import sources_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +48,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """For an obligation: what it was to this return."""
     drafted: Drafted | None = None
     """Which model wrote the item, if one did, and the words it quotes."""
+    sources: tuple[str, ...] = ()
+    """Where its evidence was read, when that place was last looked at, and what was found; a sentence each."""
 
     def __str__(self) -> str:
         return "; ".join(self.lines())
@@ -56,7 +59,8 @@ class Explanation(msgspec.Struct, frozen=True):
         name = self.disposition.item
         said = [*_duty(self.duty)] if self.duty is not None else []
         drafted = [" ".join(escaped(draft_in_words(self.drafted)).split())] if self.drafted is not None else []
-        return (f"{name}: {line}" for line in (*said, *in_words(self.disposition), *drafted))
+        seen = (" ".join(escaped(line).split()) for line in self.sources)
+        return (f"{name}: {line}" for line in (*said, *in_words(self.disposition), *drafted, *seen))
 
 
 def draft_in_words(drafted: Drafted) -> str:
@@ -152,8 +156,16 @@ def explain(log: Log, return_id: str, item_id: str) -> Explanation:
     for found in dispositions(log, return_id):
         if found.item == item_id:
             duty = next((note for note in decision.duties if note.obligation == item_id), None)
-            drafted = log.item(item_id).drafted
-            return Explanation(return_id, decision.kind, found, candidate=True, duty=duty, drafted=drafted)
+            item = log.item(item_id)
+            return Explanation(
+                return_id,
+                decision.kind,
+                found,
+                candidate=True,
+                duty=duty,
+                drafted=item.drafted,
+                sources=tuple(sources_in_words(log, item, until=returned.request.epoch)),
+            )
     unseen = out_of_sight(log.item(item_id), returned.request.identity)
     if unseen is None and returned.request.epoch < _entered(log, item_id):
         raise UnknownError(f"{item_id!r} was not a candidate: it was recorded after return {return_id!r}")

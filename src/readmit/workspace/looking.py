@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from readmit.cycle import examine
 from readmit.invalidate.implicit import critical_dependencies
-from readmit.invalidate.sources import is_due, needed
+from readmit.invalidate.sources import is_due, is_kept, needed
 from readmit.records.base import LONGEST_TEXT
 from readmit.records.canonical import digest, digest_of
 from readmit.records.drafts import draft
@@ -85,7 +85,7 @@ def look_for(
 def look_behind(
     workspace: Workspace, snapshot: Snapshot, judged: Iterable[Disposition], *, again: bool = True
 ) -> Looked | None:
-    """Look at the sources behind a return that are due and write down what was found; none if none is due.
+    """Look at the sources behind a return that are due. Returns what was written down; none if nothing was.
 
     ``judged`` says which items are out, and why. ``again``: also at those that could not be looked at last time,
     whatever their lifetime.
@@ -145,8 +145,8 @@ def _evidence(names: Iterable[str], known: Mapping[str, Held]) -> Iterator[str]:
 
 def run(
     log: Log, sources: Sequence[DueSource], prober: Callable[[], Prober], policy: Policy, moment: Callable[[], datetime]
-) -> Looked:
-    """Look at sources and write down what was found. What is beyond the policy's count is unseen."""
+) -> Looked | None:
+    """Look at sources and write down what was found, unless it is on record. Beyond the policy's count is unseen."""
     most = policy.looks.count
     given, beyond = sources[:most], sources[most:]
     results = [_checked(one, result) for one, result in zip(given, _asked(given, prober), strict=True)]
@@ -154,13 +154,18 @@ def run(
     unchanged: list[str] = []
     found: list[LookResult] = []
     at, texts = moment(), []
+    kept = {one.evidence for one in sources if is_kept(one.source, at, policy.looks)}
     for one, result in zip(sources, [*results, *(_unseen(one, unseen) for one in beyond)], strict=True):
         seen, text = _result(one, result, at)
+        if one.evidence in kept and _repeats(seen, one.source):
+            continue
         if seen is None:
             unchanged.append(one.evidence)
         else:
             found.append(seen)
         texts += [] if text is None else [text]
+    if not unchanged and not found:
+        return None
     with log.atomic():
         if texts:
             log.append(texts, now=at)
@@ -249,6 +254,14 @@ def _since(seen: LookResult, source: Source) -> LookResult:
     """A result that repeats the last one begins where that one began."""
     same = (source.finding, source.now, source.digest) == (seen.finding, seen.now or "", seen.digest or "")
     return replace(seen, since=source.epoch) if same and source.since else seen
+
+
+def _repeats(seen: LookResult | None, source: Source) -> bool:
+    """Whether a look found what the last one on record found."""
+    if seen is None:
+        return source.finding is Finding.UNCHANGED
+    same = (seen.finding, seen.now or "", seen.digest or "", seen.why)
+    return same == (source.finding, source.now, source.digest, source.why) and seen.probe in (None, source.probe)
 
 
 def _parts(unchanged: Sequence[str], found: Sequence[LookResult]) -> Iterator[Looked]:

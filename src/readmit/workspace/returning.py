@@ -43,7 +43,7 @@ def carry_out(
 ) -> tuple[Request, Outcome]:
     """Decide a return and commit it. ``ask`` makes the request for the epoch that is judged.
 
-    ``look`` looks at the sources that are due, if there are any; then the return is decided again.
+    ``look`` looks at the sources that are due. If it wrote something down, the return is decided again.
     ``unprepared`` names the failure before the decision; such a return is refused, with an audit row.
     """
     judged: list[Snapshot] = []

@@ -13,7 +13,7 @@ from readmit.workspace.missing import lacking
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from readmit.records.decisions import Decision, Disposition, DutyNote, Request, ReturnView
+    from readmit.records.decisions import Decision, Disposition, DutyNote, Request, ReturnView, ViewSource
     from readmit.records.reasons import Reason
     from readmit.workspace.diagnosis.symptoms import Diagnosis
     from readmit.workspace.exposing import Bundle
@@ -83,6 +83,11 @@ class DecidedReturn:
     def items(self) -> tuple[str, ...]:
         """The ids of the items that the view holds; none if nothing is handed over."""
         return () if self.view is None else tuple(item.id for item in self.view.items)
+
+    @property
+    def sources(self) -> tuple[ViewSource, ...]:
+        """How fresh the sources of the view's items are, for those that can be looked at again."""
+        return () if self.view is None else self.view.sources
 
     @property
     def partial(self) -> bool:

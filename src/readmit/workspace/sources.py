@@ -10,14 +10,15 @@ from msgspec.structs import replace
 from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
 from readmit.records.looks import Looked, LookResult
-from readmit.records.probes import Finding
+from readmit.records.probes import Finding, place_of
 from readmit.records.snapshot import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from readmit.ports.store import Log
     from readmit.records.events import Event
+    from readmit.records.items import Item
     from readmit.records.snapshot import Sighting
 
 # In canonical bytes a quote within a text is escaped, so this is the field.
@@ -41,6 +42,22 @@ def add_sources(log: Log, evidence: dict[str, Sighting], *, until: int) -> dict[
         for name in fresh:
             evidence |= log.sighting(name)
     return sources
+
+
+def sources_in_words(log: Log, item: Item, *, until: int) -> Iterator[str]:
+    """Where the evidence of an item was read, when that was last looked at, and what was found; a sentence each."""
+    with log.reading():
+        evidence: dict[str, Sighting] = {}
+        for receipt in item.receipts:
+            evidence |= log.sighting(receipt.evidence)
+        own = list(evidence)
+        sources = add_sources(log, evidence, until=until)
+    for name in own:
+        if name in sources:
+            one = sources[name]
+            seen = f"{one.seen:%Y-%m-%d %H:%M:%S} UTC"
+            found = f"looked at on {seen}, {one.finding}" if one.since else f"read on {seen}, and not looked at since"
+            yield f"Source {place_of(one.probe)}: {found}."
 
 
 def _sources(

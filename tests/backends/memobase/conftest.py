@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,7 @@ import pytest
 
 from readmit.testing.journey import Journey
 from readmit.workspace.memory import Memory
-from tests.backends.memobase.openers import KEY, URL, open_memobase
+from tests.backends.memobase.openers import KEY, RUN, URL, open_memobase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,7 @@ def server() -> Iterator[StandIn | None]:
     """The stand-in, or nothing where a real server is named in the environment."""
     if find_spec("memobase") is None:
         pytest.skip("memobase is not installed; run: pip install 'readmit[memobase]'")
+    os.environ.setdefault(RUN, uuid.uuid4().hex)
     if os.environ.get(URL):
         yield None
         return

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 URL, KEY = "READMIT_MEMOBASE_URL", "READMIT_MEMOBASE_KEY"
 """Set by ``make test-memobase``; otherwise by a fixture, to the stand-in's."""
+RUN = "READMIT_MEMOBASE_RUN"
+"""Set by a fixture: a server outlives the run, and the next one may use the same folders."""
 
 
 def open_memobase(team: Workspace, folder: Path, *, timeout: float = 60.0) -> Memobase:
@@ -29,7 +31,7 @@ def open_memobase(team: Workspace, folder: Path, *, timeout: float = 60.0) -> Me
         api_key=os.environ[KEY],
         ledger=team.log.sources,
         embedder=Lexical(),
-        name=digest(str(folder))[:16],
+        name=digest(f"{os.environ[RUN]} {folder}")[:16],
         timeout=timeout,
     )
 

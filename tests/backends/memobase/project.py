@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 import uuid
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
@@ -70,6 +71,8 @@ class Project:
         self.thinking = threading.Event()
         """Cleared while the language model takes its time."""
         self.thinking.set()
+        self.seconds = 0.0
+        """How long the language model takes."""
         self._late_readers: dict[str, list[UserProfileData]] = {}
 
     def written(self, user: str) -> None:
@@ -103,6 +106,7 @@ class Project:
         if not taken:
             return []
         self.thinking.wait(60)
+        time.sleep(self.seconds)
         with self.lock:
             if self.fails:
                 self._mark(user, taken, "failed")

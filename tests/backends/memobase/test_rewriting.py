@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
+import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from readmit import Workspace
 from readmit.backends.memobase_flush import SessionEvent, Slot, changes
 from readmit.backends.memobase_server import Flushed
 from readmit.ports.backend import Material, Stored
@@ -16,9 +22,10 @@ from readmit.testing.journey import KNOWN
 from readmit.testing.reachable import texts
 from readmit.workspace.memory import Memory
 from tests.backends.memobase.openers import back, native, open_memobase
+from tests.backends.memobase.writer import CHATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from readmit.testing.journey import Journey
@@ -49,6 +56,14 @@ def sources(memory: Memory, *words: str) -> list[set[str]]:
         for record, found in memory.records()
         if any(word in record.text.lower() for word in words)
     ]
+
+
+def wait_until(happened: Callable[[], object]) -> None:
+    for _ in range(200):
+        if happened():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it did not happen")
 
 
 class TestReorganizing:
@@ -121,10 +136,11 @@ class TestAttribution:
         assert sources(memory, "old hall") == [{journey.items["valid"]}] * 2
 
 
-def test_text_that_left_a_topic_without_a_successor_may_be_in_any_new_slot() -> None:
-    def slot(name: str, topic: str) -> Slot:
-        return Slot(Stored(id=name, text=name), topic, "x")
+def slot(name: str, topic: str) -> Slot:
+    return Slot(Stored(id=name, text=name), topic, "x")
 
+
+def test_text_that_left_a_topic_without_a_successor_may_be_in_any_new_slot() -> None:
     before = {"a": slot("a", "Old Topic"), "b": slot("b", "kept"), "c": slot("c", "Other Topic")}
     after = {"b": before["b"], "d": slot("d", "new"), "e": slot("e", "other_topic")}
     event = {"v": SessionEvent(Stored(id="v", text="v"), frozenset({"new"}))}
@@ -138,6 +154,14 @@ def test_text_that_left_a_topic_without_a_successor_may_be_in_any_new_slot() -> 
         "a": ("deleted", ()),
         "c": ("deleted", ()),
     }
+
+
+def test_a_slot_that_came_and_went_unseen_leaves_what_is_new_without_a_source() -> None:
+    """Planted between our list and the server's, and rewritten by the same flush."""
+    before, after = {"a": slot("a", "hotel")}, {"a": slot("a", "hotel"), "d": slot("d", "hotel")}
+    flushed = Flushed(added=("d", "a"), updated=(), deleted=("planted",), events=(), alone=True)
+    made = {one.record.id: (one.kind, one.holds) for one in changes(before, after, {}, flushed)}
+    assert made == {"d": ("added", ("planted",)), "a": ("merged", ())}
 
 
 class TestUnanswered:
@@ -173,6 +197,19 @@ class TestUnanswered:
         journey.walker.depart()
         assert "Sunmere" not in " ".join(texts(back(hasty, journey)))
 
+    def test_a_chat_that_fails_after_the_timeout_does_not_stay_stored(
+        self, hasty: Memory, journey: Journey, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        stand_in.project.thinking.clear()
+        with pytest.raises(BackendError, match="may still process"):
+            hasty.form("hotel/booking: Sunmere.", sources=[journey.items["superseded"]], by="scout")
+        monkeypatch.setattr(stand_in.project, "fails", "the language model timed out")
+        stand_in.project.thinking.set()
+        wait_until(lambda: native(hasty).buffer("chat", status="failed"))
+        monkeypatch.setattr(stand_in.project, "fails", "")
+        hasty.form("hotel/view: Over the lake.", sources=[journey.items["valid"]], by="scout")
+        assert native(hasty).get_all("chat") == []
+
     def test_a_verbatim_memory_does_not_wait_for_the_model(
         self, hasty: Memory, journey: Journey, stand_in: StandIn
     ) -> None:
@@ -180,6 +217,71 @@ class TestUnanswered:
         with pytest.raises(BackendError, match="may still process"):
             hasty.form("hotel/booking: Sunmere.", sources=[journey.items["superseded"]], by="scout")
         assert hasty.form(KNOWN["valid"][1], sources=[journey.items["valid"]], by="scout", verbatim=True)
+
+
+def test_what_a_server_finishes_after_a_timeout_is_bound_to_nothing(
+    server: StandIn | None, memory: Memory, journey: Journey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a real server, its own model takes longer than the client waits."""
+    if server is not None:
+        monkeypatch.setattr(server.project, "seconds", 1.5)
+    native(memory)
+    hasty = Memory(journey.team, open_memobase(journey.team, tmp_path, timeout=0.5))
+    text = "My hotel is the Sunmere hotel, and I like it very much."
+    with pytest.raises(BackendError, match="may still process"):
+        hasty.form(text, sources=[journey.items["superseded"]], by="scout")
+    hasty.close()
+    memory.form("I play the cello in a quartet.", sources=[journey.items["valid"]], by="scout")
+    found = sources(memory, "sunmere")
+    assert found, "the server did go on"
+    assert all(not one for one in found)
+    assert {journey.items["valid"]} in sources(memory, "cello")
+
+
+class TestTwoInstances:
+    """Both are open on the same workspace, as two workers of a team's program are."""
+
+    def test_the_second_one_sends_nothing_until_the_first_one_has_filed_its_sources(
+        self, memory: Memory, journey: Journey, stand_in: StandIn, tmp_path: Path
+    ) -> None:
+        user = native(memory)
+        with Workspace.open(tmp_path / "team.db", name="journey", clock=journey.clock) as team:
+            other = Memory(team, open_memobase(team, tmp_path))
+            stand_in.project.thinking.clear()
+            with ThreadPoolExecutor(2) as pool:
+                first = pool.submit(memory.form, "hotel/booking: Sunmere.", sources=["superseded"], by="scout")
+                wait_until(lambda: user.buffer("chat", status="processing"))
+                second = pool.submit(other.form, "hotel/booking: Breakfast.", sources=["valid"], by="scout")
+                time.sleep(0.3)
+                assert user.buffer("chat", status="idle") == []
+                stand_in.project.thinking.set()
+                assert set(first.result(30)) & set(second.result(30)), "the same slot"
+            other.close()
+        assert sources(memory, "sunmere.;breakfast") == [{"superseded", "valid"}]
+        assert sources(memory, "breakfast.") == [{"superseded", "valid"}, {"valid"}], "the slot, and the second event"
+
+    def test_processes_do_not_bind_each_others_slots(
+        self, memory: Memory, stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(stand_in.project, "seconds", 0.02)
+        native(memory)
+        writers = [
+            subprocess.Popen(
+                [sys.executable, "-m", "tests.backends.memobase.writer", str(tmp_path), state],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for state in ("valid", "superseded")
+        ]
+        for one in writers:
+            assert one.communicate(timeout=120)[1] == ""
+        for state in ("valid", "superseded"):
+            assert sources(memory, f"only {state}") == [{state}] * (2 * CHATS), "each slot and each event"
+        (shared,) = [
+            found for record, found in memory.records() if record.id.startswith("profile/") and "Both" in record.text
+        ]
+        assert {one.ref for one in shared} == {"valid", "superseded"}
 
 
 class TestFailing:
