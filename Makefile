@@ -17,7 +17,7 @@ BACKENDS := .venv-backends
 # The site's generator reads the source and imports nothing of it.
 DOCS := .venv-docs
 TORCH := 2.13.0
-STORES := --extra prov --extra models --extra embed --extra mem0 --extra langgraph --extra memobase --extra amem
+STORES := --extra mcp --extra prov --extra models --extra embed --extra mem0 --extra langgraph --extra memobase --extra amem
 PYTEST_ARGS ?=
 # One process a core, each with a database server of its own; a file's tests stay together, in order.
 AT_ONCE := -n auto --maxprocesses 4 --dist loadfile
@@ -66,7 +66,8 @@ test-backends: $(BACKENDS)/.ready ## Run the conformance suite on real memory st
 	$(BACKENDS)/bin/python -m pytest tests/backends -m "not slow" $(PYTEST_ARGS)
 
 test-memobase: $(BACKENDS)/.ready ## The same for a real Memobase server: make test-memobase URL=... KEY=...
-	READMIT_MEMOBASE_URL=$(URL) READMIT_MEMOBASE_KEY=$(KEY) $(BACKENDS)/bin/python -m pytest tests/backends/memobase $(PYTEST_ARGS)
+	@test -n "$(URL)" -a -n "$(KEY)" || { echo "name the server: make test-memobase URL=http://localhost:8019 KEY=..." >&2; exit 2; }
+	@READMIT_MEMOBASE_URL="$(URL)" READMIT_MEMOBASE_KEY="$(KEY)" $(BACKENDS)/bin/python -m pytest tests/backends/memobase -m "not slow" $(PYTEST_ARGS)
 
 # A-MEM needs torch. It is installed first and by itself, so that a machine that has a CPU build at hand takes that one.
 $(BACKENDS)/.ready: requirements/backends.txt pyproject.toml $(BENCH)/pyproject.toml

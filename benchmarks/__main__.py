@@ -42,6 +42,7 @@ SUITES = {
     "returns": Suite("A return, against the floor and the size of the store"),
     "cover": Suite("Greedy and exact cover, 500 items × 100 dependencies"),
     "startup": Suite("Start-up"),
+    "probes": Suite("Looking again at sources"),
     "verify": Suite("Verifying a store", core=False),
     "postgres": Suite("A store on a PostgreSQL server beside one in a file", core=False),
     "verifier": Suite("The verifier besides its model", core=False),

@@ -45,7 +45,7 @@ class Site:
 def page(body: bytes, *, status: int = 200, kind: str = "text/plain", **headers: str) -> Callable[..., None]:
     def answer(request: BaseHTTPRequestHandler) -> None:
         request.send_response(status)
-        for name, value in {"Content-Type": kind, "Content-Length": str(len(body)), **headers}.items():
+        for name, value in {"Content_Type": kind, "Content_Length": str(len(body)), **headers}.items():
             request.send_header(name.replace("_", "-"), value)
         request.end_headers()
         request.wfile.write(body)

@@ -14,11 +14,12 @@ import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import quote, unquote
 
 import msgspec
 
+from readmit.backends.amem_guard import HeldFolder, RememberedNotes
 from readmit.backends.amem_parts import Llm, build
+from readmit.backends.escaping import escaped, unescaped
 from readmit.backends.opening import folder_at, need
 from readmit.ports.backend import TEAM, Change, Hit, Stored
 from readmit.records.base import require_name
@@ -50,12 +51,22 @@ class _Native(msgspec.Struct, frozen=True, kw_only=True):
 class AMem:
     """An A-MEM store. ``open`` makes or opens one on disk; ``over`` takes one that a program already has."""
 
-    def __init__(self, system: Any, workspace: str, *, name: str, llm: Llm | None, embedder: str = "") -> None:
+    def __init__(
+        self,
+        system: Any,
+        workspace: str,
+        *,
+        name: str,
+        llm: Llm | None,
+        embedder: str = "",
+        folder: HeldFolder | None = None,
+    ) -> None:
         self.workspace = require_name("workspace", workspace)
         self.name = f"amem:{require_name('name', name)}"
         self._system = system
         self._llm = llm
         self._embedder = embedder
+        self._folder = folder
         # A note is written in several steps, and its neighbors with it.
         self._lock = threading.RLock()
         self._closed = False
@@ -75,15 +86,18 @@ class AMem:
         need("agentic_memory", "amem")
         folder = folder_at(path)
         llm = Llm(model, require_name("workspace", workspace), max_tokens)
+        held = HeldFolder(folder)
         # Every workspace has a collection of its own.
         collection = f"readmit-{digest([workspace, name])[:40]}"
         try:
             system = build(folder, collection, embedder, llm)
         except ReadmitError:
+            held.release()
             raise
         except Exception as error:
+            held.release()
             raise BackendError(f"path: A-MEM cannot open {folder}: {type(error).__name__}: {error}") from error
-        return cls(system, workspace, name=name, llm=llm, embedder=embedder.name)
+        return cls(system, workspace, name=name, llm=llm, embedder=embedder.name, folder=held)
 
     @classmethod
     def at(cls, site: Site) -> Self:
@@ -112,13 +126,31 @@ class AMem:
         with self._native("form"):
             if material.verbatim:
                 self._write([record.id], [material.text], [_plain(record)])
+                self._check(record)
             else:
-                self._system.add_note(material.text, id=record.id)
-                if self._llm is not None and self._llm.failed is not None:
-                    self._system.delete(record.id)
-                    raise self._llm.failed
-            self._check(record)
+                self._add(record)
         return [Change(kind="added", record=record)]
+
+    def _add(self, record: Stored) -> None:
+        """Let A-MEM form a note. If that fails, there is none, and the others are as they were."""
+        neighbors = RememberedNotes.near(self._collection, record.text)
+        try:
+            self._system.add_note(record.text, id=record.id)
+            self._check(record)
+        except Exception as error:
+            self._remove(record.id, error)
+            raise
+        finally:
+            neighbors.restore(self._collection)
+
+    def _remove(self, record: str, error: Exception) -> None:
+        try:
+            self._collection.delete(ids=[record])
+        except Exception as again:  # noqa: BLE001 - Chroma documents none
+            raise BackendError(
+                f"{self.name}: {error}; and note {record!r}, which may have been written, could not be removed "
+                f"({again}). It has no source and stays out of every view: delete it once the store answers"
+            ) from error
 
     def search(
         self, query: str, *, limit: int, reader: str | None = None, among: Collection[str] | None = None
@@ -191,8 +223,13 @@ class AMem:
         changed = Stored(id=record, text=text, owner=_owner(record))
         with self._native("update"):
             self._known(record)
-            self._system.update(record, content=text, context="General", keywords=[], tags=[], links=[])
-            self._check(changed)
+            before = RememberedNotes.of(self._collection, record)
+            try:
+                self._system.update(record, content=text, context="General", keywords=[], tags=[], links=[])
+                self._check(changed)
+            except Exception:
+                before.restore(self._collection)
+                raise
         return [Change(kind="replaced", record=changed)]
 
     def delete(self, record: str) -> None:
@@ -208,6 +245,8 @@ class AMem:
                 # A system that was passed in is closed by its owner.
                 if self._llm is not None:
                     self._system.retriever.client.close()
+                if self._folder is not None:
+                    self._folder.release()
 
     @property
     def _collection(self) -> Any:
@@ -251,7 +290,9 @@ class AMem:
             raise UnknownError(f"no record {record!r} in {self.name} of workspace {self.workspace!r}; list them first")
 
     def _check(self, record: Stored) -> None:
-        """Check that a write succeeded: A-MEM only prints when it fails."""
+        """Check that a write succeeded: A-MEM only prints when it fails, or when its model does."""
+        if self._llm is not None and self._llm.failed is not None:
+            raise self._llm.failed
         found = self._collection.get(ids=[record.id], include=["metadatas"])
         if not found["ids"] or found["metadatas"][0].get("content") != record.text:
             raise BackendError(f"{self.name}: A-MEM did not keep note {record.id!r}; its output says why")
@@ -292,10 +333,10 @@ def _plain(record: Stored) -> dict[str, Any]:
 
 
 def _note_id(owner: str, key: str) -> str:
-    return f"{_MARK}/{quote(owner, safe='')}/{key}/{secrets.token_hex(8)}"
+    return f"{_MARK}/{escaped(owner)}/{key}/{secrets.token_hex(8)}"
 
 
 def _owner(name: str) -> str:
     """Whose note it is, by its id. A note that was not formed here is the team's, and without a source."""
     parts = name.split("/")
-    return unquote(parts[1]) if parts[0] == _MARK and len(parts) > 1 else TEAM
+    return unescaped(parts[1]) if parts[0] == _MARK and len(parts) > 1 else TEAM

@@ -136,13 +136,16 @@ class BoundBackend:
                 dropped[record.id] = None
                 continue
             bindings, others = tuple(sources), frozenset[str]()
-            if change.precision is Precision.CONSERVATIVE or change.kind == "merged":
+            former = (record.id, *change.holds) if change.kind == "merged" else change.holds
+            if change.precision is Precision.CONSERVATIVE or former:
                 bindings = tuple(map(conservative, bindings))
-            if change.kind == "merged":
-                before = entries.get(record.id) or self.ledger.entry(self.backend.name, record.id)
-                # Its former content is unknown, so its content now is too.
-                bindings = () if before is None or not before.bindings else union(before.bindings, bindings)
-                others = frozenset() if before is None else before.writers - {by}
+            for name in former:
+                before = entries.get(name) or self.ledger.entry(self.backend.name, name)
+                if before is not None:
+                    others |= before.writers - {by}
+                # If its former content is unknown, its content now is too.
+                known = before.bindings if before is not None and bindings else ()
+                bindings = union(known, bindings) if known else ()
             entries[record.id] = _entry(record, bindings, by, others)
         self.ledger.write(self.backend.name, tuple(entries.values()), drop=tuple(dropped))
         return tuple(entries)

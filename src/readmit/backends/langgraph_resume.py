@@ -18,8 +18,10 @@ from langgraph.checkpoint.base.id import uuid6
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Interrupt
 
+from readmit.backends.langgraph_answers import Questions
 from readmit.backends.langgraph_carried import ThreadResumed, history, uses_history
 from readmit.backends.langgraph_looking import is_run, notice
+from readmit.backends.langgraph_lost import FROM, LEFT, lost
 from readmit.backends.langgraph_presence import NEVER_LEFT, handed_over
 from readmit.records.canonical import canonical
 from readmit.records.errors import BackendError, ExposureError, QuarantineError
@@ -121,6 +123,7 @@ class Resume:
     ) -> None:
         self.saver = saver
         self.periods = periods
+        self.questions = Questions(log.sources, agent.identity)
         self._agent = agent
         self._log = log
         self._keep = keep
@@ -154,8 +157,15 @@ class Resume:
         saved: CheckpointTuple | None = yield "get_tuple", (config,)
         now = self.periods.now()
         if saved is not None and self.periods.holds(saved, now):
-            return self.periods.checked(saved, now)
-        if config["configurable"].get("checkpoint_id") and saved is not None:
+            checked = self.periods.checked(saved, now)
+            if now == NEVER_LEFT:
+                return checked
+            named = config["configurable"].get("checkpoint_id")
+            again = self.questions.to_try_again(checked) if is_run(config) and not named else None
+            saved = (yield "get_tuple", (again,)) if again else None
+            if saved is None:
+                return self.questions.guarded(checked)
+        elif config["configurable"].get("checkpoint_id") and saved is not None:
             raise QuarantineError(
                 "checkpoint_id: it names state from before the agent's last departure, or that was changed since it "
                 "was written; resume the thread without it"
@@ -197,6 +207,21 @@ class Resume:
         written: RunnableConfig = yield "put", (config, checkpoint, metadata, versions)
         return written
 
+    def copy(self, source: str, target: str) -> None:
+        """Record that a thread is copied."""
+        self.periods.copy(source, target)
+        self.questions.copy(source, target)
+
+    def forget(self, thread: str) -> None:
+        """Forget a deleted thread."""
+        self.periods.forget(thread)
+        self.questions.forget(thread)
+
+    def unchanged(self, config: RunnableConfig) -> Steps[str | None]:
+        """The id of the question that a thread waits for, if it waited for the same one before the return."""
+        saved: CheckpointTuple | None = yield "get_tuple", (config,)
+        return None if saved is None else self.questions.unchanged(saved)
+
     def _come_back(self, now: Presence) -> Bundled:
         """Return, or stop the run. Until something changes, other threads get the same bundle."""
         with self._lock:
@@ -223,6 +248,7 @@ class Resume:
             for channel, value in former.get("channel_values", {}).items()
             if self._passes(channel, value, admitted)
         }
+        left = () if saved is None else lost(saved, {*values, *self._keep, self._into or ""})
         if saved is not None:
             self._note(bundle, saved, values, now)
         # A channel without a version is not loaded from the thread's former values.
@@ -237,6 +263,9 @@ class Resume:
         if self._into is not None:
             values[self._into] = bundle.markdown()
             versions[self._into] = self.saver.get_next_version(max(versions.values(), default=None), None)
+        elif left and not versions:
+            # Without any version LangGraph takes a resume for the input of an empty thread.
+            versions[left[0]] = self.saver.get_next_version(None, None)
         if saved is None and self._into is None:
             return None
         seen = {
@@ -244,10 +273,14 @@ class Resume:
             for node, theirs in former.get("versions_seen", {}).items()
         }
         checkpoint = _checkpoint(values, versions, seen, former.get("v", _FORMAT))
+        # First: no answer may reach the new checkpoint without this.
+        self.questions.carry(saved, {"configurable": place | {"checkpoint_id": checkpoint["id"]}}, left)
+        if saved is not None and left:
+            metadata |= {LEFT: list(left), FROM: saved.checkpoint["id"]}
         # All versions are new: each carried value is stored again and must come back from here on.
         written = yield from self._writing({"configurable": place}, checkpoint, metadata, versions, now)
-        found: CheckpointTuple | None = yield "get_tuple", (written,)
-        return found
+        found: CheckpointTuple = yield "get_tuple", (written,)
+        return self.questions.guarded(found)
 
     def _carry_history(
         self, place: dict[str, Any], metadata: Any, saved: CheckpointTuple, channels: Collection[str]

@@ -12,16 +12,13 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from contextvars import Context
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.types import Command, interrupt
 
-from readmit.backends.langgraph_looking import state_to_run
 from readmit.backends.langgraph_periods import Periods
-from readmit.backends.langgraph_resume import Resume, ReturnInterrupt
+from readmit.backends.langgraph_resume import Resume
 from readmit.records.errors import BackendError
 
 if TYPE_CHECKING:
@@ -29,6 +26,7 @@ if TYPE_CHECKING:
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+    from langgraph.types import Interrupt
 
     from readmit.backends.handle import ReturnedMemory
     from readmit.backends.langgraph_resume import Returning, Steps
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     from readmit.records.events import Checkpoint as Departure
 
 T = TypeVar("T")
-INTERRUPT = "__interrupt__"
 
 # A node can reach its graph's saver, so the inner saver is not among its attributes.
 _behind: WeakKeyDictionary[ReturningSaver, Resume] = WeakKeyDictionary()
@@ -94,6 +91,20 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
             return opened[named]
 
         return current
+
+    # Questions.
+
+    def unchanged(self, config: RunnableConfig) -> str | None:
+        """The id of the only question that a thread waits for, if it waited for the same one before the return."""
+        return self._drive(_behind[self].unchanged(config))
+
+    async def aunchanged(self, config: RunnableConfig) -> str | None:
+        """The asynchronous twin of ``unchanged``."""
+        return await self._adrive(_behind[self].unchanged(config))
+
+    def known(self, outer: RunnableConfig, inner: RunnableConfig, number: int, asked: Sequence[Interrupt]) -> bool:
+        """Whether an earlier run of an outer graph's node asked these questions as its ``number``-th."""
+        return _behind[self].questions.known(outer, inner, number, asked)
 
     # Reading.
 
@@ -163,6 +174,7 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         resume = _behind[self]
+        resume.questions.file(config, writes, task_id, task_path)
         resume.periods.file_writes(config, writes, task_id)
         resume.saver.put_writes(config, writes, task_id, task_path)
 
@@ -170,16 +182,17 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         resume = _behind[self]
+        resume.questions.file(config, writes, task_id, task_path)
         resume.periods.file_writes(config, writes, task_id)
         await resume.saver.aput_writes(config, writes, task_id, task_path)
 
     def delete_thread(self, thread_id: str) -> None:
         _behind[self].saver.delete_thread(thread_id)
-        _behind[self].periods.forget(thread_id)
+        _behind[self].forget(thread_id)
 
     async def adelete_thread(self, thread_id: str) -> None:
         await _behind[self].saver.adelete_thread(thread_id)
-        _behind[self].periods.forget(thread_id)
+        _behind[self].forget(thread_id)
 
     # What only some savers can do. One that cannot says so itself.
 
@@ -210,11 +223,11 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
             resume.periods.narrow(thread, [one async for one in resume.saver.alist(_whole(thread))])
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        _behind[self].periods.copy(source_thread_id, target_thread_id)
+        _behind[self].copy(source_thread_id, target_thread_id)
         _behind[self].saver.copy_thread(source_thread_id, target_thread_id)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        _behind[self].periods.copy(source_thread_id, target_thread_id)
+        _behind[self].copy(source_thread_id, target_thread_id)
         await _behind[self].saver.acopy_thread(source_thread_id, target_thread_id)
 
     @property
@@ -265,47 +278,3 @@ def _whole(thread: str) -> RunnableConfig:
 
 def _threads(saved: Iterable[CheckpointTuple]) -> set[str]:
     return {str(one.config["configurable"]["thread_id"]) for one in saved}
-
-
-def invoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> Any:
-    """As ``graph.invoke``. A return that is not admitted is reported like any interrupt, in ``__interrupt__``."""
-    try:
-        return Context().run(graph.invoke, given, config, **options)
-    except ReturnInterrupt as stopped:
-        return {INTERRUPT: list(stopped.interrupts)}
-
-
-async def ainvoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> Any:
-    """The asynchronous twin of ``invoke``."""
-    try:
-        return await asyncio.create_task(graph.ainvoke(given, config, **options), context=Context())
-    except ReturnInterrupt as stopped:
-        return {INTERRUPT: list(stopped.interrupts)}
-
-
-def as_node(graph: Any, config: RunnableConfig, *, give: Collection[str]) -> Callable[..., Any]:
-    """A node of an outer graph that runs an agent's own graph, with its own thread and saver.
-
-    ``give`` names the keys of the outer state that the agent gets. The outer state outlives its absence, so name orders
-    and counters, not knowledge.
-
-    LangGraph lends an inner graph the outer one's saver, so the inner one runs in a context of its own. A return that
-    is not admitted is the node's interrupt: the outer run pauses, and resuming it asks again. So is an interrupt of
-    the inner graph, which gets the answer that the outer one is resumed with.
-    """
-    if isinstance(give, str):
-        raise BackendError(f"give: write [{give!r}], a list of state keys")
-
-    def node(state: Any) -> Any:
-        held = Context().run(state_to_run, graph, config)
-        if held.interrupts:
-            result = {INTERRUPT: held.interrupts}
-        else:
-            given = None if held.next else {key: state[key] for key in give if key in state}
-            result = Context().run(graph.invoke, given, config)
-        while INTERRUPT in result:
-            answer = interrupt([one.value for one in result[INTERRUPT]])
-            result = Context().run(graph.invoke, Command(resume=answer), config)
-        return result
-
-    return node

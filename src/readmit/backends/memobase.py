@@ -2,41 +2,45 @@
 
 Its server turns chats into profile slots and events, merges into slots what comes later, and forgets the chats. The
 only link from a slot back to a text is the answer of a synchronous flush, which the client throws away: here the
-endpoint is called directly. A slot that a flush updates holds the union of its sources; an event those of its flush.
-Both are records, so an event about something superseded is withheld like any other.
+endpoint is called directly, and only what it names is bound (``memobase_flush``). Both slots and events are records, so
+an event about something superseded is withheld like any other.
 
-Every bank is a Memobase user of its own. A verbatim memory is a profile slot written as it is, without a model.
-Memobase ranks events alone and hands profiles out whole, so slots are ordered here, by the embedder.
+Every bank is two Memobase users. One chats. The other one never does, so that no model rewrites its slots: it holds the
+verbatim memories. Memobase ranks events alone and hands profiles out whole, so slots are ordered here, by the embedder.
 """
 
 from __future__ import annotations
 
 import os
-import threading
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
 from readmit.backends.admission import unaltered
-from readmit.backends.memobase_server import EVENT, PROFILE, Flushed, Server, event_text
+from readmit.backends.memobase_flush import SessionEvent, Slot, changes, outdated, vanished
+from readmit.backends.memobase_server import Server, event_text, event_topics, place, sendable, user_id
 from readmit.backends.opening import need
-from readmit.ports.backend import TEAM, Change, Hit, Precision, Stored
+from readmit.ports.backend import TEAM, Change, Hit, Stored
 from readmit.records.base import require_name
 from readmit.records.canonical import decode
 from readmit.records.errors import BackendError, RecordError, UnknownError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from readmit.backends.memobase_server import Flushed
     from readmit.backends.opening import Site
-    from readmit.ports.backend import Material, SourceLedger
+    from readmit.ports.backend import Entry, Material, SourceLedger
     from readmit.ports.models import Embedder
 
+# The kinds of records: a slot and an event of the user that chats, a slot of the one that does not.
+_SLOT, _EVENT, _NOTE = "profile", "event", "note"
 _TOPIC, _FROM_EVENT = "readmit", "event"
-_MOST_EVENTS = 10_000
+_NEWEST = 20
 
 
 class _Native(msgspec.Struct, frozen=True):
@@ -60,9 +64,9 @@ class Memobase:
         self._ledger = ledger
         self._embedder = embedder
         self._vectors: dict[str, NDArray[np.float32]] = {}
-        # A flush processes everything in a user's buffer: with two at once, the texts could not be attributed.
-        self._lock = threading.RLock()
         self._owners = {TEAM}
+        self._read: tuple[int, Mapping[tuple[str, str], Sequence[Entry]]] | None = None
+        self._odd: dict[str, frozenset[str]] = {}
 
     @classmethod
     def open(
@@ -94,63 +98,74 @@ class Memobase:
         """The ``MemoBaseClient`` itself. What is written with it has no source."""
         return self._server.client
 
-    def user(self, owner: str = TEAM) -> str:
-        """The id of the Memobase user that holds a bank."""
-        return self._server.user(self.workspace, self.name, owner)
+    def user(self, owner: str = TEAM, *, verbatim: bool = False) -> str:
+        """The id of the Memobase user that holds a bank's chats, or its verbatim memories."""
+        return user_id(self.workspace, self.name, owner, *(("verbatim",) if verbatim else ()))
 
     def form(self, material: Material) -> list[Change]:
         """A slot written as it is, or whatever slots and event Memobase makes of a chat message."""
-        with self._lock:
-            self._owners.add(material.owner)
-            user = self.user(material.owner)
-            self._server.ensure(user)
-            if material.verbatim:
-                made = self._server.add_profile(user, material.text, _TOPIC, material.key)
-                return [Change(kind="added", record=_stored(material.owner, PROFILE, made, material.text))]
-            before = {one.id: one.text for one in self._profiles(material.owner)}
-            flushed = self._server.flush(user, material.text)
-            return self._changes(material.owner, before, flushed)
+        sendable("text", material.text)
+        if material.verbatim:
+            made = self._write(material.owner, material.text, _TOPIC, material.key)
+            return [Change(kind="added", record=made)]
+        self._owners.add(material.owner)
+        user = self.user(material.owner)
+        self._server.ensure(user)
+        # A flush processes everything in a user's buffer. ``BoundBackend`` holds the bank's lock from here until the
+        # sources are filed, so what is there now is left over from a call that did not end, or from elsewhere.
+        self._server.settle(user)
+        before = self._slots(material.owner)
+        flushed = self._server.flush(user, material.text)
+        return self._bindable(material.owner, before, flushed)
 
-    def _changes(self, owner: str, before: dict[str, str], flushed: Flushed) -> list[Change]:
-        after = {one.id: one for one in self._profiles(owner)}
-        touched = [_id(owner, PROFILE, one) for one in (*flushed.added, *flushed.updated)]
-        # Whatever the answer says, a slot whose text changed contains something of this flush.
-        touched += [name for name, one in after.items() if before.get(name) != one.text]
-        changes: list[Change] = []
-        for name in dict.fromkeys(touched):
-            if name not in after:
-                continue
-            if name in before:
-                self._disown_altered(name, before[name])
-            changes.append(
-                Change(
-                    kind="merged" if name in before else "added",
-                    record=after[name],
-                    precision=Precision.CONSERVATIVE,
-                )
-            )
-        changes += [
-            Change(kind="deleted", record=Stored(id=name, text=text, owner=owner))
-            for name, text in before.items()
-            if name not in after
-        ]
-        for one in self._events(owner):
-            if one.id in {_id(owner, EVENT, event) for event in flushed.events}:
-                changes.append(Change(kind="added", record=one, precision=Precision.CONSERVATIVE))
-        if not flushed.alone:
-            # Someone else's chat was processed along with ours, so nothing it made has known sources.
-            self._ledger.write(self.name, (), drop=[one.record.id for one in changes])
-            raise BackendError(
-                f"{self.name}: chats from elsewhere were in the buffer of user {self.user(owner)}; what was formed "
-                "with them stays without a source. Write through readmit alone, then form again"
-            )
-        return changes
+    def _write(self, owner: str, text: str, topic: str, sub_topic: str) -> Stored:
+        self._owners.add(owner)
+        user = self.user(owner, verbatim=True)
+        self._server.ensure(user)
+        return _stored(owner, _NOTE, self._server.add_profile(user, text, topic, sub_topic), text)
 
-    def _disown_altered(self, record: str, text: str) -> None:
+    def _bindable(self, owner: str, before: Mapping[str, Slot], flushed: Flushed) -> list[Change]:
+        """The changes of a flush, unless some of them cannot be attributed: then none is bound."""
+        user = self.user(owner)
+        after = self._listed(owner, _SLOT, user)
+        if outdated(before, after, flushed):
+            self._server.refresh(user)
+            after = self._listed(owner, _SLOT, user)
+        events = self._made(owner, flushed)
+        found = changes(before, after, events, flushed)
+        gone = vanished(before, after, flushed)
+        for name, slot in before.items():
+            if name in gone or name in flushed.updated:
+                self._disown_altered(slot.record)
+        unseen = sorted({*flushed.added, *flushed.events} - after.keys() - events.keys())
+        if flushed.alone and not unseen:
+            return found
+        self._ledger.write(self.name, (), drop=[one.record.id for one in found])
+        why = (
+            f"the server does not list {', '.join(unseen)}, which the flush of user {user} made"
+            if unseen
+            else f"chats from elsewhere were in the buffer of user {user}; write through readmit alone"
+        )
+        raise BackendError(f"{self.name}: {why}. What was formed stays without a source; form it again")
+
+    def _made(self, owner: str, flushed: Flushed) -> dict[str, SessionEvent]:
+        """The events that a flush made: the newest ones, unless others came in between."""
+        if not flushed.events:
+            return {}
+        found = self._server.events(self.user(owner), _NEWEST)
+        if not {*flushed.events} <= {one["id"] for one in found}:
+            found = self._server.events(self.user(owner))
+        return {
+            one["id"]: SessionEvent(_stored(owner, _EVENT, one["id"], event_text(one)), event_topics(one))
+            for one in found
+            if one["id"] in flushed.events
+        }
+
+    def _disown_altered(self, record: Stored) -> None:
         """A record that was changed natively and is merged now does not get its former sources back."""
-        entry = self._ledger.entry(self.name, record)
-        if entry is not None and not unaltered(entry, text):
-            self._ledger.write(self.name, (), drop=(record,))
+        entry = self._ledger.entry(self.name, record.id)
+        if entry is not None and not unaltered(entry, record.text):
+            self._ledger.write(self.name, (), drop=(record.id,))
 
     def search(
         self, query: str, *, limit: int, reader: str | None = None, among: Collection[str] | None = None
@@ -160,88 +175,132 @@ class Memobase:
         owners = self._known_owners() if reader is None else {TEAM, reader}
         hits: list[Hit] = []
         for owner in sorted(owners):
-            slots = [one for one in self._profiles(owner) if among is None or one.id in among]
-            hits += self._ranked(query, slots)
-            for event in self._server.search_events(self.user(owner), query, limit):
-                hits.append(Hit(id=_id(owner, EVENT, event["id"]), text=event_text(event), score=event["similarity"]))
+            events = {one.id: one for one in self._events(owner)}
+            scores = self._server.likeness(self.user(owner), query, len(events)) if events else {}
+            named = {_stored(owner, _EVENT, name, "").id: score for name, score in scores.items()}
+            hits += [Hit(id=name, text=one.text, score=named[name]) for name, one in events.items() if name in named]
+            # The server has no vector of events that it formed without embeddings: they are ordered like slots.
+            others = [*self._all_slots(owner), *(one for name, one in events.items() if name not in named)]
+            hits += self._ranked(query, [one for one in others if among is None or one.id in among])
         return sorted(hits, key=lambda hit: -hit.score)[:limit]
 
-    def _ranked(self, query: str, slots: Sequence[Stored]) -> list[Hit]:
-        texts = {one.text for one in slots}
+    def _ranked(self, query: str, records: Sequence[Stored]) -> list[Hit]:
+        texts = {one.text for one in records}
         missing = [text for text in dict.fromkeys([query, *sorted(texts)]) if text not in self._vectors]
         made = dict(zip(missing, self._embedder.embed(missing), strict=True)) if missing else {}
         known = self._vectors | made
         # Deleted texts and queries are not kept.
         self._vectors = {text: known[text] for text in self._vectors.keys() | texts if text in known}
-        return [Hit(id=one.id, text=one.text, score=float(known[one.text] @ known[query])) for one in slots]
+        return [Hit(id=one.id, text=one.text, score=float(known[one.text] @ known[query])) for one in records]
 
     def records(self) -> Iterator[Stored]:
         for owner in sorted(self._known_owners()):
-            yield from self._profiles(owner)
+            yield from self._all_slots(owner)
             yield from self._events(owner)
 
     def export(self) -> Iterator[Stored]:
         for owner in sorted(self._known_owners()):
-            for one in self._server.profiles(self.user(owner)):
-                native = _Native(one["attributes"].get("topic", ""), one["attributes"].get("sub_topic", ""))
-                record = _stored(owner, PROFILE, one["id"], one["content"])
-                yield msgspec.structs.replace(record, native=msgspec.json.encode(native))
+            for slot in (*self._slots(owner, verbatim=True).values(), *self._slots(owner).values()):
+                native = msgspec.json.encode(_Native(slot.topic, slot.sub_topic))
+                yield msgspec.structs.replace(slot.record, native=native)
             yield from self._events(owner)
 
     def load(self, records: Sequence[Stored]) -> list[str]:
-        """Records get new ids. An event comes in as a slot: Memobase makes events from chats alone."""
+        """Records get new ids. All come in as slots that no model rewrites: Memobase makes events from chats alone."""
+        for record in records:
+            sendable(f"record {record.id!r}: text", record.text)
         loaded: list[str] = []
-        with self._lock:
-            for record in records:
-                native = decode(record.native, _Native, what=f"record {record.id!r}") if record.native else None
-                topic, sub_topic = (native.topic, native.sub_topic) if native else (_TOPIC, _FROM_EVENT)
-                self._owners.add(record.owner)
-                user = self.user(record.owner)
-                self._server.ensure(user)
-                made = self._server.add_profile(user, record.text, topic, sub_topic)
-                loaded.append(_id(record.owner, PROFILE, made))
+        for record in records:
+            native = decode(record.native, _Native, what=f"record {record.id!r}") if record.native else None
+            topic, sub_topic = (native.topic, native.sub_topic) if native else (_TOPIC, _FROM_EVENT)
+            sendable(f"record {record.id!r}: topic", f"{topic} {sub_topic}")
+            loaded.append(self._write(record.owner, record.text, topic, sub_topic).id)
         return loaded
 
     def update(self, record: str, text: str) -> list[Change]:
+        """Replace a slot's text. An event becomes a slot: Memobase would keep its former gists and its vector."""
+        sendable("text", text)
         owner, kind, native = self._known(record)
-        user = self.user(owner)
-        if kind == PROFILE:
-            self._server.update_profile(user, native, text)
-        else:
-            self._server.update_event(user, native, text)
+        if kind == _EVENT:
+            made = self._write(owner, text, _TOPIC, _FROM_EVENT)
+            self._server.delete(self.user(owner), _EVENT, native)
+            gone = Change(kind="deleted", record=_stored(owner, kind, native, ""))
+            return [gone, Change(kind="added", record=made)]
+        self._server.update_profile(self.user(owner, verbatim=kind == _NOTE), native, text)
         return [Change(kind="replaced", record=_stored(owner, kind, native, text))]
 
     def delete(self, record: str) -> None:
         owner, kind, native = self._known(record)
-        self._server.delete(self.user(owner), kind, native)
+        self._server.delete(self.user(owner, verbatim=kind == _NOTE), _EVENT if kind == _EVENT else _SLOT, native)
 
     def close(self) -> None:
         self._server.close()
 
-    def _profiles(self, owner: str) -> list[Stored]:
-        return [_stored(owner, PROFILE, one["id"], one["content"]) for one in self._server.profiles(self.user(owner))]
+    def _all_slots(self, owner: str) -> list[Stored]:
+        return [slot.record for verbatim in (True, False) for slot in self._slots(owner, verbatim=verbatim).values()]
+
+    def _slots(self, owner: str, *, verbatim: bool = False) -> dict[str, Slot]:
+        """The slots of a user by native id, listed again if the server's cached list does not show what is bound."""
+        kind, user = (_NOTE if verbatim else _SLOT), self.user(owner, verbatim=verbatim)
+        bound = self._bound().get((owner, kind), ())
+        found = self._listed(owner, kind, user)
+        odd = _odd(found.values(), bound)
+        # What is odd in a fresh list too was changed natively: asking again would not help.
+        if not odd or odd == self._odd.get(user):
+            return found
+        self._server.refresh(user)
+        found = self._listed(owner, kind, user)
+        self._odd[user] = _odd(found.values(), bound)
+        if not found and not self._server.has(user):
+            del self._odd[user]
+            raise BackendError(
+                f"{self.name}: user {user} is gone from the server, and {len(bound)} memories with it; restore the "
+                "server, or load an archive into a store with another name"
+            )
+        return found
+
+    def _listed(self, owner: str, kind: str, user: str) -> dict[str, Slot]:
+        return {
+            one["id"]: Slot(_stored(owner, kind, one["id"], one["content"]), *place(one))
+            for one in self._server.profiles(user)
+        }
+
+    def _bound(self) -> Mapping[tuple[str, str], Sequence[Entry]]:
+        """The ledger's entries by owner and kind, read again when they change."""
+        version = self._ledger.version(self.name)
+        if self._read is None or self._read[0] != version:
+            groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+            for entry in self._ledger.entries(self.name).values():
+                groups[_parts(entry.record)[:2]].append(entry)
+            self._read = version, groups
+        return self._read[1]
 
     def _events(self, owner: str) -> list[Stored]:
-        found = self._server.events(self.user(owner), _MOST_EVENTS)
-        return [_stored(owner, EVENT, one["id"], event_text(one)) for one in found]
+        return [_stored(owner, _EVENT, one["id"], event_text(one)) for one in self._server.events(self.user(owner))]
 
     def _known_owners(self) -> set[str]:
-        return self._owners | {entry.owner for entry in self._ledger.entries(self.name).values()}
+        return self._owners | {owner for owner, _ in self._bound()}
 
     def _known(self, record: str) -> tuple[str, str, str]:
         owner, kind, native = _parts(record)
-        listed: dict[str, Callable[[str], list[Stored]]] = {PROFILE: self._profiles, EVENT: self._events}
-        if kind not in listed or all(one.id != record for one in listed[kind](owner)):
+        listed: Sequence[Stored] = ()
+        if kind in (_SLOT, _NOTE):
+            listed = [slot.record for slot in self._slots(owner, verbatim=kind == _NOTE).values()]
+        elif kind == _EVENT:
+            listed = self._events(owner)
+        if all(one.id != record for one in listed):
             raise UnknownError(f"no record {record!r} in {self.name} of workspace {self.workspace!r}; list them first")
         return owner, kind, native
 
 
+def _odd(found: Iterable[Slot], bound: Iterable[Entry]) -> frozenset[str]:
+    """The bound records that a list does not have, or has with another text."""
+    texts = {one.record.id: one.record.text for one in found}
+    return frozenset(one.record for one in bound if one.record not in texts or not unaltered(one, texts[one.record]))
+
+
 def _stored(owner: str, kind: str, native: str, text: str) -> Stored:
-    return Stored(id=_id(owner, kind, native), text=text, owner=owner)
-
-
-def _id(owner: str, kind: str, native: str) -> str:
-    return f"{kind}/{native}/{owner.encode().hex()}"
+    return Stored(id=f"{kind}/{native}/{owner.encode().hex()}", text=text, owner=owner)
 
 
 def _parts(record: str) -> tuple[str, str, str]:

@@ -1,12 +1,14 @@
 """The calls that the Memobase adapter makes, over the client's own connection, with errors that say what to do.
 
 Client methods that lose data are not used: ``flush`` discards its answer, ``profile`` cuts the list at 1,000 tokens by
-default, and queries are not escaped in URLs.
+default, ``event`` ends at 21 days, and queries are not escaped in URLs. Written for server 0.0.42, which reports
+refusals and even its own exceptions as ``errno`` in an answer of status 200.
 """
 
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from contextlib import contextmanager
 from importlib import import_module
@@ -14,15 +16,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from readmit.records.addresses import in_clear
-from readmit.records.errors import BackendError
+from readmit.records.errors import BackendError, RecordError, UnknownError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
-PROFILE, EVENT = "profile", "event"
 _USERS = uuid.UUID("5f0dbe5c-5f3c-5c0e-9d39-2f1e8f8f7a11")
 _ALWAYS = 36_500
-_NOT_FOUND = 404
+_NOT_FOUND, _NO_EMBEDDINGS, _EMBEDDINGS_DOWN = 404, 501, 503
+_FIRST_PAGE = 1_000
+_PAUSE = 0.05
+_LONGEST_MESSAGE = 300
+# The server's tokenizer raises on the texts of its special tokens, and its database on NUL. Both would be status 500,
+# after the chat was stored; in a slot, they would end every later listing by tokens and the native context.
+_REFUSED = ("\0", "<|endoftext|>", "<|endofprompt|>")
 
 
 class Flushed(NamedTuple):
@@ -30,6 +37,7 @@ class Flushed(NamedTuple):
 
     added: tuple[str, ...]
     updated: tuple[str, ...]
+    deleted: tuple[str, ...]
     events: tuple[str, ...]
     alone: bool
     """Whether only our own chat was in the buffer."""
@@ -54,104 +62,190 @@ class Server:
             raise BackendError(f"url: {url!r} is not an address: {error}") from error
         self.client.client.timeout = timeout
         self._url = url
+        self._timeout = timeout
         self._there: set[str] = set()
+        self._late: dict[str, list[str]] = {}
         try:
             self._call("GET", "/healthcheck")
         except BaseException:
             self.close()
             raise
 
-    def user(self, workspace: str, name: str, owner: str) -> str:
-        """One user per bank. Memobase takes ids of version 4 or 5 only."""
-        return str(uuid.uuid5(_USERS, json.dumps([workspace, name, owner])))
-
     def ensure(self, user: str) -> None:
         """Create a user unless it is there."""
-        if user not in self._there and self._call("GET", f"/users/{user}", absent=None) is None:
+        if user in self._there or self.has(user):
+            self._there.add(user)
+            return
+        try:
             self._call("POST", "/users", {"id": user, "data": {"made_by": "readmit"}})
+        except BackendError:
+            # Created meanwhile by someone else: the server answers that with a 500.
+            if not self.has(user):
+                raise
         self._there.add(user)
+
+    def has(self, user: str) -> bool:
+        """Whether there is such a user. Lists do not tell: for a user that is missing they are empty."""
+        return self._call("GET", f"/users/{user}", instead={_NOT_FOUND: None}) is not None
+
+    def settle(self, user: str) -> None:
+        """Wait for a flush whose answer was not waited for: its slots must not be taken for those of the next one."""
+        end = time.monotonic() + self._timeout
+        while waiting := self._buffered(user, "processing"):
+            if time.monotonic() >= end:
+                raise BackendError(
+                    f"{self._url}: {len(waiting)} chat(s) of user {user} are still being processed, after "
+                    f"{self._timeout:g} seconds; nothing was sent. Form it later. If the server was stopped while it "
+                    "processed them, they stay so: delete this user's chats (native.get_user(…).get_all('chat'), "
+                    ".delete(…))"
+                )
+            time.sleep(_PAUSE)
+        late = self._late.pop(user, ())
+        for text in late if late and self._buffered(user, "failed") else ():
+            self._delete_chat(user, text)
 
     def flush(self, user: str, text: str) -> Flushed:
         """Process one chat message now, and return what it changed."""
-        waiting = len(self._waiting(user))
+        waiting = len(self._buffered(user, "idle"))
         message = {"blob_type": "chat", "fields": None, "blob_data": {"messages": [{"role": "user", "content": text}]}}
-        inserted = self._call("POST", f"/blobs/insert/{user}?wait_process=true", message)
-        results = list(inserted.get("chat_results") or [])
-        # A long message is processed at once; then the buffer is empty.
-        alone = waiting == 0 and len(self._waiting(user)) == (0 if results else 1)
-        results += self._call("POST", f"/users/buffer/{user}/chat?wait_process=true") or []
+        with self._left_nothing(user, text):
+            inserted = self._call("POST", f"/blobs/insert/{user}?wait_process=true", message)
+            results = list(inserted.get("chat_results") or [])
+            # A long message is processed at once; then the buffer is empty.
+            alone = waiting == 0 and len(self._buffered(user, "idle")) == (0 if results else 1)
+            alone = alone and not self._buffered(user, "processing")
+            results += self._call("POST", f"/users/buffer/{user}/chat?wait_process=true") or []
         if not results:
             raise BackendError(
                 f"{self._url}: the flush answered nothing; it must run synchronously (wait_process=true) and have a "
                 "language model"
             )
         return Flushed(
-            tuple(one for result in results for one in result.get("add_profiles") or ()),
-            tuple(one for result in results for one in result.get("update_profiles") or ()),
-            tuple(result["event_id"] for result in results if result.get("event_id")),
-            alone,
+            added=_named(results, "add_profiles"),
+            updated=_named(results, "update_profiles"),
+            deleted=_named(results, "delete_profiles"),
+            events=tuple(result["event_id"] for result in results if result.get("event_id")),
+            alone=alone,
         )
 
-    def _waiting(self, user: str) -> list[str]:
-        found: list[str] = self._call("GET", f"/users/buffer/capacity/{user}/chat?status=idle")["ids"]
+    @contextmanager
+    def _left_nothing(self, user: str, text: str) -> Iterator[None]:
+        """Delete the chat of a flush that failed: the server would keep its text and never process it."""
+        try:
+            yield
+        except BackendError as error:
+            # No answer is no failure: the flush may go on, and its chat shows that until it ends.
+            if _unanswered(error):
+                self._late.setdefault(user, []).append(text)
+                raise BackendError(
+                    f"{self._url}: no answer within {self._timeout:g} seconds; the server may still process this chat "
+                    f"of user {user}. What it makes of it has no source and stays out of every view; the next call "
+                    "waits until it is done"
+                ) from error
+            try:
+                self._delete_chat(user, text)
+            except BackendError as kept:
+                raise BackendError(f"{error}; the chat may stay stored for user {user}: {kept}") from error
+            raise
+
+    def _delete_chat(self, user: str, text: str) -> None:
+        page, stored = 0, []
+        while ids := self._call("GET", f"/users/blobs/{user}/chat?page={page}&page_size={_FIRST_PAGE}")["ids"]:
+            stored += ids
+            page += 1
+        for blob in reversed(stored):
+            found = self._call("GET", f"/blobs/{user}/{blob}", instead={_NOT_FOUND: None})
+            if found and [one.get("content") for one in found["blob_data"].get("messages") or ()] == [text]:
+                self._call("DELETE", f"/blobs/{user}/{blob}")
+                return
+
+    def _buffered(self, user: str, status: str) -> list[str]:
+        found: list[str] = self._call("GET", f"/users/buffer/capacity/{user}/chat?status={status}")["ids"]
         return found
 
     def profiles(self, user: str) -> list[dict[str, Any]]:
-        """Every slot of a user."""
-        answer = self._call("GET", f"/users/profile/{user}", absent=None)
-        return [] if answer is None else _listed(answer, "profiles")
+        """Every slot of a user, possibly as it was up to 20 minutes ago."""
+        return _listed(self._call("GET", f"/users/profile/{user}"), "profiles")
+
+    def refresh(self, user: str) -> None:
+        """Drop the server's cached list of slots.
+
+        A worker that reads while another one writes caches the former list for 20 minutes. Any update drops it, also
+        one of a slot that does not exist.
+        """
+        body = {"content": "", "attributes": None}
+        self._call("PUT", f"/users/profile/{user}/{uuid.uuid4()}", body, instead={_NOT_FOUND: None})
 
     def add_profile(self, user: str, content: str, topic: str, sub_topic: str) -> str:
         """A slot, written as it is."""
         body = {"content": content, "attributes": {"topic": topic, "sub_topic": sub_topic}}
-        return str(self._call("POST", f"/users/profile/{user}", body)["id"])
+        try:
+            return str(self._call("POST", f"/users/profile/{user}", body)["id"])
+        except BackendError:
+            # Perhaps the user was deleted: look again next time.
+            self._there.discard(user)
+            raise
 
     def update_profile(self, user: str, profile: str, content: str) -> None:
-        """Replace a slot's content."""
-        (held,) = [one for one in self.profiles(user) if one["id"] == profile]
-        body = {"content": content, "attributes": held["attributes"]}
-        self._call("PUT", f"/users/profile/{user}/{profile}", body)
+        """Replace a slot's content. The answer is the same if there is no such slot, so it is read back."""
+        held = [one for one in self.profiles(user) if one["id"] == profile]
+        if held:
+            body = {"content": content, "attributes": held[0]["attributes"]}
+            self._call("PUT", f"/users/profile/{user}/{profile}", body)
+            self.refresh(user)
+            held = [one for one in self.profiles(user) if one["id"] == profile and one["content"] == content]
+        if not held:
+            raise UnknownError(f"no slot {profile!r} of user {user} at {self._url}; list them first")
 
-    def events(self, user: str, most: int) -> list[dict[str, Any]]:
-        """A user's events, newest first."""
-        answer = self._call("GET", f"/users/event/{user}?topk={most}", absent=None)
-        return [] if answer is None else _listed(answer, "events")
+    def events(self, user: str, most: int | None = None) -> list[dict[str, Any]]:
+        """A user's events, newest first, whatever their age.
 
-    def search_events(self, user: str, query: str, most: int) -> list[dict[str, Any]]:
-        """Events by likeness to a question, all of them."""
-        asked = f"query={quote(query, safe='')}&topk={most}&similarity_threshold=-1&time_range_in_days={_ALWAYS}"
-        answer = self._call("GET", f"/users/event/search/{user}?{asked}", absent=None)
-        return [] if answer is None else _listed(answer, "events")
+        The search by tags, without a tag: the list ends at 21 days, and the search by likeness leaves out what was
+        formed while the server had no embeddings.
+        """
+        wanted = most or _FIRST_PAGE
+        while True:
+            found = _listed(self._call("GET", f"/users/event_tags/search/{user}?topk={wanted}"), "events")
+            if most or len(found) < wanted:
+                return found
+            wanted *= 4
 
-    def update_event(self, user: str, event: str, text: str) -> None:
-        """Replace an event's text. Its rank in searches stays."""
-        body = {"profile_delta": [], "event_tip": text, "event_tags": []}
-        self._call("PUT", f"/users/event/{user}/{event}", body)
+    def likeness(self, user: str, query: str, most: int) -> dict[str, float]:
+        """Events by likeness to a question. Empty if the server has no embeddings, or cannot reach them now."""
+        if refused(query):
+            return {}
+        asked = f"query={quote(query, safe='')}&topk={most}&similarity_threshold=-2&time_range_in_days={_ALWAYS}"
+        without: dict[str, list[Any]] = {"events": []}
+        answer = self._call(
+            "GET", f"/users/event/search/{user}?{asked}", instead={_NO_EMBEDDINGS: without, _EMBEDDINGS_DOWN: without}
+        )
+        return {one["id"]: float(one["similarity"]) for one in _listed(answer, "events")}
 
     def delete(self, user: str, kind: str, native: str) -> None:
-        """Remove a slot or an event."""
-        self._call("DELETE", f"/users/{kind}/{user}/{native}")
+        """Remove a slot or an event, with the event's gists."""
+        gone: Any = self._call("DELETE", f"/users/{kind}/{user}/{native}", instead={_NOT_FOUND: _NOT_FOUND})
+        if gone == _NOT_FOUND:
+            raise UnknownError(f"no {kind} {native!r} of user {user} at {self._url}; list them first")
 
     def close(self) -> None:
         self.client.client.close()
 
-    def _call(self, method: str, path: str, body: Any = None, **absent: Any) -> Any:
-        """The data of an answer, or ``absent`` if there is none."""
+    def _call(self, method: str, path: str, body: Any = None, *, instead: Mapping[int, Any] | None = None) -> Any:
+        """The data of an answer, or what stands instead of it for a code."""
         with self._translated(method, path):
             response = self.client.client.request(method, path, json=body)
-            refused = response.status_code in (401, 403)
-            if not refused and not (absent and response.status_code == _NOT_FOUND):
+            refused_key = response.status_code in (401, 403)
+            if not refused_key:
                 response.raise_for_status()
-            answer = (
-                {"errno": response.status_code} if refused or response.status_code == _NOT_FOUND else response.json()
-            )
+            answer = {"errno": response.status_code} if refused_key else response.json()
         code = answer.get("errno", 0)
         if code in (401, 403):
             raise BackendError(f"api_key: {self._url} does not accept it")
-        if code == _NOT_FOUND and absent:
-            return absent["absent"]
+        if instead is not None and code in instead:
+            return instead[code]
         if code != 0:
-            raise BackendError(f"{self._url}: {method} {path.partition('?')[0]}: {code} {answer.get('errmsg', '')}")
+            message = " ".join(str(answer.get("errmsg", "")).split())[:_LONGEST_MESSAGE]
+            raise BackendError(f"{self._url}: {method} {path.partition('?')[0]}: {code} {message}")
         return answer.get("data")
 
     @contextmanager
@@ -159,15 +253,25 @@ class Server:
         http: Any = import_module("httpx")
         try:
             yield
-        except http.TransportError as error:
+        except (http.ConnectError, http.ConnectTimeout) as error:
             raise BackendError(f"url: {self._url} cannot be reached: {error}; is the server running?") from error
+        except http.TransportError as error:
+            done = "" if method == "GET" else "; it may have been done all the same, without a source"
+            raise BackendError(
+                f"{self._url}: {method} {path.partition('?')[0]}: no answer ({type(error).__name__}, timeout="
+                f"{self._timeout:g} seconds){done}"
+            ) from error
         except http.HTTPStatusError as error:
             status = error.response.status_code
-            raise BackendError(
-                f"{self._url}: {method} {path.partition('?')[0]}: {status}; see the server's log"
-            ) from error
+            advice = "this adapter knows server 0.0.42" if status == _NOT_FOUND else "see the server's log"
+            raise BackendError(f"{self._url}: {method} {path.partition('?')[0]}: {status}; {advice}") from error
         except ValueError as error:
             raise BackendError(f"url: {self._url} does not answer as Memobase does: {error}") from error
+
+
+def user_id(*names: str) -> str:
+    """The id of the user with these names. Memobase takes ids of version 4 or 5 only."""
+    return str(uuid.uuid5(_USERS, json.dumps(names)))
 
 
 def event_text(event: dict[str, Any]) -> str:
@@ -178,9 +282,45 @@ def event_text(event: dict[str, Any]) -> str:
     return "\n".join(part for part in (data.get("event_tip"), *deltas, *tags) if part)
 
 
+def event_topics(event: dict[str, Any]) -> frozenset[str]:
+    """The topics of the slots that an event quotes."""
+    return frozenset(place(one)[0] for one in (event.get("event_data") or {}).get("profile_delta") or ())
+
+
+def place(slot: dict[str, Any]) -> tuple[str, str]:
+    """The topic and the sub topic of a slot."""
+    attributes = slot.get("attributes") or {}
+    return str(attributes.get("topic", "")), str(attributes.get("sub_topic", ""))
+
+
+def refused(text: str) -> str | None:
+    """What in a text the server cannot take."""
+    return next((one for one in _REFUSED if one in text), None)
+
+
+def sendable(field: str, text: str) -> None:
+    """Refuse a text that the server would fail on."""
+    if found := refused(text):
+        raise RecordError(f"{field}: {found!r} cannot be sent to Memobase, whose server fails on it; remove it first")
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise RecordError(f"{field}: it holds a character that UTF-8 cannot encode; remove it first")
+
+
+def _named(results: Sequence[Mapping[str, Any]], key: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(one) for result in results for one in result.get(key) or ()))
+
+
+def _unanswered(error: BackendError) -> bool:
+    http: Any = import_module("httpx")
+    unsent = (http.ConnectError, http.ConnectTimeout)
+    return isinstance(error.__cause__, http.TransportError) and not isinstance(error.__cause__, unsent)
+
+
 def _listed(answer: Any, name: str) -> list[dict[str, Any]]:
     try:
         found: list[dict[str, Any]] = [dict(one) | {"id": str(one["id"])} for one in answer[name]]
     except (KeyError, TypeError) as error:
-        raise BackendError(f"Memobase answered without {name}: {error}; this adapter knows client 0.0.27") from error
+        raise BackendError(
+            f"Memobase answered without {name}: {error}; this adapter knows client 0.0.27 and server 0.0.42"
+        ) from error
     return found

@@ -72,6 +72,8 @@ def request_body(ask: Ask, model: str, dialect: Dialect) -> dict[str, Any]:
         body["temperature"] = float(ask.temperature) if ask.temperature else dialect.temperature
     if ask.effort:
         body["reasoning_effort"] = ask.effort
+    if ask.sampling:
+        body |= msgspec.json.decode(ask.sampling, type=dict[str, Any])
     return body
 
 

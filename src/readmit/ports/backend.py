@@ -72,6 +72,8 @@ class Change(Record, kw_only=True):
     kind: Literal["added", "merged", "replaced", "deleted"]
     record: Stored
     precision: Precision = Precision.EXACT
+    holds: tuple[NativeId, ...] = ()
+    """Other records whose former text it may contain: it has their sources too, or none if one of them has none."""
 
 
 class Hit(Record, kw_only=True):

@@ -42,11 +42,14 @@ class Ask(Record, frozen=True, kw_only=True):
     """As a number in text. Empty: as the model is set up."""
     effort: str = ""
     """The provider's setting for reasoning effort. Empty: the provider's default."""
+    sampling: bytes = b""
+    """Further fields of the request body, as a JSON object: ``top_p``, ``seed``, ``stop`` …"""
 
     def digest(self, model: str) -> str:
         """The digest of request and model, without the workspace: the key of recorded answers."""
         how = ((self.temperature, self.effort),) if self.temperature or self.effort else ()
-        return digest((model, self.prompt, self.system, self.user, self.schema, self.max_tokens, *how))
+        more = (self.sampling,) if self.sampling else ()
+        return digest((model, self.prompt, self.system, self.user, self.schema, self.max_tokens, *how, *more))
 
     def key(self, model: str) -> str:
         """The digest within its workspace: the key of every answer cache.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.ports.prober import Captured, ProbeResult
-from readmit.probes.looking import compared, text_of
+from readmit.probes.looking import compared, reason, text_of
 from readmit.records.base import shown
 from readmit.records.canonical import digest_of
 from readmit.records.errors import GoneError, ProbeError
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from readmit.ports.prober import LookLimits
     from readmit.probes.looking import LookDeadline
 
-NO_SUCH_RESOURCE = -32002
+_NO_SUCH_RESOURCE = -32002, -32602
+"""What servers of older and of newer versions of the protocol say of an unknown resource."""
 
 
 class Resources:
@@ -61,7 +63,7 @@ class Resources:
         try:
             answer = self._call(client.read_resource, uri, deadline)
         except mcp.MCPError as error:
-            if error.error.code == NO_SUCH_RESOURCE:
+            if error.error.code in _NO_SUCH_RESOURCE:
                 raise GoneError(f"the server has no {uri}") from None
             raise ProbeError(f"the server answers: {error.error.message}") from None
         texts = [getattr(content, "text", None) for content in answer.contents]
@@ -74,24 +76,42 @@ class Resources:
 
     def _started(self, server: str, command: Sequence[str], deadline: LookDeadline) -> Any:
         from anyio.from_thread import start_blocking_portal
-        from mcp import Client, StdioServerParameters
-        from mcp.client.stdio import stdio_client
 
         if self._portal is None:
             self._portal = self._stack.enter_context(start_blocking_portal())
-        quiet = self._stack.enter_context(Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - entered here
-        transport = stdio_client(StdioServerParameters(command=command[0], args=list(command[1:])), errlog=quiet)
-        # The last answer of a cache would hide a change.
-        client = Client(transport, read_timeout_seconds=deadline.left(), cache=None)
-        return self._clients.setdefault(
-            server, self._stack.enter_context(self._portal.wrap_async_context_manager(client))
-        )
+        ready: Future[Any] = Future()
+        # A client must be closed by the task that opened it, so one task holds it until the look ends.
+        held = self._portal.start_task_soon(_hold, command, deadline.left(), ready)
+        self._stack.callback(held.cancel)
+        self._clients[server] = _result(ready, deadline)
+        return self._clients[server]
 
     def _call(self, call: Any, argument: str, deadline: LookDeadline) -> Any:
         assert self._portal is not None  # noqa: S101 - started with the first client
-        future = self._portal.start_task_soon(call, argument)
-        try:
-            return future.result(deadline.left())
-        except TimeoutError:
-            future.cancel()
-            raise ProbeError("the server took too long") from None
+        return _result(self._portal.start_task_soon(call, argument), deadline)
+
+
+async def _hold(command: Sequence[str], seconds: float, ready: Future[Any]) -> None:
+    """Run a server and keep a client of it open until this task is cancelled."""
+    import anyio
+    from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    try:
+        with Path(os.devnull).open("w", encoding="utf-8") as quiet:  # noqa: ASYNC230 - it does not block
+            transport = stdio_client(StdioServerParameters(command=command[0], args=list(command[1:])), errlog=quiet)
+            # The last answer of a cache would hide a change.
+            async with Client(transport, read_timeout_seconds=seconds, cache=None) as client:
+                ready.set_result(client)
+                await anyio.sleep_forever()
+    except Exception as error:  # noqa: BLE001 - raised again where the client is waited for
+        if not ready.done():
+            ready.set_exception(ProbeError(f"the server cannot be started: {reason(error)}"))
+
+
+def _result(future: Future[Any], deadline: LookDeadline) -> Any:
+    try:
+        return future.result(deadline.left())
+    except (TimeoutError, CancelledError):
+        future.cancel()
+        raise ProbeError("the server took too long") from None

@@ -67,31 +67,29 @@ class Databases:
         place = self._places.get(database)
         if place is None:
             raise ProbeError(f"database: the prober knows no {shown(database)}; add it to databases")
-        try:
-            if place.startswith(("postgres://", "postgresql://")):
-                return within(
-                    deadline, lambda: _postgres(place, query, parameters, self._limits.bytes, deadline), name="sql"
-                )
-            return _sqlite(place, query, parameters, self._limits.bytes, deadline)
-        except sqlite3.Error as error:
-            # The progress handler ends a late query with an error that says only "interrupted".
-            deadline.left()
-            raise ProbeError(f"the database refuses the query: {error}") from None
+        read = _postgres if place.startswith(("postgres://", "postgresql://")) else _sqlite
+        # In a thread, because a single call of a function of the database can take longer than the look may.
+        return within(deadline, lambda: read(place, query, parameters, self._limits.bytes, deadline), name="sql")
 
 
 def _sqlite(place: str, query: str, parameters: Sequence[Any], limit: int, deadline: LookDeadline) -> bytes:
     if not Path(place).is_file():
         raise ProbeError("the file of the database is not there")
     address = f"{Path(place).absolute().as_uri()}?mode=ro"
-    with closing(sqlite3.connect(address, uri=True, timeout=deadline.left(), isolation_level=None)) as opened:
-        opened.execute("PRAGMA query_only = ON")
-        opened.execute("PRAGMA trusted_schema = OFF")
-        # A value that is longer is an error before it takes memory. The text of the schema needs some room as well.
-        opened.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(limit, _ROOM))
-        opened.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        opened.set_authorizer(_only_reading)
-        opened.set_progress_handler(lambda: deadline.passed, _STEPS)
-        return _encoded(opened.execute(query, tuple(parameters)), limit, deadline)
+    try:
+        with closing(sqlite3.connect(address, uri=True, timeout=deadline.left(), isolation_level=None)) as opened:
+            opened.execute("PRAGMA query_only = ON")
+            opened.execute("PRAGMA trusted_schema = OFF")
+            # A value that is longer is an error before it takes memory. The text of the schema needs some room as well.
+            opened.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(limit, _ROOM))
+            opened.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+            opened.set_authorizer(_only_reading)
+            opened.set_progress_handler(lambda: deadline.passed, _STEPS)
+            return _encoded(opened.execute(query, tuple(parameters)), limit, deadline)
+    except sqlite3.Error as error:
+        # The progress handler ends a late query with an error that says only "interrupted".
+        deadline.left()
+        raise ProbeError(f"the database refuses the query: {error}") from None
 
 
 def _only_reading(action: int, _first: str | None, second: str | None, _base: str | None, _by: str | None) -> int:

@@ -9,6 +9,8 @@
     ├── RateError           this principal ended, or opened for others, too much in too short a time
     ├── LeaseError          an agent's lease ran out, so it counts as departed; or this clock cannot judge leases
     ├── QuarantineError     a private bank, or a view, that is not open to this workload
+    ├── LostStateError      a thread waits for work, and a return does not carry over the state that it needs
+    ├── StaleAnswerError    an answer to a question that was asked before the agent's last departure
     ├── ExposureError       a view did not pass the recheck; carries the reason codes
     ├── SealError           a signature, envelope or key that cannot be trusted or used
     ├── AuditError          a head or a proof does not verify
@@ -67,6 +69,14 @@ class LeaseError(ReadmitError):
 
 class QuarantineError(ReadmitError):
     """Private memory was requested outside a readmitted workload."""
+
+
+class LostStateError(ReadmitError):
+    """A thread cannot go on: a return does not carry over the state that its waiting work needs."""
+
+
+class StaleAnswerError(ReadmitError):
+    """An answer was given to a question from before the agent's last departure."""
 
 
 class ExposureError(ReadmitError):

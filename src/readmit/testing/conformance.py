@@ -134,25 +134,44 @@ class BackendConformance(LeakTests):
         assert self.returned(memory, journey).records() == ()
 
     def test_a_killed_process_loses_nothing_it_acknowledged(self, tmp_path: Path) -> None:
-        database, folder = tmp_path / "killed.db", tmp_path / "killed"
-        folder.mkdir()
-        opener = type(self).opener
-        named = f"{opener.__module__}:{opener.__qualname__}"
-        command = [sys.executable, "-m", "readmit.testing.child", named, str(database), str(folder)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:  # noqa: S603
-            assert child.stdout is not None
-            record = child.stdout.readline().strip()
-            child.send_signal(signal.SIGKILL)
-        assert record
-        journey = Journey(database)
-        memory = self.open(journey, folder)
+        record = self._killed(tmp_path)
+        journey = Journey(tmp_path / "killed.db")
+        memory = self.open(journey, tmp_path / "killed")
         try:
             assert WORD in _found(memory.backend.search(WORD, limit=3))
             assert record in {hit.id for hit in self.returned(memory, journey).search(WORD)}
         finally:
             memory.close()
             journey.close()
+
+    def test_a_process_killed_before_it_filed_the_sources_leaves_the_record_out(self, tmp_path: Path) -> None:
+        record = self._killed(tmp_path, "unbound")
+        journey = Journey(tmp_path / "killed.db")
+        memory = self.open(journey, tmp_path / "killed")
+        try:
+            assert WORD in _found(memory.backend.search(WORD, limit=3)), "the store has it"
+            assert memory.adopt({}, by="lead").unproven == (record,)
+            self.form(memory, journey, "valid too")
+            handle = self.returned(memory, journey)
+            assert [hit.text for hit in handle.records()] == [OTHER_TEXT], "and the next writer did not wait for it"
+        finally:
+            memory.close()
+            journey.close()
+
+    def _killed(self, tmp_path: Path, *options: str) -> str:
+        """The record of a process that was killed after it had written it."""
+        database, folder = tmp_path / "killed.db", tmp_path / "killed"
+        folder.mkdir()
+        opener = type(self).opener
+        named = f"{opener.__module__}:{opener.__qualname__}"
+        command = [sys.executable, "-m", "readmit.testing.child", named, str(database), str(folder), *options]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:  # noqa: S603
+            assert child.stdout is not None
+            record = child.stdout.readline().strip()
+            child.send_signal(signal.SIGKILL)
+        assert record
+        return record
 
     def test_threads_share_a_backend(self, memory: Memory, journey: Journey) -> None:
         handle = self.returned(memory, journey)

@@ -45,6 +45,9 @@ class TestInMemoryStore(Native):
     @pytest.mark.skip(reason="InMemoryStore keeps nothing when its process ends")
     def test_a_killed_process_loses_nothing_it_acknowledged(self, tmp_path: Path) -> None: ...
 
+    @pytest.mark.skip(reason="InMemoryStore keeps nothing when its process ends")
+    def test_a_process_killed_before_it_filed_the_sources_leaves_the_record_out(self, tmp_path: Path) -> None: ...
+
 
 class TestStoreThatWasThereBefore(TestInMemoryStore):
     opener = staticmethod(open_existing)

@@ -67,7 +67,7 @@ def planning(saver: BaseCheckpointSaver[Any], store: BaseStore | None = None) ->
         return {"notes": [STALE], "plan": STALE, "plan_of": ["h0"], "step": state.get("step", 0) + 1}
 
     def approve(_: State) -> State:
-        interrupt(f"Shall I go on with: {STALE}")
+        interrupt("Shall I go on?")
         return {}
 
     def answer(state: State) -> State:

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import os
+import uuid
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.backends.memobase.openers import KEY, URL
+from readmit.testing.journey import Journey
+from readmit.workspace.memory import Memory
+from tests.backends.memobase.openers import KEY, RUN, URL, open_memobase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.backends.memobase.stand_in import StandIn
 
@@ -19,6 +23,7 @@ def server() -> Iterator[StandIn | None]:
     """The stand-in, or nothing where a real server is named in the environment."""
     if find_spec("memobase") is None:
         pytest.skip("memobase is not installed; run: pip install 'readmit[memobase]'")
+    os.environ.setdefault(RUN, uuid.uuid4().hex)
     if os.environ.get(URL):
         yield None
         return
@@ -43,3 +48,17 @@ def stand_in(server: StandIn | None) -> StandIn:
     if server is None:
         pytest.skip("looks into the stand-in; a real server is being tested")
     return server
+
+
+@pytest.fixture
+def journey(tmp_path: Path) -> Iterator[Journey]:
+    made = Journey(tmp_path / "team.db")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def memory(journey: Journey, tmp_path: Path) -> Iterator[Memory]:
+    opened = Memory(journey.team, open_memobase(journey.team, tmp_path))
+    yield opened
+    opened.close()

@@ -15,7 +15,8 @@ class TestMemobase(BackendConformance):
 
     def plant(self, backend: Any, text: str, key: str) -> None:
         """With the client's own call, under our topic and key."""
-        backend.native.get_user(backend.user()).add_profile(text, "readmit", key)
+        backend.native.get_user(backend.user(verbatim=True)).add_profile(text, "readmit", key)
 
     def tamper(self, backend: Any, record: str, text: str) -> None:
-        backend.native.get_user(backend.user()).update_profile(record.split("/")[1], text, "readmit", "x")
+        native = backend.native.get_user(backend.user(verbatim=True))
+        native.update_profile(record.split("/")[1], text, "readmit", "x")

@@ -22,6 +22,10 @@ PATHS = {
     "memobase.core.entry:User.profile": "/users/profile/{self.user_id}",
     "memobase.core.entry:User.event": "/users/event/{self.user_id}",
     "memobase.core.entry:User.search_event": "/users/event/search/{self.user_id}",
+    "memobase.core.entry:User.search_event_by_tags": "/users/event_tags/search/{self.user_id}",
+    "memobase.core.entry:User.get_all": "/users/blobs/{self.user_id}/{blob_type}?page=",
+    "memobase.core.entry:User.get": "/blobs/{self.user_id}/{blob_id}",
+    "memobase.core.entry:User.delete": "/blobs/{self.user_id}/{blob_id}",
     "memobase.core.entry:User.update_event": "/users/event/{self.user_id}/{event_id}",
 }
 FIELDS = {

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -9,37 +9,20 @@ from readmit.backends.memobase import Memobase
 from readmit.models.embedders import Lexical
 from readmit.ports.backend import Material
 from readmit.records.errors import BackendError, RecordError, UnknownError
-from readmit.testing.journey import KNOWN, Journey
+from readmit.testing.journey import KNOWN
 from readmit.testing.reachable import texts
 from readmit.workspace.memory import Memory
-from tests.backends.memobase.openers import open_memobase
+from tests.backends.memobase.openers import back, open_memobase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
+    from readmit.testing.journey import Journey
     from tests.backends.memobase.stand_in import StandIn
 
 pytestmark = pytest.mark.backends
 OLD, NEW = "hotel/booking: Rooms at the Sunmere hotel.", "hotel/booking: Rooms at the Lowland inn."
-
-
-@pytest.fixture
-def journey(tmp_path: Path) -> Iterator[Journey]:
-    made = Journey(tmp_path / "team.db")
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def memory(journey: Journey, tmp_path: Path) -> Iterator[Memory]:
-    opened = Memory(journey.team, open_memobase(journey.team, tmp_path))
-    yield opened
-    opened.close()
-
-
-def back(memory: Memory, journey: Journey) -> Any:
-    return memory.returned(journey.walker.come_back().expose())
 
 
 class TestFlush:
@@ -63,7 +46,7 @@ class TestSlots:
         memory.form(OLD, sources=[journey.items["superseded"]], by="scout")
         memory.form(NEW, sources=[journey.items["valid"]], by="scout")
         slots = {record.text: {one.ref for one in sources} for record, sources in memory.records()}
-        assert slots["Rooms at the Sunmere hotel.; Rooms at the Lowland inn."] == {"superseded", "valid"}
+        assert slots["Rooms at the Sunmere hotel.;Rooms at the Lowland inn."] == {"superseded", "valid"}
         journey.walker.depart()
         journey.change()
         handle = back(memory, journey)
@@ -116,7 +99,7 @@ class TestSlots:
         backend = memory.backend
         assert isinstance(backend, Memobase)
         memory.form("a/b: first.", sources=[journey.items["valid"]], by="scout")
-        stand_in.project.buffer[backend.user()].append("hotel/booking: Transfer the budget.")
+        stand_in.project.insert(backend.user(), "hotel/booking: Transfer the budget.")
         with pytest.raises(BackendError, match="elsewhere"):
             memory.form(NEW, sources=[journey.items["valid"]], by="scout")
         assert any("budget" in one.text for one in backend.records()), "it was processed along"
@@ -136,13 +119,24 @@ class TestRecords:
         memory.backend.form(Material(text="something", key="k", verbatim=True))
         assert len(memory.backend.search(query, limit=3)) == 1
 
-    @pytest.mark.usefixtures("stand_in")
-    def test_an_event_is_changed_and_deleted(self, memory: Memory, journey: Journey) -> None:
+    def test_an_event_with_another_text_is_a_slot_and_nothing_of_the_former_text_is_left(
+        self, memory: Memory, journey: Journey
+    ) -> None:
         formed = memory.form(OLD, sources=[journey.items["valid"]], by="scout")
         (event,) = [one for one in formed if one.startswith("event/")]
-        memory.update(event, "We sleep elsewhere.", sources=[journey.items["valid too"]], by="scout")
+        (slot,) = memory.update(event, "We sleep elsewhere.", sources=[journey.items["valid too"]], by="scout")
         held = {one.id: one.text for one in memory.backend.records()}
-        assert held[event] == "We sleep elsewhere.", "nothing of the former text is left in it"
+        assert event not in held
+        assert held[slot] == "We sleep elsewhere."
+        backend = memory.backend
+        assert isinstance(backend, Memobase)
+        native = backend.native.get_user(backend.user())
+        assert native.search_event("Sunmere", similarity_threshold=-1) == []
+        assert native.search_event_gist("Sunmere", similarity_threshold=-1) == []
+
+    def test_an_event_is_deleted(self, memory: Memory, journey: Journey) -> None:
+        formed = memory.form(OLD, sources=[journey.items["valid"]], by="scout")
+        (event,) = [one for one in formed if one.startswith("event/")]
         memory.delete(event)
         assert event not in {one.id for one in memory.backend.records()}
 
@@ -152,7 +146,7 @@ class TestRecords:
         archive = list(memory.export())
         other = Memory(journey.team, open_memobase(journey.team, tmp_path / "elsewhere"))
         loaded = other.load(archive)
-        assert {one.partition("/")[0] for one in loaded} == {"profile"}
+        assert {one.partition("/")[0] for one in loaded} == {"note"}
         assert {one.text for one in other.backend.records()} == {one.record.text for one in archive}
         other.close()
 
@@ -217,7 +211,8 @@ class TestFaults:
         handle = back(memory, journey)
         memory.backend.native.client.close()  # type: ignore[attr-defined]
         memory.backend.native._client = type(memory.backend.native.client)(base_url="http://127.0.0.1:9")  # type: ignore[attr-defined]
-        for call in (lambda: handle.search("x"), handle.records):
+        calls: list[Callable[[], object]] = [lambda: handle.search("x"), handle.records]
+        for call in calls:
             with pytest.raises(BackendError, match="cannot be reached"):
                 call()
         memory.close()

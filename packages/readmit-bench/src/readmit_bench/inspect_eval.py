@@ -49,9 +49,12 @@ def _model(spec: str, how: ProviderCalls) -> Model:
         attempt_timeout=how.timeout,
     )
     try:
-        return get_model(inspect_name(spec), config=config, memoize=False)
+        model = get_model(inspect_name(spec), config=config, memoize=False)
     except PrerequisiteError as error:
         raise ModelError(f"model {spec}: {error.message}") from None
+    if isinstance(model.api, Readmit):
+        model.api.returns_pending = True
+    return model
 
 
 def _fused(model: Model, fuse: Fuse) -> Model:

@@ -2,18 +2,22 @@
 
 ``readmit/batch:DIR?model=NAME``, ``readmit/recorded:PATH``, ``readmit/gguf:PATH``, ``readmit/openai:NAME?…``: a whole
 study can run in rounds through files, on recorded answers, or on a local model file, with inspect's accounts, logs and
-viewer. A request whose answer is still pending gives an output that says so. inspect finds the provider by the
-package's entry point.
+viewer. inspect finds the provider by the package's entry point.
+
+A request whose answer is still pending gives readmit's own tasks an output that says so. Other tasks would score that
+output: ``inspect eval`` ends with ``PendingAnswers`` once every sample has written its request.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter, current_time, sleep, to_thread
+from inspect_ai.log._samples import sample_active
 from inspect_ai.model import GenerateConfig, ModelAPI, ModelOutput, ModelUsage, RetryDecision, modelapi
 
+from readmit.models.batch import batch_status
 from readmit.models.open import open_model
 from readmit.ports.models import Ask, Failure, Fault
 from readmit.records.errors import ModelError, PendingAnswers
@@ -34,6 +38,25 @@ FILES = ("batch", "recorded")
 # Files answer at once or not at all: every request of a round is written before any is waited for. Running many
 # episodes at once gains nothing, and all of them would be held in memory.
 FILE_CONNECTIONS, FILE_SAMPLES = 256, 16
+# Samples of other tasks end together when the first of them has to wait, so all of them must be running.
+ALL_SAMPLES = 100_000
+QUIET_SECONDS = 1.0
+"""How long no sample asks anything before a round counts as written."""
+GRACE_SECONDS = 5.0
+SENT = {
+    "top_p": "top_p",
+    "seed": "seed",
+    "stop_seqs": "stop",
+    "frequency_penalty": "frequency_penalty",
+    "presence_penalty": "presence_penalty",
+    "logit_bias": "logit_bias",
+    "verbosity": "verbosity",
+}
+"""inspect's settings that go out as fields of the request."""
+UNSENT = (
+    "best_of", "top_k", "num_choices", "logprobs", "prompt_logprobs", "reasoning_tokens", "extra_body", "modalities",
+)  # fmt: skip
+"""Settings that change the answer and cannot be sent."""
 
 
 def inspect_name(spec: str) -> str:
@@ -72,6 +95,13 @@ class Readmit(ModelAPI):
         self._retried_by_inspect = self._kind == "openai" and not own
         line = f"{model_name}{'&' if '?' in rest else '?'}retries=0" if self._retried_by_inspect else model_name
         self._model: OpenModel = open_model(line)
+        self.returns_pending = False
+        """Whether a pending answer is an output, for tasks that know it, or ends the run."""
+        self._last_asked = 0.0
+        self._round_ended = False
+        if self._kind == "batch" and config.max_connections is None:
+            # The model's own setting: inspect takes the number of samples at once from it.
+            config.max_connections = ALL_SAMPLES
 
     async def generate(
         self,
@@ -82,17 +112,20 @@ class Readmit(ModelAPI):
     ) -> ModelOutput:
         if tools:
             raise ModelError(f"{self.model_name}: this provider answers text and takes no tools")
-        ask = request_of(input, config)
+        ask = request_of(input, config) if self.returns_pending else _request_as_set(input, config)
+        self._last_asked = current_time()
         try:
             # Its own limiter: inspect's threads are taken by the methods that wait for this.
             (result,) = await to_thread.run_sync(
                 self._model.ask, [ask], abandon_on_cancel=True, limiter=CapacityLimiter(1)
             )
         except PendingAnswers as waiting:
+            if not self.returns_pending:
+                await self._end_of_round(waiting.directory)
             # This is normal and happens hundreds of times, so it is in the output and not raised.
             return self._to_come(waiting.directory)
         if isinstance(result, Failure):
-            if self._kind == "batch" and result.fault is Fault.UNAVAILABLE:
+            if self._kind == "batch" and result.fault is Fault.UNAVAILABLE and self.returns_pending:
                 # A line with "error" is not an answer: a later line can give one.
                 return self._to_come(self.model_name, f"{result.message}; answer it again in a later line")
             raise ProviderFailure(result)
@@ -107,6 +140,16 @@ class Readmit(ModelAPI):
             input_tokens_cache_read=used.cached,
         )
         return output
+
+    async def _end_of_round(self, directory: str) -> NoReturn:
+        # There is no event to wait for: each request puts the end off.
+        while (left := self._last_asked + QUIET_SECONDS - current_time()) > 0:  # noqa: ASYNC110
+            await sleep(left)
+        if self._round_ended:
+            # inspect cancels the other samples, unless it was asked to continue. Describing an error takes it long.
+            await sleep(GRACE_SECONDS)
+        self._round_ended = True
+        raise PendingAnswers(batch_status(directory).waiting, directory)
 
     def should_retry(self, ex: Exception) -> bool | RetryDecision:
         if not self._retried_by_inspect or not isinstance(ex, ProviderFailure):
@@ -128,6 +171,22 @@ class Readmit(ModelAPI):
     def _to_come(self, directory: str, trouble: str = "") -> ModelOutput:
         metadata = {PENDING: directory, **({TROUBLE: trouble} if trouble else {})}
         return ModelOutput(model=self._model.name, error="the answer comes by file", metadata=metadata)
+
+
+def _request_as_set(messages: list[ChatMessage], config: GenerateConfig) -> Ask:
+    """The request of a task of somebody else's: every setting that changes the answer is sent, or refused."""
+    for name in UNSENT:
+        if getattr(config, name) is not None:
+            raise ModelError(f"{name}: this provider cannot send it; leave it out")
+    sent = {field: value for name, field in SENT.items() if (value := getattr(config, name)) is not None}
+    active = sample_active()
+    return msgspec.structs.replace(
+        request_of(messages, config),
+        temperature="" if config.temperature is None else f"{config.temperature:g}",
+        sampling=msgspec.json.encode(sent, order="sorted") if sent else b"",
+        # Every epoch asks again.
+        workspace=f"epoch {active.epoch}" if active is not None and active.epoch > 1 else "",
+    )
 
 
 def request_of(messages: list[ChatMessage], config: GenerateConfig) -> Ask:

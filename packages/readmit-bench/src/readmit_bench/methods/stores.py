@@ -13,7 +13,6 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Literal
 
 from readmit.backends.opening import need
-from readmit.ports.backend import TEAM
 from readmit.records.errors import BackendError, ModelError
 
 if TYPE_CHECKING:
@@ -61,11 +60,11 @@ def check_stores(methods: Iterable[str], embedder: Embedder | None) -> None:
         if why := lacking(store):
             raise BackendError(f"methods: {store}: {why}")
     if "Memobase" in stores:
-        from readmit.backends.memobase_server import Server
+        from readmit.backends.memobase_server import Server, user_id
 
         with closing(Server(os.environ[URL], os.environ[KEY], _SECONDS)) as server:
             # Its health check needs no key; only a read shows whether the key is accepted.
-            server.profiles(server.user("readmit", "bench", TEAM))
+            server.has(user_id("readmit", "bench"))
     if stores:
         # Embed once now, so that a missing package is reported here and not once per episode.
         _needed(embedder, stores[-1]).embed(["ready"])

@@ -1,0 +1,169 @@
+"""A person's answer counts for the question it was given to, and no return hands it to another one.
+
+LangGraph runs a waiting node again and gives the answer to whatever it asks then. So after a return:
+
+- Answers that were stored before the departure are gone with the rest of the pending writes.
+- An answer by the id of a question from before reaches nothing: the node gets new ids, and asks again.
+- An answer without an id is refused until the thread has asked in this period. The refusal is raised where LangGraph
+  looks which questions wait, which is before any node runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.types import Interrupt
+
+from readmit.backends.langgraph_lost import FROM, INTERRUPT, LEFT, Unresumable, lost_state
+from readmit.ports.backend import Entry
+from readmit.records.errors import StaleAnswerError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.base import CheckpointTuple
+
+    from readmit.ports.backend import SourceLedger
+    from readmit.records.errors import ReadmitError
+    from readmit.records.identity import Identity
+
+_RESUME = "__resume__"
+_PULLED = "~__pregel_pull, "
+# A task id that no task has: LangGraph makes them from hashes.
+_NO_TASK = "readmit"
+_LOST = "lost"
+_plain = JsonPlusSerializer()
+
+
+class _Refusal:
+    """Stands among the pending writes of a thread that came back and has not asked yet."""
+
+    def __init__(self, error: ReadmitError) -> None:
+        self._error = error
+
+    @property
+    def id(self) -> str:
+        raise self._error
+
+    def __getitem__(self, _: int) -> _Refusal:
+        return self
+
+
+class Questions:
+    """What the threads of one agent asked, in the workspace's ledger: the checkpoint database is not trusted."""
+
+    def __init__(self, ledger: SourceLedger, identity: Identity) -> None:
+        self._ledger = ledger
+        self._by = identity.principal
+        self._name = f"langgraph-questions:{_digest(identity.agent)[:32]}"
+
+    def file(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task: str, path: str) -> None:
+        """Record the question in a task's writes."""
+        asked = [value for channel, value in writes if channel == INTERRUPT]
+        if asked:
+            # Only a node's first question can be recognized: a return runs the node, and a subgraph, from the start.
+            first = len(asked[0]) == 1 and not any(channel == _RESUME for channel, _ in writes)
+            node = path.removeprefix(_PULLED)
+            own = first and asked[0][0].id == Interrupt.from_ns(None, ns=f"{node}:{task}").id
+            text = _digest([node, _encoded(asked[0][0].value)] if own else [task, "not comparable"])
+            self._write((_place(config, task), text))
+
+    def carry(self, before: CheckpointTuple | None, returned: RunnableConfig, left: Sequence[str]) -> None:
+        """Record a checkpoint that a return writes: the question its thread waited for before, and what it lost."""
+        waiting = [] if before is None else [one[0] for one in before.pending_writes or [] if one[1] == INTERRUPT]
+        asked = None if before is None or len(waiting) != 1 else self._read(_place(before.config, waiting[0]))
+        rows = [(_place(returned), asked or _digest(["nothing", _place(returned)]))]
+        if before is not None and left:
+            rows.append((_place(returned, _LOST), _digest([*left, before.checkpoint["id"]])))
+        self._write(*rows)
+
+    def guarded(self, saved: CheckpointTuple) -> CheckpointTuple:
+        """A checkpoint of the current period that takes no answer if it has asked nothing, nor goes on without work."""
+        writes = saved.pending_writes or []
+        if any(one[1] == INTERRUPT for one in writes) or self._read(_place(saved.config)) is None:
+            return saved
+        if self._read(_place(saved.config, _LOST)) is None:
+            return saved._replace(pending_writes=[*writes, (_NO_TASK, INTERRUPT, _Refusal(_stale()))])
+        metadata: Any = saved.metadata
+        error = lost_state(metadata.get(LEFT, ["state"]))
+        checkpoint: Any = {**saved.checkpoint, "versions_seen": Unresumable(saved.checkpoint["versions_seen"], error)}
+        return saved._replace(checkpoint=checkpoint, pending_writes=[*writes, (_NO_TASK, INTERRUPT, _Refusal(error))])
+
+    def to_try_again(self, saved: CheckpointTuple) -> RunnableConfig | None:
+        """The checkpoint that a return found, if it could not carry over what the thread's work needs."""
+        metadata: Any = saved.metadata
+        left, found = metadata.get(LEFT), metadata.get(FROM)
+        if not left or self._read(_place(saved.config, _LOST)) != _digest([*left, found]):
+            return None
+        return {"configurable": {**saved.config["configurable"], "checkpoint_id": found}}
+
+    def unchanged(self, saved: CheckpointTuple) -> str | None:
+        """The id of the only question that waits, if the thread waited for the same one before the return."""
+        asked = [one for one in saved.pending_writes or [] if one[1] == INTERRUPT]
+        before = self._read(_place(saved.config))
+        if len(asked) != 1 or before is None or before != self._read(_place(saved.config, asked[0][0])):
+            return None
+        question: str = asked[0][2][0].id
+        return question
+
+    def known(self, outer: RunnableConfig, inner: RunnableConfig, number: int, asked: Sequence[Interrupt]) -> bool:
+        """Whether an earlier run of an outer node asked these questions as its ``number``-th; record it if not."""
+        place = outer["configurable"]
+        at = _place(inner, f"{place.get('thread_id')} {place.get('checkpoint_ns')} {number}")
+        text = _digest([[one.id, _encoded(one.value)] for one in asked])
+        before = self._read(at)
+        if before is None:
+            self._write((at, text))
+        return before == text
+
+    def copy(self, source: str, target: str) -> None:
+        """Record that a thread is copied, with the questions it waits for."""
+        start = _thread(source)
+        held = [(one.removeprefix(start), entry.text) for one, entry in self._of(source).items()]
+        self._write(*((_thread(target) + rest, text) for rest, text in held))
+
+    def forget(self, thread: str) -> None:
+        """Forget a deleted thread."""
+        self._ledger.write(self._name, (), drop=list(self._of(thread)))
+
+    def _of(self, thread: str) -> dict[str, Entry]:
+        start = _thread(thread)
+        return {one: entry for one, entry in self._ledger.entries(self._name).items() if one.startswith(start)}
+
+    def _read(self, record: str) -> str | None:
+        entry = self._ledger.entry(self._name, record)
+        return None if entry is None else entry.text
+
+    def _write(self, *rows: tuple[str, str]) -> None:
+        entries = [Entry(record=record, text=text, bindings=(), by=self._by) for record, text in rows]
+        self._ledger.write(self._name, entries)
+
+
+def _stale() -> StaleAnswerError:
+    return StaleAnswerError(
+        "resume: the thread has asked nothing since its agent came back, so this answers a question from before. Run "
+        "it with None, and the question is asked again as it stands now (readmit's invoke and ainvoke do this)"
+    )
+
+
+def _place(config: RunnableConfig, task: str = "") -> str:
+    place = config["configurable"]
+    parts = [place.get("checkpoint_ns", ""), place.get("checkpoint_id"), task]
+    return _thread(str(place["thread_id"])) + _digest(parts)[:32]
+
+
+def _thread(name: str) -> str:
+    return f"{_digest(name)[:32]}/"
+
+
+def _encoded(value: Any) -> str:
+    kind, body = _plain.dumps_typed(value)
+    return f"{kind}:{body.hex()}"
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()

@@ -1,0 +1,96 @@
+"""Looking again at resources of a real MCP server, started as a process of its own."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from readmit.probes import Looker, LookLimits
+from readmit.records.errors import GoneError, ProbeError
+from readmit.records.probes import Finding
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.backends
+pytest.importorskip("mcp", reason="needs the mcp extra")
+
+SERVER = """
+import sys, time
+from pathlib import Path
+from mcp.server import MCPServer
+
+server = MCPServer("notes")
+notes = Path(sys.argv[1])
+
+@server.resource("notes://today")
+def today() -> str:
+    return notes.read_text()
+
+@server.resource("notes://slow")
+def slow() -> str:
+    time.sleep(30)
+    return "late"
+
+@server.resource("notes://picture")
+def picture() -> bytes:
+    return b"PNG"
+
+server.run("stdio")
+"""
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    (tmp_path / "server.py").write_text(SERVER)
+    (tmp_path / "notes.txt").write_text("ship on Friday")
+    return tmp_path / "notes.txt"
+
+
+def looker(notes: Path, **limits: object) -> Looker:
+    command = (sys.executable, str(notes.with_name("server.py")), str(notes))
+    given = {"seconds": 30.0, "total_seconds": 60.0, **limits}
+    return Looker(LookLimits(**given), mcp={"notes": command})  # type: ignore[arg-type]
+
+
+def test_a_resource_is_captured_and_a_new_text_is_seen(notes: Path) -> None:
+    text, probe = looker(notes).capture_mcp("notes", "notes://today")
+    assert text == "ship on Friday"
+    assert looker(notes).look([probe, probe]) == [(Finding.UNCHANGED, probe, "", "")] * 2
+    notes.write_text("ship on Monday")
+    [found] = looker(notes).look([probe])
+    assert (found.outcome, found.text) == (Finding.CHANGED, "ship on Monday")
+
+
+def test_a_resource_that_the_server_does_not_have_is_gone(notes: Path) -> None:
+    with pytest.raises(GoneError, match="the server has no notes://yesterday"):
+        looker(notes).capture_mcp("notes", "notes://yesterday")
+
+
+def test_a_resource_that_is_no_text_and_an_unknown_server_are_refused(notes: Path) -> None:
+    with pytest.raises(ProbeError, match="is not text"):
+        looker(notes).capture_mcp("notes", "notes://picture")
+    with pytest.raises(ProbeError, match=r"^server: the prober knows no 'other'; add it to mcp"):
+        looker(notes).capture_mcp("other", "notes://today")
+
+
+def test_a_server_that_hangs_is_given_up_and_the_next_resource_is_still_read(notes: Path) -> None:
+    one = looker(notes, seconds=6.0)
+    _, probe = one.capture_mcp("notes", "notes://today")
+    slow = msgspec.structs.replace(probe, uri="notes://slow")
+    start = time.monotonic()
+    found = one.look([slow, probe])
+    assert [result.outcome for result in found] == [Finding.UNSEEN, Finding.UNCHANGED]
+    assert time.monotonic() - start < 25
+
+
+def test_a_server_that_does_not_start_is_unseen(notes: Path) -> None:
+    _, probe = looker(notes).capture_mcp("notes", "notes://today")
+    for command in (("/no/such/program",), (sys.executable, "-c", "raise SystemExit"), ("sleep", "60")):
+        start = time.monotonic()
+        [found] = Looker(LookLimits(seconds=3.0), mcp={"notes": command}).look([probe])
+        assert (found.outcome, time.monotonic() - start < 8) == (Finding.UNSEEN, True)
