@@ -214,6 +214,14 @@ class TestTwoAdapters:
         assert (stored.text, [one.ref for one in bound]) == ("The second text.", [journey.items["valid too"]])
         assert read_after_return(first, journey) == {"The second text."}
 
+    def test_closing_an_adapter_leaves_the_programs_memory_open(
+        self, journey: Journey, opened: Callable[..., Memory]
+    ) -> None:
+        owner = opened()
+        Mem0.over(native(owner), journey.team.name, scope={"user_id": "alice"}).close()
+        native(owner).add("We travel in May.", user_id="alice", infer=False)
+        assert len(native(owner).get_all(filters={"user_id": "alice"})["results"]) == 1
+
     def test_a_search_through_a_view_does_not_narrow_the_programs_own(
         self, journey: Journey, opened: Callable[..., Memory], monkeypatch: pytest.MonkeyPatch
     ) -> None:

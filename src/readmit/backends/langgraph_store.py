@@ -25,7 +25,7 @@ from readmit.backends.bank_lock import async_bank_lock, bank_lock, key_of
 from readmit.backends.binding import BoundBackend, bindings, conservative, union
 from readmit.backends.langgraph_places import Place, record_id
 from readmit.backends.langgraph_presence import NEVER_LEFT, presence
-from readmit.backends.langgraph_records import LangGraphMemory, adrive, drive, merged
+from readmit.backends.langgraph_records import LangGraphMemory, adrive, as_record, drive, merged
 from readmit.ports.backend import TEAM
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, RecordError
 from readmit.records.policy import unreserved
@@ -222,10 +222,13 @@ class ReturnedStore(BaseStore):
                 raise _taken(op)
             return
         drawn = _drawn(opened)
-        # The new value may still reveal the sources of the former one.
-        kept = drawn if former is None else union(former.bindings, drawn)
+        if former is None:
+            # Filed first: if the put times out after the store has written it, the key is this agent's to put again.
+            gate.bound.bind([(as_record(place, op.value), drawn)], by=reader)
         written = yield from memory.putting(place, op.value, index=op.index, ttl=op.ttl)
-        gate.bound.bind([(written, kept)], by=reader)
+        if former is not None:
+            # The new value may still reveal the sources of the former one.
+            gate.bound.bind([(written, union(former.bindings, drawn))], by=reader)
 
 
 def _drawn(opened: OpenedMemory) -> tuple[Binding, ...]:

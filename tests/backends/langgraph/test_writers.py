@@ -34,15 +34,19 @@ TURNS = 0.3
 
 
 class Meanwhile(InMemoryStore):
-    """Lets something happen after its first put, before the caller learns of it."""
+    """Lets something happen after a put, before the caller learns of it: another put, or a timeout."""
 
     def __init__(self) -> None:
         super().__init__()
         self.then: Callable[[], None] | None = None
+        self.fails = False
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         listed = list(ops)
         results = super().batch(listed)
+        if self.fails and any(isinstance(op, PutOp) for op in listed):
+            self.fails = False
+            raise TimeoutError("no answer within a minute")
         if any(isinstance(op, PutOp) for op in listed) and (then := self.then) is not None:
             self.then = None
             other = threading.Thread(target=then)
@@ -166,6 +170,27 @@ def test_four_parallel_nodes_of_a_graph_may_put_one_key(shared: Shared) -> None:
         graph.add_edge(f"n{number}", END)
     asyncio.run(graph.compile(store=store).ainvoke({}))
     assert store.get(PLACE, "when").value["month"] in range(4)  # type: ignore[union-attr]
+
+
+def test_a_put_that_timed_out_after_it_was_written_can_be_repeated(shared: Shared) -> None:
+    store = shared.back()
+    shared.inner.fails = True
+    with pytest.raises(TimeoutError):
+        store.put(PLACE, "when", {"month": "May"})
+    assert store.get(PLACE, "when").value == {"month": "May"}, "its sources are known"  # type: ignore[union-attr]
+    store.put(PLACE, "when", {"month": "June"})
+    assert store.get(PLACE, "when").value == {"month": "June"}  # type: ignore[union-attr]
+
+
+def test_an_overwriting_put_that_timed_out_leaves_a_value_that_is_out_until_it_is_repeated(shared: Shared) -> None:
+    store = shared.back()
+    store.put(PLACE, "when", {"month": "May"})
+    shared.inner.fails = True
+    with pytest.raises(TimeoutError):
+        store.put(PLACE, "when", {"month": "June"})
+    assert store.get(PLACE, "when") is None
+    store.put(PLACE, "when", {"month": "June"})
+    assert store.get(PLACE, "when").value == {"month": "June"}  # type: ignore[union-attr]
 
 
 OTHER = """
