@@ -149,6 +149,8 @@ class _Work(NamedTuple):
                 yield _Job(_namespaces(_everywhere(memory, owners), op))
 
     def _put(self, op: PutOp, place: Place) -> Steps[None]:
+        if presence(self.log, self.identity) != NEVER_LEFT:
+            raise QuarantineError(f"{self.identity.principal!r} departed while it waited for another writer")
         bound = BoundBackend(self.memory, self.log.sources)
         named = _named.get()
         if named:
@@ -199,7 +201,7 @@ class ReturnedStore(BaseStore):
 
             if isinstance(op, PutOp):
                 place = Place(TEAM if self._shared else opened.ground.reader, op.namespace, op.key)
-                yield _Job(self._put(gate, opened, op, place), place)
+                yield _Job(self._put(gate, op, place), place)
             elif isinstance(op, GetOp):
                 yield _Job(_get(memory, owners, op, inside))
             elif isinstance(op, SearchOp):
@@ -207,7 +209,9 @@ class ReturnedStore(BaseStore):
             else:
                 yield _Job(_namespaces(_readable(memory, owners, inside), op))
 
-    def _put(self, gate: Gate, opened: OpenedMemory, op: PutOp, place: Place) -> Steps[None]:
+    def _put(self, gate: Gate, op: PutOp, place: Place) -> Steps[None]:
+        # Judged again: the agent may have departed, or an item fallen, while it waited for another writer.
+        opened = gate.opened()
         memory, reader, record = _behind(gate), opened.ground.reader, record_id(place)
         (held,) = yield [GetOp(memory.native(place), place.key, refresh_ttl=False)]
         # The entry of a value that expired, or was deleted natively, says nothing about a new one.

@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,8 +16,10 @@ pytest.importorskip("langgraph.store.sqlite", reason="needs langgraph: pip insta
 from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
+from readmit.backends.bank_lock import key_of
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, TeamStore, sources
-from readmit.records.errors import NotAllowedError
+from readmit.backends.langgraph_places import Place, record_id
+from readmit.records.errors import NotAllowedError, QuarantineError
 from readmit.workspace.memory import Memory
 from tests.backends.langgraph.trip import Trip
 
@@ -191,6 +194,29 @@ def test_an_overwriting_put_that_timed_out_leaves_a_value_that_is_out_until_it_i
     assert store.get(PLACE, "when") is None
     store.put(PLACE, "when", {"month": "June"})
     assert store.get(PLACE, "when").value == {"month": "June"}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("returned", [False, True])
+def test_an_agent_that_departs_while_it_waits_for_its_turn_writes_nothing(shared: Shared, returned: bool) -> None:
+    store: BaseStore = shared.back() if returned else shared.at_work()
+    ledger = shared.trip.team.log.sources
+    lock = key_of(shared.memory.backend.name, record_id(Place("", PLACE, "when")))
+    assert ledger.take(lock)
+
+    def put() -> None:
+        try:
+            store.put(PLACE, "when", {"month": "May"})
+        except QuarantineError as error:
+            shared.failed.append(error)
+
+    waiting = threading.Thread(target=put)
+    waiting.start()
+    time.sleep(TURNS)
+    shared.trip.planner.depart()
+    ledger.free(lock)
+    waiting.join(20)
+    assert len(shared.failed) == 1
+    assert list(shared.inner.search(())) == []
 
 
 OTHER = """
