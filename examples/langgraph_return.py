@@ -1,144 +1,129 @@
-"""A LangGraph graph with two agents, one of which leaves and comes back.
+"""A LangGraph graph whose agent leaves and comes back, in another process.
 
-Run it with ``python examples/langgraph_return.py``. It needs ``pip install 'readmit[langgraph]'``, no model and no
-network: the nodes are plain functions.
+Run it with ``python examples/langgraph_return.py``. It needs ``pip install 'readmit[langgraph]'
+langgraph-checkpoint-sqlite``, no model and no network: the nodes are plain functions.
 
-The booker books hotels; the planner plans the evening around the hotel, on a thread of its own. Both write to one
-LangGraph store. The planner leaves in the middle. While it is away its hotel is canceled, so its first attempt to
-resume ends in a LangGraph interrupt. Once there is another hotel, the same graph continues, and nothing that its thread
-and the store still hold about the old hotel reaches the planner.
+A planner reserves dinner near the hotel, and asks a person first. It leaves while it waits, and the hotel cancels. Then
+the process ends; its threads, the store and readmit's log are in files. The next process resumes the thread with a yes
+that was meant for the old hotel. First it is stopped, because no hotel is known. Once there is another one, the
+planner asks again, and nothing that its thread and the store still hold about the old hotel reaches it.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tempfile
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore  # noqa: TC002 - LangGraph reads the annotation
-from langgraph.store.memory import InMemoryStore
-from langgraph.types import Command
+from langgraph.store.sqlite import SqliteStore
+from langgraph.types import Command, interrupt
 
-from readmit import Policy, Workspace
-from readmit.backends.langgraph import LangGraphMemory, ReturningSaver, TeamStore, as_node, sources
-from readmit.memory import Memory
+from readmit import Workspace
+from readmit.backends.langgraph import invoke, sources
+from readmit.memory import for_langgraph
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-TASK = "family-trip"
-TEAM: RunnableConfig = {"configurable": {"thread_id": "team"}}
-PLANNER: RunnableConfig = {"configurable": {"thread_id": "planner"}}
+THREAD: RunnableConfig = {"configurable": {"thread_id": "evening"}}
 
 
 class State(TypedDict, total=False):
-    """The state both agents share: an order for the booker, the planner's plan, and the view it returned with."""
+    """The planner's state: a plan, a counter, and the view it returned with."""
 
-    book: str
     plan: str
     days: int
     view: str
 
 
-def main() -> None:
-    """Play it."""
-    with Workspace.open(name="trip", policy=Policy(fill=True)) as trip:
-        planner = trip.agent("planner", role="planner", task=TASK)
-        booker = trip.agent("booker", role="booker", task=TASK)
-        duty = trip.observe("The planner must know where we sleep.", by="booker", task=TASK)
-        trip.oblige(
-            "Plan from the hotel",
-            required=["d_hotel"],
-            critical=["d_hotel"],
-            sources=[duty],
-            by="booker",
-            task=TASK,
-            id="plan",
-        )
-
-        # One LangGraph store for both. Each agent sees it through a store of its own.
-        shared = LangGraphMemory(InMemoryStore(), "trip", history=trip.log.memories)
-        memory = Memory(trip, shared)
-        saver = ReturningSaver(InMemorySaver(), agent=planner, log=trip.log, keep=["days"], into="view")
-        of_planner = TeamStore(shared, log=trip.log, identity=planner.identity, returned=saver.memory(memory.returned))
-        of_booker = TeamStore(shared, log=trip.log, identity=booker.identity)
-
-        def book(state: State) -> State:
-            """The booker's node: book what was ordered, and keep it in the store with its source."""
-            if hotel := state.get("book"):
-                confirmed = trip.observe(f"{hotel} confirms two nights.", by="booker", task=TASK)
-                item = trip.record(
-                    f"{hotel} is booked.",
-                    slot="hotel",
-                    supports=["d_hotel"],
-                    sources=[confirmed],
-                    by="booker",
-                    task=TASK,
-                )
-                with sources(item):
-                    of_booker.put(("hotels",), hotel, {"name": hotel})
-            return {}
-
-        team = the_team(book, the_planner(saver, of_planner))
-
-        print("1. At work:")
-        show(team.invoke({"book": "Sunrise Hotel", "days": 1}, TEAM))
-
-        print("\n2. The planner leaves. The hotel cancels.")
-        planner.depart()
-        (sunrise,) = [name for name in items(trip) if "Sunrise" in trip.log.item(name).text]
-        trip.revoke(sunrise, by="booker", reason="overbooked")
-
-        print("\n3. The planner resumes, and is stopped:")
-        stopped = team.invoke({"book": "", "days": 2}, TEAM)
-        show(stopped)
-
-        print("\n4. The booker finds another one, and the run is resumed:")
-        book({"book": "Lowland Inn"})
-        show(team.invoke(Command(resume="try again"), TEAM))
-
-        print("\n5. What the store still holds, and what the planner can reach of it:")
-        print("   held:   ", [item.value for item in shared.store.search(())])
-        print("   reached:", [item.value for item in of_planner.search(("hotels",))])
+def note(state: State, *, store: BaseStore) -> State:
+    """Keep in the thread what the store knows."""
+    return {"plan": f"dinner near {hotel(store)}", "days": state["days"] + 1}
 
 
-def the_planner(saver: ReturningSaver, store: BaseStore) -> Any:
-    """The planner's own graph: look into the store, then plan."""
+def reserve(state: State, *, store: BaseStore) -> State:
+    """Ask a person, then reserve."""
+    answer = interrupt(f"Reserve dinner near {hotel(store)}?")
+    return {"plan": f"dinner near {hotel(store)}: {answer} (the thread said: {state.get('plan', 'nothing')})"}
 
-    def plan(state: State, *, store: BaseStore) -> State:
-        known = sorted(item.value["name"] for item in store.search(("hotels",)))
-        former = state.get("plan", "nothing")
-        return {"plan": f"dinner near {' or '.join(known)} (before: {former})"}
 
+def hotel(store: BaseStore) -> str:
+    """What the planner can find."""
+    return " or ".join(sorted(item.value["name"] for item in store.search(("hotels",))))
+
+
+def planning(**parts: Any) -> Any:
+    """The planner's graph."""
     builder = StateGraph(State)
-    builder.add_node("plan", plan)
-    builder.add_edge(START, "plan")
-    builder.add_edge("plan", END)
-    return builder.compile(checkpointer=saver, store=store)
+    builder.add_node("note", note)
+    builder.add_node("reserve", reserve)
+    builder.add_edge(START, "note")
+    builder.add_edge("note", "reserve")
+    builder.add_edge("reserve", END)
+    return builder.compile(**parts)
 
 
-def the_team(book: Any, planner: Any) -> Any:
-    """The team's graph: first the booker, then the planner."""
-    builder = StateGraph(State)
-    builder.add_node("booker", book)
-    builder.add_node("planner", as_node(planner, PLANNER, give=["days"]))
-    builder.add_edge(START, "booker")
-    builder.add_edge("booker", "planner")
-    builder.add_edge("planner", END)
-    return builder.compile(checkpointer=InMemorySaver())
+def play(part: str, file: str, saver: SqliteSaver, store: SqliteStore) -> None:
+    """One process. It finds everything in files."""
+    with Workspace.open(file) as trip:
+        member = partial(trip.agent, role="traveler", task="trip")
+        graph = planning(**for_langgraph(trip, member("planner"), saver=saver, store=store, keep=["days"], into="view"))
 
+        def book(hotel: str) -> None:
+            seen = trip.observe(f"{hotel} confirms two nights.", by="booker")
+            trip.record(f"{hotel} is booked.", id=hotel, slot="hotel", supports=["bed"], sources=[seen], by="booker")
+            with sources(hotel):
+                for_langgraph(trip, member("booker"), store=store)["store"].put(("hotels",), hotel, {"name": hotel})
 
-def items(trip: Workspace) -> list[str]:
-    """Every statement about the hotel."""
-    return [event.name for event in trip.log.in_slot(TASK, "hotel", until=trip.epoch)]
+        def run(given: Any) -> None:
+            show(invoke(graph, given, THREAD))
+
+        if part == "leave":
+            print("1. At work:")
+            trip.oblige("Know where we sleep", id="sleep", required=["bed"], critical=["bed"], by="booker")
+            book("Sunrise")
+            run({"days": 0})
+            print("2. The planner leaves, the hotel cancels, and the process ends.")
+            member("planner").depart()
+            trip.revoke("Sunrise", by="booker", reason="overbooked")
+        else:
+            print("3. Another process resumes the thread, and is stopped:")
+            run(Command(resume="yes"))
+            print("4. There is another hotel. The yes was not meant for that one:")
+            book("Lowland")
+            run(Command(resume="yes"))
+            print("5. The person answers:")
+            run(Command(resume="yes"))
+            print("   the store still holds:", sorted(item.value["name"] for item in store.search(())))
 
 
 def show(result: Any) -> None:
     """What LangGraph answered."""
     for stop in result.get("__interrupt__", ()):
-        print(f"   interrupted: {stop.value['readmit']}, missing: {stop.value['missing']}")
+        print("   interrupted:", stop.value)
         return
     print(f"   day {result['days']}: {result['plan']}")
+
+
+def main() -> None:
+    """Play both parts, each in a process of its own, or the one that is named."""
+    if len(sys.argv) == 1:
+        with tempfile.TemporaryDirectory() as folder:
+            for part in ("leave", "return"):
+                subprocess.run([sys.executable, __file__, part, folder], check=True)  # noqa: S603 - this file
+        return
+    part, folder = sys.argv[1:]
+    with (
+        SqliteSaver.from_conn_string(f"{folder}/threads.db") as saver,
+        SqliteStore.from_conn_string(f"{folder}/store.db") as store,
+    ):
+        store.setup()
+        play(part, f"{folder}/trip.db", saver, store)
 
 
 if __name__ == "__main__":

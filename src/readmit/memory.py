@@ -5,6 +5,8 @@ A store implements ``MemoryBackend``; the supported stores are in ``readmit.back
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from readmit.backends.admission import Standing
 from readmit.backends.binding import Archived, read_archive
 from readmit.backends.handle import ReturnedMemory
@@ -20,7 +22,14 @@ from readmit.ports.backend import (
     Precision,
     Stored,
 )
+from readmit.records.lazy import lazily
 from readmit.workspace.memory import Adoption, Memory
+
+if TYPE_CHECKING:
+    from readmit.workspace.langgraph import for_langgraph
+else:
+    # It needs langgraph.
+    __getattr__ = lazily(__name__, {"readmit.workspace.langgraph": ("for_langgraph",)})
 
 __all__ = [
     "TEAM",
@@ -38,5 +47,6 @@ __all__ = [
     "ReturnedMemory",
     "Standing",
     "Stored",
+    "for_langgraph",
     "read_archive",
 ]

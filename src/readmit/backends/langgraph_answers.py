@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from typing import TYPE_CHECKING, Any
 
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Interrupt
 
+from readmit.backends.langgraph_digest import short, value_digest
 from readmit.backends.langgraph_lost import FROM, INTERRUPT, LEFT, Unresumable, lost_state
 from readmit.ports.backend import Entry
-from readmit.records.errors import StaleAnswerError
+from readmit.records.errors import BackendError, StaleAnswerError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,6 @@ _PULLED = "~__pregel_pull, "
 # A task id that no task has: LangGraph makes them from hashes.
 _NO_TASK = "readmit"
 _LOST = "lost"
-_plain = JsonPlusSerializer()
 
 
 class _Refusal:
@@ -59,7 +59,7 @@ class Questions:
     def __init__(self, ledger: SourceLedger, identity: Identity) -> None:
         self._ledger = ledger
         self._by = identity.principal
-        self._name = f"langgraph-questions:{_digest(identity.agent)[:32]}"
+        self._name = f"langgraph-questions:{short(identity.agent)}"
 
     def file(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task: str, path: str) -> None:
         """Record the question in a task's writes."""
@@ -69,14 +69,13 @@ class Questions:
             first = len(asked[0]) == 1 and not any(channel == _RESUME for channel, _ in writes)
             node = path.removeprefix(_PULLED)
             own = first and asked[0][0].id == Interrupt.from_ns(None, ns=f"{node}:{task}").id
-            text = _digest([node, _encoded(asked[0][0].value)] if own else [task, "not comparable"])
-            self._write((_place(config, task), text))
+            self._write((_place(config, task), _question(node, asked[0][0].value) if own else _none(task)))
 
     def carry(self, before: CheckpointTuple | None, returned: RunnableConfig, left: Sequence[str]) -> None:
         """Record a checkpoint that a return writes: the question its thread waited for before, and what it lost."""
         waiting = [] if before is None else [one[0] for one in before.pending_writes or [] if one[1] == INTERRUPT]
         asked = None if before is None or len(waiting) != 1 else self._read(_place(before.config, waiting[0]))
-        rows = [(_place(returned), asked or _digest(["nothing", _place(returned)]))]
+        rows = [(_place(returned), asked or _none(_place(returned)))]
         if before is not None and left:
             rows.append((_place(returned, _LOST), _digest([*left, before.checkpoint["id"]])))
         self._write(*rows)
@@ -114,7 +113,7 @@ class Questions:
         """Whether an earlier run of an outer node asked these questions as its ``number``-th; record it if not."""
         place = outer["configurable"]
         at = _place(inner, f"{place.get('thread_id')} {place.get('checkpoint_ns')} {number}")
-        text = _digest([[one.id, _encoded(one.value)] for one in asked])
+        text = _digest([one.id for one in asked])
         before = self._read(at)
         if before is None:
             self._write((at, text))
@@ -153,16 +152,23 @@ def _stale() -> StaleAnswerError:
 def _place(config: RunnableConfig, task: str = "") -> str:
     place = config["configurable"]
     parts = [place.get("checkpoint_ns", ""), place.get("checkpoint_id"), task]
-    return _thread(str(place["thread_id"])) + _digest(parts)[:32]
+    return _thread(str(place["thread_id"])) + short(json.dumps(parts))
 
 
 def _thread(name: str) -> str:
-    return f"{_digest(name)[:32]}/"
+    return f"{short(name)}/"
 
 
-def _encoded(value: Any) -> str:
-    kind, body = _plain.dumps_typed(value)
-    return f"{kind}:{body.hex()}"
+def _question(node: str, value: Any) -> str:
+    try:
+        return _digest([node, value_digest("question", value)])
+    except BackendError:
+        return _none(secrets.token_hex(16))
+
+
+def _none(place: str) -> str:
+    """The digest of no question at all."""
+    return _digest(["no question", place])
 
 
 def _digest(value: Any) -> str:

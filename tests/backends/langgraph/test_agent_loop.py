@@ -25,17 +25,10 @@ from langgraph.func import task
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import CachePolicy, Command, interrupt
 
-from readmit.backends.langgraph import (
-    LangGraphMemory,
-    ReturningCache,
-    ReturningSaver,
-    TeamStore,
-    ainvoke,
-    invoke,
-    sources,
-)
-from readmit.memory import Memory
-from readmit.records.errors import LostStateError
+from readmit import Workspace
+from readmit.backends.langgraph import ainvoke, invoke, sources
+from readmit.memory import for_langgraph
+from readmit.records.errors import BackendError, LostStateError
 from tests.backends.langgraph.recording import Recording
 from tests.backends.langgraph.trip import FRESH, TASK, Trip, thread
 
@@ -74,21 +67,14 @@ class Loop:
         self.called: list[str] = []
         self.model = Recording(reply=reply)
         team, planner = self.trip.team, self.trip.planner
-        memory = LangGraphMemory(InMemoryStore(), team.name, history=team.log.memories)
-        self.cache = InMemoryCache()
-        saver = ReturningSaver(InMemorySaver(), agent=planner, log=team.log, into="view")
-        booker = team.agent("booker", role="booker", task=TASK)
-        self.booking = TeamStore(memory, log=team.log, identity=booker.identity)
+        store, self.cache = InMemoryStore(), InMemoryCache()
+        self.booking = for_langgraph(team, team.agent("booker", role="booker", task=TASK), store=store)["store"]
         self.graph = create_agent(
             self.model,
             self.tools(),
             middleware=[with_the_view],
             state_schema=Planning,
-            checkpointer=saver,
-            cache=ReturningCache(self.cache, agent=planner, log=team.log),
-            store=TeamStore(
-                memory, log=team.log, identity=planner.identity, returned=saver.memory(Memory(team, memory).returned)
-            ),
+            **for_langgraph(team, planner, saver=InMemorySaver(), store=store, cache=self.cache, into="view"),
         )
         with sources(self.trip.hotel):
             self.booking.put(("hotels",), OLD, {"name": OLD})
@@ -167,3 +153,13 @@ def test_nothing_from_before_reaches_a_prompt_a_tool_a_cache_or_an_answer(loop: 
 
 def test_nor_asynchronously(loop: Loop) -> None:
     asyncio.run(play(loop, lambda given: ainvoke(loop.graph, given, thread())))
+
+
+def test_parts_for_an_agent_of_another_workspace_are_refused(loop: Loop) -> None:
+    with Workspace.open(name="elsewhere") as other, pytest.raises(BackendError, match=r"agent: .*'elsewhere'"):
+        for_langgraph(other, loop.trip.planner, saver=InMemorySaver())
+
+
+def test_what_a_return_carries_is_said_to_a_saver(loop: Loop) -> None:
+    with pytest.raises(BackendError, match="saver: pass one; keep, into"):
+        for_langgraph(loop.trip.team, loop.trip.planner, store=InMemoryStore(), keep=["days"], into="view")

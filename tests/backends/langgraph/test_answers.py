@@ -106,6 +106,37 @@ def test_an_unchanged_question_keeps_its_answer(shop: Shop) -> None:
     assert shop.paid == [(SUNRISE, "yes")]
 
 
+class Held:
+    """A serializer that keeps the objects themselves, so that any value can be a question."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        self.values.append(obj)
+        return "held", str(len(self.values) - 1).encode()
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        return self.values[int(data[1])]
+
+
+def test_a_question_is_compared_by_its_value(shop: Shop) -> None:
+    shop.offer = {"b", "a", "c"}  # type: ignore[assignment]  # any value can be a question
+    graph = shop.graph()
+    invoke(graph, {}, thread())
+    shop.away(offer={"c", "b", "a"})  # type: ignore[arg-type]
+    assert asked(invoke(graph, Command(resume="yes"), thread())) == []
+
+
+def test_a_question_that_cannot_be_compared_is_asked_all_the_same(shop: Shop) -> None:
+    shop.inner = InMemorySaver(serde=Held())
+    shop.offer = (one for one in ())  # type: ignore[assignment]  # any value can be a question
+    graph = shop.graph()
+    assert asked(invoke(graph, {}, thread())) == [shop.offer]
+    shop.away()
+    assert asked(invoke(graph, Command(resume="yes"), thread())) == [PALACE]
+
+
 def test_the_asynchronous_face_binds_answers_too(shop: Shop) -> None:
     async def run() -> None:
         graph = shop.graph()
