@@ -140,7 +140,7 @@ def test_a_file_that_was_deleted_is_gone_and_so_is_one_whose_directory_was(root:
     assert looker.look([probe]) == [(Finding.GONE, probe, "", "there is no b")]
 
 
-@pytest.mark.parametrize("data", [b"\xff\xfe", b"", b" \n", b"x" * 200_001])
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"SQLite format 3\0", b"", b" \n", b"x" * 200_001])
 def test_a_file_without_a_text_that_evidence_can_hold_is_gone(data: bytes, root: Path, looker: Looker) -> None:
     (root / "a.txt").write_text(TEXT)
     _, probe = looker.capture_file("a.txt")
