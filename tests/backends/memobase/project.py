@@ -178,7 +178,7 @@ class Project:
             self.vectors[name] = _embed([text])[0]
 
     def listed(self, user: str) -> list[UserProfileData]:
-        """The slots of a user, whoever that is, from the cache that lasts 20 minutes."""
+        """The slots of a user, even of a missing one, from the cache that lasts 20 minutes."""
         if user not in self.cached:
             self.cached[user] = sorted(self.profiles[user].values(), key=lambda one: one.updated_at, reverse=True)
         return list(self.cached[user])
