@@ -18,7 +18,7 @@ from readmit.backends.memobase_flush import SessionEvent, Slot, changes
 from readmit.backends.memobase_server import Flushed
 from readmit.ports.backend import Material, Stored
 from readmit.records.errors import BackendError
-from readmit.testing.journey import KNOWN
+from readmit.testing.journey import KNOWN, Journey
 from readmit.testing.reachable import texts
 from readmit.workspace.memory import Memory
 from tests.backends.memobase.openers import back, native, open_memobase
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from readmit.testing.journey import Journey
     from tests.backends.memobase.stand_in import StandIn
 
 pytestmark = pytest.mark.backends
@@ -311,6 +310,21 @@ class TestTwoInstances:
             other.close()
         assert sources(memory, "sunmere.;breakfast") == [{"superseded", "valid"}]
         assert sources(memory, "breakfast.") == [{"superseded", "valid"}, {"valid"}], "the slot, and the second event"
+
+    def test_another_workspace_of_the_same_name_reaches_nothing_through_a_shared_slot(
+        self, memory: Memory, journey: Journey, tmp_path: Path
+    ) -> None:
+        """Its own file has its own lock and its own ledger, but on the server it is the same bank."""
+        stranger = Journey(tmp_path / "another.db")
+        other = Memory(stranger.team, open_memobase(stranger.team, tmp_path))
+        memory.form("hotel/booking: We sleep at the Sunmere.", sources=[journey.items["valid"]], by="scout")
+        other.form("hotel/booking: We want breakfast.", sources=[stranger.items["valid"]], by="scout")
+        for one, said in ((other, stranger), (memory, journey)):
+            said.walker.depart()
+            reached = " ".join(texts(back(one, said)))
+            assert ("Sunmere" in reached, "breakfast" in reached) == (one is memory, one is other)
+        other.close()
+        stranger.close()
 
     def test_processes_do_not_bind_each_others_slots(
         self, memory: Memory, stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
