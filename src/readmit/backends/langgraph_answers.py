@@ -66,10 +66,12 @@ class Questions:
         asked = [value for channel, value in writes if channel == INTERRUPT]
         if asked:
             # Only a node's first question can be recognized: a return runs the node, and a subgraph, from the start.
-            first = len(asked[0]) == 1 and not any(channel == _RESUME for channel, _ in writes)
-            node = path.removeprefix(_PULLED)
-            own = first and asked[0][0].id == Interrupt.from_ns(None, ns=f"{node}:{task}").id
-            self._write((_place(config, task), _question(node, asked[0][0].value) if own else _none(task)))
+            only = asked[0][0] if isinstance(asked[0], list | tuple) and len(asked[0]) == 1 else None
+            node, text = path.removeprefix(_PULLED), _none(task)
+            if isinstance(only, Interrupt) and not any(channel == _RESUME for channel, _ in writes):
+                own = only.id == Interrupt.from_ns(None, ns=f"{node}:{task}").id
+                text = _question(node, only.value) if own else text
+            self._write((_place(config, task), text))
 
     def carry(self, before: CheckpointTuple | None, returned: RunnableConfig, left: Sequence[str]) -> None:
         """Record a checkpoint that a return writes: the question its thread waited for before, and what it lost."""
