@@ -26,7 +26,7 @@ STATES = {
     "expired": ("expired",),
     "not_yet_valid": ("not_yet_valid",),
     "premise_changed": ("premise_changed",),
-    "disputed": ("disputed", "slot_contested"),
+    "disputed": ("disputed", "concurrent_update", "slot_contested"),
     "suspected": ("suspected",),
     "not_applicable": ("kind_not_admitted", "other_task", "other_purpose"),
     "unproven": ("unproven", "reference_unbound", "writer_not_allowed"),
@@ -38,7 +38,7 @@ STATES = {
 # A frontier in one of these has ended; in another one it is merely obscured, and its duty with it.
 ENDED = ("unauthorized", "revoked", "superseded", "expired", "not_yet_valid", "not_applicable")
 RESTORED = {"revoked", "superseded", "epoch_incompatible", "expired", "suspected", "premise_changed"}
-SETTLED = {"disputed", "dispute_lost"}
+SETTLED = {"disputed", "concurrent_update", "dispute_lost"}
 EVER = datetime(1, 1, 1, tzinfo=UTC)
 OWED = ("owed", "overdue", "obstructed", "unproven")
 
@@ -595,7 +595,11 @@ class Reading:
             if one.kind == "resolve" and one.data["of"] == dispute.data["id"] and one.by != self.who.principal
         ]
         if not endings:
-            return [(Against("disputed", dispute.epoch), dispute)]
+            if not dispute.data.get("concurrent"):
+                return [(Against("disputed", dispute.epoch), dispute)]
+            replaced = [one for one in self.team.marks if one.kind == "supersede" and one.items[0] in dispute.items]
+            settled = any(one.data["successor"] in dispute.items for one in replaced)
+            return [] if settled else [(Against("concurrent_update", dispute.epoch), dispute)]
         lost = item.id not in endings[-1].data["keep"]
         return [(Against("dispute_lost", endings[-1].epoch), endings[-1])] if lost else []
 
@@ -790,7 +794,9 @@ class Reading:
                 continue
             since = self.above(other, item)
             if since is not None:
-                contested = any(one.code in {"disputed", "suspected"} for one in self.doubts(other))
+                contested = any(
+                    one.code in {"disputed", "concurrent_update", "suspected"} for one in self.doubts(other)
+                )
                 against.append(Against("slot_contested" if contested else moved, since))
         for target, successor, epoch in self.succession:
             if item.kind == "obligation":

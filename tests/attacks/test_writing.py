@@ -133,7 +133,7 @@ def test_what_the_cycle_writes_nobody_else_writes() -> None:
 def test_the_only_texts_an_agent_is_handed_are_in_the_bundle() -> None:
     """Every public verb of an agent and of its return, so that a new one is noticed here."""
     assert {name for name in vars(Agent) if not name.startswith("_")} - {"departed"} == {
-        "depart", "come_back", "remember", "recall", "settle",
+        "present", "depart", "come_back", "remember", "recall", "settle",
     }  # fmt: skip
     assert {name for name, value in vars(Return).items() if not name.startswith("_") and inspect.isfunction(value)} == {
         "expose",

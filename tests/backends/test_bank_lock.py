@@ -163,6 +163,30 @@ def test_the_lock_files_are_private_and_few(tmp_path: Path) -> None:
     assert len(list(folder.iterdir())) <= 64
 
 
+def test_a_group_that_shares_the_file_shares_the_locks(tmp_path: Path) -> None:
+    with Workspace.open(tmp_path / "team.db") as team:
+        (tmp_path / "team.db").chmod(0o660)
+        with bank_lock(team.log.sources, "mem0:a"):
+            pass
+    folder = tmp_path / "team.db.locks"
+    assert folder.stat().st_mode & 0o777 == 0o770
+    assert [one.stat().st_mode & 0o777 for one in folder.iterdir()] == [0o660]
+
+
+def test_a_server_that_lost_a_session_between_two_writes_is_asked_again(
+    fresh_url: Callable[[], str], server: Server
+) -> None:
+    with Workspace.open(fresh_url()) as team:
+        with bank_lock(team.log.sources, "mem0:a") as held:
+            held.check()
+        server.sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_advisory_unlock%'"
+            " AND pid <> pg_backend_pid()"
+        )
+        with bank_lock(team.log.sources, "mem0:a") as held:
+            held.check()
+
+
 def test_a_link_to_the_store_leads_to_the_same_lock(tmp_path: Path) -> None:
     Workspace.open(tmp_path / "team.db").close()
     (tmp_path / "link.db").symlink_to(tmp_path / "team.db")

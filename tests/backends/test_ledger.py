@@ -155,6 +155,27 @@ def test_a_record_that_forming_removed_is_forgotten(team: Workspace) -> None:
     assert set(team.log.sources.entries(store.name)) == {"s"}
 
 
+def test_a_record_that_replaces_others_holds_their_sources_and_their_writers(team: Workspace) -> None:
+    store = Reporting(changed("added"), changed("added", record="s"))
+    bound = BoundBackend(store, team.log.sources)  # type: ignore[arg-type]
+    bound.form("t", bindings(["a"]), by="scout")
+    joined = Change(kind="added", record=Stored(id="new", text="t, t and u"), holds=("r", "s"))
+    store.changes = (changed("deleted"), changed("deleted", record="s"), joined)
+    bound.form("u", bindings(["b"]), by="lead")
+    assert bound_to(team, store, "new") == {("a", "conservative"), ("b", "conservative")}
+    (held,) = team.log.sources.entries(store.name).values()
+    assert held.writers == {"scout", "lead"}
+
+
+def test_a_record_that_replaces_one_of_unknown_origin_stays_unknown(team: Workspace) -> None:
+    store = Reporting(changed("added"))
+    bound = BoundBackend(store, team.log.sources)  # type: ignore[arg-type]
+    bound.form("t", bindings(["a"]), by="scout")
+    store.changes = (Change(kind="added", record=Stored(id="new", text="x"), holds=("planted", "r")),)
+    bound.form("u", bindings(["b"]), by="scout")
+    assert bound_to(team, store, "new") == set()
+
+
 def test_an_import_that_stops_halfway_binds_nothing(team: Workspace) -> None:
     from readmit.backends.admission import text_digest
     from readmit.backends.binding import Archived

@@ -102,6 +102,23 @@ print(sorted(name for name in __import__("os").listdir("/proc") if name.isdigit(
     assert not (root / "new").exists()
 
 
+def test_a_sandboxed_command_cannot_open_its_sandbox(root: Path) -> None:
+    """Also if it runs as root, which rules its own namespaces unless its capabilities are dropped."""
+    (root / "try.py").write_text("""
+import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+attributes = struct.pack("QQQQ", 0, 1, 0, 0)
+for new in (0, 0x10020000):
+    if new and libc.unshare(new):
+        print("no namespace of its own")
+    answer = libc.syscall(442, -100, b"/", 0x8000, attributes, len(attributes))
+    answer = answer and libc.mount(None, b"/", None, ctypes.c_ulong(32 | 4096), None)
+    print(answer, os.access("/", os.W_OK))
+""")
+    text = looker(root, (PYTHON, "try.py")).capture_command([PYTHON, "try.py"]).text
+    assert [line for line in text.splitlines() if line.endswith(("True", "False"))] == ["-1 False", "-1 False"]
+
+
 def test_with_limits_alone_a_file_cannot_grow_and_the_sandbox_is_not_needed(root: Path) -> None:
     script = root / "try.py"
     script.write_text("file = open('new', 'w')\nfile.write('x')\nfile.close()\n")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from readmit.records.probes import Finding, HttpProbe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 
 class Site:
@@ -210,3 +212,28 @@ ADDRESSES = {
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_an_address_is_public_or_not_however_it_is_wrapped(address: str) -> None:
     assert public(address) is ADDRESSES[address]
+
+
+def test_many_pages_are_asked_for_at_the_same_time_and_answered_in_order(site: Site) -> None:
+    def slowly(request: BaseHTTPRequestHandler) -> None:
+        time.sleep(0.2)
+        page(request.path.encode())(request)
+
+    site.answer = slowly
+    probes = [HttpProbe(digest="0" * 64, url=f"http://{site.host}/{number}") for number in range(16)]
+    start = time.monotonic()
+    assert [found.text for found in site.looker().look(probes)] == [f"/{number}" for number in range(16)]
+    assert time.monotonic() - start < 2
+
+
+def test_a_server_that_does_not_answer_is_given_up_and_takes_no_time_from_files(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    site.answer = lambda _: time.sleep(1)
+    looker = site.looker(roots=(str(tmp_path),), seconds=0.3, total_seconds=0.5)
+    _, file = looker.capture_file("a.txt")
+    silent = HttpProbe(digest="0" * 64, url=site.url)
+    found = looker.look([*[silent] * 30, file])
+    assert found[-1].outcome is Finding.UNCHANGED
+    assert {one.outcome for one in found[:-1]} == {Finding.UNSEEN}
+    assert {one.why for one in found[8:-1]} == {f"{site.host} took too long before in this look"}
+    assert len(site.asked) == 8

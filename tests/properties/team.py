@@ -12,7 +12,7 @@ from readmit.capture.fold import fold
 from readmit.cycle import decide
 from readmit.records.decisions import Request
 from readmit.records.errors import ConflictError, ExposureError, NotAllowedError, RecordError, UnknownError
-from readmit.records.events import Checkpoint
+from readmit.records.events import Checkpoint, Dispute
 from readmit.records.identity import Identity
 from readmit.records.items import Receipt
 from readmit.records.policy import AUTHOR
@@ -124,7 +124,19 @@ class Team:
                 key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()
             }
             self.sim.add(Statement(id=name, kind=kind, text=text, by=by, **plain))
+            self._contested(name)
         return name
+
+    def _contested(self, name: str) -> None:
+        """Readmit may have found that the writer had not seen what others said in the slot. It names this item last."""
+        event = self.workspace.log.event(self.workspace.epoch)
+        if isinstance(event.payload, Dispute) and event.payload.basis is not None:
+            assert event.payload.items[-1] == name
+            sides = [self.sim.items[one] for one in event.payload.items]
+            assert len({one.slot for one in sides}) == 1
+            assert all(one.by != sides[-1].by for one in sides[:-1])
+            self.sim.mark("dispute", AUTHOR, *event.payload.items, id=event.name, concurrent=True)
+            self.disputes[event.name] = event.payload.items
 
     def supersede(self, target: str, successor: str, by: str, role: str | None = None) -> None:
         refused = self.ending(by, role, target) + self.rights(by, successor)

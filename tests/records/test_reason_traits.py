@@ -6,7 +6,11 @@ from readmit.records.reasons import DutyState, Reason
 
 
 def test_a_grant_sets_aside_only_what_an_event_or_a_verdict_did() -> None:
-    assert {reason for reason in Reason if reason.set_aside_by == "settle"} == {Reason.DISPUTED, Reason.DISPUTE_LOST}
+    assert {reason for reason in Reason if reason.set_aside_by == "settle"} == {
+        Reason.DISPUTED,
+        Reason.CONCURRENT_UPDATE,
+        Reason.DISPUTE_LOST,
+    }
     assert {reason for reason in Reason if reason.set_aside_by == "restore"} == {
         Reason.REVOKED,
         Reason.SUPERSEDED,

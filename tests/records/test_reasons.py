@@ -292,6 +292,15 @@ def _() -> tuple[Reason, ...]:
     return of_item(scene)
 
 
+@story(Reason.CONCURRENT_UPDATE)
+def _() -> tuple[Reason, ...]:
+    scene = Scene()
+    scene.team.agent("bea", role="planner", task="trip").depart()
+    scene.fact("h1", slot="s", text="something else")
+    scene.fact("h", slot="s", by="bea", sources=[scene.news()])
+    return of_item(scene)
+
+
 @story(Reason.KIND_NOT_ADMITTED)
 def _() -> tuple[Reason, ...]:
     scene = Scene(kinds=("obligation",))

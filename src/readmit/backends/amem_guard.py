@@ -93,13 +93,18 @@ class HeldFolder:
 
 
 def _locked(folder: Path) -> int:
-    file = os.open(folder / "readmit.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(file)
+        file = os.open(folder / "readmit.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(file)
+            raise
+    except BlockingIOError as error:
         raise BackendError(
             f"path: {folder} is open in another process, and Chroma would not show what that one writes. Close it "
             "there, or give both a Chroma server through AMem.over"
         ) from error
+    except OSError as error:
+        raise BackendError(f"path: {folder} cannot be locked: {error.strerror}; see that it is yours") from error
     return file

@@ -69,10 +69,10 @@ class Questions:
         asked = [value for channel, value in writes if channel == INTERRUPT]
         if asked:
             # Only a node's first question can be recognized: a return runs the node, and a subgraph, from the start.
-            first = len(asked[0]) == 1 and not any(channel == _RESUME for channel, _ in writes)
-            node = path.removeprefix(_PULLED)
-            own = first and asked[0][0].id == Interrupt.from_ns(None, ns=f"{node}:{task}").id
-            self._write((_place(config, task), _question(node, asked[0][0].value) if own else _none(task)))
+            first = not any(channel == _RESUME for channel, _ in writes)
+            node, one = path.removeprefix(_PULLED), _only(asked[0])
+            own = first and one is not None and one.id == Interrupt.from_ns(None, ns=f"{node}:{task}").id
+            self._write((_place(config, task), _question(node, one.value) if one and own else _none(task)))
 
     def carry(self, before: CheckpointTuple | None, returned: RunnableConfig, left: Sequence[str]) -> None:
         """Record a checkpoint that a return writes: the question its thread waited for before, and what it lost."""
@@ -119,8 +119,8 @@ class Questions:
         before = self._read(_place(saved.config))
         if len(asked) != 1 or before is None or before != self._read(_place(saved.config, asked[0][0])):
             return None
-        question: str = asked[0][2][0].id
-        return question
+        question = _only(asked[0][2])
+        return None if question is None else question.id
 
     def known(self, outer: RunnableConfig, inner: RunnableConfig, number: int, asked: Sequence[Interrupt]) -> bool:
         """Whether an earlier run of an outer node asked these questions as its ``number``-th; record it if not."""
@@ -174,6 +174,12 @@ def _place(config: RunnableConfig, task: str = "") -> str:
 
 def _thread(name: str) -> str:
     return f"{short(name)}/"
+
+
+def _only(asked: Any) -> Interrupt | None:
+    """The only question in a write. A saver may be handed any value."""
+    one = asked[0] if isinstance(asked, list | tuple) and len(asked) == 1 else None
+    return one if isinstance(one, Interrupt) else None
 
 
 def _question(node: str, value: Any) -> str:

@@ -7,10 +7,12 @@ which ``invoke`` and ``stream`` put there and ``get_state`` and ``update_state``
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.runtime import Runtime
+
+from readmit.records.errors import QuarantineError
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from readmit.records.identity import Identity
 
 RUNTIME = "__pregel_runtime"
+HELD: Final = "held"
+"""The checkpoint id of a notice. Nothing is written on top of it, so a run that is taken for a look writes nothing."""
 _before_a_run: ContextVar[bool] = ContextVar("readmit_before_a_run", default=False)
 
 
@@ -32,10 +36,27 @@ def state_to_run(graph: Any, config: RunnableConfig) -> Any:
     return graph.get_state(config)
 
 
+def refuse_on_notice(config: RunnableConfig, identity: Identity) -> None:
+    """Refuse to write on top of state that waits for a return."""
+    if config["configurable"].get("checkpoint_id") == HELD:
+        raise QuarantineError(
+            f"the state of this thread waits until {identity.principal!r} comes back: run the thread, then update it"
+        )
+
+
+def past_notice(config: RunnableConfig) -> RunnableConfig:
+    """The configuration of a look's notice, as that of the thread it is about."""
+    named = config["configurable"]
+    if named.get("checkpoint_id") != HELD:
+        return config
+    return {**config, "configurable": {key: value for key, value in named.items() if key != "checkpoint_id"}}
+
+
 def notice(saved: CheckpointTuple, identity: Identity) -> CheckpointTuple:
     """What a look shows of state that waits for a return: that it does."""
-    place = {key: saved.config["configurable"].get(key, "") for key in ("thread_id", "checkpoint_ns")}
+    named = saved.config["configurable"]
+    place = {"thread_id": named["thread_id"], "checkpoint_ns": named.get("checkpoint_ns", ""), "checkpoint_id": HELD}
     empty: Any = {"channel_values": {}, "channel_versions": {}, "versions_seen": {}, "updated_channels": None}
     kept: Any = {key: saved.checkpoint[key] for key in ("v", "id", "ts")}
-    said: Any = {"source": "update", "step": -2, "parents": {}, "readmit": "held", "principal": identity.principal}
+    said: Any = {"source": "update", "step": -2, "parents": {}, "readmit": HELD, "principal": identity.principal}
     return CheckpointTuple({"configurable": place}, kept | empty, said, None, [])

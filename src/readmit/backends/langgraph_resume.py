@@ -20,14 +20,14 @@ from langgraph.types import Interrupt
 
 from readmit.backends.langgraph_answers import Questions
 from readmit.backends.langgraph_carried import ThreadResumed, history, uses_history
-from readmit.backends.langgraph_looking import is_run, notice
+from readmit.backends.langgraph_looking import is_run, notice, past_notice, refuse_on_notice
 from readmit.backends.langgraph_lost import lost, noted, original
 from readmit.backends.langgraph_presence import NEVER_LEFT, handed_over
 from readmit.records.canonical import canonical
 from readmit.records.errors import BackendError, ExposureError, QuarantineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator
+    from collections.abc import Callable, Collection, Generator, Sequence
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
@@ -154,6 +154,7 @@ class Resume:
 
     def resuming(self, config: RunnableConfig) -> Steps[CheckpointTuple | None]:
         """The part of a thread's state that the agent may have now."""
+        config = past_notice(config)
         saved: CheckpointTuple | None = yield "get_tuple", (config,)
         now = self.periods.now()
         named = config["configurable"].get("checkpoint_id")
@@ -186,26 +187,29 @@ class Resume:
 
     def putting(self, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Steps[RunnableConfig]:
         """Write a checkpoint and remember that it was written now."""
+        refuse_on_notice(config, self._agent.identity)
         now = self.periods.now()
         if not config["configurable"].get("checkpoint_ns"):
-            # A run may go on while its agent departs. Nothing else writes over state that waits for a return.
-            if metadata.get("source") != "loop":
-                yield from self._refuse_over_held_state(config, now)
+            # A run may go on while its agent departs. Nothing else is written then.
+            if now.away and metadata.get("source") != "loop":
+                raise QuarantineError(f"{self._agent.identity.principal!r} is away: run the thread, then update it")
             if now.back and self._into in checkpoint["channel_versions"].keys() - checkpoint["channel_values"].keys():
-                raise no_such_key(self._into)
+                self.check_keys(())
         self.questions.inherit(config, checkpoint["id"], metadata)
         return (yield from self._writing(config, checkpoint, metadata, versions, now))
 
-    def _refuse_over_held_state(self, config: Any, now: Presence) -> Steps[None]:
-        held = now.away
-        if now.exposed and not config["configurable"].get("checkpoint_id"):
-            saved: CheckpointTuple | None = yield "get_tuple", (config,)
-            held = saved is not None and not self.periods.holds(saved, now)
-        if held:
-            raise QuarantineError(
-                f"the state of this thread waits until {self._agent.identity.principal!r} comes back: run the thread, "
-                "then update it"
+    def check_keys(self, keys: Collection[str]) -> None:
+        """Refuse a graph whose state has no place for the view."""
+        if self._into is not None and self._into not in keys:
+            raise BackendError(
+                f"into: the graph's state has no key {self._into!r} for the view; add it, or name another one"
             )
+
+    def filing(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task: str, path: str) -> None:
+        """Remember pending writes, before they are written."""
+        refuse_on_notice(config, self._agent.identity)
+        self.questions.file(config, writes, task, path)
+        self.periods.file_writes(config, writes, task)
 
     def _writing(
         self, config: Any, checkpoint: Any, metadata: Any, versions: Any, now: Presence
@@ -346,8 +350,3 @@ def _checkpoint(values: dict[str, Any], versions: dict[str, Any], seen: dict[str
         "versions_seen": seen,
         "updated_channels": None,
     }
-
-
-def no_such_key(into: str | None) -> BackendError:
-    """The error for a graph that has no place for the view."""
-    return BackendError(f"into: the graph's state has no key {into!r} for the view; add it, or name another one")

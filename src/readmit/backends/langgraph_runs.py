@@ -14,7 +14,7 @@ from readmit.backends.langgraph_looking import state_to_run
 from readmit.backends.langgraph_lost import INTERRUPT
 from readmit.backends.langgraph_results import ReturningCache
 from readmit.backends.langgraph_resume import ReturnInterrupt
-from readmit.backends.langgraph_saver import ReturningSaver
+from readmit.backends.langgraph_saver import ReturningSaver, check_keys
 from readmit.records.errors import BackendError, StaleAnswerError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def invoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> An
     A return that is not admitted is reported like any interrupt, in ``__interrupt__``. An answer to a question from
     before the departure has the thread ask again; it counts if the thread then asks the same, as its only question.
     """
-    _refuse_a_lasting_cache(graph)
+    _check(graph)
     try:
         try:
             return Context().run(graph.invoke, given, config, **options)
@@ -44,7 +44,7 @@ def invoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> An
 
 async def ainvoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> Any:
     """The asynchronous twin of ``invoke``."""
-    _refuse_a_lasting_cache(graph)
+    _check(graph)
 
     def run(given: Any) -> asyncio.Task[Any]:
         return asyncio.create_task(graph.ainvoke(given, config, **options), context=Context())
@@ -60,7 +60,8 @@ async def ainvoke(graph: Any, given: Any, config: RunnableConfig, **options: Any
         return {INTERRUPT: list(stopped.interrupts)}
 
 
-def _refuse_a_lasting_cache(graph: Any) -> None:
+def _check(graph: Any) -> None:
+    check_keys(graph)
     for one in (graph, *(part for _, part in graph.get_subgraphs(recurse=True))):
         if one.cache is not None and not isinstance(one.cache, ReturningCache):
             raise BackendError(
@@ -92,7 +93,7 @@ def as_node(graph: Any, config: RunnableConfig, *, give: Collection[str]) -> Cal
         raise BackendError(f"give: write [{give!r}], a list of state keys")
     if not isinstance(graph.checkpointer, ReturningSaver):
         raise BackendError("graph: compile it with a ReturningSaver as its checkpointer")
-    _refuse_a_lasting_cache(graph)
+    _check(graph)
 
     def node(state: Any) -> Any:
         held = Context().run(state_to_run, graph, config)

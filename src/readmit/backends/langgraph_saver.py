@@ -174,16 +174,14 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         resume = _behind[self]
-        resume.questions.file(config, writes, task_id, task_path)
-        resume.periods.file_writes(config, writes, task_id)
+        resume.filing(config, writes, task_id, task_path)
         resume.saver.put_writes(config, writes, task_id, task_path)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         resume = _behind[self]
-        resume.questions.file(config, writes, task_id, task_path)
-        resume.periods.file_writes(config, writes, task_id)
+        resume.filing(config, writes, task_id, task_path)
         await resume.saver.aput_writes(config, writes, task_id, task_path)
 
     def delete_thread(self, thread_id: str) -> None:
@@ -278,3 +276,9 @@ def _whole(thread: str) -> RunnableConfig:
 
 def _threads(saved: Iterable[CheckpointTuple]) -> set[str]:
     return {str(one.config["configurable"]["thread_id"]) for one in saved}
+
+
+def check_keys(graph: Any) -> None:
+    """Refuse a graph that has no place for the view. Its saver learns that only from the first checkpoint."""
+    if isinstance(graph.checkpointer, ReturningSaver):
+        _behind[graph.checkpointer].check_keys(graph.channels)

@@ -5,11 +5,15 @@ messages and the nearest memories of the same ids, and the model may write any o
 inferred add runs under a ``run_id`` of its own: the session is empty, and the text is all that the model sees. Search
 and listing do not ask for a ``run_id`` and find everything. Verbatim adds ask no model.
 
-The metadata holds our source key for people who inspect the store. Admission never reads it.
+Its releases since 2.0 only add: no add rewrites or deletes another memory. An answer that says otherwise is refused.
+An add that fails in the middle is undone: mem0 itself logs what it could not store, and keeps the rest.
+
+The metadata holds our source key for people who inspect the store, and the number of the add. Admission never reads it.
 """
 
 from __future__ import annotations
 
+import copy
 import os
 import secrets
 import threading
@@ -17,9 +21,11 @@ import uuid
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakKeyDictionary
 
 import msgspec
 
+from readmit.backends.escaping import escaped
 from readmit.backends.mem0_models import Extractor, Mem0Embedding
 from readmit.backends.mem0_narrow import NarrowedClient
 from readmit.backends.opening import folder_at, need
@@ -36,9 +42,11 @@ if TYPE_CHECKING:
     from readmit.ports.backend import Material
     from readmit.ports.models import Embedder, Model
 
-_SOURCE, _OWNER = "readmit_source", "readmit_owner"
+_SOURCE, _OWNER, _ADD = "readmit_source", "readmit_owner", "readmit_add"
 _EVERYTHING = 10_000_000
 _BATCH = 256
+# Embedded qdrant and the history database are for one thread at a time, however many adapters share them.
+_in_use: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
 
 
 class _Native(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,10 +66,10 @@ class Mem0:
         self.workspace = require_name("workspace", workspace)
         self.name = f"mem0:{require_name('name', name)}"
         self._memory = memory
-        self._scope = dict(scope)
+        # As mem0 stores them.
+        self._scope = {kind: str(value).strip() for kind, value in scope.items()}
         self._embedding = embedding
-        # Embedded qdrant and the history database are for one thread at a time.
-        self._lock = threading.RLock()
+        self._lock = _in_use.setdefault(memory, threading.RLock())
         self._closed = False
 
     @classmethod
@@ -86,7 +94,8 @@ class Mem0:
         embedding = Mem0Embedding(embedder)
         memory.embedding_model = embedding
         memory.llm = Extractor(model, workspace, max_tokens)
-        return cls(memory, workspace, name=collection, scope={"user_id": workspace}, embedding=embedding)
+        # mem0 trims its ids and takes none with a space.
+        return cls(memory, workspace, name=collection, scope={"user_id": escaped(workspace)}, embedding=embedding)
 
     @classmethod
     def at(cls, site: Site) -> Self:
@@ -109,19 +118,51 @@ class Mem0:
         return self._memory
 
     def form(self, material: Material) -> list[Change]:
-        metadata = {_SOURCE: material.key, _OWNER: material.owner}
+        """One record as it is, or whatever mem0's model makes of the text: all of it, or nothing and an error."""
+        number = secrets.token_hex(12)
+        metadata = {_SOURCE: material.key, _OWNER: material.owner, _ADD: number}
         options: dict[str, Any] = {**self._scope, "metadata": metadata, "infer": not material.verbatim}
         if not material.verbatim:
-            options["run_id"] = f"readmit-{secrets.token_hex(12)}"
+            if "run_id" in self._scope:
+                raise BackendError(
+                    "scope: a run_id bounds this store, and an inferred add needs one of its own, or its model sees "
+                    "other sources; form with verbatim=True, or bound the store by user_id or agent_id"
+                )
+            options["run_id"] = f"readmit-{number}"
         with self._native("form"):
-            made = self._memory.add([{"role": "user", "content": material.text}], **options)["results"]
-        unexpected = [one["event"] for one in made if one["event"] != "ADD"]
-        if unexpected:
-            raise BackendError(f"mem0 answered {unexpected[0]!r} to an add; this adapter knows its add-only releases")
+            try:
+                made = self._memory.add([{"role": "user", "content": material.text}], **options)["results"]
+                self._complete(made, inferred=not material.verbatim)
+            except Exception as error:
+                self._undo(number, error)
+                raise
         return [
             Change(kind="added", record=Stored(id=str(one["id"]), text=one["memory"], owner=material.owner))
             for one in made
         ]
+
+    def _complete(self, made: list[dict[str, Any]], *, inferred: bool) -> None:
+        """Refuse an add that did less, or more, than it was asked for."""
+        unexpected = [one["event"] for one in made if one["event"] != "ADD"]
+        if unexpected:
+            raise BackendError(f"mem0 answered {unexpected[0]!r} to an add; this adapter knows its add-only releases")
+        self._check_vectors("form")
+        extracted: frozenset[str] = getattr(self._memory.llm, "extracted", frozenset()) if inferred else frozenset()
+        if lost := extracted - {one["memory"] for one in made}:
+            raise BackendError(f"{self.name}: mem0 could not store {len(lost)} of {len(extracted)} memories")
+
+    def _undo(self, number: str, error: Exception) -> None:
+        """Remove what a failed add has written."""
+        try:
+            written = self._memory.get_all(filters={**self._scope, _ADD: number}, top_k=_EVERYTHING)["results"]
+            for one in written:
+                self._memory.delete(one["id"])
+        except Exception as again:  # noqa: BLE001 - every vector store has its own
+            raise BackendError(
+                f"{self.name}: form failed: {error}; what it may have written could not be removed ({again}). It has "
+                f"no source and stays out of every view: delete the records with {_ADD} = {number!r} in their metadata "
+                "once the store answers"
+            ) from error
 
     def search(
         self, query: str, *, limit: int, reader: str | None = None, among: Collection[str] | None = None
@@ -132,26 +173,26 @@ class Mem0:
         if reader is not None and among is None:
             # A caller with a list filters out other principals' records itself; the condition would read every payload.
             filters["NOT"] = [{_OWNER: {"nin": [TEAM, reader]}}]
-        with self._native("search"), self._narrowed(among):
-            found = self._memory.search(query, filters=filters, top_k=limit)["results"]
+        with self._native("search"):
+            found = self._narrowed(among).search(query, filters=filters, top_k=limit)["results"]
         return [Hit(id=str(one["id"]), text=one["memory"], score=float(one["score"])) for one in found]
 
     def narrows(self, count: int) -> bool:
         return count > 0 and type(self._memory.vector_store).__name__ == "Qdrant"
 
-    @contextmanager
-    def _narrowed(self, among: Collection[str] | None) -> Iterator[None]:
-        """Let qdrant rank only a set, instead of having mem0 score everything."""
-        store = self._memory.vector_store
+    def _narrowed(self, among: Collection[str] | None) -> Any:
+        """The memory, with a qdrant that ranks only a set, so that mem0 need not score everything.
+
+        A copy: the program that owns the memory may be searching it too.
+        """
         if among is None or not self.narrows(len(among)):
-            yield
-            return
-        client = store.client
-        store.client = NarrowedClient(client, store.collection_name, among)
-        try:
-            yield
-        finally:
-            store.client = client
+            return self._memory
+        # Made when first used: by the memory itself, so that every copy finds it.
+        _ = self._memory.entity_store
+        narrowed, store = copy.copy(self._memory), copy.copy(self._memory.vector_store)
+        store.client = NarrowedClient(store.client, store.collection_name, among)
+        narrowed.vector_store = store
+        return narrowed
 
     def records(self) -> list[Stored]:
         with self._native("list"):
@@ -164,7 +205,15 @@ class Mem0:
     def update(self, record: str, text: str) -> list[Change]:
         with self._native("update"):
             payload = self._payload(record)
-            self._memory.update(record, text=text)
+            try:
+                self._memory.update(record, text=text)
+            except Exception as error:
+                if self._payload(record).get("data") == payload.get("data"):
+                    raise
+                raise BackendError(
+                    f"{self.name}: update failed after the new text was stored: {error}. It has no source and stays "
+                    "out of every view; update it again"
+                ) from error
         return [Change(kind="replaced", record=Stored(id=record, text=text, owner=str(payload.get(_OWNER, TEAM))))]
 
     def delete(self, record: str) -> None:
@@ -286,10 +335,13 @@ class Mem0:
             except Exception as error:
                 cause = error.__cause__ if isinstance(error.__cause__, ReadmitError) else None
                 raise cause or BackendError(f"{self.name}: {what} failed: {type(error).__name__}: {error}") from error
-            if self._embedding is not None and self._embedding.failed is not None:
-                raise BackendError(
-                    f"{self.name}: {what} went on without a vector: {self._embedding.failed}"
-                ) from self._embedding.failed
+            self._check_vectors(what)
+
+    def _check_vectors(self, what: str) -> None:
+        if self._embedding is not None and self._embedding.failed is not None:
+            raise BackendError(
+                f"{self.name}: {what} went on without a vector: {self._embedding.failed}"
+            ) from self._embedding.failed
 
 
 def _opened(folder: Path, collection: str, dimensions: int) -> Any:

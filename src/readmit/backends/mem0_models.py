@@ -51,9 +51,12 @@ class Extractor:
         self._model = model
         self._workspace = workspace
         self._max_tokens = max_tokens
+        self.extracted: frozenset[str] = frozenset()
+        """The memories of the last answer. mem0 only logs those that it cannot store."""
 
     def generate_response(self, messages: Sequence[dict[str, str]], **_: Any) -> str:
         """What mem0 calls: one request with a system and a user message."""
+        self.extracted = frozenset()
         if self._model is None:
             raise BackendError("model: inferred memories need one; open Mem0 with model=, or form with verbatim=True")
         said = {"system": "", "user": ""}
@@ -72,9 +75,10 @@ class Extractor:
         if isinstance(answer, Failure):
             raise BackendError(f"model: {answer.fault}: {answer.message}; no memory was formed")
         try:
-            msgspec.json.decode(answer.text, type=_Memories)
+            memories = msgspec.json.decode(answer.text, type=_Memories).memory
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise BackendError("model: the answer is not a list of memories in JSON; none was formed") from None
+        self.extracted = frozenset(one.text for one in memories if one.text)
         return answer.text
 
 

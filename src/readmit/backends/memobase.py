@@ -250,14 +250,18 @@ class Memobase:
             return found
         self._server.refresh(user)
         found = self._listed(owner, kind, user)
+        if not found:
+            self._check_there(user, bound)
         self._odd[user] = _odd(found.values(), bound)
-        if not found and not self._server.has(user):
-            del self._odd[user]
-            raise BackendError(
-                f"{self.name}: user {user} is gone from the server, and {len(bound)} memories with it; restore the "
-                "server, or load an archive into a store with another name"
-            )
         return found
+
+    def _check_there(self, user: str, bound: Sequence[Entry]) -> None:
+        """Tell a bank whose records are gone from one that is gone itself: the server lists nothing for either."""
+        if bound and not self._server.has(user):
+            raise BackendError(
+                f"{self.name}: user {user} is gone from the server, with memories that have sources ({len(bound)}); "
+                "restore the server, or load an archive into a store with another name"
+            )
 
     def _listed(self, owner: str, kind: str, user: str) -> dict[str, Slot]:
         return {
@@ -276,7 +280,11 @@ class Memobase:
         return self._read[1]
 
     def _events(self, owner: str) -> list[Stored]:
-        return [_stored(owner, _EVENT, one["id"], event_text(one)) for one in self._server.events(self.user(owner))]
+        user = self.user(owner)
+        found = [_stored(owner, _EVENT, one["id"], event_text(one)) for one in self._server.events(user)]
+        if not found:
+            self._check_there(user, self._bound().get((owner, _EVENT), ()))
+        return found
 
     def _known_owners(self) -> set[str]:
         return self._owners | {owner for owner, _ in self._bound()}

@@ -23,6 +23,7 @@ from readmit.cli import (
     plugins,
     queries,
     returning,
+    sources,
     verifying,
     witness,
     writers,
@@ -105,7 +106,7 @@ def main() -> None:
 
 
 for commands in (
-    demo, play, writing, browsing, returning, leasing, inferring, verifying, queries, diagnosis, page, audit, keys,
-    writers, witness, backups, backends, batch,
+    demo, play, writing, sources, browsing, returning, leasing, inferring, verifying, queries, diagnosis, page, audit,
+    keys, writers, witness, backups, backends, batch,
 ):  # fmt: skip
     commands.add_to(main)

@@ -37,7 +37,8 @@ def explain(invocation: Invocation, /, *, return_id: str, item: str | None) -> N
                 said = {"return": return_id, "decision": found.kind, "candidate": found.candidate}
                 duty = {} if found.duty is None else {"duty": shapes.duty(found.duty)}
                 drafted = {} if found.drafted is None else {"drafted": shapes.draft(found.drafted)}
-                emit(said | shapes.disposition(found.disposition) | duty | drafted)
+                sources = {"sources": list(found.sources)} if found.sources else {}
+                emit(said | shapes.disposition(found.disposition) | duty | drafted | sources)
             else:
                 sight = "" if found.candidate else " (the agent could not see it)"
                 show(f"{found.disposition.item}: {found.disposition.state}{sight}", *map(shown, found.lines()))

@@ -70,6 +70,7 @@ def outcome(decision: Decision) -> dict[str, Any]:
         "partial": decision.view is not None and decision.view.partial,
         "withheld": [] if decision.view is None else list(decision.view.withheld),
         "view_items": [] if decision.view is None else [item.id for item in decision.view.items],
+        "sources": [] if decision.view is None else [msgspec.to_builtins(one) for one in decision.view.sources],
     }
 
 
@@ -120,6 +121,7 @@ def disposition(one: Disposition) -> dict[str, Any]:
         "causes": [_cause(cause) for cause in one.causes],
         "overruled": [_cause(cause) for cause in one.overruled],
         "recovered": [_cause(cause) for cause in one.recovered],
+        "unseen": [_cause(cause) for cause in one.unseen],
     }
 
 

@@ -26,6 +26,7 @@ def add_to(group: click.Group) -> None:
     recording = (
         'readmit record "Sunrise is booked" --source "Sunrise confirms." --by A2 --id h0 --supports d_h',
         'readmit record "Riverside is booked" --source @mail.txt --by A2 --id h1 --supersedes h0',
+        'readmit record "Riverside is booked" --source @mail.txt --by A2 --id h1 --slot hotel --expects h0',
         "readmit record --file steps.json",
     )
     command(group, "record", examples=recording)(record)
@@ -111,6 +112,8 @@ def observe(invocation: Invocation, /, *, text: str, **fields: Any) -> None:
 @options.author("Who records this. Required unless --file is given, whose steps say it.", needed=False)
 @click.option("--supports", multiple=True, metavar="ID", help="Dependency it is evidence for. Repeatable.")
 @click.option("--supersedes", type=Reference("item"), metavar="ITEM", help="Item it replaces.")
+@click.option("--expects", type=Reference("item"), metavar="ITEM", help="Refuse unless this item stands in the slot.")
+@click.option("--expects-nothing", is_flag=True, help="Refuse unless nothing stands in the slot.")
 @click.option("--inherits", is_flag=True, help="It also supports what the item before it, or in its slot, did.")
 @options.item
 def record(invocation: Invocation, /, *, text: str | None, file: BinaryIO | None, **fields: Any) -> None:

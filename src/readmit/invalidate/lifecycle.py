@@ -63,8 +63,8 @@ def marks(held: Held, resolutions: Mapping[str, Event], now: datetime) -> Iterat
                 yield _charge(Reason.REVOKED, event, why)
             case Settle(reason=why):
                 yield _charge(Reason.SETTLED, event, why)
-            case Dispute():
-                yield from _dispute(held, event, resolutions)
+            case Dispute(basis=None):
+                yield from outcome(held, event, resolutions)
     if not isinstance(held.item, Obligation):
         for event, close in closed(held, now):
             yield _charge(Reason.EXPIRED, event, close.reason or f"closed at {close.end.isoformat()}")
@@ -74,7 +74,8 @@ def _charge(reason: Reason, event: Event, note: str, ref: str = "") -> Charge:
     return Charge(Cause(reason=reason, epoch=event.epoch, ref=ref, by=event.by, note=note), point_of(event))
 
 
-def _dispute(held: Held, event: Event, resolutions: Mapping[str, Event]) -> Iterator[Charge]:
+def outcome(held: Held, event: Event, resolutions: Mapping[str, Event]) -> Iterator[Charge]:
+    """What a dispute is to an item that it names: open, lost, or nothing."""
     name = event.name
     ending = resolutions.get(name)
     if ending is None or not isinstance(ending.payload, Resolve):

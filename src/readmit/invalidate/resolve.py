@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.invalidate import implicit, lifecycle, overrule, premises, replacement, sources, supersession
+from readmit.invalidate import concurrent, implicit, lifecycle, overrule, premises, replacement, sources, supersession
 from readmit.invalidate.order import Order
 from readmit.invalidate.statements import SameStatements
 from readmit.records.decisions import Cause
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from readmit.records.snapshot import Held, Snapshot
 
 Causes = dict[str, list[Cause]]
+_OF_DISPUTES = frozenset({Reason.DISPUTED, Reason.DISPUTE_LOST, Reason.CONCURRENT_UPDATE})
 
 
 class Findings(msgspec.Struct, frozen=True):
@@ -91,7 +92,11 @@ class _Case:
         resolutions = lifecycle.deciding(resolved, snapshot.identity.principal, snapshot.now)
         found: dict[str, list[Charge]] = {}
         for held in self.marked:
-            raised = [*lifecycle.marks(held, resolutions, snapshot.now), *implicit.judged(held, snapshot, self.policy)]
+            raised = [
+                *lifecycle.marks(held, resolutions, snapshot.now),
+                *concurrent.charges(held, resolutions, self.known, self.named, self.policy),
+                *implicit.judged(held, snapshot, self.policy),
+            ]
             if raised:
                 found[held.item.id] = raised
         if causes := self.troubled:
@@ -130,7 +135,7 @@ class _Case:
 
     def _names(self, cause: Cause, name: str) -> bool:
         """Whether a dispute names an item itself: then its outcome for a repetition does not count against the item."""
-        return cause.reason in {Reason.DISPUTED, Reason.DISPUTE_LOST} and any(
+        return cause.reason in _OF_DISPUTES and any(
             event.kind is EventKind.DISPUTE and event.name == cause.ref for event in self.known[name].marks
         )
 
@@ -181,7 +186,9 @@ class _Case:
             flawed=frozenset(self.flaws),
             lost=frozenset(name for name, found in standing.items() if Reason.DISPUTE_LOST in found),
             contested=frozenset(
-                name for name, found in standing.items() if {Reason.DISPUTED, Reason.SUSPECTED} & found
+                name
+                for name, found in standing.items()
+                if {Reason.DISPUTED, Reason.CONCURRENT_UPDATE, Reason.SUSPECTED} & found
             ),
             after=after,
             restored={name: event for name, events in self.overrules.items() if (event := _restoring(events))},

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import msgspec
 
+from readmit.records.base import listed
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -33,6 +35,13 @@ class LookLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Commands that may run, with exactly these arguments; a last ``*`` allows any further ones."""
     sandbox: Literal["required", "limits"] = "required"
     """Whether a command needs namespaces (no network, no writes), or runs with resource limits alone."""
+
+    def __post_init__(self) -> None:
+        # A text in place of a list is a list of letters, and / is one of them.
+        for field in ("roots", "hosts", "private_hosts", "commands"):
+            listed(field, getattr(self, field))
+        for command in self.commands:
+            listed("commands", command)
 
 
 class ProbeResult(NamedTuple):

@@ -65,6 +65,7 @@ _ENVIRONMENT = {
 _MOST_BORROWED = 5
 """How deep git itself follows repositories that borrow from others."""
 _LONGEST_POINTER = 50_000
+_MOST_OPEN = 16
 
 
 def _git(directory: str, *arguments: str) -> list[str]:
@@ -218,6 +219,8 @@ class Repositories:
 
     def _opened(self, path: str) -> Repository:
         if path not in self._open:
+            if len(self._open) >= _MOST_OPEN:
+                self._open.pop(next(iter(self._open))).close()
             self._open[path] = Repository(git_directory(self._limits.roots, path), self._limits.bytes)
         return self._open[path]
 

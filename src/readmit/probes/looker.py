@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from readmit.probes.web import Web
     from readmit.records.probes import Probe
 
+_AT_ONCE = 8
+"""Servers that are asked at the same time."""
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -66,20 +70,37 @@ class Looker:
         """One result per probe, in the same order."""
         everything = LookDeadline(self.limits.total_seconds)
         most = self.limits.count
-        with self._opened() as sources:
-            results = [self._one(sources, probe, everything) for probe in probes[:most]]
         beyond = f"count: this look has {len(probes)} probes; the limit is {most}"
-        return results + [ProbeResult(Finding.UNSEEN, probe, why=beyond) for probe in probes[most:]]
+        results = [ProbeResult(Finding.UNSEEN, probe, why=beyond) for probe in probes]
+        near = [number for number, probe in enumerate(probes[:most]) if type(probe) is not HttpProbe]
+        far = [number for number, probe in enumerate(probes[:most]) if type(probe) is HttpProbe]
+        # What is near comes first: servers that do not answer must not use up its time.
+        near.sort(key=lambda number: _PATIENCE[type(probes[number])])
+        with self._opened() as sources:
+            for number in near:
+                results[number] = self._one(sources, probes[number], everything)
+            if far:
+                with ThreadPoolExecutor(_AT_ONCE, "readmit-look") as pool:
+                    answers = pool.map(lambda number: self._one(sources, probes[number], everything), far)
+                    for number, answer in zip(far, answers, strict=True):
+                        results[number] = answer
+        return results
 
     def _one(self, sources: _Sources, probe: Probe, everything: LookDeadline) -> ProbeResult:
+        origin = _origin(probe)
         if everything.passed:
             late = f"total_seconds: the look ended after {self.limits.total_seconds:g} s"
             return ProbeResult(Finding.UNSEEN, probe, why=late)
+        if origin in sources.late:
+            return ProbeResult(Finding.UNSEEN, probe, why=f"{origin} took too long before in this look")
+        deadline = LookDeadline(self.limits.seconds, within=everything)
         try:
-            result: ProbeResult = sources.of(probe).look(probe, LookDeadline(self.limits.seconds, within=everything))
+            result: ProbeResult = sources.of(probe).look(probe, deadline)
         except GoneError as error:
             return ProbeResult(Finding.GONE, probe, why=reason(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, nobody has seen the source
+            if origin and deadline.passed:
+                sources.late.add(origin)
             return ProbeResult(Finding.UNSEEN, probe, why=reason(error))
         return result
 
@@ -159,6 +180,8 @@ class _Sources(ExitStack):
         self._calls = calls
         self._databases = databases
         self._servers = servers
+        self.late: set[str] = set()
+        """What did not answer in time during this look, and is not asked again in it."""
 
     def of(self, probe: Probe) -> Any:
         """The source that a probe looks at."""
@@ -212,6 +235,25 @@ _SOURCES: dict[type, str] = {
     CallableProbe: "calls",
     McpProbe: "resources",
 }
+
+
+# In the order in which they are looked at.
+_PATIENCE = {kind: place for place, kind in enumerate(_SOURCES)}
+
+
+def _origin(probe: Probe) -> str:
+    """What a probe asks, if that can keep it waiting for others' sake: one that hangs hangs for each of its probes."""
+    match probe:
+        case GitProbe():
+            return probe.repository
+        case HttpProbe():
+            return urlsplit(probe.url).netloc
+        case SqlProbe():
+            return probe.database
+        case McpProbe():
+            return probe.server
+        case _:
+            return ""
 
 
 def _captured(capture: Callable[[], Captured]) -> Captured:

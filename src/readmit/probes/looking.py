@@ -53,7 +53,7 @@ def text_of(data: bytes) -> str:
     if not text.strip():
         raise GoneError("it is empty")
     if len(text) > LONGEST_TEXT:
-        raise GoneError(f"it has {len(text)} characters; evidence holds {LONGEST_TEXT}")
+        raise GoneError(f"it has {len(text)} characters; evidence holds {LONGEST_TEXT}: quote a part of it")
     return text
 
 

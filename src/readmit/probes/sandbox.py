@@ -1,17 +1,18 @@
 """Runs one command without network, on a read-only file system, in process and mount namespaces of its own.
 
-Started as a program of its own (``python -I -S sandbox.py MODE SECONDS BYTES COMMAND…``), so that nothing runs between
+Started as a program of its own (``python -I -S sandbox.py MODE SECONDS PROGRAM ARGV…``), so that nothing runs between
 fork and exec of the process that looks. Uses the standard library alone, and nothing of readmit.
 
 What it does, by the kernel and without privileges: a new user namespace that maps only the caller; no network device;
-every mount read-only, without devices and set-user-id programs; no view of other processes; no new privileges; limits
+every mount read-only, without devices and set-user-id programs; no view of other processes; no capabilities; limits
 on processor time, memory, open files and core dumps; no regular file can grow. What it does not: the command reads
-whatever its user can read.
+whatever its user can read, and reaches servers that listen on a socket in the file system.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import resource
 import signal
@@ -27,17 +28,19 @@ _ATTRIBUTES = 1 | 2 | 4
 """Of a mount: read-only, no set-user-id, no devices."""
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _MOUNT_SETATTR = 442
-_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
+_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
 _MEMORY = 2 << 30
 REFUSED = 125
 """The exit status if the sandbox cannot be built: the command did not start."""
 
+_LINUX = sys.platform == "linux"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _call(name: str, *arguments: object) -> None:
-    if getattr(_libc, name)(*arguments) != 0:
-        number = ctypes.get_errno()
+    function = getattr(_libc, name, None)
+    if function is None or function(*arguments) != 0:
+        number = ctypes.get_errno() if function else errno.ENOSYS
         raise OSError(number, f"{name}: {os.strerror(number)}")
 
 
@@ -60,10 +63,16 @@ def _shut() -> None:
         _call("mount", b"none", b"/proc", b"tmpfs", ctypes.c_ulong(_MS_NOTHING), None)
     attributes = struct.pack("QQQQ", _ATTRIBUTES, 0, 0, 0)
     _call("syscall", _MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, attributes, len(attributes))
+    # A command of root would be root of these namespaces as well, and could undo all this. Numbers beyond the last
+    # capability are refused.
+    for capability in range(64):
+        if _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 and capability == 0:
+            raise OSError(ctypes.get_errno(), "the capabilities cannot be dropped")
 
 
 def _limit(seconds: int) -> None:
-    _call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if _LINUX:
+        _call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     for what, most in (
         (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_AS, _MEMORY),
@@ -84,7 +93,8 @@ def main(mode: str, seconds: str, *command: str) -> int:
         child = os.fork()
         if child == 0:
             # If this process is killed, the first process of the namespace dies, and with it all others.
-            _call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if _LINUX:
+                _call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             if mode == "required":
                 _shut()
             _limit(int(seconds))

@@ -75,6 +75,8 @@ class Dispute(Record, kw_only=True):
 
     items: tuple[ItemId, ...]
     reason: Why = ""
+    basis: Count | None = None
+    """If readmit found it: the epoch up to which the writer of the last item had seen the log."""
 
     def __post_init__(self) -> None:
         if not self.items:
@@ -191,10 +193,6 @@ def _of_item(item: Item) -> tuple[str, ...]:
     return (item.id,)
 
 
-def _of_departure(it: Checkpoint) -> tuple[str, ...]:
-    return (it.identity.agent, it.identity.bank, *((it.identity.swept,) if it.reason else ()))
-
-
 def _of_return(returned: Returned) -> tuple[str, ...]:
     who = returned.request.identity
     return (who.agent, who.resets) if returned.starts_anew else (who.agent,)
@@ -288,6 +286,7 @@ class EventKind:
             done="No one may act on {items} until the dispute is resolved",
             examples=('readmit dispute h0 h1 --by A2 --reason "two hotels for one night"',),
             meaning="Contest items: none of them may be acted on until the dispute is resolved.",
+            unsaid=("basis",),
         ),
     )
     RESOLVE = declare(
@@ -359,7 +358,7 @@ class EventKind:
     OVERRULE = declare("overrule", Overrule, touches=_target)
     REMEMBER = declare("remember", Experience, reaches=lambda it: ("", it.owner, ""), belongs=lambda _: ())
     LEASE = declare("lease", Lease, belongs=lambda it: (it.identity.agent,), is_reserved=True, is_work=False)
-    DEPART = declare("depart", Checkpoint, belongs=_of_departure, is_work=False)
+    DEPART = declare("depart", Checkpoint, belongs=lambda it: it.identity.departed(it.reason), is_work=False)
     RETURN = declare("return", Returned, belongs=_of_return, is_reserved=True, is_work=False, read=stored_return)
     EXPOSE = declare("expose", Exposed, is_reserved=True, is_work=False)
     ACKNOWLEDGE = declare("acknowledge", Acknowledge, is_reserved=True, is_work=False)

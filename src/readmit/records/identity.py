@@ -38,6 +38,10 @@ class Identity(Record, kw_only=True):
         """The key of the departures that readmit wrote for a principal, on any task."""
         return f"swept:{self.bank}"
 
+    def departed(self, reason: str) -> tuple[str, ...]:
+        """The keys of a departure, with the reason that readmit wrote it for, if it did."""
+        return (self.agent, self.bank, self.swept) if reason else (self.agent, self.bank)
+
     def may_see(self, scope: Scope) -> bool:
         """Whether a scope admits this identity."""
         return (

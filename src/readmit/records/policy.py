@@ -101,6 +101,11 @@ class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
     on_unsure: Literal["exclude", "exclude_critical"] = "exclude"
     """Whether an unsettled suspicion takes out every item it names, or only those that support a critical
     dependency."""
+    on_concurrent: Literal["ask", "newest", "authority"] = "ask"
+    """What happens to statements about one slot whose writers did not know of each other: none stands until somebody
+    settles it; the newest stands; or that of the writer who is first in ``authority``."""
+    authority: tuple[Name, ...] = ()
+    """Writers by rank, highest first, for ``on_concurrent="authority"``. Between equals, none stands."""
     invalidations_per_writer: Count = 1_000
     """Most that one principal may end within the window: items that its events name or reset, and statements of
     others that its items replace."""
@@ -127,6 +132,8 @@ class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
         require_share("suspect_at", self.suspect_at)
         if self.suspect_at > self.invalid_at:
             raise RecordError("suspect_at must not exceed invalid_at")
+        if self.on_concurrent == "authority" and not self.authority:
+            raise RecordError("authority: name the writers by rank, or choose another on_concurrent")
 
 
 def with_old_defaults(stored: dict[str, Any]) -> dict[str, Any]:

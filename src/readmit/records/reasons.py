@@ -213,6 +213,12 @@ class Reason(StrEnum):
         "source_carries",
         "Its source changed, and a verifier found that it still holds of what is there now.",
     )
+    CONCURRENT_UPDATE = (
+        "concurrent_update",
+        "Another writer updated the same slot at the same time, neither knew of the other, and nobody has settled it.",
+        State.DISPUTED,
+        Trait.CONTESTED,
+    )
     PREMISE_RESTORED = (
         "premise_restored",
         "A premise it depends on fell, and the same statement was made again from later evidence.",

@@ -23,6 +23,8 @@ LATER = frozenset(
         "drafts",
         "writers_signed",
         "looks",
+        "on_concurrent",
+        "authority",
     }
 )
 

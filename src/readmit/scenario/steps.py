@@ -77,12 +77,17 @@ class ItemStep(TeamStep, kw_only=True):
 
 
 class RecordStep(ItemStep, kw_only=True, tag="record"):
-    """Record a fact or a constraint. With ``inherits`` it also supports what its predecessor did."""
+    """Record a fact or a constraint. With ``inherits`` it also supports what its predecessor did.
+
+    With ``expects`` it is refused unless that item stands in its slot, with ``expects_nothing`` unless nothing does.
+    """
 
     kind: Literal["fact", "role_constraint", "interface_constraint"] = "fact"
     supports: tuple[Id, ...] = ()
     supersedes: ItemId | None = None
     inherits: bool = False
+    expects: ItemId | None = None
+    expects_nothing: bool = False
 
 
 class ObligeStep(ItemStep, kw_only=True, tag="oblige"):

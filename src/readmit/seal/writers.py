@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from readmit.records.events import Event
 
 EVENT_TYPE = "application/vnd.readmit.event+json"
-# What readmit itself finds takes items out, is marked as drafted, or ends a presence whose lease ran out. It acts for
-# no principal, so none signs it.
+# What readmit itself finds takes items out, contests them, is marked as drafted, or ends a presence without a lease.
+# It acts for no principal, so none signs it.
 FINDINGS = frozenset(
     {
         EventKind.SUSPECT,
@@ -40,6 +40,7 @@ FINDINGS = frozenset(
         EventKind.LOOK,
         EventKind.RESOURCE,
         EventKind.DEPART,
+        EventKind.DISPUTE,
     }
 )
 

@@ -14,12 +14,15 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import secrets
 import threading
+from contextlib import suppress
 from typing import Any, Protocol
 
 from readmit.records.errors import StoreError
 
-_FOLDER_MODE, _FILE_MODE = 0o700, 0o600
+_SHARED = 0o060
+_OPENING = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Keeper(Protocol):
@@ -94,17 +97,19 @@ class InProcess:
 
 
 class BesideFile:
-    """For a file: the folder ``FILE.locks``, with an empty file per lock. The files stay: removing one is a race."""
+    """For a file: the folder ``FILE.locks``, with an empty file per lock. The files stay: removing one is a race.
+
+    Whoever may write to the database may lock: a file that a group shares has locks that the group shares.
+    """
 
     def __init__(self, path: str) -> None:
         # Everyone who opens the same file finds the same folder, through a link too.
-        self._folder = f"{os.path.realpath(path)}.locks"
+        self._path = os.path.realpath(path)
+        self._folder = f"{self._path}.locks"
 
     def take(self, name: str) -> int | None:
         try:
-            os.makedirs(self._folder, mode=_FOLDER_MODE, exist_ok=True)  # noqa: PTH103 - once per lock
-            place = f"{self._folder}/{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
-            file = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, _FILE_MODE)
+            file = self._opened(f"{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}")
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BaseException as error:
@@ -114,10 +119,37 @@ class BesideFile:
                 raise
         except OSError as error:
             raise StoreError(
-                f"{self._folder}: cannot lock there: {error.strerror}; see that the folder is yours and on a disk with "
-                "room"
+                f"{self._folder}: cannot lock there: {error.strerror}; see that you may write to the folder, and that "
+                "its disk has room"
             ) from error
         return file
+
+    def _opened(self, name: str) -> int:
+        place = f"{self._folder}/{name}"
+        try:
+            return os.open(place, _OPENING)
+        except FileNotFoundError:
+            pass
+        database = os.stat(self._path)  # noqa: PTH116 - as all calls here, without a Path
+        group = database.st_gid if database.st_mode & _SHARED == _SHARED else None
+        with suppress(FileExistsError):
+            os.mkdir(self._folder, 0o700)  # noqa: PTH102
+            if group is not None:
+                os.chown(self._folder, -1, group)
+                os.chmod(self._folder, 0o770)  # noqa: PTH101, S103 - the database's group
+        # Under its name only once it has its rights: another process may be waiting for it.
+        made = f"{place}.{secrets.token_hex(4)}"
+        file = os.open(made, _OPENING | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            if group is not None:
+                os.fchown(file, -1, group)
+                os.fchmod(file, 0o660)
+            with suppress(FileExistsError):
+                os.link(made, place)
+        finally:
+            os.unlink(made)  # noqa: PTH108
+            os.close(file)
+        return os.open(place, _OPENING)
 
     def still(self, handle: int) -> bool:  # noqa: ARG002 - held until it is closed
         return True

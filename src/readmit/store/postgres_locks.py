@@ -28,12 +28,21 @@ class OnServer:
     def take(self, name: str) -> tuple[Client, int] | None:
         hashed = hashlib.sha256(f"{self._store}\0{name}".encode("utf-8", "surrogatepass")).digest()
         key = int.from_bytes(hashed[:8], "big", signed=True)
-        if self._session is None or not _answers(self._session):
-            self._session = self._address.connect()
         try:
-            taken = self._session.execute("SELECT pg_try_advisory_lock(%s)", (key,)).fetchone()
+            try:
+                return self._try(key)
+            except psycopg.OperationalError:
+                # A session that was lost before it took anything. The locks that it held are gone, as ``still`` says.
+                if self._session is None or not self._session.closed:
+                    raise
+                return self._try(key)
         except psycopg.Error as error:
             raise failure(error, self._address) from error
+
+    def _try(self, key: int) -> tuple[Client, int] | None:
+        if self._session is None or self._session.closed:
+            self._session = self._address.connect()
+        taken = self._session.execute("SELECT pg_try_advisory_lock(%s)", (key,)).fetchone()
         return (self._session, key) if taken == (True,) else None
 
     def still(self, handle: tuple[Client, int]) -> bool:

@@ -7,9 +7,14 @@ from contextlib import contextmanager
 from threading import get_ident
 from typing import TYPE_CHECKING
 
+from readmit.capture.moment import later
 from readmit.records.arguments import explained
-from readmit.records.errors import RateError
+from readmit.records.base import nfc, require_id
+from readmit.records.errors import RateError, RecordError
+from readmit.records.events import EventKind
+from readmit.records.items import Item
 from readmit.records.waiting import Approve
+from readmit.workspace.slots import check_expected, contest, unseen
 from readmit.workspace.waiting import file, held_back, waiting
 from readmit.workspace.writing import check
 
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from readmit.records.drafts import Draft
     from readmit.records.events import Event
     from readmit.records.policy import Policy
+    from readmit.workspace.recording import ItemFields
     from readmit.workspace.signatures import Signatures
     from readmit.workspace.writer import Writer
 
@@ -79,12 +85,13 @@ class Acting(ABC):
         """What hit its writer's limit and waits for an overseer to ``approve`` or ``decline`` it, in order."""
         return tuple(waiting(self.log))
 
-    def _append(self, entry: Draft, now: datetime) -> int:
+    def _append(self, entry: Draft, now: datetime, named: tuple[str, ...] = ()) -> int:
         """Append one event. Outside of an act and a batch it waits by itself if it is beyond a limit."""
         if isinstance(entry.payload, Approve):
             return self._approve(entry, entry.payload.waiting, now)
         try:
-            (epoch,) = self._write([entry], now)
+            with self._contesting(entry, now, named):
+                (epoch,) = self._write([entry], now)
         except RateError as limit:
             if self.log.pending:
                 raise
@@ -101,8 +108,35 @@ class Acting(ABC):
         with self.log.atomic():
             (epoch,) = self._write([entry], now)
             for one in held_back(self.log, name):
-                self.log.append([one], now=now, check=check_approved)
+                with self._contesting(one, now):
+                    self.log.append([one], now=now, check=check_approved)
         return epoch
+
+    @contextmanager
+    def _contesting(self, entry: Draft, now: datetime, named: tuple[str, ...] = ()) -> Iterator[None]:
+        """A transaction for an event. If it is about a slot in which its writer has not seen everything, it says so."""
+        item = entry.payload
+        if not isinstance(item, Item) or item.slot is None:
+            yield
+            return
+        with self.log.atomic():
+            found = None
+            if self.log.named(entry.kind, entry.name) is None:
+                found = unseen(self.log, item, named, self._rules, later(now, self.log.learnt))
+            yield
+            if found is not None:
+                contest(self.log, item, *found, now)
+
+    def _check_expected(self, name: str, expects: str | None, fields: ItemFields, by: str, *, nothing: bool) -> None:
+        """Refuse unless the slot holds what the writer expects. A repetition of what is recorded changes nothing."""
+        if nothing and expects is not None:
+            raise RecordError("expects: give either expects or expects_nothing")
+        if self.log.named(EventKind.RECORD, require_id("id", name)) is None:
+            slot, task = fields.get("slot"), fields.get("task")
+            check_expected(
+                self.log, expects=expects, slot=slot, task=None if task is None else nfc(task), by=by,
+                policy=self.policy, now=later(self.now(), self.log.learnt),
+            )  # fmt: skip
 
     def _write(
         self, entries: Sequence[Draft], now: datetime, check: Callable[[Draft], None] | None = None
@@ -120,6 +154,28 @@ class Acting(ABC):
         if (act := self._own_act()) is not None:
             act.drafts += entries
         return self.log.append(entries, now=now, check=check or self._checker(now))
+
+    def _observed(self, given: Sequence[Draft], now: datetime) -> list[str]:
+        """Commit observations and return their digests."""
+        entries = [self.signatures.signed(entry, self.writer) for entry in given]
+        check, new = self._checker(now), []
+
+        def note(entry: Draft) -> None:
+            check(entry)
+            new.append(entry.id)
+
+        if not any(entry.named for entry in entries):
+            self._write(entries, now, check)
+            return [entry.digest for entry in entries]
+        epochs = self._write(entries, now, note)
+        if len(new) == len(entries):
+            return [entry.digest for entry in entries]
+        fresh = set(new)
+        return [
+            # Under its id it may already be stored with an earlier moment.
+            entry.digest if not entry.named or entry.id in fresh else self.log.event(epoch).digest
+            for entry, epoch in zip(entries, epochs, strict=True)
+        ]
 
     def _checker(self, now: datetime) -> Callable[[Draft], None]:
         act = self._own_act()

@@ -60,7 +60,7 @@ def _ran_out(cause: Cause) -> bool:
 def against(trial: Trial, item: Item, cause: Cause) -> Iterator[Remedy]:
     """What removes one cause from an item."""
     match cause.reason:
-        case Reason.DISPUTED:
+        case Reason.DISPUTED | Reason.CONCURRENT_UPDATE:
             yield act("resolve", cause.ref, keep=[item.id], by=trial.other_writer(item.by))
         case Reason.TOO_LARGE:
             yield govern(trial.policy, max_item_chars=item.length)

@@ -175,6 +175,12 @@ class _Case:
                 # The returning agent cannot confirm it in its own return.
                 yield confirm(one.id, self.trial.other_writer(one.by))
         last = bearing[0] if bearing else None
+        if last is not None and Reason.CONCURRENT_UPDATE in self.judged[last.id].reasons:
+            # Its writer has not seen the other side: to record it again would be another dispute.
+            causes = self.judged[last.id].causes
+            open_ = next(cause for cause in causes if cause.reason is Reason.CONCURRENT_UPDATE)
+            yield from against(self.trial, last, open_)
+            return
         slot = last.slot if last is not None else name if name in self.trial.slots else None
         kinds = [kind for kind in _EVIDENCE if kind in self.request.policy.kinds]
         if not kinds:

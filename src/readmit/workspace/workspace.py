@@ -23,7 +23,7 @@ from readmit.records.base import (
     utc,
 )
 from readmit.records.canonical import convert, digest
-from readmit.records.drafts import Draft, draft
+from readmit.records.drafts import draft
 from readmit.records.errors import QuarantineError, RecordError, StoreError
 from readmit.records.events import EventKind, Resolve
 from readmit.records.identity import Identity
@@ -222,13 +222,16 @@ class Workspace(Handles, Acting, Verbs, Probing):
         kind: StatementKind = "fact",
         supersedes: str | None = None,
         inherits: bool = False,
+        expects: str | None = None,
+        expects_nothing: bool = False,
         **fields: Unpack[ItemFields],
     ) -> str:
         """Record a statement and return its id.
 
         ``sources`` are digests of the evidence for the statement and all its references. The current item of a ``slot``
         meets a requirement of that name; ``supports`` names further dependencies. With ``inherits`` it also supports
-        what its predecessor did: the item it supersedes, or the last one in its slot.
+        what its predecessor did: the item it supersedes, or the last one in its slot. ``expects`` names what stands in
+        the slot, ``expects_nothing`` says that nothing does: otherwise it is refused, and the error says what stands.
         """
         require_choice("kind", kind, STATEMENT_KINDS)
         with self.act():
@@ -238,7 +241,11 @@ class Workspace(Handles, Acting, Verbs, Probing):
                     self.log, id, by=author, supersedes=supersedes, sources=sources, fields=fields, policy=self._rules
                 )
             content = {"kind": kind, "text": text, **content_of(self.record, self.name, author, sources, fields)}
-            name = self._add(EventKind.RECORD, content, id_of(content) if id is None else id)
+            name = id_of(content) if id is None else id
+            if expects is not None or require_flag("expects_nothing", expects_nothing):
+                expected = None if expects is None else require_id("expects", expects)
+                self._check_expected(name, expected, fields, author, nothing=expects_nothing)
+            self._add(EventKind.RECORD, content, name, named=tuple(one for one in (supersedes, expects) if one))
             if supersedes is not None:
                 self.supersede(
                     require_id("supersedes", supersedes), name, by=author, id=digest((supersedes, name))[:32]
@@ -287,8 +294,8 @@ class Workspace(Handles, Acting, Verbs, Probing):
         content = {"kind": "frontier", "text": text, "obligation": require_id("obligation", obligation), **shared}
         return self._add(EventKind.MOVE, content, id_of(content) if id is None else id)
 
-    def _add(self, event: DeclaredKind, content: dict[str, Any], name: str) -> str:
-        self.append(event, {"id": name, **content}, by=content["by"], id=name)
+    def _add(self, event: DeclaredKind, content: dict[str, Any], name: str, named: tuple[str, ...] = ()) -> str:
+        self._put(event, {"id": name, **content}, by=content["by"], id=name, named=named)
         return name
 
     # What is handed over.
@@ -360,6 +367,13 @@ class Workspace(Handles, Acting, Verbs, Probing):
         at: Moment | None = None,
     ) -> int:
         """Check an event and commit it. Returns its epoch."""
+        return self._put(kind, payload, by=by, id=id, at=at)
+
+    def _put(
+        self, kind: DeclaredKind, payload: object, *, by: str | None, id: str | None, at: Moment | None = None,
+        named: tuple[str, ...] = (),
+    ) -> int:  # fmt: skip
+        """Append an event. ``named`` are items in its slot that its writer has seen."""
         now = self.now()
         # A resolution concerns the items of its dispute.
         about = targets_of(disputed(self.log, payload.dispute)) if isinstance(payload, Resolve) else None
@@ -369,31 +383,9 @@ class Workspace(Handles, Acting, Verbs, Probing):
         entry = make(payload)
         if not entry.body.isascii():
             entry = make(normal(entry.payload))
-        epoch = self._append(self.signatures.signed(entry, self.writer), now)
+        epoch = self._append(self.signatures.signed(entry, self.writer), now, named)
         self.signatures.forget()
         return epoch
-
-    def _observed(self, given: Sequence[Draft], now: datetime) -> list[str]:
-        """Commit observations and return their digests."""
-        entries = [self.signatures.signed(entry, self.writer) for entry in given]
-        check, new = self._checker(now), []
-
-        def note(entry: Draft) -> None:
-            check(entry)
-            new.append(entry.id)
-
-        if not any(entry.named for entry in entries):
-            self._write(entries, now, check)
-            return [entry.digest for entry in entries]
-        epochs = self._write(entries, now, note)
-        if len(new) == len(entries):
-            return [entry.digest for entry in entries]
-        fresh = set(new)
-        return [
-            # Under its id it may already be stored with an earlier moment.
-            entry.digest if not entry.named or entry.id in fresh else self.log.event(epoch).digest
-            for entry, epoch in zip(entries, epochs, strict=True)
-        ]
 
     def _said(self, kind: DeclaredKind, id: str | None) -> datetime | None:
         event = None if id is None else self.log.named(kind, require_id("id", id))

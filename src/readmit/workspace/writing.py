@@ -217,6 +217,8 @@ def _check_author(draft: Draft) -> None:
         own = draft.name
         if own != draft.payload.id:
             raise RecordError(f"id: the event has {own!r}, its content {draft.payload.id!r}; give both the same")
+    if isinstance(draft.payload, Dispute) and draft.payload.basis is not None:
+        raise NotAllowedError("basis: readmit itself finds what was written concurrently; leave it out")
     match draft.payload:
         case Item(by=author) | Experience(owner=author) | Checkpoint(identity=Identity(principal=author)):
             _check_name(draft, author)

@@ -47,9 +47,8 @@ def opened(journey: Journey, tmp_path: Path) -> Iterator[Callable[..., Memory]]:
     memories: list[Memory] = []
 
     def make(**options: Any) -> Memory:
-        store = AMem.open(
-            tmp_path / "amem", journey.team.name, **({"embedder": Lexical(), "model": Gossip()} | options)
-        )
+        parts: dict[str, Any] = {"embedder": Lexical(), "model": Gossip()}
+        store = AMem.open(tmp_path / "amem", journey.team.name, **(parts | options))
         memories.append(Memory(journey.team, store))
         return memories[-1]
 

@@ -11,12 +11,14 @@ import pytest
 
 pytest.importorskip("langgraph", reason="needs langgraph: pip install 'readmit[langgraph]'")
 
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, empty_checkpoint
+from langgraph._internal import _constants as constants
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointMetadata, CheckpointTuple, empty_checkpoint
 from langgraph.errors import GraphInterrupt
 from langgraph.graph import state as graph_state
 from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, PutOp, SearchOp
 from langgraph.types import Interrupt, StateSnapshot
 
+from readmit.backends import langgraph_looking as looking
 from readmit.backends.langgraph import ReturningSaver
 from tests.backends.contract import check_version
 
@@ -35,6 +37,9 @@ SAVER = {
     "put": ("config", "checkpoint", "metadata", "new_versions"),
     "put_writes": ("config", "writes", "task_id", "task_path"),
     "delete_thread": ("thread_id",),
+    "delete_for_runs": ("run_ids",),
+    "copy_thread": ("source_thread_id", "target_thread_id"),
+    "prune": ("thread_ids", "strategy"),
     "get_next_version": ("current", "channel"),
     "with_allowlist": ("extra_allowlist",),
 }
@@ -92,6 +97,19 @@ def test_reads_that_are_inherited_rest_on_get_tuple() -> None:
         assert name not in vars(ReturningSaver)
         source = inspect.getsource(getattr(BaseCheckpointSaver, name))
         assert "self.get_tuple(" in source, f"{name} no longer reads through get_tuple in {_tested()}"
+
+
+def test_every_method_that_writes_has_its_own_way_here() -> None:
+    for name in WRITES:
+        assert {name, f"a{name}"} <= set(vars(ReturningSaver)), f"{name} would write past the ledger"
+
+
+def test_a_run_is_marked_by_its_runtime() -> None:
+    assert looking.RUNTIME == constants.CONFIG_KEY_RUNTIME, f"runs are marked otherwise in {_tested()}"
+
+
+def test_counters_name_the_channels_that_are_kept_as_a_history() -> None:
+    assert "counters_since_delta_snapshot" in CheckpointMetadata.__annotations__, f"they are gone in {_tested()}"
 
 
 def test_the_shape_of_a_checkpoint() -> None:

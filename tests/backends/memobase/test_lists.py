@@ -114,8 +114,17 @@ class TestMissing:
         user = native(memory, verbatim=True)
         user.project_client.delete_user(user.user_id)
         for call in (handle.records, lambda: handle.search(WORD), lambda: list(memory.backend.records())):
-            with pytest.raises(BackendError, match=r"is gone from the server, and 1 memories with it"):
+            with pytest.raises(BackendError, match=r"is gone from the server, with memories"):
                 call()
+
+    def test_a_user_that_is_gone_is_missed_for_an_event_alone(self, memory: Memory, journey: Journey) -> None:
+        for record in memory.form(TEXT, sources=[journey.items["valid"]], by="scout"):
+            if not record.startswith("event/"):
+                memory.delete(record)
+        user = native(memory)
+        user.project_client.delete_user(user.user_id)
+        with pytest.raises(BackendError, match=r"is gone from the server, with memories"):
+            memory.backend.search(WORD, limit=3)
 
     def test_a_user_that_is_gone_is_created_again_when_nothing_was_bound(
         self, memory: Memory, journey: Journey

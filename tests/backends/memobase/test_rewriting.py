@@ -210,6 +210,21 @@ class TestUnanswered:
         hasty.form("hotel/view: Over the lake.", sources=[journey.items["valid"]], by="scout")
         assert native(hasty).get_all("chat") == []
 
+    def test_a_chat_that_a_stopped_server_left_behind_is_deleted_as_the_error_says(
+        self, hasty: Memory, journey: Journey, stand_in: StandIn
+    ) -> None:
+        user = native(hasty)
+        stand_in.project.insert(user.user_id, "hotel/booking: Sunmere.")
+        (row,) = stand_in.project.rows(user.user_id, "idle")
+        stand_in.project.buffer[user.user_id][row] = stand_in.project.buffer[user.user_id][row]._replace(
+            status="processing"
+        )
+        with pytest.raises(BackendError, match=r"delete this user's chats .*get_all\('chat'\)"):
+            hasty.form("hotel/view: Over the lake.", sources=[journey.items["valid"]], by="scout")
+        for blob in user.get_all("chat"):
+            user.delete(blob)
+        assert hasty.form("hotel/view: Over the lake.", sources=[journey.items["valid"]], by="scout")
+
     def test_a_verbatim_memory_does_not_wait_for_the_model(
         self, hasty: Memory, journey: Journey, stand_in: StandIn
     ) -> None:

@@ -50,7 +50,7 @@ def unrecorded(log: Log, trial: Trial, departed: Checkpoint) -> Iterator[Symptom
             (
                 write(
                     "record",
-                    by=trial.writer(event.by),
+                    by=trial.writer(event.payload.writer),
                     slot=need if slot else None,
                     supports=[need] if missing and not slot else None,
                     sources=[event.digest],

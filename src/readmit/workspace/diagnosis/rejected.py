@@ -35,6 +35,7 @@ _TROUBLES = {
     Reason.EVIDENCE_ALTERED: Trouble.UNSOURCED,
     Reason.REFERENCE_UNBOUND: Trouble.UNSOURCED,
     Reason.DISPUTED: Trouble.DISPUTED,
+    Reason.CONCURRENT_UPDATE: Trouble.DISPUTED,
     Reason.SLOT_CONTESTED: Trouble.DISPUTED,
     Reason.SUSPECTED: Trouble.SUSPECTED,
     Reason.SOURCE_CHANGED: Trouble.SOURCE,
