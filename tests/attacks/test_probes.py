@@ -501,7 +501,9 @@ def resolving(*addresses: str) -> Callable[..., list[object]]:
 
 def test_a_star_means_names_below_a_domain_and_no_other(site: Site) -> None:
     for host in ("evilexample.org", "example.org.evil.net", "example.org"):
-        assert asked(site, f"http://{host}/", hosts=("*.example.org",)).why == f"hosts: {host}:80 is not allowed"
+        assert asked(site, f"http://{host}/", hosts=("*.example.org",)).why.startswith(
+            f"hosts: {host}:80 is not allowed"
+        )
 
 
 def test_markup_that_never_ends_costs_no_more_than_the_time_of_a_look(site: Site) -> None:

@@ -4,12 +4,16 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from readmit.probes import Looker, LookLimits, sandbox
 from readmit.records.errors import ProbeError
 from readmit.records.probes import Finding
+
+if TYPE_CHECKING:
+    from tests.probes.conftest import Repo
 
 PYTHON = sys.executable
 
@@ -100,6 +104,28 @@ print(sorted(name for name in __import__("os").listdir("/proc") if name.isdigit(
     assert text.splitlines()[:4] == ["OSError", "OSError", "OSError", "OSError"]
     assert text.splitlines()[4] in ("['1']", "[]")
     assert not (root / "new").exists()
+
+
+def test_a_sandboxed_command_has_the_harmless_devices_and_no_other(root: Path) -> None:
+    (root / "try.py").write_text("""
+import os
+for name in ("null", "zero", "urandom", "tty", "loop0", "sda", "vda", "mem", "kmsg"):
+    try:
+        os.close(os.open(f"/dev/{name}", os.O_RDONLY))
+        print(name)
+    except OSError:
+        pass
+open("/dev/null", "w").write("x")
+""")
+    text = looker(root, (PYTHON, "try.py")).capture_command([PYTHON, "try.py"]).text
+    assert text.split() == ["null", "zero", "urandom"]
+
+
+def test_git_runs_in_the_sandbox(repo: Repo, root: Path) -> None:
+    repo.commit(a__txt="text\n")
+    argv = ("git", "-C", "repo", "log", "--format=%s")
+    found = looker(root, argv).capture_command(argv)
+    assert found.text == "m\n"
 
 
 def test_a_sandboxed_command_cannot_open_its_sandbox(root: Path) -> None:

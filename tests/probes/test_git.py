@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from readmit.probes import Looker, LookLimits
+from readmit.probes.looking import LookDeadline
 from readmit.records.errors import GoneError, ProbeError, RecordError
 from readmit.records.probes import Finding, GitProbe
 
@@ -152,16 +153,10 @@ def test_no_process_of_git_outlives_its_look(repo: Repo, looker: Looker) -> None
     repo.commit(a__txt="text\n")
     _, probe = looker.capture_git("a.txt", repository="repo")
     with looker._opened() as sources:
-        sources.git.look(probe, _long())  # type: ignore[arg-type]  # it is a GitProbe
+        sources.git.look(probe, LookDeadline(60))  # type: ignore[arg-type]  # it is a GitProbe
         process = sources.git._open["repo"]._process
         assert process.poll() is None
     assert process.poll() is not None
-
-
-def _long() -> object:
-    from readmit.probes.looking import LookDeadline
-
-    return LookDeadline(60)
 
 
 REFUSED = {

@@ -1,13 +1,20 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 import time
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from readmit.probes import Looker, LookLimits
 from readmit.probes.web import public
@@ -237,3 +244,55 @@ def test_a_server_that_does_not_answer_is_given_up_and_takes_no_time_from_files(
     assert {one.outcome for one in found[:-1]} == {Finding.UNSEEN}
     assert {one.why for one in found[8:-1]} == {f"{site.host} took too long before in this look"}
     assert len(site.asked) == 8
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A certificate for 127.0.0.1 that signs itself, with its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1, now - timedelta(days=1), now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    encoding = serialization.Encoding.PEM
+    secret = key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (tmp_path / "certificate.pem").write_bytes(made.public_bytes(encoding) + secret)
+    return tmp_path / "certificate.pem"
+
+
+@pytest.fixture
+def secure(site: Site, certificate: Path) -> Site:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    site.server.socket = context.wrap_socket(site.server.socket, server_side=True)
+    site.url = site.url.replace("http:", "https:")
+    return site
+
+
+def test_a_server_is_believed_only_with_a_certificate_that_the_system_trusts(
+    secure: Site, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ProbeError, match="certificate verify failed"):
+        secure.looker().capture_http(secure.url)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert secure.looker().capture_http(secure.url).text == "hello"
+    elsewhere = secure.url.replace("127.0.0.1", "127.0.0.2")
+    other = tuple(host.replace("127.0.0.1", "127.0.0.2") for host in (secure.host,))
+    with pytest.raises(ProbeError, match=r"certificate|reached"):
+        secure.looker(hosts=other, private_hosts=other).capture_http(elsewhere)
+
+
+def test_a_redirect_from_https_to_http_is_not_followed(
+    secure: Site, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with served() as plain:
+        secure.answer = page(b"", status=302, Location=plain.url)
+        both = (secure.host, plain.host)
+        with pytest.raises(ProbeError, match="redirects from https to http"):
+            secure.looker(hosts=both, private_hosts=both).capture_http(secure.url)
+        assert plain.asked == []

@@ -51,7 +51,9 @@ class Commands:
 
     def _output(self, argv: tuple[str, ...], deadline: LookDeadline) -> bytes:
         if not any(_allows(entry, argv) for entry in self._limits.commands):
-            raise ProbeError(f"commands: {shown(' '.join(argv))} is not allowed")
+            raise ProbeError(
+                f"commands: {shown(' '.join(argv))} is not allowed; add it to looks.commands of the policy"
+            )
         directory = self._limits.roots[0] if self._limits.roots else "/"
         program = shutil.which(argv[0] if "/" not in argv[0] else os.path.join(directory, argv[0]), path=_PATH)  # noqa: PTH118
         if program is None:

@@ -111,11 +111,11 @@ class Files:
         if directory is None:
             if len(self._open) >= _OPEN_DIRECTORIES:
                 self.close()
-            directory = self._open[key] = self._opened(key)
+            directory = self._open[key] = self._opened(key, path)
         return directory, name
 
-    def _opened(self, parent: str) -> int:
-        root, parts = below(self._limits.roots, parent)
+    def _opened(self, parent: str, path: str) -> int:
+        root, parts = below(self._limits.roots, parent, said=path)
         try:
             directory = os.open(root, _DIRECTORY)
         except OSError as error:
@@ -157,20 +157,20 @@ class Files:
             os.close(self._open.popitem()[1])
 
 
-def below(roots: tuple[str, ...], path: str) -> tuple[str, tuple[str, ...]]:
-    """The root that a path is below, and the names that lead from there to it."""
+def below(roots: tuple[str, ...], path: str, *, said: str) -> tuple[str, tuple[str, ...]]:
+    """The root that a path is below, and the names that lead from there to it. ``said`` is how a message names it."""
     if not roots:
-        raise ProbeError(f"roots: no directory may be read; allow one that {path or 'the file'} is below")
+        raise ProbeError(f"roots: no directory may be read; add one that {said} is below to looks.roots of the policy")
     pure = PurePath(path)
     if ".." in pure.parts:
-        raise ProbeError(f"path: {path} holds ..; write it from a root downwards")
+        raise ProbeError(f"path: {said} holds ..; write it from a root downwards")
     if not pure.is_absolute():
         return roots[0], pure.parts
     for root in roots:
         absolute = PurePath(root)
         if pure.is_relative_to(absolute):
             return str(absolute), pure.relative_to(absolute).parts
-    raise ProbeError(f"roots: {path} is not below {' or '.join(roots)}")
+    raise ProbeError(f"roots: {said} is not below {' or '.join(roots)}; add its directory to looks.roots of the policy")
 
 
 def _status(directory: int, name: str) -> os.stat_result:

@@ -244,7 +244,7 @@ def _looked(repository: Repository, probe: GitProbe, deadline: LookDeadline) -> 
 
 def git_directory(roots: tuple[str, ...], path: str) -> str:
     """The directory with a repository's objects, if it and everything it borrows from is below a root."""
-    root, parts = below(roots, path)
+    root, parts = below(roots, path, said=path)
     work = Path(root, *parts)
     directory = work / ".git"
     if directory.is_file():

@@ -50,6 +50,8 @@ def text_of(data: bytes) -> str:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         raise GoneError("it is not UTF-8 text") from None
+    if "\0" in text:
+        raise GoneError("it is not text: it holds zero bytes")
     if not text.strip():
         raise GoneError("it is empty")
     if len(text) > LONGEST_TEXT:

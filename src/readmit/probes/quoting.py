@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from bisect import bisect_left
+from bisect import bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -122,7 +122,7 @@ def found_again(probe: Placed, data: bytes, deadline: LookDeadline) -> ProbeResu
     quote = _elsewhere(probe, lines, deadline)
     if quote is not None:
         return ProbeResult(Finding.MOVED, msgspec.structs.replace(probe, **quote.place))
-    quote = lines.quote(*_edited(probe, lines, deadline))
+    quote = _edited(probe, lines, deadline)
     text = text_of(quote.data)
     return ProbeResult(
         Finding.CHANGED, msgspec.structs.replace(probe, digest=digest_of(quote.data), **quote.place), text
@@ -139,31 +139,33 @@ def _elsewhere(probe: Placed, lines: FileLines, deadline: LookDeadline) -> Found
     return None
 
 
-def _edited(probe: Placed, lines: FileLines, deadline: LookDeadline) -> tuple[int, int]:
-    """The lines that stand where the captured ones stood: between their old neighbors, else at their old numbers."""
+def _edited(probe: Placed, lines: FileLines, deadline: LookDeadline) -> FoundQuote:
+    """What stands where the captured lines stood, found by their old neighbors; the whole file if that is unclear."""
     count = probe.last - probe.first + 1
     anchors = [digest_of(lines[number].strip())[:ANCHOR] for number in range(1, lines.count + 1)]
     deadline.left()
     above = _numbers(anchors, probe.before) if probe.before else [0]
     below = _numbers(anchors, probe.after) if probe.after else [lines.count + 1]
-    for number in _nearest(above, probe.first - 1):
-        place = bisect_left(below, number + 1)
-        if place < len(below) and below[place] - number - 1 <= _ROOM[0] * count + _ROOM[1]:
-            return _trimmed(lines, number + 1, below[place] - 1)
-    first = next((number + 1 for number in _nearest(above if probe.before else (), probe.first - 1)), probe.first)
-    if first > lines.count:
-        raise GoneError(f"it has {lines.count} lines now")
-    return _trimmed(lines, first, min(first + count - 1, lines.count))
+    # Of several lines above, the one next to the line below.
+    pairs = {below[place]: number for number in above if (place := bisect_right(below, number)) < len(below)}
+    near = [(number, end) for end, number in pairs.items() if end - number - 1 <= _ROOM[0] * count + _ROOM[1]]
+    if len(near) == 1 and (probe.before or probe.after):
+        return _trimmed(lines, near[0][0] + 1, near[0][1] - 1)
+    if not near and probe.after and len(below) == 1 and not (probe.before and above) and below[0] > 1:
+        return _trimmed(lines, max(1, below[0] - count), below[0] - 1)
+    if not near and probe.before and len(above) == 1 and not (probe.after and below) and above[0] < lines.count:
+        return _trimmed(lines, above[0] + 1, min(above[0] + count, lines.count))
+    return FoundQuote(lines.data, {"first": 0, "last": 0, "size": 0, "before": "", "after": ""})
 
 
-def _trimmed(lines: FileLines, first: int, last: int) -> tuple[int, int]:
+def _trimmed(lines: FileLines, first: int, last: int) -> FoundQuote:
     while first <= last and not lines[first].strip():
         first += 1
     while first <= last and not lines[last].strip():
         last -= 1
     if first > last:
         raise GoneError("its lines were removed")
-    return first, last
+    return lines.quote(first, last)
 
 
 def _numbers(anchors: Sequence[str], wanted: str) -> list[int]:

@@ -145,13 +145,15 @@ class Web:
         """A connection to an address that was checked: the name is not resolved a second time."""
         host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
         if not _listed(host, port, self._limits.hosts):
-            raise ProbeError(f"hosts: {host}:{port} is not allowed")
+            raise ProbeError(f"hosts: {host}:{port} is not allowed; add it to looks.hosts of the policy")
         try:
             found = {str(one[4][0]): None for one in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)}
         except (OSError, UnicodeError):
             raise ProbeError(f"the name {host} cannot be resolved") from None
         if not _listed(host, port, self._limits.private_hosts) and not all(map(public, found)):
-            raise ProbeError(f"private_hosts: {host} is at a private address, which is not allowed")
+            raise ProbeError(
+                f"private_hosts: {host} is at a private address; looks.private_hosts of the policy would allow it"
+            )
         return _first_answer(found, port, deadline)
 
 

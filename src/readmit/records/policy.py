@@ -47,7 +47,7 @@ class LookRules(Record, kw_only=True, omit_defaults=False, metaclass=Made):
     private_hosts: tuple[Name, ...] = ()
     """Hosts of these that may have a private, loopback or link-local address."""
     commands: tuple[tuple[_Long, ...], ...] = ()
-    """Commands that may run, each as the beginning of its argument list."""
+    """Commands that may run, each with exactly these arguments; a last ``*`` allows any further ones."""
     sandbox: Literal["required", "limits"] = "required"
     """Whether a command needs namespaces, or runs under resource limits alone."""
 
