@@ -128,6 +128,25 @@ def test_a_quote_of_a_page_survives_a_new_layout_and_not_new_words(site: Site) -
         site.looker().capture_http(site.url, quote="price is 9")
 
 
+def test_a_quote_is_found_in_a_page_that_is_too_long_for_evidence(site: Site) -> None:
+    site.answer = page(b"word " * 100_000 + b"the end")
+    text, probe = site.looker().capture_http(site.url, quote="word the end")
+    assert (text, [found.outcome for found in site.looker().look([probe])]) == ("word the end", [Finding.UNCHANGED])
+    site.answer = page(b"word " * 100_000)
+    assert [found.outcome for found in site.looker().look([probe])] == [Finding.GONE]
+
+
+@pytest.mark.parametrize(
+    "etag", ['"a\r\n b"', '"\xe9"', '"' + "x" * 2_000 + '"', ""], ids=["folded", "not ASCII", "long", "none"]
+)
+def test_a_validator_that_cannot_be_sent_back_is_not_kept(etag: str, site: Site) -> None:
+    site.answer = page(b"hello", ETag=etag)
+    _, probe = site.looker().capture_http(site.url)
+    assert [found.outcome for found in site.looker().look([probe])] == [Finding.UNCHANGED]
+    assert isinstance(probe, HttpProbe)
+    assert probe.etag == ""
+
+
 def test_one_value_of_a_json_document_is_followed_by_its_pointer(site: Site) -> None:
     def answer(version: str, noise: int) -> None:
         site.answer = page(json.dumps({"a/b": [{"version": version}], "noise": noise}).encode())
