@@ -43,6 +43,7 @@ SUITES = {
     "cover": Suite("Greedy and exact cover, 500 items × 100 dependencies"),
     "startup": Suite("Start-up"),
     "probes": Suite("Looking again at sources"),
+    "sources": Suite("A return with sources that can be looked at again"),
     "verify": Suite("Verifying a store", core=False),
     "postgres": Suite("A store on a PostgreSQL server beside one in a file", core=False),
     "verifier": Suite("The verifier besides its model", core=False),

@@ -21,7 +21,7 @@ from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
 from readmit.records.items import Item, Receipt
 from readmit.records.lazy import lazily
-from readmit.records.policy import Policy
+from readmit.records.policy import LookRules, Policy
 from readmit.records.reasons import DutyState, Reason, State
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.workspace.agent import Agent
@@ -72,6 +72,7 @@ __all__ = [
     "Item",
     "ItemFields",
     "Lack",
+    "LookRules",
     "ObservationEntry",
     "ObservationFields",
     "Pair",

@@ -6,6 +6,7 @@ The language model is a stand-in (``Scripted``); everything else is mem0's and q
 from __future__ import annotations
 
 import threading
+import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from readmit import Workspace
 from readmit.backends.mem0 import Mem0
 from readmit.models.embedders import Lexical
 from readmit.ports.backend import Material
-from readmit.records.errors import BackendError
+from readmit.records.errors import BackendError, QuarantineError
 from readmit.records.reasons import Reason
 from readmit.testing.journey import KNOWN, Journey
 from readmit.testing.reachable import texts
@@ -213,6 +214,38 @@ class TestTwoAdapters:
             ((stored, bound),) = first.records()
         assert (stored.text, [one.ref for one in bound]) == ("The second text.", [journey.items["valid too"]])
         assert read_after_return(first, journey) == {"The second text."}
+
+    def test_an_agent_that_departs_while_it_waits_for_its_turn_writes_nothing(
+        self, journey: Journey, opened: Callable[..., Memory]
+    ) -> None:
+        memory = opened()
+        journey.walker.depart()
+        handle = memory.returned(journey.walker.come_back().expose())
+        ledger, failed = journey.team.log.sources, []
+        assert ledger.take(memory.backend.name)
+
+        def remember() -> None:
+            try:
+                handle.remember(KNOWN["valid"][1], sources=[journey.items["valid"]], team=True)
+            except QuarantineError as error:
+                failed.append(error)
+
+        waiting = threading.Thread(target=remember)
+        waiting.start()
+        time.sleep(0.3)
+        journey.walker.depart()
+        ledger.free(memory.backend.name)
+        waiting.join(20)
+        assert len(failed) == 1
+        assert list(memory.records()) == []
+
+    def test_closing_an_adapter_leaves_the_programs_memory_open(
+        self, journey: Journey, opened: Callable[..., Memory]
+    ) -> None:
+        owner = opened()
+        Mem0.over(native(owner), journey.team.name, scope={"user_id": "alice"}).close()
+        native(owner).add("We travel in May.", user_id="alice", infer=False)
+        assert len(native(owner).get_all(filters={"user_id": "alice"})["results"]) == 1
 
     def test_a_search_through_a_view_does_not_narrow_the_programs_own(
         self, journey: Journey, opened: Callable[..., Memory], monkeypatch: pytest.MonkeyPatch

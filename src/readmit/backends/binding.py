@@ -34,9 +34,13 @@ class Archived(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class BoundBackend:
     """A memory store with the ledger of its records' sources."""
 
-    def __init__(self, backend: MemoryBackend, ledger: SourceLedger) -> None:
+    def __init__(
+        self, backend: MemoryBackend, ledger: SourceLedger, may_write: Callable[[], object] = lambda: None
+    ) -> None:
+        """``may_write`` raises if the writer may no longer write: it may have waited long for its turn."""
         self.backend = backend
         self.ledger = ledger
+        self._may_write = may_write
 
     def form(
         self, text: str, sources: Sequence[Binding], *, by: str, owner: str = TEAM, verbatim: bool = False
@@ -75,6 +79,7 @@ class BoundBackend:
                 return
             bank = key_of(bank, record)
         with bank_lock(self.ledger, bank) as held:
+            self._may_write()
             yield held.check
 
     def bind(self, records: Iterable[tuple[Stored, Sequence[Binding]]], *, by: str) -> None:

@@ -44,7 +44,7 @@ class Gate:
 
     def __init__(self, bound: BoundBackend, ground: Callable[[], Ground], note: Callable[[OpenedMemory], None]) -> None:
         """``ground`` returns the view's items that stand now, or raises; ``note`` writes admissions to the audit."""
-        self.bound = bound
+        self.bound = BoundBackend(bound.backend, bound.ledger, may_write=ground)
         self._ground = ground
         self._note = note
         self._lock = threading.Lock()

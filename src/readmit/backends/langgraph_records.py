@@ -136,13 +136,12 @@ class LangGraphMemory:
         self, place: Place, value: Mapping[str, Any] | None, *, index: Any = None, ttl: float | None = None
     ) -> Steps[Stored]:
         """Write a value, or delete it, and keep what was written."""
-        text = "" if value is None else bound_text(value)
-        record = Stored(id=record_id(place), text=text, owner=place.owner)
+        record = as_record(place, value)
         yield [PutOp(self.native(place), place.key, None if value is None else dict(value), index, ttl)]
         if value is None:
             self._history.remove(self.name, record.id, self._now())
         else:
-            self._history.write(self.name, [NewMemory(record.id, place.owner, text, "", self._now(), {})])
+            self._history.write(self.name, [NewMemory(record.id, place.owner, record.text, "", self._now(), {})])
         return record
 
     def searching(self, owner: str | None, op: SearchOp, keep: Callable[[Stored], bool]) -> Steps[list[FoundRecord]]:
@@ -341,6 +340,11 @@ def text_of(value: Any) -> str:
     if isinstance(value, dict) and value.keys() == {"text"} and isinstance(value["text"], str):
         return value["text"]
     return json.dumps(value, sort_keys=True, ensure_ascii=False, default=repr)
+
+
+def as_record(place: Place, value: Mapping[str, Any] | None) -> Stored:
+    """The record that a value becomes when it is put, or that is deleted."""
+    return Stored(id=record_id(place), text="" if value is None else bound_text(value), owner=place.owner)
 
 
 def bound_text(value: Any) -> str:

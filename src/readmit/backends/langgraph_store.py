@@ -25,7 +25,7 @@ from readmit.backends.bank_lock import async_bank_lock, bank_lock, key_of
 from readmit.backends.binding import BoundBackend, bindings, conservative, union
 from readmit.backends.langgraph_places import Place, record_id
 from readmit.backends.langgraph_presence import NEVER_LEFT, presence
-from readmit.backends.langgraph_records import LangGraphMemory, adrive, drive, merged
+from readmit.backends.langgraph_records import LangGraphMemory, adrive, as_record, drive, merged
 from readmit.ports.backend import TEAM
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, RecordError
 from readmit.records.policy import unreserved
@@ -149,6 +149,8 @@ class _Work(NamedTuple):
                 yield _Job(_namespaces(_everywhere(memory, owners), op))
 
     def _put(self, op: PutOp, place: Place) -> Steps[None]:
+        if presence(self.log, self.identity) != NEVER_LEFT:
+            raise QuarantineError(f"{self.identity.principal!r} departed while it waited for another writer")
         bound = BoundBackend(self.memory, self.log.sources)
         named = _named.get()
         if named:
@@ -199,7 +201,7 @@ class ReturnedStore(BaseStore):
 
             if isinstance(op, PutOp):
                 place = Place(TEAM if self._shared else opened.ground.reader, op.namespace, op.key)
-                yield _Job(self._put(gate, opened, op, place), place)
+                yield _Job(self._put(gate, op, place), place)
             elif isinstance(op, GetOp):
                 yield _Job(_get(memory, owners, op, inside))
             elif isinstance(op, SearchOp):
@@ -207,7 +209,9 @@ class ReturnedStore(BaseStore):
             else:
                 yield _Job(_namespaces(_readable(memory, owners, inside), op))
 
-    def _put(self, gate: Gate, opened: OpenedMemory, op: PutOp, place: Place) -> Steps[None]:
+    def _put(self, gate: Gate, op: PutOp, place: Place) -> Steps[None]:
+        # Judged again: the agent may have departed, or an item fallen, while it waited for another writer.
+        opened = gate.opened()
         memory, reader, record = _behind(gate), opened.ground.reader, record_id(place)
         (held,) = yield [GetOp(memory.native(place), place.key, refresh_ttl=False)]
         # The entry of a value that expired, or was deleted natively, says nothing about a new one.
@@ -222,10 +226,13 @@ class ReturnedStore(BaseStore):
                 raise _taken(op)
             return
         drawn = _drawn(opened)
-        # The new value may still reveal the sources of the former one.
-        kept = drawn if former is None else union(former.bindings, drawn)
+        if former is None:
+            # Filed first: if the put times out after the store has written it, the key is this agent's to put again.
+            gate.bound.bind([(as_record(place, op.value), drawn)], by=reader)
         written = yield from memory.putting(place, op.value, index=op.index, ttl=op.ttl)
-        gate.bound.bind([(written, kept)], by=reader)
+        if former is not None:
+            # The new value may still reveal the sources of the former one.
+            gate.bound.bind([(written, union(former.bindings, drawn))], by=reader)
 
 
 def _drawn(opened: OpenedMemory) -> tuple[Binding, ...]:

@@ -260,13 +260,14 @@ class Mem0:
 
     def close(self) -> None:
         with self._lock:
-            if not self._closed:
-                self._closed = True
+            if self._closed:
+                return
+            self._closed = True
+            # A memory that was passed in is closed by its owner.
+            if self._embedding is not None:
                 self._memory.close()
-                client = getattr(self._memory.vector_store, "client", None)
                 # Embedded qdrant holds a lock on its folder until it is closed.
-                if self._embedding is not None and client is not None:
-                    client.close()
+                self._memory.vector_store.client.close()
 
     def _restored(self, record: Stored, native: _Native) -> dict[str, Any]:
         lemmatize = import_module("mem0.utils.lemmatization").lemmatize_for_bm25

@@ -99,7 +99,7 @@ class InProcess:
 class BesideFile:
     """For a file: the folder ``FILE.locks``, with an empty file per lock. The files stay: removing one is a race.
 
-    Whoever may write to the database may lock: a file that a group shares has locks that the group shares.
+    Those who may write to the database may lock: a file that a group shares has locks that the group shares.
     """
 
     def __init__(self, path: str) -> None:

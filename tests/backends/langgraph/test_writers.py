@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,8 +16,10 @@ pytest.importorskip("langgraph.store.sqlite", reason="needs langgraph: pip insta
 from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
+from readmit.backends.bank_lock import key_of
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, TeamStore, sources
-from readmit.records.errors import NotAllowedError
+from readmit.backends.langgraph_places import Place, record_id
+from readmit.records.errors import NotAllowedError, QuarantineError
 from readmit.workspace.memory import Memory
 from tests.backends.langgraph.trip import Trip
 
@@ -34,15 +37,19 @@ TURNS = 0.3
 
 
 class Meanwhile(InMemoryStore):
-    """Lets something happen after its first put, before the caller learns of it."""
+    """Lets something happen after a put, before the caller learns of it: another put, or a timeout."""
 
     def __init__(self) -> None:
         super().__init__()
         self.then: Callable[[], None] | None = None
+        self.fails = False
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         listed = list(ops)
         results = super().batch(listed)
+        if self.fails and any(isinstance(op, PutOp) for op in listed):
+            self.fails = False
+            raise TimeoutError("no answer within a minute")
         if any(isinstance(op, PutOp) for op in listed) and (then := self.then) is not None:
             self.then = None
             other = threading.Thread(target=then)
@@ -166,6 +173,50 @@ def test_four_parallel_nodes_of_a_graph_may_put_one_key(shared: Shared) -> None:
         graph.add_edge(f"n{number}", END)
     asyncio.run(graph.compile(store=store).ainvoke({}))
     assert store.get(PLACE, "when").value["month"] in range(4)  # type: ignore[union-attr]
+
+
+def test_a_put_that_timed_out_after_it_was_written_can_be_repeated(shared: Shared) -> None:
+    store = shared.back()
+    shared.inner.fails = True
+    with pytest.raises(TimeoutError):
+        store.put(PLACE, "when", {"month": "May"})
+    assert store.get(PLACE, "when").value == {"month": "May"}, "its sources are known"  # type: ignore[union-attr]
+    store.put(PLACE, "when", {"month": "June"})
+    assert store.get(PLACE, "when").value == {"month": "June"}  # type: ignore[union-attr]
+
+
+def test_an_overwriting_put_that_timed_out_leaves_a_value_that_is_out_until_it_is_repeated(shared: Shared) -> None:
+    store = shared.back()
+    store.put(PLACE, "when", {"month": "May"})
+    shared.inner.fails = True
+    with pytest.raises(TimeoutError):
+        store.put(PLACE, "when", {"month": "June"})
+    assert store.get(PLACE, "when") is None
+    store.put(PLACE, "when", {"month": "June"})
+    assert store.get(PLACE, "when").value == {"month": "June"}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("returned", [False, True])
+def test_an_agent_that_departs_while_it_waits_for_its_turn_writes_nothing(shared: Shared, returned: bool) -> None:
+    store: BaseStore = shared.back() if returned else shared.at_work()
+    ledger = shared.trip.team.log.sources
+    lock = key_of(shared.memory.backend.name, record_id(Place("", PLACE, "when")))
+    assert ledger.take(lock)
+
+    def put() -> None:
+        try:
+            store.put(PLACE, "when", {"month": "May"})
+        except QuarantineError as error:
+            shared.failed.append(error)
+
+    waiting = threading.Thread(target=put)
+    waiting.start()
+    time.sleep(TURNS)
+    shared.trip.planner.depart()
+    ledger.free(lock)
+    waiting.join(20)
+    assert len(shared.failed) == 1
+    assert list(shared.inner.search(())) == []
 
 
 OTHER = """

@@ -6,12 +6,13 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from readmit.records.reasons import State
 from readmit.seal.render import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.records.reasons import DutyState, State
+    from readmit.records.reasons import DutyState
 
 ALIKE = 0.85
 """Least share of letters in common."""
@@ -62,6 +63,8 @@ def quoted(text: str) -> str:
 
 def state_word(state: State | DutyState) -> str:
     """A state as a word of a sentence."""
+    if state is State.SOURCE_CHANGED:
+        return "no longer what its source says"
     return state.replace("_", " ")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.records.evidence import Evidence
+from readmit.records.policy import AUTHOR
 from readmit.records.reasons import Reason
 from readmit.records.wording import counted
 from readmit.workspace.diagnosis.names import printed, quoted
@@ -29,7 +30,10 @@ def unrecorded(log: Log, trial: Trial, departed: Checkpoint) -> Iterator[Symptom
     who, until = trial.request.identity, trial.request.epoch
     bound = {receipt.evidence for item in trial.items.values() for receipt in item.receipts}
     seen = observations(log, departed, who, since=since, until=until, policy=trial.policy)
-    loose = [event for _, event in sorted(seen.items(), reverse=True) if event.digest not in bound]
+    # What a look found is said beside the item whose source changed.
+    loose = [
+        event for _, event in sorted(seen.items(), reverse=True) if event.digest not in bound and event.by != AUTHOR
+    ]
     missing = trial.decision.missing
     need = missing[0] if len(missing) == 1 else BLANK
     for number, event in enumerate(loose[:MOST], 1):
@@ -50,7 +54,7 @@ def unrecorded(log: Log, trial: Trial, departed: Checkpoint) -> Iterator[Symptom
             (
                 write(
                     "record",
-                    by=trial.writer(event.payload.writer),
+                    by=trial.writer(event.by),
                     slot=need if slot else None,
                     supports=[need] if missing and not slot else None,
                     sources=[event.digest],
