@@ -221,3 +221,9 @@ def test_an_event_loop_iterates_over_what_fell(place: Path | str) -> None:
         return heard
 
     assert asyncio.run(story()) == [FallenItem(view, "h", State.REVOKED)]
+
+
+def test_another_role_learns_nothing_of_the_view() -> None:
+    desk = Desk()
+    desk.team.revoke("h", by="bob")
+    assert desk.team.subscribe(desk.ann("guest")).wait(0) == ()

@@ -116,8 +116,12 @@ class View:
 
     def _return_id(self) -> str:
         """The return whose view the agent works with; empty while it is away, and after a reset."""
-        absence = last_absence(self._workspace.log, self._identity)
-        return "" if absence is None or absence.end is None or absence.started_anew else absence.end.name
+        log = self._workspace.log
+        absence = last_absence(log, self._identity)
+        if absence is None or absence.end is None or absence.started_anew:
+            return ""
+        # The view of another role is not for this one.
+        return absence.end.name if log.returned(absence.end.name).request.identity == self._identity else ""
 
 
 class Subscription:
