@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import pytest
@@ -273,17 +274,18 @@ def test_a_question_inside_a_subgraph_is_asked_again(shop: Shop, own: bool | Non
     assert shop.paid == [(PALACE, "no")]
 
 
-def test_an_answer_to_no_question_is_refused_after_a_return(shop: Shop) -> None:
-    """The thread waits in front of the node: nobody has been asked yet."""
+def test_an_answer_does_not_pass_a_breakpoint_after_a_return(shop: Shop) -> None:
+    """Nobody has been asked. What a person saw at the breakpoint has changed."""
     builder = StateGraph(Till)
     builder.add_node("pay", shop.pay)
     builder.add_edge(START, "pay")
     graph = builder.compile(checkpointer=shop.saver(), interrupt_before=["pay"])
     graph.invoke({}, thread())
     shop.away()
-    with pytest.raises(StaleAnswerError):
-        graph.invoke(Command(resume="yes"), thread())
-    assert asked(invoke(graph, Command(resume="yes"), thread())) == [PALACE]
+    for run in (graph.invoke, partial(invoke, graph)):
+        with pytest.raises(StaleAnswerError, match="waits for no answer"):
+            run(Command(resume="yes"), thread())
+    assert asked(invoke(graph, None, thread())) == [PALACE]
     assert shop.paid == []
 
 
