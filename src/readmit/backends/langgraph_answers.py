@@ -139,6 +139,15 @@ class Questions:
         held = [(one.removeprefix(start), entry.text) for one, entry in self._of(source).items()]
         self._write(*((_thread(target) + rest, text) for rest, text in held))
 
+    def narrow(self, thread: str, survivors: Sequence[CheckpointTuple]) -> None:
+        """Forget the questions of checkpoints that a pruned thread no longer has."""
+        kept = {
+            _place(saved.config, task)
+            for saved in survivors
+            for task in ("", _LOST, *(one[0] for one in saved.pending_writes or []))
+        }
+        self._ledger.write(self._name, (), drop=[one for one in self._of(thread) if one not in kept])
+
     def forget(self, thread: str) -> None:
         """Forget a deleted thread."""
         self._ledger.write(self._name, (), drop=list(self._of(thread)))

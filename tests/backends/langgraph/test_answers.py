@@ -17,6 +17,7 @@ from langgraph.types import Command, interrupt
 from readmit import Policy
 from readmit.backends.langgraph import ReturningSaver, ainvoke, as_node, invoke
 from readmit.records.errors import StaleAnswerError
+from tests.backends.langgraph.pruning import Pruning
 from tests.backends.langgraph.trip import Trip, thread
 
 if TYPE_CHECKING:
@@ -369,6 +370,20 @@ def test_a_copied_thread_does_not_take_an_old_answer(shop: Shop) -> None:
     assert asked(invoke(graph, Command(resume="yes"), thread("copy"))) == [PALACE]
     graph.checkpointer.delete_thread("copy")
     assert graph.get_state(thread("copy")).values == {}
+
+
+@pytest.mark.parametrize("offer", [SUNRISE, PALACE])
+def test_a_pruned_thread_still_knows_what_it_asked(shop: Shop, offer: str) -> None:
+    shop.inner = Pruning()
+    graph = shop.graph()
+    invoke(graph, {}, thread())
+    graph.checkpointer.prune(["planner"])
+    shop.away(offer)
+    with pytest.raises(StaleAnswerError):
+        graph.invoke(Command(resume="yes"), thread())
+    graph.checkpointer.prune(["planner"])
+    assert asked(invoke(graph, Command(resume="yes"), thread())) == ([] if offer == SUNRISE else [PALACE])
+    assert shop.paid == ([(SUNRISE, "yes")] if offer == SUNRISE else [])
 
 
 def test_an_update_after_the_return_does_not_let_the_old_answer_in(shop: Shop) -> None:
