@@ -62,6 +62,8 @@ def with_changes(report: CheckReport, memories: MemoryFiles, verifier: str) -> C
     for change, said in zip(changes, verdicts, strict=True):
         if isinstance(said, Failure):
             unchecked.append(Unchecked(change.place, change.path, f"the verifier gave no answer: {said.message}"))
+        elif said.answer is Answer.UNSURE:
+            unchecked.append(Unchecked(change.place, change.path, f"the verifier is unsure: {said.note}"))
         elif said.answer is Answer.INVALIDATES and (said.stale or 0) >= Policy().invalid_at:
             now = f"{change.path} says now: {said.evidence_quote}"
             findings.append(CheckFinding(change.place, NameKind.CHANGE, said.item_quote, now))
