@@ -45,7 +45,7 @@ _DISARMED = {
     "trace2.perfTarget": "0",
     "trace2.eventTarget": "0",
 }
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "PATH": os.defpath if sys.platform == "win32" else "/usr/local/bin:/usr/bin:/bin",
     "LC_ALL": "C.UTF-8",
     "HOME": os.devnull,
@@ -68,7 +68,7 @@ _LONGEST_POINTER = 50_000
 _MOST_OPEN = 16
 
 
-def _git(directory: str, *arguments: str) -> list[str]:
+def disarmed(directory: str, *arguments: str) -> list[str]:
     """The arguments of a disarmed git. With the directory given, git looks for no repository around it."""
     settings = [word for name, value in _DISARMED.items() for word in ("-c", f"{name}={value}")]
     return ["git", f"--git-dir={directory}", *settings, "--no-pager", *arguments]
@@ -85,11 +85,11 @@ class Repository:
         self._received = b""
         try:
             self._process = subprocess.Popen(  # noqa: S603 - git alone, with names that were checked
-                _git(directory, "cat-file", "--batch-command"),
+                disarmed(directory, "cat-file", "--batch-command"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=_ENVIRONMENT,
+                env=ENVIRONMENT,
                 cwd="/",
                 start_new_session=True,
             )
@@ -133,7 +133,7 @@ class Repository:
         return self._renames[old, new].get(path)
 
     def _compare(self, old: str, new: str, deadline: LookDeadline) -> dict[str, str]:
-        command = _git(
+        command = disarmed(
             self._directory, "diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--name-status",
             "--no-ext-diff", "--no-textconv", old, new, "--",
         )  # fmt: skip
@@ -141,7 +141,7 @@ class Repository:
             done = subprocess.run(  # noqa: S603 - git alone, with names that were checked
                 command,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                env=_ENVIRONMENT, cwd="/", timeout=deadline.left(), check=False,
+                env=ENVIRONMENT, cwd="/", timeout=deadline.left(), check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             raise ProbeError("git took too long to look for a renamed file") from None
