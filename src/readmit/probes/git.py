@@ -115,16 +115,37 @@ class Repository:
 
     def file(self, commit: str, path: str, deadline: LookDeadline) -> bytes:
         """A file's content in a commit."""
-        name = f"{commit}:{path}"
-        found, kind, size = self._info(name, deadline, gone=f"{commit[:12]} holds no {path}")
+        try:
+            found, kind, size = self._info(f"{commit}:{path}", deadline, gone=f"{commit[:12]} holds no {path}")
+        except GoneError:
+            self._check_absent(commit, path, deadline)
+            raise
         if kind != "blob":
             raise GoneError(f"{path} is not a file in {commit[:12]}")
+        return self._contents(found, size, deadline)
+
+    def _check_absent(self, commit: str, path: str, deadline: LookDeadline) -> None:
+        """Refuse to call a file gone if the commit names it, and only its object is missing from this clone."""
+        tree = f"{commit}^{{tree}}"
+        for name in path.split("/"):
+            try:
+                found, kind, size = self._info(tree, deadline, gone="")
+            except GoneError:
+                raise ProbeError("this clone lacks objects of the commit; fetch them") from None
+            if kind != "tree":
+                return
+            entries = _entries(self._contents(found, size, deadline), len(commit) // 2)
+            tree = entries.get(name.encode("utf-8", "surrogateescape"), "")
+            if not tree:
+                return
+        raise ProbeError("this clone lacks the object of the file; fetch it")
+
+    def _contents(self, found: str, size: int, deadline: LookDeadline) -> bytes:
         if size > self._limit:
             raise ProbeError(f"it has {size} bytes; the limit is {self._limit}")
         self._ask(f"contents {found}")
         self._line(deadline)
-        data = self._take(size + 1, deadline)
-        return data[:-1]
+        return self._take(size + 1, deadline)[:-1]
 
     def renamed(self, old: str, new: str, path: str, deadline: LookDeadline) -> str | None:
         """What a path of an older commit is called in a newer one, if git finds that it was renamed."""
@@ -181,6 +202,18 @@ class Repository:
         if not more:
             raise ProbeError("git ended; the repository may be damaged, or git older than 2.36")
         self._received += more
+
+
+def _entries(tree: bytes, length: int) -> dict[bytes, str]:
+    """The names in a tree, each with the object that it stands for."""
+    entries: dict[bytes, str] = {}
+    start = 0
+    while start < len(tree):
+        end = tree.index(b"\0", start)
+        _, _, name = tree[start:end].partition(b" ")
+        start = end + 1 + length
+        entries[name] = tree[end + 1 : start].hex()
+    return entries
 
 
 class Repositories:
