@@ -34,17 +34,30 @@ from readmit.workspace.missing import Lack
 from readmit.workspace.observing import ObservationEntry, ObservationFields
 from readmit.workspace.recording import ItemFields, UseFields
 from readmit.workspace.returns import Return
+from readmit.workspace.subscribing import FallenItem, Subscription
 from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from readmit.records.version import __version__ as __version__
-    from readmit.workspace.async_workspace import AsyncAgent, AsyncPresentAgent, AsyncReturn, AsyncWorkspace
+    from readmit.workspace.async_workspace import (
+        AsyncAgent,
+        AsyncPresentAgent,
+        AsyncReturn,
+        AsyncSubscription,
+        AsyncWorkspace,
+    )
 else:
     # asyncio alone takes half as long to import as all of this.
     __getattr__ = lazily(
         __name__,
         {
-            "readmit.workspace.async_workspace": ("AsyncAgent", "AsyncPresentAgent", "AsyncReturn", "AsyncWorkspace"),
+            "readmit.workspace.async_workspace": (
+                "AsyncAgent",
+                "AsyncPresentAgent",
+                "AsyncReturn",
+                "AsyncSubscription",
+                "AsyncWorkspace",
+            ),
             "readmit.records.version": ("__version__",),
         },
     )
@@ -55,6 +68,7 @@ __all__ = [
     "AsyncAgent",
     "AsyncPresentAgent",
     "AsyncReturn",
+    "AsyncSubscription",
     "AsyncWorkspace",
     "Bundle",
     "Cause",
@@ -68,6 +82,7 @@ __all__ = [
     "DutyState",
     "Experience",
     "Explanation",
+    "FallenItem",
     "Identity",
     "Item",
     "ItemFields",
@@ -85,6 +100,7 @@ __all__ = [
     "Return",
     "ReturnView",
     "State",
+    "Subscription",
     "Sweep",
     "Sweeper",
     "Symptom",

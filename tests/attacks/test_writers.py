@@ -16,6 +16,7 @@ import pytest
 from readmit.records.drafts import draft
 from readmit.records.errors import ConflictError, NotAllowedError, RateError, RecordError, SealError, TamperedError
 from readmit.records.events import (
+    Checkpoint,
     Dispute,
     EventKind,
     Overrule,
@@ -26,7 +27,7 @@ from readmit.records.events import (
 )
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Fact, Interval, Receipt, Scope
-from readmit.records.policy import Policy
+from readmit.records.policy import AUTHOR, Policy
 from readmit.records.reasons import DutyState, Reason
 from readmit.records.waiting import HeldBack, Wait
 from readmit.records.writer_keys import WriterKey
@@ -548,3 +549,17 @@ def test_readmit_departs_for_an_agent_that_has_to_sign() -> None:
     (departed,) = team.team.sweep().departed
     assert ann.departed().id == departed.id
     assert ann.come_back().kind == "admitted"
+
+
+def test_a_forged_departure_in_the_name_of_readmit_is_not_returned_from() -> None:
+    """With the workspace's key, somebody could otherwise pretend that ann had seen what she has not."""
+    team = Team()
+    ann = team.handle("ann").agent("ann", role="planner", task="trip")
+    ann.present(lease=60)
+    forged = Checkpoint(
+        id="forged", identity=ann.identity, epoch=team.team.epoch, at=team.now, events=0, digest="0" * 64,
+        reason="lease_expired",
+    )  # fmt: skip
+    team.forge(EventKind.DEPART, forged, by=AUTHOR)
+    with pytest.raises(NotAllowedError, match="ends no lease that 'ann' took"):
+        ann.come_back()

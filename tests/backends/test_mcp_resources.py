@@ -78,14 +78,15 @@ def test_a_resource_that_is_no_text_and_an_unknown_server_are_refused(notes: Pat
         looker(notes).capture_mcp("other", "notes://today")
 
 
-def test_a_server_that_hangs_is_given_up_and_the_next_resource_is_still_read(notes: Path) -> None:
+def test_a_server_that_hangs_is_given_up_until_the_next_look(notes: Path) -> None:
     one = looker(notes, seconds=6.0)
     _, probe = one.capture_mcp("notes", "notes://today")
     slow = msgspec.structs.replace(probe, uri="notes://slow")
     start = time.monotonic()
     found = one.look([slow, probe])
-    assert [result.outcome for result in found] == [Finding.UNSEEN, Finding.UNCHANGED]
+    assert [result.outcome for result in found] == [Finding.UNSEEN, Finding.UNSEEN]
     assert time.monotonic() - start < 25
+    assert [result.outcome for result in one.look([probe])] == [Finding.UNCHANGED]
 
 
 def test_a_server_that_does_not_start_is_unseen(notes: Path) -> None:

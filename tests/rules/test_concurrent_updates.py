@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from readmit import Policy, Reason
 from readmit.records.errors import NotAllowedError, RecordError
@@ -13,7 +14,7 @@ from readmit.records.events import Dispute, EventKind
 from readmit.records.policy import AUTHOR
 from tests.cli.run import said
 from tests.conftest import ROOT
-from tests.scene import Scene
+from tests.scene import START, Scene
 
 SECOND = timedelta(seconds=1)
 
@@ -218,3 +219,38 @@ def test_the_example_of_two_agents_that_book_at_the_same_time() -> None:
     assert "concurrent_update" in reasons["h1"]
     assert "concurrent_update" in reasons["h2"]
     assert {one["item"] for one in after["dispositions"] if one["state"] == "admitted"} == {"o_h", "h1"}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"sources": []},
+        {"principals": ["ann"], "private": True},
+        {"valid_from": START + timedelta(days=9)},
+        {"valid_until": START},
+    ],
+)
+def test_what_replaces_nothing_contests_nothing(fields: dict[str, Any]) -> None:
+    scene = Hotel(written=False)
+    scene.hotel("h1", "bea")
+    source = scene.team.observe("Lakeside is confirmed.", by="ann")
+    scene.fact("h2", **{"slot": "hotel", "by": "ann", "sources": [source], **fields})
+    assert scene.disputes() == []
+    assert "h1" in scene.dora_returns().items
+
+
+def test_an_update_from_older_evidence_is_contested_too() -> None:
+    scene = Hotel(written=False)
+    source = scene.team.observe("Lakeside is confirmed.", by="ann")
+    scene.hotel("h1", "bea")
+    scene.fact("h2", slot="hotel", by="ann", sources=[source])
+    assert len(scene.disputes()) == 1
+    assert scene.dora_returns().missing == ("hotel",)
+
+
+def test_a_writer_who_does_not_count_contests_nothing() -> None:
+    scene = Hotel(written=False)
+    scene.team.as_owner().govern(replace(scene.team.policy, writers=("bob", "bea", "dora")))
+    scene.hotel("h1", "bea")
+    scene.hotel("h2", "ann")
+    assert scene.disputes() == []

@@ -28,6 +28,7 @@ ELSEWHERE = {
     "agent",
     "principal",
     "under",
+    "subscribe",
     "as_owner",
     "as_readmit",
     "writer",

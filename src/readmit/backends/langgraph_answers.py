@@ -13,20 +13,21 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from langgraph.types import Interrupt
 
 from readmit.backends.langgraph_digest import short, value_digest
-from readmit.backends.langgraph_lost import FROM, INTERRUPT, LEFT, Unresumable, lost_state
+from readmit.backends.langgraph_lost import INTERRUPT, Unresumable, lost_state, named, noted
 from readmit.ports.backend import Entry
 from readmit.records.errors import BackendError, StaleAnswerError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from langchain_core.runnables import RunnableConfig
-    from langgraph.checkpoint.base import CheckpointTuple
 
     from readmit.ports.backend import SourceLedger
     from readmit.records.errors import ReadmitError
@@ -37,17 +38,19 @@ _PULLED = "~__pregel_pull, "
 # A task id that no task has: LangGraph makes them from hashes.
 _NO_TASK = "readmit"
 _LOST = "lost"
+# Checkpoints that no step of a graph wrote.
+_UPDATES = ("update", "fork")
 
 
 class _Refusal:
     """Stands among the pending writes of a thread that came back and has not asked yet."""
 
-    def __init__(self, error: ReadmitError) -> None:
+    def __init__(self, error: Callable[[], ReadmitError]) -> None:
         self._error = error
 
     @property
     def id(self) -> str:
-        raise self._error
+        raise self._error()
 
     def __getitem__(self, _: int) -> _Refusal:
         return self
@@ -66,10 +69,10 @@ class Questions:
         asked = [value for channel, value in writes if channel == INTERRUPT]
         if asked:
             # Only a node's first question can be recognized: a return runs the node, and a subgraph, from the start.
-            first = len(asked[0]) == 1 and not any(channel == _RESUME for channel, _ in writes)
-            node = path.removeprefix(_PULLED)
-            own = first and asked[0][0].id == Interrupt.from_ns(None, ns=f"{node}:{task}").id
-            self._write((_place(config, task), _question(node, asked[0][0].value) if own else _none(task)))
+            first = not any(channel == _RESUME for channel, _ in writes)
+            node, one = path.removeprefix(_PULLED), _only(asked[0])
+            own = first and one is not None and one.id == Interrupt.from_ns(None, ns=f"{node}:{task}").id
+            self._write((_place(config, task), _question(node, one.value) if one and own else _none(task)))
 
     def carry(self, before: CheckpointTuple | None, returned: RunnableConfig, left: Sequence[str]) -> None:
         """Record a checkpoint that a return writes: the question its thread waited for before, and what it lost."""
@@ -77,28 +80,38 @@ class Questions:
         asked = None if before is None or len(waiting) != 1 else self._read(_place(before.config, waiting[0]))
         rows = [(_place(returned), asked or _none(_place(returned)))]
         if before is not None and left:
-            rows.append((_place(returned, _LOST), _digest([*left, before.checkpoint["id"]])))
+            rows.append((_place(returned, _LOST), _loss(*noted(left, before).values())))
         self._write(*rows)
+
+    def inherit(self, parent: RunnableConfig, name: str, metadata: Any) -> None:
+        """Record that nothing was asked in an updated checkpoint either."""
+        if metadata.get("source") in _UPDATES and parent["configurable"].get("checkpoint_id"):
+            asked = self._read(_place(parent))
+            if asked is not None:
+                place = {**parent["configurable"], "checkpoint_id": name}
+                self._write((_place({"configurable": place}), asked))
 
     def guarded(self, saved: CheckpointTuple) -> CheckpointTuple:
         """A checkpoint of the current period that takes no answer if it has asked nothing, nor goes on without work."""
-        writes = saved.pending_writes or []
-        if any(one[1] == INTERRUPT for one in writes) or self._read(_place(saved.config)) is None:
+        asked = any(one[1] == INTERRUPT for one in saved.pending_writes or [])
+        if asked or self._read(_place(saved.config)) is None:
             return saved
         if self._read(_place(saved.config, _LOST)) is None:
-            return saved._replace(pending_writes=[*writes, (_NO_TASK, INTERRUPT, _Refusal(_stale()))])
-        metadata: Any = saved.metadata
-        error = lost_state(metadata.get(LEFT, ["state"]))
-        checkpoint: Any = {**saved.checkpoint, "versions_seen": Unresumable(saved.checkpoint["versions_seen"], error)}
-        return saved._replace(checkpoint=checkpoint, pending_writes=[*writes, (_NO_TASK, INTERRUPT, _Refusal(error))])
+            return _refusing(saved, _stale)
+        left, _ = named(saved)
+        checkpoint: Any = {**saved.checkpoint, "versions_seen": Unresumable(saved.checkpoint["versions_seen"], left)}
+        return _refusing(saved._replace(checkpoint=checkpoint), partial(lost_state, left))
 
-    def to_try_again(self, saved: CheckpointTuple) -> RunnableConfig | None:
-        """The checkpoint that a return found, if it could not carry over what the thread's work needs."""
-        metadata: Any = saved.metadata
-        left, found = metadata.get(LEFT), metadata.get(FROM)
-        if not left or self._read(_place(saved.config, _LOST)) != _digest([*left, found]):
-            return None
-        return {"configurable": {**saved.config["configurable"], "checkpoint_id": found}}
+    def nothing_asked(self, saved: CheckpointTuple) -> CheckpointTuple:
+        """An empty thread in the place of a former one. It takes no answer."""
+        place = {key: saved.config["configurable"].get(key, "") for key in ("thread_id", "checkpoint_ns")}
+        metadata: Any = {"step": -2}
+        return _refusing(CheckpointTuple({"configurable": place}, empty_checkpoint(), metadata, None, []), _stale)
+
+    def lost_by(self, saved: CheckpointTuple) -> tuple[str, ...]:
+        """What the return that wrote a checkpoint could not carry over, although the thread's work needs it."""
+        left, found = named(saved)
+        return left if left and self._read(_place(saved.config, _LOST)) == _loss(left, found) else ()
 
     def unchanged(self, saved: CheckpointTuple) -> str | None:
         """The id of the only question that waits, if the thread waited for the same one before the return."""
@@ -106,8 +119,8 @@ class Questions:
         before = self._read(_place(saved.config))
         if len(asked) != 1 or before is None or before != self._read(_place(saved.config, asked[0][0])):
             return None
-        question: str = asked[0][2][0].id
-        return question
+        question = _only(asked[0][2])
+        return None if question is None else question.id
 
     def known(self, outer: RunnableConfig, inner: RunnableConfig, number: int, asked: Sequence[Interrupt]) -> bool:
         """Whether an earlier run of an outer node asked these questions as its ``number``-th; record it if not."""
@@ -142,6 +155,10 @@ class Questions:
         self._ledger.write(self._name, entries)
 
 
+def _refusing(saved: CheckpointTuple, error: Callable[[], ReadmitError]) -> CheckpointTuple:
+    return saved._replace(pending_writes=[*(saved.pending_writes or []), (_NO_TASK, INTERRUPT, _Refusal(error))])
+
+
 def _stale() -> StaleAnswerError:
     return StaleAnswerError(
         "resume: the thread has asked nothing since its agent came back, so this answers a question from before. Run "
@@ -159,11 +176,21 @@ def _thread(name: str) -> str:
     return f"{short(name)}/"
 
 
+def _only(asked: Any) -> Interrupt | None:
+    """The only question in a write. A saver may be handed any value."""
+    one = asked[0] if isinstance(asked, list | tuple) and len(asked) == 1 else None
+    return one if isinstance(one, Interrupt) else None
+
+
 def _question(node: str, value: Any) -> str:
     try:
         return _digest([node, value_digest("question", value)])
     except BackendError:
         return _none(secrets.token_hex(16))
+
+
+def _loss(left: Sequence[str], found: str) -> str:
+    return _digest(["lost", *left, found])
 
 
 def _none(place: str) -> str:

@@ -17,11 +17,12 @@ from readmit.records.errors import LostStateError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import CheckpointTuple
 
 INTERRUPT = "__interrupt__"
 # In the metadata of the checkpoint that a return writes: what it left behind, and of which checkpoint.
-LEFT, FROM = "readmit_left", "readmit_from"
+_LEFT, _FROM = "readmit_left", "readmit_from"
 _WORK = ("__start__", "__pregel_tasks")
 
 
@@ -42,11 +43,27 @@ def _is_conversation(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(one, BaseMessage) for one in value)
 
 
+def noted(left: Collection[str], saved: CheckpointTuple) -> dict[str, Any]:
+    """The metadata that names a loss, and the checkpoint that has it all."""
+    return {_LEFT: sorted(left), _FROM: saved.metadata.get(_FROM) or saved.checkpoint["id"]}
+
+
+def named(saved: CheckpointTuple) -> tuple[tuple[str, ...], str]:
+    """What the metadata of a checkpoint names."""
+    metadata: Any = saved.metadata
+    return tuple(metadata.get(_LEFT) or ()), metadata.get(_FROM) or ""
+
+
+def original(saved: CheckpointTuple) -> RunnableConfig:
+    """Where the state is that a return could not carry over."""
+    return {"configurable": {**saved.config["configurable"], "checkpoint_id": named(saved)[1]}}
+
+
 def lost_state(names: Collection[str]) -> LostStateError:
     """The error for a thread that waits without this state."""
     return LostStateError(
-        f"the thread waits for work, and a return does not carry over its {', '.join(names)}. Name these in keep= "
-        "(they hold no memory) or sources= (which items they were formed from), or run the thread with new input"
+        f"the thread waits for work, and a return does not carry over its {', '.join(names) or 'state'}. Name these in "
+        "keep= (they hold no memory) or sources= (which items they were formed from), or run the thread with new input"
     )
 
 
@@ -56,11 +73,11 @@ class Unresumable(dict[str, Any]):
     That is the one place in which LangGraph treats going on apart from new input, and it is before any node runs.
     """
 
-    def __init__(self, seen: dict[str, Any], error: LostStateError) -> None:
+    def __init__(self, seen: dict[str, Any], left: Collection[str]) -> None:
         super().__init__(seen)
-        self._error = error
+        self._left = left
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         if key == INTERRUPT:
-            raise self._error
+            raise lost_state(self._left)
         return super().setdefault(key, default)

@@ -21,7 +21,7 @@ from langgraph.types import Interrupt
 from readmit.backends.langgraph_answers import Questions
 from readmit.backends.langgraph_carried import ThreadResumed, history, uses_history
 from readmit.backends.langgraph_looking import is_run, notice, past_notice, refuse_on_notice
-from readmit.backends.langgraph_lost import FROM, LEFT, lost
+from readmit.backends.langgraph_lost import lost, noted, original
 from readmit.backends.langgraph_presence import NEVER_LEFT, handed_over
 from readmit.records.canonical import canonical
 from readmit.records.errors import BackendError, ExposureError, QuarantineError
@@ -157,26 +157,33 @@ class Resume:
         config = past_notice(config)
         saved: CheckpointTuple | None = yield "get_tuple", (config,)
         now = self.periods.now()
+        named = config["configurable"].get("checkpoint_id")
         if saved is not None and self.periods.holds(saved, now):
             checked = self.periods.checked(saved, now)
             if now == NEVER_LEFT:
                 return checked
-            named = config["configurable"].get("checkpoint_id")
-            again = self.questions.to_try_again(checked) if is_run(config) and not named else None
-            saved = (yield "get_tuple", (again,)) if again else None
-            if saved is None:
+            if named or not is_run(config) or not self.questions.lost_by(checked):
                 return self.questions.guarded(checked)
-        elif config["configurable"].get("checkpoint_id") and saved is not None:
+        elif named and saved is not None:
             raise QuarantineError(
                 "checkpoint_id: it names state from before the agent's last departure, or that was changed since it "
                 "was written; resume the thread without it"
             )
+        if now.reset and saved is not None and is_run(config):
+            return self.questions.nothing_asked(saved)
         if now == NEVER_LEFT or now.reset or (saved is None and now.back):
             return None
         if not is_run(config):
             return None if saved is None else notice(saved, self._agent.identity)
         bundle = yield "", (self._come_back, now)
-        return (yield from self._readmitting(config, saved, bundle))
+        return (yield from self._readmitting(config, (yield from self._before_a_loss(saved)), bundle))
+
+    def _before_a_loss(self, saved: CheckpointTuple | None) -> Steps[CheckpointTuple | None]:
+        """The state that an earlier return could not carry over: another saver may, or a later view."""
+        if saved is None or not self.questions.lost_by(saved):
+            return saved
+        whole: CheckpointTuple | None = yield "get_tuple", (original(saved),)
+        return whole or saved
 
     def putting(self, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Steps[RunnableConfig]:
         """Write a checkpoint and remember that it was written now."""
@@ -188,6 +195,7 @@ class Resume:
                 raise QuarantineError(f"{self._agent.identity.principal!r} is away: run the thread, then update it")
             if now.back and self._into in checkpoint["channel_versions"].keys() - checkpoint["channel_values"].keys():
                 self.check_keys(())
+        self.questions.inherit(config, checkpoint["id"], metadata)
         return (yield from self._writing(config, checkpoint, metadata, versions, now))
 
     def check_keys(self, keys: Collection[str]) -> None:
@@ -253,6 +261,8 @@ class Resume:
             if self._passes(channel, value, admitted)
         }
         left = () if saved is None else lost(saved, {*values, *self._keep, self._into or ""})
+        if saved is not None and not left:
+            left = self.questions.lost_by(saved)
         if saved is not None:
             self._note(bundle, saved, values, now)
         # A channel without a version is not loaded from the thread's former values.
@@ -280,7 +290,7 @@ class Resume:
         # First: no answer may reach the new checkpoint without this.
         self.questions.carry(saved, {"configurable": place | {"checkpoint_id": checkpoint["id"]}}, left)
         if saved is not None and left:
-            metadata |= {LEFT: list(left), FROM: saved.checkpoint["id"]}
+            metadata |= noted(left, saved)
         # All versions are new: each carried value is stored again and must come back from here on.
         written = yield from self._writing({"configurable": place}, checkpoint, metadata, versions, now)
         found: CheckpointTuple = yield "get_tuple", (written,)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _USERS = uuid.UUID("5f0dbe5c-5f3c-5c0e-9d39-2f1e8f8f7a11")
 _ALWAYS = 36_500
-_NOT_FOUND, _NO_EMBEDDINGS, _EMBEDDINGS_DOWN = 404, 501, 503
+_NOT_FOUND, _SERVER_ERROR, _NO_EMBEDDINGS, _EMBEDDINGS_DOWN = 404, 500, 501, 503
 _FIRST_PAGE = 1_000
 _PAUSE = 0.05
 _LONGEST_MESSAGE = 300
@@ -138,9 +138,8 @@ class Server:
             if _unanswered(error):
                 self._late.setdefault(user, []).append(text)
                 raise BackendError(
-                    f"{self._url}: no answer within {self._timeout:g} seconds; the server may still process this chat "
-                    f"of user {user}. What it makes of it has no source and stays out of every view; the next call "
-                    "waits until it is done"
+                    f"{error}; the server may still process this chat of user {user}. What it makes of it has no "
+                    "source and stays out of every view; the next call waits until it is done"
                 ) from error
             try:
                 self._delete_chat(user, text)
@@ -149,6 +148,9 @@ class Server:
             raise
 
     def _delete_chat(self, user: str, text: str) -> None:
+        if self._buffered(user, "processing"):
+            # It would be processed all the same, and no longer show.
+            raise BackendError(f"{self._url}: chats of user {user} are being processed; call again later")
         page, stored = 0, []
         while ids := self._call("GET", f"/users/blobs/{user}/chat?page={page}&page_size={_FIRST_PAGE}")["ids"]:
             stored += ids
@@ -181,9 +183,11 @@ class Server:
         body = {"content": content, "attributes": {"topic": topic, "sub_topic": sub_topic}}
         try:
             return str(self._call("POST", f"/users/profile/{user}", body)["id"])
-        except BackendError:
+        except BackendError as error:
             # Perhaps the user was deleted: look again next time.
             self._there.discard(user)
+            if _unanswered(error):
+                raise BackendError(f"{error}; it may have been written all the same, without a source") from error
             raise
 
     def update_profile(self, user: str, profile: str, content: str) -> None:
@@ -256,10 +260,9 @@ class Server:
         except (http.ConnectError, http.ConnectTimeout) as error:
             raise BackendError(f"url: {self._url} cannot be reached: {error}; is the server running?") from error
         except http.TransportError as error:
-            done = "" if method == "GET" else "; it may have been done all the same, without a source"
             raise BackendError(
                 f"{self._url}: {method} {path.partition('?')[0]}: no answer ({type(error).__name__}, timeout="
-                f"{self._timeout:g} seconds){done}"
+                f"{self._timeout:g} seconds)"
             ) from error
         except http.HTTPStatusError as error:
             status = error.response.status_code
@@ -311,9 +314,12 @@ def _named(results: Sequence[Mapping[str, Any]], key: str) -> tuple[str, ...]:
 
 
 def _unanswered(error: BackendError) -> bool:
+    """Whether a request was sent and the server itself did not answer it: a proxy may have given up before."""
     http: Any = import_module("httpx")
-    unsent = (http.ConnectError, http.ConnectTimeout)
-    return isinstance(error.__cause__, http.TransportError) and not isinstance(error.__cause__, unsent)
+    cause = error.__cause__
+    if cause is None or isinstance(cause, http.ConnectError | http.ConnectTimeout):
+        return False
+    return not isinstance(cause, http.HTTPStatusError) or cause.response.status_code >= _SERVER_ERROR
 
 
 def _listed(answer: Any, name: str) -> list[dict[str, Any]]:

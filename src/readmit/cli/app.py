@@ -24,6 +24,7 @@ from readmit.cli import (
     queries,
     returning,
     sources,
+    subscribing,
     verifying,
     witness,
     writers,
@@ -106,7 +107,7 @@ def main() -> None:
 
 
 for commands in (
-    demo, play, writing, sources, browsing, returning, leasing, inferring, verifying, queries, diagnosis, page, audit,
-    keys, writers, witness, backups, backends, batch,
+    demo, play, writing, sources, browsing, returning, leasing, subscribing, inferring, verifying, queries, diagnosis,
+    page, audit, keys, writers, witness, backups, backends, batch,
 ):  # fmt: skip
     commands.add_to(main)

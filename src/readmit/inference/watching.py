@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.cycle import examine
 from readmit.inference.prepared import Prepared
 from readmit.records.base import Count, Id, Record
 from readmit.records.canonical import canonical
@@ -22,8 +21,8 @@ from readmit.records.events import Checkpoint, Event, EventKind, Exposed
 from readmit.records.identity import Identity
 from readmit.records.looks import Looked
 from readmit.records.reasons import Reason, State
-from readmit.workspace.loading import current
 from readmit.workspace.looking import look_for
+from readmit.workspace.subscribing import judge_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -159,15 +158,13 @@ class Watch:
         announced = workspace.log.derived.read(ANNOUNCED, return_id, [one.id for one in view.items])
         request = self._workspace.log.returned(return_id).request
         with workspace.log.reading():
-            head = workspace.log.head
-            rejected = examine(current(workspace.log, request, workspace.moment()), workspace.policy).gated.rejected
-        for one in view.items:
-            if one.id in rejected and one.id not in announced:
-                fate = rejected[one.id]
+            head, judged = workspace.log.head, judge_view(workspace, return_id)
+        for name, fate in judged.rejected.items():
+            if name not in announced:
                 yield Announcement(
                     return_id=return_id,
                     identity=request.identity,
-                    item=one.id,
+                    item=name,
                     state=fate.state,
                     reasons=fate.reasons,
                     epoch=head,

@@ -73,11 +73,12 @@ def swept(log: Log, principal: str) -> Event | None:
     identity = Identity(workspace=log.workspace, principal=principal, role=principal, task=principal)
     if log.latest(EventKind.DEPART, identity.swept) is None:
         return None
-    for departed in log.milestones(EventKind.DEPART, identity.swept):
-        if isinstance(departed.payload, Checkpoint):
-            absence = last_absence(log, departed.payload.identity)
-            if absence is not None and absence.departure == departed and absence.end is None:
-                return departed
+    departures = log.milestones(EventKind.DEPART, identity.swept)
+    last = {one.payload.identity.agent: one for one in departures if isinstance(one.payload, Checkpoint)}
+    for departed in last.values():
+        absence = last_absence(log, departed.payload.identity)  # type: ignore[attr-defined]  # of the kind
+        if absence is not None and absence.departure == departed and absence.end is None:
+            return departed
     return None
 
 

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.ports.prober import Captured, ProbeResult
-from readmit.probes.looking import compared, text_of, within
+from readmit.probes.looking import captured, compared, within
 from readmit.records.base import shown
-from readmit.records.canonical import digest_of
 from readmit.records.errors import GoneError, ProbeError
 from readmit.records.probes import CallableProbe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from readmit.ports.prober import LookLimits
+    from readmit.ports.prober import Captured, LookLimits, ProbeResult
     from readmit.probes.looking import LookDeadline
 
 
@@ -34,10 +32,8 @@ class Calls:
         return compared(probe, self._answer(probe.name, probe.arguments, deadline))
 
     def capture(self, name: str, arguments: Sequence[Any], deadline: LookDeadline, *, lifetime: int) -> Captured:
-        stored = {"name": name, "arguments": tuple(arguments), "lifetime": lifetime}
-        msgspec.convert({**stored, "digest": "0" * 64}, CallableProbe)
-        data = self._answer(name, arguments, deadline)
-        return Captured(text_of(data), msgspec.convert({**stored, "digest": digest_of(data)}, CallableProbe))
+        fields = {"name": name, "arguments": tuple(arguments), "lifetime": lifetime}
+        return captured(CallableProbe, fields, lambda: self._answer(name, arguments, deadline))
 
     def _answer(self, name: str, arguments: Sequence[Any], deadline: LookDeadline) -> bytes:
         call = self._known.get(name)

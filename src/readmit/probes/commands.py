@@ -13,20 +13,16 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from readmit.ports.prober import Captured, ProbeResult
 from readmit.probes import sandbox
-from readmit.probes.looking import compared, text_of
+from readmit.probes.looking import captured, compared
 from readmit.records.base import shown
-from readmit.records.canonical import digest_of
 from readmit.records.errors import ProbeError
 from readmit.records.probes import CommandProbe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from readmit.ports.prober import LookLimits
+    from readmit.ports.prober import Captured, LookLimits, ProbeResult
     from readmit.probes.looking import LookDeadline
 
 ANY = "*"
@@ -44,10 +40,8 @@ class Commands:
         return compared(probe, self._output(probe.argv, deadline))
 
     def capture(self, argv: Sequence[str], deadline: LookDeadline, *, lifetime: int) -> Captured:
-        stored = {"argv": tuple(argv), "lifetime": lifetime}
-        msgspec.convert({**stored, "digest": "0" * 64}, CommandProbe)
-        data = self._output(tuple(argv), deadline)
-        return Captured(text_of(data), msgspec.convert({**stored, "digest": digest_of(data)}, CommandProbe))
+        words = tuple(argv)
+        return captured(CommandProbe, {"argv": words, "lifetime": lifetime}, lambda: self._output(words, deadline))
 
     def _output(self, argv: tuple[str, ...], deadline: LookDeadline) -> bytes:
         if not any(_allows(entry, argv) for entry in self._limits.commands):

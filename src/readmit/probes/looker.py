@@ -87,19 +87,19 @@ class Looker:
         return results
 
     def _one(self, sources: _Sources, probe: Probe, everything: LookDeadline) -> ProbeResult:
-        origin = _origin(probe)
+        origin = type(probe), _origin(probe)
         if everything.passed:
             late = f"total_seconds: the look ended after {self.limits.total_seconds:g} s"
             return ProbeResult(Finding.UNSEEN, probe, why=late)
         if origin in sources.late:
-            return ProbeResult(Finding.UNSEEN, probe, why=f"{origin} took too long before in this look")
+            return ProbeResult(Finding.UNSEEN, probe, why=f"{origin[1]} took too long before in this look")
         deadline = LookDeadline(self.limits.seconds, within=everything)
         try:
             result: ProbeResult = sources.of(probe).look(probe, deadline)
         except GoneError as error:
             return ProbeResult(Finding.GONE, probe, why=reason(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, nobody has seen the source
-            if origin and deadline.passed:
+            if origin[1] and deadline.passed:
                 sources.late.add(origin)
             return ProbeResult(Finding.UNSEEN, probe, why=reason(error))
         return result
@@ -180,7 +180,7 @@ class _Sources(ExitStack):
         self._calls = calls
         self._databases = databases
         self._servers = servers
-        self.late: set[str] = set()
+        self.late: set[tuple[type, str]] = set()
         """What did not answer in time during this look, and is not asked again in it."""
 
     def of(self, probe: Probe) -> Any:

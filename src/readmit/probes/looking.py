@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from readmit.ports.prober import ProbeResult
+from readmit.ports.prober import Captured, ProbeResult
 from readmit.records.base import LONGEST_TEXT
 from readmit.records.canonical import digest_of
 from readmit.records.errors import GoneError, ProbeError
 from readmit.records.probes import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from readmit.records.probes import Probe
 
@@ -65,6 +65,13 @@ def compared(probe: Probe, data: bytes) -> ProbeResult:
     if found == probe.digest:
         return ProbeResult(Finding.UNCHANGED, probe)
     return ProbeResult(Finding.CHANGED, msgspec.structs.replace(probe, digest=found), text_of(data))
+
+
+def captured(kind: type[Probe], fields: Mapping[str, Any], read: Callable[[], bytes]) -> Captured:
+    """What is read now, with its probe. Fields that no probe can hold are refused before anything is read."""
+    msgspec.convert({**fields, "digest": "0" * 64}, kind)
+    data = read()
+    return Captured(text_of(data), msgspec.convert({**fields, "digest": digest_of(data)}, kind))
 
 
 def reason(error: Exception) -> str:

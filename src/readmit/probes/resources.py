@@ -8,12 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from readmit.ports.prober import Captured, ProbeResult
-from readmit.probes.looking import compared, reason, text_of
+from readmit.probes.looking import captured, compared, reason
 from readmit.records.base import shown
-from readmit.records.canonical import digest_of
 from readmit.records.errors import GoneError, ProbeError
 from readmit.records.probes import McpProbe
 
@@ -22,7 +18,7 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
 
-    from readmit.ports.prober import LookLimits
+    from readmit.ports.prober import Captured, LookLimits, ProbeResult
     from readmit.probes.looking import LookDeadline
 
 _NO_SUCH_RESOURCE = -32002, -32602
@@ -46,10 +42,8 @@ class Resources:
         return compared(probe, self._text(probe.server, probe.uri, deadline))
 
     def capture(self, server: str, uri: str, deadline: LookDeadline, *, lifetime: int) -> Captured:
-        stored = {"server": server, "uri": uri, "lifetime": lifetime}
-        msgspec.convert({**stored, "digest": "0" * 64}, McpProbe)
-        data = self._text(server, uri, deadline)
-        return Captured(text_of(data), msgspec.convert({**stored, "digest": digest_of(data)}, McpProbe))
+        fields = {"server": server, "uri": uri, "lifetime": lifetime}
+        return captured(McpProbe, fields, lambda: self._text(server, uri, deadline))
 
     def _text(self, server: str, uri: str, deadline: LookDeadline) -> bytes:
         command = self._servers.get(server)

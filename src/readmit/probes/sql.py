@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.ports.prober import Captured, ProbeResult
-from readmit.probes.looking import compared, text_of, within
+from readmit.probes.looking import captured, compared, within
 from readmit.records.base import shown
 from readmit.records.canonical import digest_of
 from readmit.records.errors import GoneError, ProbeError
@@ -25,7 +24,7 @@ from readmit.records.probes import SqlProbe
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from readmit.ports.prober import LookLimits
+    from readmit.ports.prober import Captured, LookLimits, ProbeResult
     from readmit.probes.looking import LookDeadline
 
 NO_ROWS = b"[]"
@@ -58,10 +57,8 @@ class Databases:
     def capture(
         self, database: str, query: str, parameters: Sequence[Any], deadline: LookDeadline, *, lifetime: int
     ) -> Captured:
-        stored = {"database": database, "query": query, "parameters": tuple(parameters), "lifetime": lifetime}
-        msgspec.convert({**stored, "digest": "0" * 64}, SqlProbe)
-        data = self._rows(database, query, parameters, deadline)
-        return Captured(text_of(data), msgspec.convert({**stored, "digest": digest_of(data)}, SqlProbe))
+        fields = {"database": database, "query": query, "parameters": tuple(parameters), "lifetime": lifetime}
+        return captured(SqlProbe, fields, lambda: self._rows(database, query, parameters, deadline))
 
     def _rows(self, database: str, query: str, parameters: Sequence[Any], deadline: LookDeadline) -> bytes:
         place = self._places.get(database)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import ipaddress
+import re
 import socket
 import ssl
 import threading
@@ -33,7 +34,7 @@ _PORTS = {"http": 80, "https": 443}
 _CHARSETS = {"utf-8", "us-ascii", "iso-8859-1", "windows-1252"}
 _HIDDEN = {"script", "style", "template"}
 _PIECE = 8_192
-_LONGEST_ETAG, _LONGEST_DATE = 1_024, 64
+_VALIDATOR = re.compile(r"[ -~]{1,256}")
 # IPv6 networks whose last four bytes are an IPv4 address.
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _COMPATIBLE = ipaddress.ip_network("::/96")
@@ -60,13 +61,12 @@ class Web:
                 raise ProbeError("the server answers 304 to a question without a condition")
             return ProbeResult(Finding.UNCHANGED, probe)
         if probe.quote:
-            words = text_of(page.body)
-            if quoted(probe.quote, words):
+            if quoted(probe.quote, page.body.decode()):
                 return ProbeResult(Finding.UNCHANGED, probe)
             now = msgspec.structs.replace(
                 probe, quote="", etag=page.etag, modified=page.modified, digest=digest_of(page.body)
             )
-            return ProbeResult(Finding.CHANGED, now, words)
+            return ProbeResult(Finding.CHANGED, now, text_of(page.body))
         result = compared(probe, _part(page.body, probe.pointer))
         if result.outcome is Finding.UNCHANGED:
             return result
@@ -77,7 +77,7 @@ class Web:
         msgspec.convert({**stored, "digest": "0" * 64}, HttpProbe)
         page = self._get(url, deadline)
         body = page.body or b""
-        if quote and not quoted(quote, text_of(body)):
+        if quote and not quoted(quote, body.decode()):
             raise GoneError("quote: the page does not hold these words")
         data = quote.encode() if quote else _part(body, pointer)
         probe = msgspec.convert(
@@ -134,12 +134,7 @@ class Web:
         body = _text(b"".join(pieces), answer.headers.get_content_charset("utf-8"))
         if kind in ("text/html", "application/xhtml+xml"):
             body = _words(body, deadline)
-        etag, modified = answer.headers.get("ETag", ""), answer.headers.get("Last-Modified", "")
-        return Page(
-            body.encode(),
-            etag if len(etag) <= _LONGEST_ETAG else "",
-            modified if len(modified) <= _LONGEST_DATE else "",
-        )
+        return Page(body.encode(), *(_validator(answer.headers.get(name, "")) for name in ("ETag", "Last-Modified")))
 
     def _connected(self, parts: SplitResult, deadline: LookDeadline) -> socket.socket:
         """A connection to an address that was checked: the name is not resolved a second time."""
@@ -155,6 +150,11 @@ class Web:
                 f"private_hosts: {host} is at a private address; looks.private_hosts of the policy would allow it"
             )
         return _first_answer(found, port, deadline)
+
+
+def _validator(header: str) -> str:
+    """A header that can be sent back as it came."""
+    return header if _VALIDATOR.fullmatch(header) else ""
 
 
 def _speaking(parts: SplitResult, plain: socket.socket) -> http.client.HTTPConnection:

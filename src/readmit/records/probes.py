@@ -100,8 +100,8 @@ class HttpProbe(_Probe, kw_only=True, tag="http"):
     """A page or document behind a URL: the whole of it, a quote from it, or one value of a JSON document."""
 
     url: Annotated[str, msgspec.Meta(min_length=1, max_length=2_048)]
-    etag: Annotated[str, msgspec.Meta(max_length=1_024)] = ""
-    modified: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    etag: Annotated[str, msgspec.Meta(max_length=256)] = ""
+    modified: Annotated[str, msgspec.Meta(max_length=256)] = ""
     """The Last-Modified header, as the server wrote it."""
     quote: Part = ""
     """Words of the page, compared without regard to white space."""

@@ -14,7 +14,7 @@ from readmit.records.errors import RateError, RecordError
 from readmit.records.events import EventKind
 from readmit.records.items import Item
 from readmit.records.waiting import Approve
-from readmit.workspace.slots import check_expected, contest, unseen
+from readmit.workspace.slots import check_expected, contest, counts, unseen
 from readmit.workspace.waiting import file, held_back, waiting
 from readmit.workspace.writing import check
 
@@ -120,11 +120,11 @@ class Acting(ABC):
             yield
             return
         with self.log.atomic():
-            found = None
+            found, moment = None, later(now, self.log.learnt)
             if self.log.named(entry.kind, entry.name) is None:
-                found = unseen(self.log, item, named, self._rules, later(now, self.log.learnt))
+                found = unseen(self.log, item, named, self._rules, moment)
             yield
-            if found is not None:
+            if found is not None and counts(self.log, item, self.policy, moment):
                 contest(self.log, item, *found, now)
 
     def _check_expected(self, name: str, expects: str | None, fields: ItemFields, by: str, *, nothing: bool) -> None:

@@ -6,6 +6,8 @@ and result.
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
@@ -13,10 +15,11 @@ from readmit.workspace.agent import Agent
 from readmit.workspace.leasing import PresentAgent
 from readmit.workspace.own_thread import BatchOnThread, InTurn, OwnThread
 from readmit.workspace.returns import DecidedReturn, Return
+from readmit.workspace.subscribing import OFTEN, View, interval
 from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Generator
+    from collections.abc import AsyncIterator, Callable, Coroutine, Generator
     from concurrent.futures import Future
     from contextlib import AbstractAsyncContextManager
     from datetime import datetime
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from readmit.records.identity import Identity
     from readmit.records.policy import Policy
     from readmit.workspace.diagnosis.checkup import Checkup
+    from readmit.workspace.subscribing import FallenItem
 
 Twin = TypeVar("Twin")
 T = TypeVar("T")
@@ -126,6 +130,34 @@ class AsyncAgent(_OnThread[Agent]):
     settle = _same(Agent.settle)
 
 
+class AsyncSubscription:
+    """``async for`` over it: the items of an agent's view that fell. Leave the loop, or ``close`` it, to end it."""
+
+    def __init__(self, workspace: AsyncWorkspace, identity: Identity, *, every: float) -> None:
+        self._workspace = workspace
+        self._view = View(workspace._twin, identity)  # noqa: SLF001 - of this module
+        self._every = interval(every)
+        self._closed = asyncio.Event()
+
+    async def __aiter__(self) -> AsyncIterator[FallenItem]:
+        while not self._closed.is_set():
+            for one in await self.wait():
+                yield one
+
+    async def wait(self) -> tuple[FallenItem, ...]:
+        """Wait until something fell, and say what; nothing once it is closed."""
+        while not self._closed.is_set():
+            if found := await self._workspace.run(lambda _: self._view.look()):
+                return found
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._closed.wait(), self._every)
+        return ()
+
+    def close(self) -> None:
+        """End it."""
+        self._closed.set()
+
+
 class _Opening:
     """``await`` it, or use ``async with``, which closes the workspace at the end."""
 
@@ -220,6 +252,10 @@ class AsyncWorkspace(_OnThread[Workspace]):
     def agent(self, principal: str, *, role: str, task: str) -> AsyncAgent:
         """A handle for one principal in one role on one task."""
         return AsyncAgent(self._thread, self._twin.agent(principal, role=role, task=task))
+
+    def subscribe(self, agent: AsyncAgent, *, every: float = OFTEN) -> AsyncSubscription:
+        """Learn at once when an item of the view that an agent holds no longer stands, as ``Workspace.subscribe``."""
+        return AsyncSubscription(self, agent.identity, every=every)
 
     async def doctor(self, agent: AsyncAgent | None = None) -> Checkup:
         """What would keep agents from coming back well, as ``Workspace.doctor``."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from readmit.ports.presence import last_absence, swept
 from readmit.records.errors import LeaseError, NotAllowedError, RecordError
 from readmit.records.events import Checkpoint, EventKind
-from readmit.records.policy import OWNER, Policy
+from readmit.records.leases import Lease
+from readmit.records.policy import AUTHOR, OWNER, Policy
 from readmit.seal.writers import Authority, SigningDomain, is_finding
 
 if TYPE_CHECKING:
@@ -144,6 +145,10 @@ def check_signed(entry: Draft, found: Authority | None) -> None:
     raise NotAllowedError(f"{by!r} must sign this {entry.kind}: {why}; write through {handle}, or with --signer")
 
 
+def _ends(departed: Checkpoint, lease: object) -> bool:
+    return isinstance(lease, Lease) and departed.epoch == lease.epoch and departed.identity == lease.identity
+
+
 def swept_away(departed: Event) -> str:
     """What happened to an agent whose lease ran out, and what to do."""
     assert isinstance(departed.payload, Checkpoint)  # noqa: S101 - of the kind
@@ -158,7 +163,15 @@ def swept_away(departed: Event) -> str:
 def check_counts(log: Log, event: Event) -> None:
     """Refuse a stored event that its writer did not sign although it had to."""
     found = authority(log)
-    if found is not None and not found.counts(event):
+    if found is None:
+        return
+    if event.by == AUTHOR and isinstance(event.payload, Checkpoint):
+        # Readmit departs for an agent only where the agent's own lease says, as it signed it.
+        lease = log.latest(EventKind.LEASE, event.payload.identity.agent, until=event.epoch)
+        if lease is not None and found.counts(lease) and _ends(event.payload, lease.payload):
+            return
+        raise NotAllowedError(f"departure {event.name!r} ends no lease that {event.payload.identity.principal!r} took")
+    if not found.counts(event):
         raise NotAllowedError(f"{event.kind} {event.name!r} has no valid signature of {event.by!r}: {event.kind} again")
 
 

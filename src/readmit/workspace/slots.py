@@ -14,7 +14,7 @@ from readmit.records.events import Checkpoint, Dispute, EventKind
 from readmit.records.identity import Identity
 from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.policy import AUTHOR
-from readmit.records.reasons import State
+from readmit.records.reasons import Reason, State
 from readmit.records.snapshot import Snapshot, WorkState
 from readmit.records.statements import statement_of
 from readmit.workspace.background import concerned
@@ -24,15 +24,17 @@ from readmit.workspace.signatures import authority
 from readmit.workspace.vetting import vetted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from datetime import datetime
 
     from readmit.ports.store import Log
+    from readmit.records.decisions import Cause
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held
 
 _OF_THE_READER = frozenset({State.UNAUTHORIZED, State.NOT_APPLICABLE})
 _CONTESTED = frozenset({State.DISPUTED, State.SUSPECTED})
+_OF_THE_SLOT = frozenset({Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED})
 
 
 class SlotHolders(NamedTuple):
@@ -44,10 +46,22 @@ class SlotHolders(NamedTuple):
 
 def holders(log: Log, slot: str, task: str | None, policy: Policy, now: datetime) -> SlotHolders:
     """What stands in a slot of a task at the end of the log. Items without a task are about every task."""
+    found: dict[bool, list[Held]] = {True: [], False: []}
+    for held, causes in _judged(log, slot, task, policy, now):
+        states = {cause.reason.state for cause in causes}
+        if states <= _CONTESTED:
+            found[not states].append(held)
+    return SlotHolders(tuple(found[True]), tuple(found[False]))
+
+
+def _judged(
+    log: Log, slot: str, task: str | None, policy: Policy, now: datetime
+) -> Iterator[tuple[Held, tuple[Cause, ...]]]:
+    """The statements about a slot, and what is against each for an uninvolved reader."""
     epoch, tasks = log.head, dict.fromkeys((None, task))
     names = [event.name for one in tasks for event in log.in_slot(one, slot, until=epoch)]
     if not names:
-        return SlotHolders((), ())
+        return
     reader = Identity(workspace=log.workspace, principal="", role="", task=task or "")
     events = log.about(names, until=epoch)
     starts = [event for one in tasks if one is not None for event in log.milestones(EventKind.REBASE, one)]
@@ -64,14 +78,10 @@ def holders(log: Log, slot: str, task: str | None, policy: Policy, now: datetime
     if signing is not None and signing.was_required:
         made = vetted(made, log, signing)
     rejected = examine(made, policy).gated.rejected
-    found: dict[bool, list[Held]] = {True: [], False: []}
     for name, held in state.held.items():
-        if isinstance(held.item, Obligation | Frontier) or held.item.slot != slot:
-            continue
-        states = {cause.reason.state for cause in rejected[name].causes} - _OF_THE_READER if name in rejected else set()
-        if states <= _CONTESTED:
-            found[not states].append(held)
-    return SlotHolders(tuple(found[True]), tuple(found[False]))
+        if not isinstance(held.item, Obligation | Frontier) and held.item.slot == slot:
+            causes = rejected[name].causes if name in rejected else ()
+            yield held, tuple(cause for cause in causes if cause.reason.state not in _OF_THE_READER)
 
 
 def check_expected(
@@ -125,6 +135,16 @@ def unseen(
     return (basis, tuple(rivals)) if rivals else None
 
 
+def counts(log: Log, item: Item, policy: Policy, now: datetime) -> bool:
+    """Whether nothing but other statements about its slot is against an item.
+
+    What is unproven, or has not begun, replaces nothing, and so contests nothing.
+    """
+    judged = _judged(log, item.slot or "", item.scope.task, policy, now)
+    causes = next((found for held, found in judged if held.item.id == item.id), None)
+    return causes is not None and {cause.reason for cause in causes} <= _OF_THE_SLOT
+
+
 def _rivals(other: object, item: Item, named: Collection[str]) -> bool:
     """Whether an item is another writer's, says something else to the same readers, and is not named."""
     return (
@@ -132,7 +152,8 @@ def _rivals(other: object, item: Item, named: Collection[str]) -> bool:
         and other.by != item.by
         and other.id not in (item.id, *named)
         and not _same(other, item)
-        and set(other.scope.principals) in (set(), set(item.scope.principals))
+        # A private statement replaces for those it names alone, and its id is not for others.
+        and set(other.scope.principals) == set(item.scope.principals)
     )
 
 

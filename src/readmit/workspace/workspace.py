@@ -44,6 +44,7 @@ from readmit.workspace.probing import Eyes, Probing
 from readmit.workspace.recording import STATEMENT_KINDS, content_of, id_of, inherited, open_again
 from readmit.workspace.signatures import policy_in_force
 from readmit.workspace.signing import Keys
+from readmit.workspace.subscribing import OFTEN, Subscription
 from readmit.workspace.verbs import Verbs
 from readmit.workspace.writing import disputed
 
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from readmit.workspace.missing import Lack
     from readmit.workspace.observing import CapturedFields, ObservationEntry, ObservationFields, Source
     from readmit.workspace.recording import ItemFields, StatementKind
+    from readmit.workspace.subscribing import FallenItem
 
 DEFAULT_NAME = "default"
 
@@ -168,6 +170,12 @@ class Workspace(Handles, Acting, Verbs, Probing):
     def sweep(self, *, trust_clock: bool = False) -> Sweep:
         """Depart for every agent whose lease ran out, once. ``Sweeper`` says when the clock must be trusted."""
         return Sweeper(self, trust_clock=require_flag("trust_clock", trust_clock)).sweep()
+
+    def subscribe(
+        self, agent: Agent, *, report: Callable[[FallenItem], object] | None = None, every: float = OFTEN
+    ) -> Subscription:
+        """Learn at once when an item of the view that an agent holds no longer stands. Iterate, or give ``report``."""
+        return Subscription(self, require("agent", agent, Agent).identity, report=report, every=every)
 
     # What the team observes and holds.
 

@@ -13,6 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
+from readmit import Policy
 from readmit.backends.langgraph import ReturningSaver, ainvoke, as_node, invoke
 from readmit.records.errors import StaleAnswerError
 from tests.backends.langgraph.trip import Trip, thread
@@ -366,3 +367,58 @@ def test_a_copied_thread_does_not_take_an_old_answer(shop: Shop) -> None:
     assert asked(invoke(graph, Command(resume="yes"), thread("copy"))) == [PALACE]
     graph.checkpointer.delete_thread("copy")
     assert graph.get_state(thread("copy")).values == {}
+
+
+def test_an_update_after_the_return_does_not_let_the_old_answer_in(shop: Shop) -> None:
+    graph = shop.graph()
+    invoke(graph, {}, thread())
+    shop.away()
+    with pytest.raises(StaleAnswerError):
+        graph.invoke(Command(resume="yes"), thread())
+    graph.update_state(thread(), {"paid": []}, as_node="__start__")
+    with pytest.raises(StaleAnswerError):
+        graph.invoke(Command(resume="yes"), thread())
+    assert asked(invoke(graph, Command(resume="yes"), thread())) == [PALACE]
+
+
+def test_a_reset_does_not_let_the_old_answer_in(shop: Shop) -> None:
+    shop.trip.team.as_owner().govern(Policy(fill=True, on_incomplete="reset"))
+    graph = shop.graph()
+    invoke(graph, {}, thread())
+    shop.away()
+    shop.trip.owe_a_hotel()
+    shop.trip.team.revoke("h1", by="scout")
+    assert asked(invoke(graph, Command(resume="yes"), thread()))[0]["readmit"] == "reset"
+    with pytest.raises(StaleAnswerError):
+        graph.invoke(Command(resume="yes"), thread())
+    assert asked(graph.invoke({}, thread())) == [PALACE]
+    assert shop.paid == []
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_when_state_is_stored_makes_no_difference(shop: Shop, durability: str) -> None:
+    graph = shop.graph()
+    invoke(graph, {}, thread(), durability=durability)
+    shop.away(offer=SUNRISE)
+    invoke(graph, Command(resume="yes"), thread(), durability=durability)
+    assert shop.paid == [(SUNRISE, "yes")]
+    invoke(graph, {}, thread(), durability=durability)
+    shop.trip.planner.depart()
+    shop.offer = PALACE
+    assert asked(invoke(graph, Command(resume="yes"), thread(), durability=durability)) == [PALACE]
+
+
+def test_a_second_absence_is_like_the_first(shop: Shop) -> None:
+    graph = shop.graph()
+    invoke(graph, {}, thread())
+    shop.away()
+    with pytest.raises(StaleAnswerError):
+        graph.invoke(Command(resume="yes"), thread())
+    shop.trip.planner.depart()
+    with pytest.raises(StaleAnswerError):
+        graph.invoke(Command(resume="yes"), thread())
+    assert asked(graph.invoke(None, thread())) == [PALACE]
+    shop.trip.planner.depart()
+    with pytest.raises(StaleAnswerError):
+        graph.invoke(Command(resume="yes"), thread())
+    assert shop.paid == []

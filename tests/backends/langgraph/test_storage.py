@@ -24,7 +24,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send, interrupt
 
 from readmit.backends.langgraph import ReturningSaver, invoke
-from readmit.records.errors import BackendError
+from readmit.records.errors import BackendError, LostStateError
 from tests.backends.langgraph.trip import Trip, planning, thread
 
 if TYPE_CHECKING:
@@ -158,7 +158,8 @@ def test_pending_sends_that_are_left_behind_are_named(inner: Any, trip: Trip) ->
     graph = builder.compile(checkpointer=front(inner, trip), interrupt_before=["one"])
     graph.invoke({}, thread())
     trip.planner.depart()
-    graph.invoke(None, thread())
+    with pytest.raises(LostStateError, match="__pregel_tasks"):
+        graph.invoke(None, thread())
     (entry,) = resumed(trip)
     assert "__pregel_tasks" in entry["left"]
 

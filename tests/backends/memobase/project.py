@@ -80,8 +80,8 @@ class Project:
         if user not in self.users:
             raise Refusal(500, f"unknown error: ForeignKeyViolation: Key (user_id)=({user}) is not present")
 
-    def insert(self, user: str, text: str) -> tuple[str, list[dict[str, Any]]]:
-        """Store a chat and put it into the buffer; a full buffer is processed at once."""
+    def insert(self, user: str, text: str) -> tuple[str, bool]:
+        """Store a chat and put it into the buffer. Says whether that is full now, and must be processed."""
         with self.lock:
             self.written(user)
             stored(text)
@@ -91,8 +91,7 @@ class Project:
             tokens(text)
             self.buffer[user][row] = Waiting(blob, text, "idle")
             idle = self.rows(user, "idle")
-            full = sum(len(tokens(self.buffer[user][one].text)) for one in idle) > _FULL_BUFFER
-        return blob, self.flush(user) if full else []
+            return blob, sum(len(tokens(self.buffer[user][one].text)) for one in idle) > _FULL_BUFFER
 
     def rows(self, user: str, status: str) -> list[str]:
         return [name for name, one in self.buffer[user].items() if one.status == status]
@@ -179,7 +178,7 @@ class Project:
             self.vectors[name] = _embed([text])[0]
 
     def listed(self, user: str) -> list[UserProfileData]:
-        """The slots of a user, whoever that is, from the cache that lasts 20 minutes."""
+        """The slots of a user, even of a missing one, from the cache that lasts 20 minutes."""
         if user not in self.cached:
             self.cached[user] = sorted(self.profiles[user].values(), key=lambda one: one.updated_at, reverse=True)
         return list(self.cached[user])

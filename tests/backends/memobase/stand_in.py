@@ -35,6 +35,8 @@ class StandIn(ThreadingHTTPServer):
     def __init__(self, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.project = Project()
+        self.gives_up = False
+        """Whether a proxy before the server does not wait for a flush."""
         self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
 
@@ -71,6 +73,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(404, '{"detail":"Not Found"}')
         elif not all(map(_is_id, ids)):
             self._send(422, '{"detail":[{"type":"uuid_parsing","loc":["path","user_id"],"msg":"not a valid UUID"}]}')
+        elif self.server.gives_up and action is _flush:
+            threading.Thread(target=self.server.project.flush, args=ids, daemon=True).start()
+            self._send(504, "<html>Gateway Timeout</html>")
         else:
             response = BaseResponse(data=None, errmsg="", errno=0)
             try:
@@ -136,10 +141,10 @@ def _delete_user(project: Project, user: str, **_: Any) -> Any:
     project.cached.pop(user, None)
 
 
-def _insert(project: Project, user: str, *, body: Any, **_: Any) -> Any:
+def _insert(project: Project, user: str, *, asked: dict[str, str], body: Any) -> Any:
     text = "\n".join(one["content"] for one in body["blob_data"]["messages"])
-    blob, results = project.insert(user, text)
-    return {"id": blob, "chat_results": results}
+    blob, full = project.insert(user, text)
+    return {"id": blob, "chat_results": (_flush(project, user, asked=asked) or []) if full else []}
 
 
 def _blobs(project: Project, user: str, *, asked: dict[str, str], **_: Any) -> Any:

@@ -18,7 +18,7 @@ from readmit.backends.memobase_flush import SessionEvent, Slot, changes
 from readmit.backends.memobase_server import Flushed
 from readmit.ports.backend import Material, Stored
 from readmit.records.errors import BackendError
-from readmit.testing.journey import KNOWN
+from readmit.testing.journey import KNOWN, Journey
 from readmit.testing.reachable import texts
 from readmit.workspace.memory import Memory
 from tests.backends.memobase.openers import back, native, open_memobase
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from readmit.testing.journey import Journey
     from tests.backends.memobase.stand_in import StandIn
 
 pytestmark = pytest.mark.backends
@@ -42,7 +41,7 @@ def fill(memory: Memory, journey: Journey, *, unbound: str = "") -> None:
     states = [*KNOWN, *(["valid"] * (OVERFULL - len(KNOWN)))]
     for number, state in enumerate(states):
         text = KNOWN[state][1] if number < len(KNOWN) else f"Fact {number} about the journey."
-        made = user.add_profile(text, "journey", f"fact {number}")
+        made = user.add_profile(text, "journey", f"fact_{number}")
         claims[f"profile/{made}/"] = [journey.items[state]]
     memory.adopt(claims, by="scout")
     if unbound:
@@ -112,6 +111,13 @@ class TestAttribution:
         held = {record.id: (record.text, {one.ref for one in found}) for record, found in memory.records()}
         assert "Harrowgate" in held[event][0], "the server writes the joined text into the event"
         assert {journey.items["premise changed"], journey.items["superseded"]} <= held[event][1]
+
+    def test_a_slot_that_is_updated_and_rewritten_at_once_is_gone(self, memory: Memory, journey: Journey) -> None:
+        fill(memory, journey)
+        formed = memory.form("journey/fact_3: Two bags.", sources=[journey.items["valid"]], by="scout")
+        held = {record.id for record, _ in memory.records()}
+        assert set(formed) == held, "eight slots and an event, and no entry of what vanished"
+        assert journey.team.log.sources.entries(memory.backend.name).keys() == held
 
     def test_another_topic_keeps_its_own_sources(self, memory: Memory, journey: Journey) -> None:
         fill(memory, journey)
@@ -185,6 +191,18 @@ class TestUnanswered:
         assert sources(hasty, "sunmere") == [set(), set()], "the late slot and its event have no source"
         assert sources(hasty, "lake") == [{journey.items["valid"]}] * 2
 
+    def test_a_proxy_that_gives_up_is_not_taken_for_the_servers_failure(
+        self, hasty: Memory, journey: Journey, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        stand_in.project.thinking.clear()
+        monkeypatch.setattr(stand_in, "gives_up", True)
+        with pytest.raises(BackendError, match=r"504; .*may still process"):
+            hasty.form("hotel/booking: Sunmere.", sources=[journey.items["superseded"]], by="scout")
+        monkeypatch.setattr(stand_in, "gives_up", False)
+        assert len(native(hasty).get_all("chat")) == 1, "it is left to show that it is being processed"
+        with pytest.raises(BackendError, match="still being processed"):
+            hasty.form("hotel/view: Over the lake.", sources=[journey.items["valid"]], by="scout")
+
     def test_a_slot_that_a_late_flush_changed_does_not_get_its_former_sources_back(
         self, hasty: Memory, journey: Journey, stand_in: StandIn
     ) -> None:
@@ -233,6 +251,24 @@ class TestUnanswered:
             hasty.form("hotel/booking: Sunmere.", sources=[journey.items["superseded"]], by="scout")
         assert hasty.form(KNOWN["valid"][1], sources=[journey.items["valid"]], by="scout", verbatim=True)
 
+    def test_a_verbatim_memory_whose_answer_is_lost_has_no_source(
+        self, hasty: Memory, journey: Journey, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        add = stand_in.project.add_profile
+
+        def slowly(*given: Any) -> str:
+            made = add(*given)
+            time.sleep(0.8)
+            return made
+
+        monkeypatch.setattr(stand_in.project, "add_profile", slowly)
+        with pytest.raises(BackendError, match="may have been written all the same, without a source"):
+            hasty.form(KNOWN["valid"][1], sources=[journey.items["valid"]], by="scout", verbatim=True)
+        time.sleep(0.5)
+        assert [found for _, found in hasty.records()] == [()]
+        journey.walker.depart()
+        assert back(hasty, journey).records() == ()
+
 
 def test_what_a_server_finishes_after_a_timeout_is_bound_to_nothing(
     server: StandIn | None, memory: Memory, journey: Journey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -274,6 +310,21 @@ class TestTwoInstances:
             other.close()
         assert sources(memory, "sunmere.;breakfast") == [{"superseded", "valid"}]
         assert sources(memory, "breakfast.") == [{"superseded", "valid"}, {"valid"}], "the slot, and the second event"
+
+    def test_another_workspace_of_the_same_name_reaches_nothing_through_a_shared_slot(
+        self, memory: Memory, journey: Journey, tmp_path: Path
+    ) -> None:
+        """Its own file has its own lock and its own ledger, but on the server it is the same bank."""
+        stranger = Journey(tmp_path / "another.db")
+        other = Memory(stranger.team, open_memobase(stranger.team, tmp_path))
+        memory.form("hotel/booking: We sleep at the Sunmere.", sources=[journey.items["valid"]], by="scout")
+        other.form("hotel/booking: We want breakfast.", sources=[stranger.items["valid"]], by="scout")
+        for one, said in ((other, stranger), (memory, journey)):
+            said.walker.depart()
+            reached = " ".join(texts(back(one, said)))
+            assert ("Sunmere" in reached, "breakfast" in reached) == (one is memory, one is other)
+        other.close()
+        stranger.close()
 
     def test_processes_do_not_bind_each_others_slots(
         self, memory: Memory, stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

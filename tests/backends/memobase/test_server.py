@@ -1,4 +1,4 @@
-"""What the adapter relies on or guards against, as seen with server 0.0.42. It holds for the stand-in and for a server.
+"""What the adapter relies on or guards against, in server 0.0.42. For the stand-in and for a real server alike.
 
 Without the adapter: the client's own connection. Nothing here depends on the words of a language model.
 """
