@@ -8,7 +8,8 @@ from readmit import Policy, Workspace
 from readmit.ports.prober import Captured, LookLimits, ProbeResult
 from readmit.records.canonical import digest_of
 from readmit.records.probes import CallableProbe, Finding
-from tests.scene import Clock, place
+from tests import scene
+from tests.scene import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +61,7 @@ class Team:
     def __init__(self, path: Path | str | None = None, **policy: Any) -> None:
         self.clock = Clock()
         self.board = Board()
-        self.path = place() if path is None else path
+        self.path = scene.place() if path is None else path
         rules = Policy(**{"overseers": ("boss",), "nothing_owed": "fill", **policy})
         self.team = Workspace.open(self.path, policy=rules, clock=self.clock, prober=self.board)  # type: ignore[arg-type]  # it is asked for nothing else
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from tests import scene
+from tests.board import Team
 from tests.postgres import Server
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ ROOMS_ON_BOTH = {"attacks", "diagnosis", "pages", "records", "workspace"}
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run the scenes of these packages on both stores. A test that names a file, or opens many stores, uses SQLite."""
     room = Path(str(metafunc.module.__file__)).parent.name
-    of_a_scene = getattr(metafunc.module, "Scene", None) is scene.Scene and room in ROOMS_ON_BOTH
+    played = getattr(metafunc.module, "Scene", None) is scene.Scene or getattr(metafunc.module, "Team", None) is Team
+    of_a_scene = played and room in ROOMS_ON_BOTH
     own = is_hypothesis_test(metafunc.function) or {"place", "tmp_path"} & set(metafunc.fixturenames)
     if of_a_scene and not own:
         slow = [pytest.mark.slow] if metafunc.definition.get_closest_marker("many_events") else []

@@ -35,6 +35,7 @@ from readmit.store.location import names
 from readmit.workspace.export import json_lines, prov_document
 from tests import replay
 from tests.audit.prov_order import violations
+from tests.board import Team
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
@@ -354,3 +355,22 @@ def test_without_the_library_it_says_what_to_install(trip: Play, monkeypatch: py
     monkeypatch.setitem(sys.modules, "prov.model", None)
     with pytest.raises(ReadmitError, match=r"pip install 'readmit\[prov\]'"):
         prov_document(trip.workspace.log)
+
+
+def test_what_a_look_found_derives_from_what_was_there_and_ends_the_item() -> None:
+    team = Team()
+    old = team.note("hotel", "Sunrise is booked.")
+    team.fact("h0", "Sunrise is booked", old)
+    team.ann.depart()
+    team.clock.now += HOUR
+    team.board.notes["hotel"] = "Riverside is booked."
+    back = team.back()
+    [look] = [event for event in team.team.log.tail() if event.kind is EventKind.LOOK]
+    for name in (None, back.id):
+        document = prov_document(team.team.log, name)
+        assert violations(document.serialize() or "") == []
+        now = back.dispositions[0].causes[0].ref
+        derived = [str(one) for one in document.get_records(ProvDerivation)]
+        assert any(now in one and old in one for one in derived)
+        ended = [str(one) for one in document.get_records(ProvInvalidation)]
+        assert any("item/h0" in one and f"event/{look.epoch}" in one for one in ended)

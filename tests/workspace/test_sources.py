@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from readmit import Reason, Return
+from readmit import Reason, Return, Workspace
 from readmit.records.errors import ModelError, NotAllowedError, RecordError
 from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
@@ -15,7 +18,11 @@ from readmit.records.looks import Looked
 from readmit.records.policy import LookRules
 from readmit.records.probes import CallableProbe, Finding
 from readmit.records.reasons import State
+from readmit.seal.keys import LocalSigner
 from tests.board import Team
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LATER = timedelta(minutes=5)
 
@@ -264,3 +271,58 @@ def test_the_same_text_stays_one_observation_however_often_it_is_found() -> None
     looks = [event.payload.found[0] for event in team.team.log.tail() if isinstance(event.payload, Looked)]
     assert [one.finding for one in looks] == [Finding.CHANGED] * 3
     assert len({one.now for one in looks}) == 1
+
+
+def test_the_source_of_a_writer_who_is_not_allowed_is_not_looked_at() -> None:
+    team = Team(writers=("bob",))
+    seen = team.note("hotel", "Sunrise is booked.", by="mallory")
+    team.fact("h0", "Sunrise is booked", seen)
+    team.ann.depart()
+    team.clock.now += LATER
+    assert reasons(team.back(), "h0") == (Reason.WRITER_NOT_ALLOWED, Reason.REFERENCE_UNBOUND)
+    assert team.board.looks == []
+
+
+def test_what_a_look_found_counts_where_signatures_are_required(tmp_path: Path) -> None:
+    team = Team(tmp_path / "team.db")
+    owner, bob = LocalSigner.generated()[0], LocalSigner.generated()[0]
+    governing = team.team.as_owner(signer=owner)
+    governing.writers.enrol("owner", owner.public)
+    governing.writers.enrol("bob", bob.public)
+    team.ann.depart()
+    governing.govern(replace(team.team.policy, writers_signed="required"))
+    writer = team.team.principal("bob", signer=bob)
+    team.board.notes["hotel"] = "Sunrise is booked."
+    writer.record("Sunrise is booked", id="h0", slot="hotel", sources=[writer.observe_call("hotel")])
+    team.clock.now += LATER
+    team.board.notes["hotel"] = "Riverside is booked."
+    [fate] = team.back().dispositions
+    assert fate.reasons == (Reason.SOURCE_CHANGED,)
+    writer.record("Riverside is booked", id="h1", slot="hotel", sources=[fate.causes[0].ref])
+    assert team.back().items == ("h1",)
+
+
+def test_the_explanation_has_both_texts() -> None:
+    team = Team()
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."))
+    team.ann.depart()
+    team.clock.now += LATER
+    team.board.notes["hotel"] = "Riverside is booked."
+    assert "It said “Sunrise is booked.”, and says “Riverside is booked.” now." in str(team.back().explain("h0"))
+
+
+def test_a_store_that_hides_the_last_look_is_noticed(tmp_path: Path) -> None:
+    team = Team(tmp_path / "team.db")
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."))
+    team.ann.depart()
+    team.clock.now += LATER
+    team.board.notes["hotel"] = "Riverside is booked."
+    assert team.back().items == ()
+    team.team.close()
+    with sqlite3.connect(tmp_path / "team.db") as file:
+        for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            file.execute(f"DROP TRIGGER {name}")
+        file.execute("DELETE FROM milestone WHERE kind = 'look'")
+    with Workspace.open(tmp_path / "team.db", clock=team.clock) as again:
+        back = again.agent("ann", role="planner", task="trip").come_back()
+        assert back.reasons == (Reason.LOG_ALTERED,)

@@ -25,17 +25,19 @@ from readmit.records.events import EventKind, Exposed, Overrule, Supersede
 from readmit.records.evidence import Evidence
 from readmit.records.items import Item
 from readmit.records.kinds import targets_of
+from readmit.records.looks import Looked
 from readmit.workspace.history import dispositions, recorded
 from readmit.workspace.proving import signed_head
 from readmit.workspace.unnamed_endings import REPLACING, all_endings, endings_of_return
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
 
     from prov.model import ProvDocument
 
     from readmit.ports.store import Log
     from readmit.records.events import Event
+    from readmit.records.looks import LookResult
     from readmit.workspace.unnamed_endings import Endings
 
 
@@ -107,7 +109,7 @@ class _Story:
         self._moment = datetime.min.replace(tzinfo=UTC)
 
     def add(self, event: Event) -> None:
-        """Add one event, and what it ended without naming it."""
+        """Add one event."""
         # A writer's clock may be set back; the log goes on.
         self._moment = max(self._moment, event.learnt)
         match event.payload:
@@ -124,6 +126,12 @@ class _Story:
             case payload if event.kind.ends_items:
                 for target in targets_of(payload):
                     self._ending(event, target)
+            case Looked(found=found):
+                self._look(event, found)
+        self._unnamed(event)
+
+    def _unnamed(self, event: Event) -> None:
+        """What an event ended without naming it."""
         for fallen, cause in self._endings.get(event.epoch, {}).items():
             self._change(event, fallen, {"readmit:reason": str(cause.reason)})
             if cause.reason in REPLACING:
@@ -132,6 +140,17 @@ class _Story:
     def _evidence(self, event: Event) -> None:
         entity = self.document.entity(self._of("evidence", event.digest), {"readmit:digest": event.digest})
         self.document.wasAttributedTo(entity, self._agent(event.by))
+
+    def _look(self, event: Event, found: Sequence[LookResult]) -> None:
+        """What is there now derives from what was there."""
+        activity = self._activity(f"event/{event.epoch}", event, str(event.kind))
+        for one in found:
+            old = self._bound(one.evidence)
+            self.document.used(activity, old, self._moment, None, {"readmit:finding": str(one.finding)})
+            if one.now is not None and not one.since:
+                now = self._bound(one.now)
+                self.document.wasGeneratedBy(now, activity, self._moment)
+                self.document.wasDerivedFrom(now, old, activity)
 
     def _item(self, event: Event, item: Item) -> None:
         facets = {"prov:type": self._readmit["Item"], "readmit:kind": str(item.kind), "readmit:digest": event.digest}

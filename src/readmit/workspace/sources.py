@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # In canonical bytes a quote within a text is escaped, so this is the field.
 _PROBED = b',"probe":{'
+LONGEST_SHOWN = 200
 _decode = msgspec.json.Decoder(Evidence).decode
 
 
@@ -57,7 +58,20 @@ def sources_in_words(log: Log, item: Item, *, until: int) -> Iterator[str]:
             one = sources[name]
             seen = f"{one.seen:%Y-%m-%d %H:%M:%S} UTC"
             found = f"looked at on {seen}, {one.finding}" if one.since else f"read on {seen}, and not looked at since"
-            yield f"Source {place_of(one.probe)}: {found}."
+            yield f"Source {place_of(one.probe)}: {found}.{_both(evidence, name, one.now)}"
+
+
+def _both(evidence: Mapping[str, Sighting], old: str, new: str) -> str:
+    """What a source said and what it says now, if that was kept."""
+    if new not in evidence:
+        return ""
+    before, now = (_shortened(evidence[name].text) for name in (old, new))
+    return f" It said “{before}”, and says “{now}” now."
+
+
+def _shortened(text: str) -> str:
+    """The beginning of a long text."""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
 def _sources(

@@ -1,4 +1,4 @@
-"""Items that fell although no event names them: another item took their slot, or a rebase reset it.
+"""Items that fell although no event names them: another item took their slot, a rebase reset it, their source changed.
 
 What stands depends on the reader. An item counts as fallen if it fell for everybody on its task, or for a principal
 that its slot's items name.
@@ -38,7 +38,15 @@ if TYPE_CHECKING:
     from readmit.records.events import Event
     from readmit.records.snapshot import Held, Sighting
 
-UNNAMED = frozenset({Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED, Reason.FRONTIER_MOVED, Reason.EPOCH_INCOMPATIBLE})
+UNNAMED = frozenset(
+    {
+        Reason.SLOT_UPDATED,
+        Reason.SLOT_CONTESTED,
+        Reason.FRONTIER_MOVED,
+        Reason.EPOCH_INCOMPATIBLE,
+        Reason.SOURCE_CHANGED,
+    }
+)
 """Reasons by which an event ends an item that it does not name."""
 REPLACING = frozenset({Reason.SLOT_UPDATED, Reason.FRONTIER_MOVED})
 """Those that name the item which replaced another."""
