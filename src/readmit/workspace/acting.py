@@ -120,9 +120,11 @@ class Acting(ABC):
             yield
             return
         with self.log.atomic():
-            found, moment = None, later(now, self.log.learnt)
-            if self.log.named(entry.kind, entry.name) is None:
-                found = unseen(self.log, item, named, self._rules, moment)
+            moment = later(now, self.log.learnt)
+            found = unseen(self.log, item, named, self._rules, moment)
+            if found is not None and self.log.named(entry.kind, entry.name) is not None:
+                # A repetition of what is recorded.
+                found = None
             yield
             if found is not None and counts(self.log, item, self.policy, moment):
                 contest(self.log, item, *found, now)
