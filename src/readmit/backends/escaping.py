@@ -27,5 +27,8 @@ def escaped(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """The text behind an escaped one."""
-    return unquote(text, errors=_ERRORS)
+    """The text behind an escaped one; any other text as it is."""
+    try:
+        return unquote(text, errors=_ERRORS)
+    except UnicodeDecodeError:
+        return text

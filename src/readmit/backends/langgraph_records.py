@@ -292,7 +292,7 @@ class LangGraphMemory:
         owner, *rest = (unescaped(part) for part in record.split("/"))
         if rest:
             place = Place(owner, tuple(rest[:-1]), rest[-1])
-            if self.holds(place):
+            if self.holds(place) and record_id(place) == record:
                 (item,) = self.store.batch([GetOp(self.native(place), place.key, refresh_ttl=False)])
                 if item is not None:
                     return place

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from readmit.backends.admission import unaltered
+from readmit.backends.escaping import escaped, unescaped
 from readmit.backends.memobase_flush import SessionEvent, Slot, changes, outdated, vanished
 from readmit.backends.memobase_server import Server, event_text, event_topics, place, sendable, user_id
 from readmit.backends.opening import need
@@ -308,13 +309,10 @@ def _odd(found: Iterable[Slot], bound: Iterable[Entry]) -> frozenset[str]:
 
 
 def _stored(owner: str, kind: str, native: str, text: str) -> Stored:
-    return Stored(id=f"{kind}/{native}/{owner.encode().hex()}", text=text, owner=owner)
+    return Stored(id=f"{kind}/{native}/{escaped(owner)}", text=text, owner=owner)
 
 
 def _parts(record: str) -> tuple[str, str, str]:
     kind, _, rest = record.partition("/")
     native, _, owner = rest.partition("/")
-    try:
-        return bytes.fromhex(owner).decode(), kind, native
-    except ValueError:
-        return TEAM, "", native
+    return unescaped(owner), kind, native

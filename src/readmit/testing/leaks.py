@@ -186,6 +186,12 @@ class LeakTests:
         assert {one.state for one in memory.review(back.id) if not one.admitted} == {State.UNAUTHORIZED}
         assert all(Reason.OTHER_OWNER in one.reasons for one in memory.review(back.id) if not one.admitted)
 
+    def test_a_bank_may_belong_to_a_principal_with_a_long_name(self, memory: Memory, journey: Journey) -> None:
+        owner = "東京の宿" * 64
+        self.form(memory, journey, "valid", owner=owner)
+        assert [record.owner for record, sources in memory.records() if sources] == [owner]
+        assert texts(self.returned(memory, journey)) == set()
+
     def test_a_private_bank_comes_back_through_the_view(self, memory: Memory, journey: Journey) -> None:
         first = self.returned(memory, journey)
         for state in ("valid", "revoked"):

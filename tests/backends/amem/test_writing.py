@@ -172,11 +172,3 @@ def test_a_second_process_is_refused_because_it_would_not_see_what_the_first_wri
     assert "is open in another process" in refused.stderr
     memory.close()
     subprocess.run(command, check=True)
-
-
-def test_the_bank_of_a_principal_with_a_long_name_is_its_own(journey: Journey, opened: Callable[..., Memory]) -> None:
-    owner = "東京の宿" * 60
-    memory = opened()
-    memory.form(KNOWN["valid"][1], sources=[journey.items["valid"]], by="scout", owner=owner, verbatim=True)
-    assert [record.owner for record, sources in memory.records() if sources] == [owner]
-    assert read_after_return(memory, journey) == set()

@@ -16,6 +16,7 @@ from langgraph.store.memory import InMemoryStore
 from readmit.backends.escaping import escaped, unescaped
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, TeamStore, sources
 from readmit.backends.langgraph_places import LONGEST_ID, Place, record_id
+from readmit.records.errors import UnknownError
 from readmit.workspace.memory import Memory
 from tests.backends.langgraph.trip import Trip
 
@@ -96,6 +97,13 @@ def test_a_long_key_that_was_put_natively_does_not_stop_the_others(named: Named)
     named.inner.put((*(named.backend.below("", ()) or ()), "log"), "k" * 5_000, {"text": "planted"})
     assert [one.key for one in named.back().search(())] == ["when"]
     assert len(list(named.memory.records())) == 2
+
+
+@pytest.mark.parametrize("record", ["/log/%FF", "/log/%77hen", "~", "when", "", "/other/when"])
+def test_an_id_that_is_no_records_is_unknown(named: Named, record: str) -> None:
+    named.put(("log",), "when")
+    with pytest.raises(UnknownError):
+        named.memory.delete(record)
 
 
 def test_sixty_japanese_characters_stay_readable() -> None:
