@@ -38,7 +38,7 @@ FILES = {
     "package.json": '{"scripts": {"build": "tsc", "e2e": "playwright"}, "engines": {"node": ">=20"}, '
     '"dependencies": {"react": "^18.2.0"}}',
     "pyproject.toml": '[project]\nname = "shop"\nrequires-python = ">=3.11"\ndependencies = ["Django>=4.2,<5"]\n'
-    '[project.scripts]\nshop = "shop.cli:main"\n',
+    '[project.scripts]\nshop = "shop.cli:main"\n[project.optional-dependencies]\nweb = ["flask"]\ndev = ["mypy"]\n',
     ".gitignore": "dist/\n.env\n",
 }
 
@@ -85,7 +85,7 @@ class Project:
             "docs/design.md": (("## How prices are made\n\n## Tax", "## Prices"),),
             "Makefile": (("ship:\n\ttrue\n", ""),),
             "package.json": (('"e2e": "playwright"', '"check": "tsc"'), ("^18.2", "^19.0")),
-            "pyproject.toml": (("3.11", "3.12"), ("Django>=4.2,<5", "Django>=5.1")),
+            "pyproject.toml": (("3.11", "3.12"), ("Django>=4.2,<5", "Django>=5.1"), ('web = ["flask"]\n', "")),
         }
         changed: dict[str, str | None] = {"src/shop/old_tax.py": None}
         for name, pairs in edits.items():

@@ -47,6 +47,7 @@ CASES = {
     "a subcommand": Case("Run `shop reindex` at night.", "command", "shop reindex", "no code holds reindex"),
     "a target of make": Case("Release with `make ship`.", "command", "make ship", "no such target; it has lint, test"),
     "a script of npm": Case("Run `npm run e2e`.", "command", "npm run e2e", "no such script; it has build, check"),
+    "an extra": Case("Install it: `pip install 'shop[web]'`.", "command", "shop[web]", "no such extra; it has dev"),
     "a module that is run": Case("`python -m shop.old_tax` prints it.", "command", "python -m shop.old_tax", "no such"),
     "a version of Python": Case("We use Python 3.11.", "version", "Python 3.11", "pyproject.toml declares >=3.12"),
     "a version of a package": Case("It runs on Django 4.2.", "version", "Django 4.2", "declares >=5.1"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, NamedTuple
 
+from readmit.check.command_lines import EXTRA
 from readmit.check.commands import ProjectCommands
 from readmit.check.naming import named
 from readmit.check.python import ProjectModules, lacking
@@ -169,7 +170,7 @@ class _Check:
             for path, past in left.items():
                 if path == place or (one.kind is not NameKind.LINK and path.endswith(end)):
                     return f"{past}{'' if past.to else self._namesake(place)}"
-                if path.startswith(inside):
+                if path.startswith(inside) or (one.kind is not NameKind.LINK and f"/{inside}" in path):
                     return f"a folder whose last file was {past}"
         if one.kind is NameKind.LINK:
             return f"there is no such file{self._namesake(places[0])}"
@@ -245,9 +246,9 @@ class _Check:
                 )
                 continue
             answer = self._commands.answer(one.name, one.more)
-            said = f"{'npm run' if one.more == 'npm' else one.more} {one.name}"
+            said = _said(one)
             if answer.outcome == "unknown":
-                yield Unchecked(one.place, said if one.more in {"make", "npm", "python -m"} else one.name, answer.now)
+                yield Unchecked(one.place, said, answer.now)
             else:
                 yield one if answer.outcome == "holds" else CheckFinding(one.place, one.kind, said, answer.now)
 
@@ -267,6 +268,14 @@ class _Check:
 
 def _parts(one: Mention) -> list[str]:
     return [one.name] if one.kind is NameKind.OPTION else one.name.split(".")
+
+
+def _said(one: Mention) -> str:
+    """A command as it was written."""
+    if one.more.startswith(EXTRA):
+        return f"{one.more.removeprefix(EXTRA)}[{one.name}]"
+    how = {"make": "make", "npm": "npm run", "python -m": "python -m"}.get(one.more)
+    return f"{how} {one.name}" if how else f"{one.name} {one.more}"
 
 
 def _bare(name: str) -> str:

@@ -17,6 +17,7 @@ _BARE = {
     "Makefile", "Dockerfile", "Jenkinsfile", "Gemfile", "Rakefile", "Procfile", "Justfile", "LICENSE", "NOTICE",
 }  # fmt: skip
 _LINES = re.compile(r"(?::\d+(?:-\d+|:\d+)?|#L\d+(?:-L?\d+)?|::[\w:\[\]-]+)$")
+EXTRA = "extra of "
 _TARGET = re.compile(r"^[A-Za-z][\w.-]*$")
 _RUNNERS = {"npm", "pnpm", "yarn", "bun"}
 _PREFIXES = {"sudo", "uv", "poetry", "pdm", "hatch", "pipenv", "time", "env", "npx", "run"}
@@ -58,8 +59,23 @@ def command_named(text: str, place: StatementPlace) -> list[Mention] | None:
     if program.startswith("./"):
         return _paths([program], place)
     if re.fullmatch(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*", program) and re.fullmatch(r"-{0,2}[a-z][\w-]*", rest[0]):
-        return [Mention(place, NameKind.COMMAND, program, rest[0])]
+        options = [word.partition("=")[0] for word in rest if re.match(r"--[a-z]", word)]
+        return [
+            Mention(place, NameKind.COMMAND, program, rest[0]),
+            *(Mention(place, NameKind.OPTION, option) for option in options),
+        ]
     return None
+
+
+def extras_named(text: str, place: StatementPlace) -> list[Mention]:
+    """The extras of packages that a command installs, as in ``pip install 'shop[web]'``."""
+    if not re.match(r"(?:uv |python3? -m )?(?:pip3? install|add) ", text):
+        return []
+    return [
+        Mention(place, NameKind.COMMAND, extra.strip(), f"{EXTRA}{package}")
+        for package, extras in re.findall(r"([\w.-]+)\[([\w, -]+)\]", text)
+        for extra in extras.split(",")
+    ]
 
 
 def _script(program: str, words: list[str], place: StatementPlace) -> list[Mention]:

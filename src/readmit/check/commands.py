@@ -6,7 +6,9 @@ import json
 import re
 import tomllib
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from readmit.check.command_lines import EXTRA
 
 if TYPE_CHECKING:
     from readmit.check.python import ProjectModules
@@ -41,19 +43,35 @@ class ProjectCommands:
                 return self._npm(name)
             case "python -m":
                 return self._module(name)
+        if how.startswith(EXTRA):
+            return self._extra(name, how.removeprefix(EXTRA))
         return CommandAnswer("unknown", "a program outside of the tree")
+
+    @cached_property
+    def _projects(self) -> list[dict[str, Any]]:
+        """The Python projects of the tree, that of the root first."""
+        found: list[dict[str, Any]] = []
+        for path in sorted(self._tree.names.get("pyproject.toml", ()), key=len):
+            try:
+                found.append(tomllib.loads(self._tree.text(path) or "").get("project", {}))
+            except tomllib.TOMLDecodeError:
+                continue
+        return found
 
     @cached_property
     def programs(self) -> frozenset[str]:
         """The project's own programs."""
-        found: set[str] = set()
-        for path in self._tree.names.get("pyproject.toml", ()):
-            try:
-                project = tomllib.loads(self._tree.text(path) or "").get("project", {})
-            except tomllib.TOMLDecodeError:
-                continue
-            found |= set(project.get("scripts", {}))
-        return frozenset(found)
+        return frozenset(name for project in self._projects for name in project.get("scripts", {}))
+
+    def _extra(self, extra: str, package: str) -> CommandAnswer:
+        for project in self._projects:
+            if package in {".", project.get("name")}:
+                extras = project.get("optional-dependencies", {})
+                if extra in extras:
+                    return CommandAnswer("holds")
+                known = ", ".join(extras) or "none"
+                return CommandAnswer("gone", f"{project.get('name')} has no such extra; it has {known}"[:300])
+        return CommandAnswer("unknown", "a package outside of the tree")
 
     def _make(self, target: str) -> CommandAnswer:
         file = next((name for name in _MAKEFILES if name in self._tree.paths), None)

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from readmit.check.command_lines import command_named, is_path, without_lines
+from readmit.check.command_lines import command_named, extras_named, is_path, without_lines
 from readmit.check.values import Mention, NameKind, StatementPlace, Unchecked
 
 if TYPE_CHECKING:
@@ -73,6 +73,9 @@ def _is_gone(span: MemorySpan) -> bool:
 
 
 def _code(text: str, place: StatementPlace) -> Iterator[Mention | Unchecked]:
+    if extras := extras_named(text, place):
+        yield from extras
+        return
     call = re.match(r"^@?[A-Za-z_][\w.]*(?=\()", text)
     if why := _unfit(call[0] if call else text):
         yield Unchecked(place, text, why)
@@ -146,7 +149,9 @@ def _block(span: MemorySpan) -> Iterator[Mention | Unchecked]:
         command = line.strip().removeprefix("$ ").partition(" #")[0].strip()
         if not command or command.startswith("#") or (not span.language and not line.lstrip().startswith("$ ")):
             continue
-        if not _unfit(command):
+        if extras := extras_named(command, here):
+            yield from extras
+        elif not _unfit(command):
             yield from command_named(command, here) or ()
 
 

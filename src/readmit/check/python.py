@@ -53,9 +53,29 @@ class ProjectModules:
         if self.file(f"{module}.{name}") is not None:
             return True
         text = self._tree.text(self._by_name.get(module, ""))
-        if text is None or _LAZY.search(text):
-            return None
-        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+        names = None if text is None or _LAZY.search(text) else _top_names(text)
+        return None if names is None else name in names
+
+
+def _top_names(text: str) -> set[str] | None:
+    """What a module binds when it is imported; none if it cannot be read."""
+    try:
+        left: list[ast.AST] = [ast.parse(text)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    found: set[str] = set()
+    while left:
+        node = left.pop()
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+                continue
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                found.update((one.asname or one.name).partition(".")[0] for one in names)
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+        left += ast.iter_child_nodes(node)
+    return found
 
 
 def lacking(tree: WorkTree, names: list[tuple[str, str]]) -> set[tuple[str, str]]:
