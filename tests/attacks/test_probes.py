@@ -16,6 +16,7 @@ import msgspec
 import psycopg
 import pytest
 
+from readmit import Workspace
 from readmit.probes import Looker, LookLimits, files
 from readmit.records.canonical import digest_of
 from readmit.records.errors import ProbeError
@@ -26,6 +27,7 @@ from tests.probes.test_web import Site, page, served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from http.server import BaseHTTPRequestHandler
     from pathlib import Path
 
     from readmit.ports.prober import ProbeResult
@@ -117,6 +119,35 @@ def test_a_file_is_not_looked_at_through(attack: str, root: Path) -> None:
     assert looked(root, FileProbe(digest=D, path=path)).outcome is Finding.UNSEEN
     with pytest.raises(ProbeError):
         Looker(LookLimits(roots=(str(root),))).capture_file(path)
+
+
+SECRETS = [
+    ".env", ".env.local", "prod.pem", "server.key", "trip.db.keys/signing.json", ".ssh/id_ed25519", ".aws/credentials",
+    ".netrc", ".git/config", ".GIT/config", "sub/.git-credentials", "id_rsa", "sub/.Env",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", SECRETS)
+def test_a_probe_does_not_bring_a_secret_of_the_machine_into_the_log(path: str, root: Path) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(SECRET)
+    assert looked(root, FileProbe(digest=D, path=path)).outcome is Finding.UNSEEN
+
+
+@pytest.mark.parametrize("path", [".env.example", ".github/ci.yml", "keys.md", "src/env.py", ".gitignore", "monkey"])
+def test_a_file_with_a_name_like_a_secret_is_read(path: str, root: Path) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text("harmless")
+    assert looked(root, FileProbe(digest=D, path=path)).text == "harmless"
+
+
+def test_the_keys_of_a_workspace_are_not_read_by_its_own_looks(root: Path) -> None:
+    with Workspace.open(root / "trip.db") as trip:
+        trip.observe("The agent starts.", by="A2")
+    keys = [path for path in root.rglob("*") if path.is_file() and ".keys" in str(path.relative_to(root))]
+    assert keys
+    for path in keys:
+        assert looked(root, FileProbe(digest=D, path=str(path.relative_to(root)))).outcome is Finding.UNSEEN
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/tty", "/dev/null", "/dev/stdin"])
@@ -305,7 +336,7 @@ def test_a_missing_object_of_a_partial_clone_is_not_fetched(repo: Repo, root: Pa
     repo.git("config", "remote.origin.promisor", "true")
     repo.git("config", "remote.origin.url", f"ext::sh -c touch% {mark}")
     repo.git("config", "protocol.ext.allow", "always")
-    assert looked(root, git_probe()).outcome in (Finding.GONE, Finding.UNSEEN)
+    assert looked(root, git_probe()).why == "this clone lacks the object of the file; fetch it"
     assert not mark.exists()
 
 
@@ -430,8 +461,22 @@ def test_a_body_beyond_the_limit_is_not_read_to_its_end(site: Site) -> None:
     assert asked(site, bytes=10_000).why == "it has more than 10000 bytes, which is the limit"
 
 
-def test_an_answer_that_ends_too_early_is_no_answer(site: Site) -> None:
-    site.answer = page(b"hello", Content_Length="5000")
+CUT = {
+    "its status": b"HTTP/1.1 200",
+    "its headers": b"HTTP/1.1 200 OK\r\nContent-Ty",
+    "its body": b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nhello",
+    "a chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhello",
+    "its chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+    "a body without a length": b"HTTP/1.0 200 OK\r\n\r\nhello",
+}
+
+
+@pytest.mark.parametrize("where", CUT)
+def test_an_answer_that_may_have_been_cut_off_is_no_answer(where: str, site: Site) -> None:
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        request.wfile.write(CUT[where])
+
+    site.answer = answer
     assert asked(site).outcome is Finding.UNSEEN
 
 

@@ -96,6 +96,18 @@ def test_a_deleted_file_a_deleted_branch_and_a_file_that_became_a_directory_are_
     assert look(looker, file).outcome is Finding.GONE
 
 
+def test_what_a_clone_lacks_was_not_looked_at(repo: Repo, looker: Looker) -> None:
+    (repo.folder / "sub").mkdir()
+    repo.commit(**{"sub/a__txt": "text\n"})
+    _, probe = looker.capture_git("sub/a.txt", repository="repo")
+    absent = msgspec.structs.replace(probe, path="sub/b.txt")
+    for name in ("HEAD:sub/a.txt", "HEAD:sub", "HEAD^{tree}"):
+        found = repo.git("rev-parse", name)
+        (repo.folder / ".git" / "objects" / found[:2] / found[2:]).unlink()
+        assert look(looker, probe).outcome is Finding.UNSEEN
+        assert look(looker, absent).outcome is (Finding.GONE if name.endswith("txt") else Finding.UNSEEN)
+
+
 def test_a_path_with_spaces_and_letters_beyond_ascii_is_found(repo: Repo, looker: Looker) -> None:
     repo.commit(**{"año nuevo 5 blob": "text\n"})
     text, probe = looker.capture_git("año nuevo 5 blob", repository="repo")

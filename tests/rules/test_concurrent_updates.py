@@ -134,12 +134,22 @@ def test_three_sides_are_contested_together() -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [{"expects": "h1"}, {"supersedes": "h1"}, {"by": "bea"}, {"by": "bob"}, {"task": "garden"}, {"slot": "x"}]
+    "fields",
+    [
+        {"expects": "h1"},
+        {"supersedes": "h1"},
+        {"by": "bea"},
+        {"by": "bob"},
+        {"task": "garden"},
+        {"slot": "x"},
+        {"purposes": ["other"]},
+    ],
 )
 def test_a_writer_that_knows_the_other_side_contests_nothing(fields: dict[str, Any]) -> None:
-    """Or that wrote it itself, or never left, or writes about another task or slot."""
+    """Or that wrote it itself, or never left, or writes about another task, slot or purpose."""
     scene = Hotel(written=False)
-    scene.hotel("h1", "bea", **({"task": "trip"} if "task" in fields else {}))
+    apart: dict[str, Any] = {"task": "trip"} if "task" in fields else {}
+    scene.hotel("h1", "bea", **(apart or ({"purposes": ["booking"]} if "purposes" in fields else {})))
     source = scene.team.observe("Lakeside is confirmed.", by="ann")
     usual = {"slot": "hotel", "by": "ann", "sources": [source]}
     scene.team.record("Lakeside is booked", id="h2", **(usual | fields))

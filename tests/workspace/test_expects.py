@@ -119,3 +119,13 @@ def test_the_command_line_says_what_stands(tmp_path: Path) -> None:
     late = ("record", "Lakeside is booked", *written, "Lakeside confirms.", "--expects", "h0", *here)
     assert "h1 stands there" in run(*late, status=1).output
     assert said(*late, status=1)["error"]["type"] == "ScenarioError"
+
+
+def test_a_purpose_has_what_serves_it() -> None:
+    scene = Scene()
+    hotel(scene, "h0")
+    hotel(scene, "h1", purposes=["booking"], expects="h0")
+    hotel(scene, "h2", purposes=["budget"], expects="h0")
+    with pytest.raises(ConflictError, match="h1 stands there"):
+        hotel(scene, "h3", purposes=["booking"], expects="h0")
+    hotel(scene, "h3", purposes=["booking"], expects="h1")

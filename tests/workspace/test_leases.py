@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import AsyncWorkspace
+from readmit import AsyncWorkspace, Checkpoint, Trouble, Workspace
 from readmit.records.errors import LeaseError, NotAllowedError, QuarantineError, RecordError
 from readmit.records.events import EventKind
 from readmit.records.policy import AUTHOR
@@ -99,7 +100,7 @@ def test_what_a_swept_agent_writes_is_refused_until_it_returns() -> None:
     outcome = ann.come_back()
     outcome.expose()
     scene.team.observe("I am back", by="ann")
-    with pytest.raises(LeaseError, match="earlier presence"):
+    with pytest.raises(LeaseError, match="is not the one under which"):
         presence.workspace.observe("with the old token")
     again = ann.present(lease=MINUTE)
     assert again.token > presence.token
@@ -142,7 +143,7 @@ def test_a_token_names_one_presence_and_no_later_one() -> None:
     assert scene.ann().present(lease=MINUTE, token=token).token == token
     scene.depart()
     scene.come_back().expose()
-    with pytest.raises(LeaseError, match="earlier presence"):
+    with pytest.raises(LeaseError, match="is not the one under which"):
         scene.ann().present(lease=MINUTE, token=token)
 
 
@@ -295,3 +296,35 @@ def test_an_event_loop_has_leases_too(place: Path | str) -> None:
             assert (await ann.come_back()).kind == "admitted"
 
     asyncio.run(story())
+
+
+def test_the_doctor_finds_a_lease_that_ran_out_while_no_sweeper_runs() -> None:
+    scene = Scene()
+    scene.ann().present(lease=MINUTE)
+    assert Trouble.UNSWEPT not in [one.trouble for one in scene.team.doctor().workspace.symptoms]
+    scene.wait(MINUTE)
+    (found,) = [one for one in scene.team.doctor().workspace.symptoms if one.trouble is Trouble.UNSWEPT]
+    assert found.remedies[0].command == "readmit sweep"
+    scene.team.sweep()
+    assert Trouble.UNSWEPT not in [one.trouble for one in scene.team.doctor().workspace.symptoms]
+
+
+def test_of_many_sweepers_at_once_one_departs(place: Path | str) -> None:
+    clock = Clock()
+    with Workspace.open(place, clock=clock) as team:
+        team.agent("ann", role="planner", task="trip").present(lease=60)
+    clock.now += MINUTE
+    start = threading.Barrier(4)
+    swept: list[Checkpoint] = []
+
+    def sweep() -> None:
+        with Workspace.open(place, clock=clock) as team:
+            start.wait()
+            swept.extend(team.sweep().departed)
+
+    sweepers = [threading.Thread(target=sweep) for _ in range(4)]
+    for one in sweepers:
+        one.start()
+    for one in sweepers:
+        one.join()
+    assert len(swept) == 1

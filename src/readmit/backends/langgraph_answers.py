@@ -78,7 +78,7 @@ class Questions:
         """Record a checkpoint that a return writes: the question its thread waited for before, and what it lost."""
         waiting = [] if before is None else [one[0] for one in before.pending_writes or [] if one[1] == INTERRUPT]
         asked = None if before is None or len(waiting) != 1 else self._read(_place(before.config, waiting[0]))
-        rows = [(_place(returned), asked or _none(_place(returned)))]
+        rows = [(_place(returned), asked or (_SEVERAL if waiting else _NOTHING))]
         if before is not None and left:
             rows.append((_place(returned, _LOST), _loss(*noted(left, before).values())))
         self._write(*rows)
@@ -94,10 +94,11 @@ class Questions:
     def guarded(self, saved: CheckpointTuple) -> CheckpointTuple:
         """A checkpoint of the current period that takes no answer if it has asked nothing, nor goes on without work."""
         asked = any(one[1] == INTERRUPT for one in saved.pending_writes or [])
-        if asked or self._read(_place(saved.config)) is None:
+        before = None if asked else self._read(_place(saved.config))
+        if before is None:
             return saved
         if self._read(_place(saved.config, _LOST)) is None:
-            return _refusing(saved, _stale)
+            return _refusing(saved, _unasked if before == _NOTHING else _stale)
         left, _ = named(saved)
         checkpoint: Any = {**saved.checkpoint, "versions_seen": Unresumable(saved.checkpoint["versions_seen"], left)}
         return _refusing(saved._replace(checkpoint=checkpoint), partial(lost_state, left))
@@ -106,7 +107,7 @@ class Questions:
         """An empty thread in the place of a former one. It takes no answer."""
         place = {key: saved.config["configurable"].get(key, "") for key in ("thread_id", "checkpoint_ns")}
         metadata: Any = {"step": -2}
-        return _refusing(CheckpointTuple({"configurable": place}, empty_checkpoint(), metadata, None, []), _stale)
+        return _refusing(CheckpointTuple({"configurable": place}, empty_checkpoint(), metadata, None, []), _unasked)
 
     def lost_by(self, saved: CheckpointTuple) -> tuple[str, ...]:
         """What the return that wrote a checkpoint could not carry over, although the thread's work needs it."""
@@ -138,6 +139,15 @@ class Questions:
         held = [(one.removeprefix(start), entry.text) for one, entry in self._of(source).items()]
         self._write(*((_thread(target) + rest, text) for rest, text in held))
 
+    def narrow(self, thread: str, survivors: Sequence[CheckpointTuple]) -> None:
+        """Forget the questions of checkpoints that a pruned thread no longer has."""
+        kept = {
+            _place(saved.config, task)
+            for saved in survivors
+            for task in ("", _LOST, *(one[0] for one in saved.pending_writes or []))
+        }
+        self._ledger.write(self._name, (), drop=[one for one in self._of(thread) if one not in kept])
+
     def forget(self, thread: str) -> None:
         """Forget a deleted thread."""
         self._ledger.write(self._name, (), drop=list(self._of(thread)))
@@ -162,7 +172,16 @@ def _refusing(saved: CheckpointTuple, error: Callable[[], ReadmitError]) -> Chec
 def _stale() -> StaleAnswerError:
     return StaleAnswerError(
         "resume: the thread has asked nothing since its agent came back, so this answers a question from before. Run "
-        "it with None, and the question is asked again as it stands now (readmit's invoke and ainvoke do this)"
+        "it with None, and the question is asked again as it stands now (readmit's invoke and ainvoke do this)",
+        waited=True,
+    )
+
+
+def _unasked() -> StaleAnswerError:
+    return StaleAnswerError(
+        "resume: the thread waits for no answer since its agent came back. Look at its state, then run it with None to "
+        "go on, or with new input",
+        waited=False,
     )
 
 
@@ -194,9 +213,13 @@ def _loss(left: Sequence[str], found: str) -> str:
 
 
 def _none(place: str) -> str:
-    """The digest of no question at all."""
+    """A digest that no question has."""
     return _digest(["no question", place])
 
 
 def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()
+
+
+# What a thread waited for before a return, if not for one question.
+_NOTHING, _SEVERAL = _none("nothing"), _none("several")

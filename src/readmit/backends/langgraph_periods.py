@@ -169,7 +169,7 @@ class Periods:
     def _key(self, config: RunnableConfig, now: Presence, *parts: str) -> str:
         place = config["configurable"]
         named = json.dumps([now.period, place.get("checkpoint_ns", ""), *parts])
-        return _place(str(place["thread_id"])) + short(named)
+        return _place(place["thread_id"]) + short(named)
 
     def _settled(self, value: Any) -> Any:
         """A value as it is after a round trip through storage."""
@@ -181,8 +181,9 @@ def _kept(now: Presence) -> bool:
     return now != NEVER_LEFT and not now.away
 
 
-def _place(thread: str) -> str:
-    return f"{short(thread)}/"
+def _place(thread: object) -> str:
+    # LangGraph takes numbers as thread ids too, and stores them as texts.
+    return f"{short(str(thread))}/"
 
 
 def _named(config: RunnableConfig | None) -> str:

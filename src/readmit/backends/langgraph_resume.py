@@ -27,7 +27,7 @@ from readmit.records.canonical import canonical
 from readmit.records.errors import BackendError, ExposureError, QuarantineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
@@ -223,6 +223,12 @@ class Resume:
         """Record that a thread is copied."""
         self.periods.copy(source, target)
         self.questions.copy(source, target)
+
+    def narrow(self, thread: str, survivors: Iterable[CheckpointTuple]) -> None:
+        """Forget what is no longer stored of a pruned thread."""
+        left = list(survivors)
+        self.periods.narrow(thread, left)
+        self.questions.narrow(thread, left)
 
     def forget(self, thread: str) -> None:
         """Forget a deleted thread."""

@@ -34,7 +34,9 @@ def invoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> An
     try:
         try:
             return Context().run(graph.invoke, given, config, **options)
-        except StaleAnswerError:
+        except StaleAnswerError as stale:
+            if not stale.waited:
+                raise
             result = Context().run(graph.invoke, _unanswered(given), config, **options)
         asked = graph.checkpointer.unchanged(config)
         return result if asked is None else Context().run(graph.invoke, _to(asked, given), config, **options)
@@ -52,7 +54,9 @@ async def ainvoke(graph: Any, given: Any, config: RunnableConfig, **options: Any
     try:
         try:
             return await run(given)
-        except StaleAnswerError:
+        except StaleAnswerError as stale:
+            if not stale.waited:
+                raise
             result = await run(_unanswered(given))
         asked = await graph.checkpointer.aunchanged(config)
         return result if asked is None else await run(_to(asked, given))

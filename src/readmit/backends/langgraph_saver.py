@@ -198,27 +198,27 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
         resume = _behind[self]
         resume.saver.prune(thread_ids, strategy=strategy)
         for thread in thread_ids:
-            resume.periods.narrow(thread, resume.saver.list(_whole(thread)))
+            resume.narrow(thread, resume.saver.list(_whole(thread)))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         resume = _behind[self]
         await resume.saver.aprune(thread_ids, strategy=strategy)
         for thread in thread_ids:
-            resume.periods.narrow(thread, [one async for one in resume.saver.alist(_whole(thread))])
+            resume.narrow(thread, [one async for one in resume.saver.alist(_whole(thread))])
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         resume = _behind[self]
         of_runs = [one for run in run_ids for one in resume.saver.list(None, filter={"run_id": run})]
         resume.saver.delete_for_runs(run_ids)
         for thread in _threads(of_runs):
-            resume.periods.narrow(thread, resume.saver.list(_whole(thread)))
+            resume.narrow(thread, resume.saver.list(_whole(thread)))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         resume = _behind[self]
         of_runs = [one for run in run_ids async for one in resume.saver.alist(None, filter={"run_id": run})]
         await resume.saver.adelete_for_runs(run_ids)
         for thread in _threads(of_runs):
-            resume.periods.narrow(thread, [one async for one in resume.saver.alist(_whole(thread))])
+            resume.narrow(thread, [one async for one in resume.saver.alist(_whole(thread))])
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         _behind[self].copy(source_thread_id, target_thread_id)

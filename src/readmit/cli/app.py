@@ -13,6 +13,7 @@ from readmit.cli import (
     backups,
     batch,
     browsing,
+    checking,
     demo,
     diagnosis,
     inferring,
@@ -108,6 +109,6 @@ def main() -> None:
 
 for commands in (
     demo, play, writing, sources, browsing, returning, leasing, subscribing, inferring, verifying, queries, diagnosis,
-    page, audit, keys, writers, witness, backups, backends, batch,
+    page, audit, keys, writers, witness, backups, backends, batch, checking,
 ):  # fmt: skip
     commands.add_to(main)

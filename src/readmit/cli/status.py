@@ -24,8 +24,8 @@ OF_DECISION = {"admitted": Status.OK, "blocked": Status.BLOCKED, "reset": Status
 
 MEANINGS = {
     Status.OK: "done; a return was admitted, whole or, where the policy asks for that, in part",
-    Status.ERROR: "error, in one line on standard error",
-    Status.USAGE: "wrong usage",
+    Status.ERROR: "error, in one line on standard error; or `readmit check` found something that no longer holds",
+    Status.USAGE: "wrong usage, or `readmit check` could not look",
     Status.BLOCKED: "the return was blocked, or the exposure was refused",
     Status.RESET: "the return ended in a reset",
     Status.UNVERIFIED: "a signature, an audit trail or a replay does not verify",

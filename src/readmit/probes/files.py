@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from pathlib import PurePath
@@ -26,6 +27,12 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _OPEN_DIRECTORIES = 64
 _READS = 3
+# What is found is kept as evidence, for others to see, and a probe may come from any writer: it could ask for these.
+_SECRET = re.compile(
+    r"\.env(?!\.(?:example|sample|template)$).*|.*\.(?:keys|key|pem|p12|pfx|jks|kdbx)|id_(?:rsa|dsa|ecdsa|ed25519)"
+    r"|\.(?:git|ssh|gnupg|aws|azure|kube|docker|netrc|pgpass|npmrc|pypirc|git-credentials|htpasswd)",
+    re.IGNORECASE,
+)
 # A file may change twice within one tick of its file system's clock; FAT's is two seconds.
 _TICK = 2_000_000_000
 _MOST_REMEMBERED = 100_000
@@ -106,6 +113,8 @@ class Files:
         parent, _, name = path.rpartition("/")
         if name in ("", ".", ".."):
             raise ProbeError(f"path: {path} names no file")
+        if _SECRET.fullmatch(name):
+            raise ProbeError(f"path: {name} may hold a secret; such files are not read")
         key = "/" if path.startswith("/") and not parent else parent
         directory = self._open.get(key)
         if directory is None:
@@ -116,6 +125,8 @@ class Files:
 
     def _opened(self, parent: str, path: str) -> int:
         root, parts = below(self._limits.roots, parent, said=path)
+        if secret := next(filter(_SECRET.fullmatch, parts), ""):
+            raise ProbeError(f"path: {secret} may hold secrets; nothing in it is read")
         try:
             directory = os.open(root, _DIRECTORY)
         except OSError as error:

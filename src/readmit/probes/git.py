@@ -45,7 +45,7 @@ _DISARMED = {
     "trace2.perfTarget": "0",
     "trace2.eventTarget": "0",
 }
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "PATH": os.defpath if sys.platform == "win32" else "/usr/local/bin:/usr/bin:/bin",
     "LC_ALL": "C.UTF-8",
     "HOME": os.devnull,
@@ -68,7 +68,7 @@ _LONGEST_POINTER = 50_000
 _MOST_OPEN = 16
 
 
-def _git(directory: str, *arguments: str) -> list[str]:
+def disarmed(directory: str, *arguments: str) -> list[str]:
     """The arguments of a disarmed git. With the directory given, git looks for no repository around it."""
     settings = [word for name, value in _DISARMED.items() for word in ("-c", f"{name}={value}")]
     return ["git", f"--git-dir={directory}", *settings, "--no-pager", *arguments]
@@ -85,11 +85,11 @@ class Repository:
         self._received = b""
         try:
             self._process = subprocess.Popen(  # noqa: S603 - git alone, with names that were checked
-                _git(directory, "cat-file", "--batch-command"),
+                disarmed(directory, "cat-file", "--batch-command"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=_ENVIRONMENT,
+                env=ENVIRONMENT,
                 cwd="/",
                 start_new_session=True,
             )
@@ -115,16 +115,37 @@ class Repository:
 
     def file(self, commit: str, path: str, deadline: LookDeadline) -> bytes:
         """A file's content in a commit."""
-        name = f"{commit}:{path}"
-        found, kind, size = self._info(name, deadline, gone=f"{commit[:12]} holds no {path}")
+        try:
+            found, kind, size = self._info(f"{commit}:{path}", deadline, gone=f"{commit[:12]} holds no {path}")
+        except GoneError:
+            self._check_absent(commit, path, deadline)
+            raise
         if kind != "blob":
             raise GoneError(f"{path} is not a file in {commit[:12]}")
+        return self._contents(found, size, deadline)
+
+    def _check_absent(self, commit: str, path: str, deadline: LookDeadline) -> None:
+        """Refuse to call a file gone if the commit names it, and only its object is missing from this clone."""
+        tree = f"{commit}^{{tree}}"
+        for name in path.split("/"):
+            try:
+                found, kind, size = self._info(tree, deadline, gone="")
+            except GoneError:
+                raise ProbeError("this clone lacks objects of the commit; fetch them") from None
+            if kind != "tree":
+                return
+            entries = _entries(self._contents(found, size, deadline), len(commit) // 2)
+            tree = entries.get(name.encode("utf-8", "surrogateescape"), "")
+            if not tree:
+                return
+        raise ProbeError("this clone lacks the object of the file; fetch it")
+
+    def _contents(self, found: str, size: int, deadline: LookDeadline) -> bytes:
         if size > self._limit:
             raise ProbeError(f"it has {size} bytes; the limit is {self._limit}")
         self._ask(f"contents {found}")
         self._line(deadline)
-        data = self._take(size + 1, deadline)
-        return data[:-1]
+        return self._take(size + 1, deadline)[:-1]
 
     def renamed(self, old: str, new: str, path: str, deadline: LookDeadline) -> str | None:
         """What a path of an older commit is called in a newer one, if git finds that it was renamed."""
@@ -133,7 +154,7 @@ class Repository:
         return self._renames[old, new].get(path)
 
     def _compare(self, old: str, new: str, deadline: LookDeadline) -> dict[str, str]:
-        command = _git(
+        command = disarmed(
             self._directory, "diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--name-status",
             "--no-ext-diff", "--no-textconv", old, new, "--",
         )  # fmt: skip
@@ -141,7 +162,7 @@ class Repository:
             done = subprocess.run(  # noqa: S603 - git alone, with names that were checked
                 command,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                env=_ENVIRONMENT, cwd="/", timeout=deadline.left(), check=False,
+                env=ENVIRONMENT, cwd="/", timeout=deadline.left(), check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             raise ProbeError("git took too long to look for a renamed file") from None
@@ -181,6 +202,18 @@ class Repository:
         if not more:
             raise ProbeError("git ended; the repository may be damaged, or git older than 2.36")
         self._received += more
+
+
+def _entries(tree: bytes, length: int) -> dict[bytes, str]:
+    """The names in a tree, each with the object that it stands for."""
+    entries: dict[bytes, str] = {}
+    start = 0
+    while start < len(tree):
+        end = tree.index(b"\0", start)
+        _, _, name = tree[start:end].partition(b" ")
+        start = end + 1 + length
+        entries[name] = tree[end + 1 : start].hex()
+    return entries
 
 
 class Repositories:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from readmit.ports.prober import Captured, LookLimits, ProbeResult
     from readmit.probes.looking import LookDeadline
 
-_NO_SUCH_RESOURCE = -32002, -32602
-"""What servers of older and of newer versions of the protocol say of an unknown resource."""
+_NO_SUCH_RESOURCE, _INVALID = -32002, -32602
+"""What servers of older and of newer versions of the protocol say of an unknown resource, the newer with its URI."""
 
 
 class Resources:
@@ -57,7 +57,8 @@ class Resources:
         try:
             answer = self._call(client.read_resource, uri, deadline)
         except mcp.MCPError as error:
-            if error.error.code in _NO_SUCH_RESOURCE:
+            unknown = error.error.code == _INVALID and error.error.data == {"uri": uri}
+            if unknown or error.error.code == _NO_SUCH_RESOURCE:
                 raise GoneError(f"the server has no {uri}") from None
             raise ProbeError(f"the server answers: {error.error.message}") from None
         texts = [getattr(content, "text", None) for content in answer.contents]

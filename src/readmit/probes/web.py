@@ -120,6 +120,9 @@ class Web:
             raise ProbeError(f"the server answers {answer.status}")
         if answer.headers.get("Content-Encoding", "identity") != "identity":
             raise ProbeError("the server compresses its answer although it was asked not to")
+        if answer.length is None and not answer.chunked:
+            # It would end where the connection does: one that breaks looks like one that is complete.
+            raise ProbeError("the server does not say how long its answer is")
         pieces: list[bytes] = []
         size = 0
         while piece := answer.read1(65_536):
@@ -130,6 +133,8 @@ class Web:
             pieces.append(piece)
         if answer.length:
             raise ProbeError("the answer ended too early")
+        # A connection that was cut at the deadline may look complete, too.
+        deadline.left()
         kind = answer.headers.get_content_type()
         body = _text(b"".join(pieces), answer.headers.get_content_charset("utf-8"))
         if kind in ("text/html", "application/xhtml+xml"):
@@ -161,7 +166,7 @@ def _speaking(parts: SplitResult, plain: socket.socket) -> http.client.HTTPConne
     host = parts.hostname or ""
     if parts.scheme == "https":
         safe = http.client.HTTPSConnection(host, parts.port)
-        safe.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
+        safe.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=host, suppress_ragged_eofs=False)
         return safe
     connection = http.client.HTTPConnection(host, parts.port)
     connection.sock = plain

@@ -76,7 +76,14 @@ class LostStateError(ReadmitError):
 
 
 class StaleAnswerError(ReadmitError):
-    """An answer was given to a question from before the agent's last departure."""
+    """An answer was given to a question from before the agent's last departure.
+
+    ``waited`` says whether the thread waited for an answer then: if so, running it asks again.
+    """
+
+    def __init__(self, message: str, *, waited: bool) -> None:
+        super().__init__(message)
+        self.waited = waited
 
 
 class ExposureError(ReadmitError):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from readmit.records.events import Event
 
 EVENT_TYPE = "application/vnd.readmit.event+json"
-# What readmit itself finds takes items out, contests them, is marked as drafted, or ends a presence without a lease.
+# What readmit itself finds takes items out, contests them, is marked as drafted, or departs for an agent that is gone.
 # It acts for no principal, so none signs it.
 FINDINGS = frozenset(
     {

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from readmit.capture.moment import later
 from readmit.records.arguments import explained
-from readmit.records.base import nfc, require_id
+from readmit.records.base import listed, nfc, require_id
 from readmit.records.errors import RateError, RecordError
 from readmit.records.events import EventKind
 from readmit.records.items import Item
 from readmit.records.waiting import Approve
-from readmit.workspace.slots import check_expected, contest, counts, unseen
+from readmit.workspace.naming import all_nfc
+from readmit.workspace.slots import SlotUse, check_expected, contest, counts, unseen
 from readmit.workspace.waiting import file, held_back, waiting
 from readmit.workspace.writing import check
 
@@ -120,9 +121,11 @@ class Acting(ABC):
             yield
             return
         with self.log.atomic():
-            found, moment = None, later(now, self.log.learnt)
-            if self.log.named(entry.kind, entry.name) is None:
-                found = unseen(self.log, item, named, self._rules, moment)
+            moment = later(now, self.log.learnt)
+            found = unseen(self.log, item, named, self._rules, moment)
+            if found is not None and self.log.named(entry.kind, entry.name) is not None:
+                # A repetition of what is recorded.
+                found = None
             yield
             if found is not None and counts(self.log, item, self.policy, moment):
                 contest(self.log, item, *found, now)
@@ -132,11 +135,14 @@ class Acting(ABC):
         if nothing and expects is not None:
             raise RecordError("expects: give either expects or expects_nothing")
         if self.log.named(EventKind.RECORD, require_id("id", name)) is None:
-            slot, task = fields.get("slot"), fields.get("task")
-            check_expected(
-                self.log, expects=expects, slot=slot, task=None if task is None else nfc(task), by=by,
-                policy=self.policy, now=later(self.now(), self.log.learnt),
-            )  # fmt: skip
+            slot, task, purposes = (
+                fields.get("slot"),
+                fields.get("task"),
+                listed("purposes", fields.get("purposes", ())),
+            )
+            use = None if slot is None else SlotUse(slot, None if task is None else nfc(task), all_nfc(purposes))
+            moment = later(self.now(), self.log.learnt)
+            check_expected(self.log, use, expects=expects, by=by, policy=self.policy, now=moment)
 
     def _write(
         self, entries: Sequence[Draft], now: datetime, check: Callable[[Draft], None] | None = None

@@ -81,7 +81,7 @@ class Fence:
                 raise LeaseError(swept_away(absence.departure))
             raise LeaseError(f"{who.principal!r} departed from {who.task!r}: come back before writing")
         raise LeaseError(
-            f"token {self.token} is of an earlier presence of {who.principal!r} on {who.task!r}: "
+            f"token {self.token} is not the one under which {who.principal!r} is present on {who.task!r}, if it is: "
             "call present() again, and write through the new handle"
         )
 

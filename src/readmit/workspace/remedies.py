@@ -81,6 +81,11 @@ def depart(who: Identity) -> Remedy:
     return Remedy(f"{_agent(who)}.depart()", f"readmit depart {_who(who)}")
 
 
+def sweep() -> Remedy:
+    """Depart for every agent whose lease ran out."""
+    return Remedy("workspace.sweep()", "readmit sweep")
+
+
 def come_back(who: Identity, *, purpose: str | None = None) -> Remedy:
     """The agent returns."""
     asked = "" if purpose is None else f"purpose={_quoted(purpose)}"

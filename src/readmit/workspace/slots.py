@@ -21,6 +21,7 @@ from readmit.workspace.background import concerned
 from readmit.workspace.loading import add_judged
 from readmit.workspace.rights import known_to
 from readmit.workspace.signatures import authority
+from readmit.workspace.sources import add_sources
 from readmit.workspace.vetting import vetted
 
 if TYPE_CHECKING:
@@ -37,6 +38,14 @@ _CONTESTED = frozenset({State.DISPUTED, State.SUSPECTED})
 _OF_THE_SLOT = frozenset({Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED})
 
 
+class SlotUse(NamedTuple):
+    """A slot of a task, and what its statements are to be used for; anything if no purpose is named."""
+
+    slot: str
+    task: str | None
+    purposes: Sequence[str] = ()
+
+
 class SlotHolders(NamedTuple):
     """The items of a slot that stand for an uninvolved reader, and those that are contested."""
 
@@ -44,25 +53,23 @@ class SlotHolders(NamedTuple):
     contested: tuple[Held, ...]
 
 
-def holders(log: Log, slot: str, task: str | None, policy: Policy, now: datetime) -> SlotHolders:
+def holders(log: Log, use: SlotUse, policy: Policy, now: datetime) -> SlotHolders:
     """What stands in a slot of a task at the end of the log. Items without a task are about every task."""
     found: dict[bool, list[Held]] = {True: [], False: []}
-    for held, causes in _judged(log, slot, task, policy, now):
+    for held, causes in _judged(log, use, policy, now):
         states = {cause.reason.state for cause in causes}
         if states <= _CONTESTED:
             found[not states].append(held)
     return SlotHolders(tuple(found[True]), tuple(found[False]))
 
 
-def _judged(
-    log: Log, slot: str, task: str | None, policy: Policy, now: datetime
-) -> Iterator[tuple[Held, tuple[Cause, ...]]]:
+def _judged(log: Log, use: SlotUse, policy: Policy, now: datetime) -> Iterator[tuple[Held, tuple[Cause, ...]]]:
     """The statements about a slot, and what is against each for an uninvolved reader."""
-    epoch, tasks = log.head, dict.fromkeys((None, task))
-    names = [event.name for one in tasks for event in log.in_slot(one, slot, until=epoch)]
+    epoch, tasks = log.head, dict.fromkeys((None, use.task))
+    names = [event.name for one in tasks for event in log.in_slot(one, use.slot, until=epoch)]
     if not names:
         return
-    reader = Identity(workspace=log.workspace, principal="", role="", task=task or "")
+    reader = Identity(workspace=log.workspace, principal="", role="", task=use.task or "")
     events = log.about(names, until=epoch)
     starts = [event for one in tasks if one is not None for event in log.milestones(EventKind.REBASE, one)]
     state = fold(WorkState(), sorted((*events, *starts), key=lambda event: event.epoch))
@@ -70,29 +77,34 @@ def _judged(
     everything = (*state.held.values(), *background.held.values())
     evidence = log.evidence_for(held.epoch for held in everything)
     add_judged(log, everything, evidence)
+    sources = add_sources(log, evidence, until=epoch)
     made = Snapshot(
-        identity=reader, purpose=None, now=now, checkpoint=checkpoint(reader, (), id="slot", epoch=epoch, at=now),
-        intact=True, state=state, evidence=evidence, background=background,
+        identity=reader, purpose=next(iter(use.purposes), None), now=now,
+        checkpoint=checkpoint(reader, (), id="slot", epoch=epoch, at=now),
+        intact=True, state=state, evidence=evidence, background=background, sources=sources,
     )  # fmt: skip
     signing = authority(log)
     if signing is not None and signing.was_required:
         made = vetted(made, log, signing)
     rejected = examine(made, policy).gated.rejected
     for name, held in state.held.items():
-        if not isinstance(held.item, Obligation | Frontier) and held.item.slot == slot:
+        item = held.item
+        if type(item) in (Obligation, Frontier) or item.slot != use.slot:
+            continue
+        if _overlap(item.purposes, use.purposes):
             causes = rejected[name].causes if name in rejected else ()
             yield held, tuple(cause for cause in causes if cause.reason.state not in _OF_THE_READER)
 
 
 def check_expected(
-    log: Log, *, expects: str | None, slot: str | None, task: str | None, by: str, policy: Policy, now: datetime
+    log: Log, use: SlotUse | None, *, expects: str | None, by: str, policy: Policy, now: datetime
 ) -> None:
     """Refuse unless the expected item stands in the slot, or nothing does if none is expected."""
-    if slot is None:
+    if use is None:
         raise RecordError("expects: only a statement about a slot can expect something there; add slot=…")
     standing, contested = (
         [held.item for held in some if known_to(held.item, by, lambda: policy)]
-        for some in holders(log, slot, task, policy, now)
+        for some in holders(log, use, policy, now)
     )
     if not contested and [item.id for item in standing] == ([] if expects is None else [expects]):
         return
@@ -102,7 +114,8 @@ def check_expected(
     found = [f"{item.id} stands" for item in standing] + [f"{item.id} is contested" for item in contested]
     wanted = f"expects: {expects!r} is not what stands" if expects else "expects_nothing: something stands"
     raise ConflictError(
-        f"{wanted} in {slot!r}: {', '.join(found) or 'nothing stands'} there. Look at it, and say what you expect then"
+        f"{wanted} in {use.slot!r}: {', '.join(found) or 'nothing stands'} there. "
+        "Look at it, and say what you expect then"
     )
 
 
@@ -126,7 +139,7 @@ def unseen(
     later = [event for task in tasks for event in log.in_slot(task, item.slot, until=log.head) if event.epoch > basis]
     if not any(_rivals(event.payload, item, named) for event in later):
         return None
-    found = holders(log, item.slot, item.scope.task, policy(), now)
+    found = holders(log, SlotUse(item.slot, item.scope.task, item.purposes), policy(), now)
     rivals = [
         held.item.id
         for held in (*found.standing, *found.contested)
@@ -140,7 +153,7 @@ def counts(log: Log, item: Item, policy: Policy, now: datetime) -> bool:
 
     What is unproven, or has not begun, replaces nothing, and so contests nothing.
     """
-    judged = _judged(log, item.slot or "", item.scope.task, policy, now)
+    judged = _judged(log, SlotUse(item.slot or "", item.scope.task, item.purposes), policy, now)
     causes = next((found for held, found in judged if held.item.id == item.id), None)
     return causes is not None and {cause.reason for cause in causes} <= _OF_THE_SLOT
 
@@ -152,9 +165,16 @@ def _rivals(other: object, item: Item, named: Collection[str]) -> bool:
         and other.by != item.by
         and other.id not in (item.id, *named)
         and not _same(other, item)
+        and _overlap(other.purposes, item.purposes)
+        and _overlap(other.tasks, item.tasks)
         # A private statement replaces for those it names alone, and its id is not for others.
         and set(other.scope.principals) == set(item.scope.principals)
     )
+
+
+def _overlap(some: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether two lists have a name in common. An empty one means every name."""
+    return not some or not others or not set(some).isdisjoint(others)
 
 
 def _basis(log: Log, principal: str, task: str | None) -> int | None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TASK = "trip"
+STORE = "READMIT_TEST_STORE"
+"""The address of the workspace's store, if it is not a file."""
 
 
 class Seen(TypedDict, total=False):
@@ -37,7 +39,7 @@ class Seen(TypedDict, total=False):
     known: list[str]
 
 
-def place(spec: str, thread: str = "planner") -> dict[str, Any]:
+def named(spec: str, thread: str = "planner") -> dict[str, Any]:
     """The configuration of one thread."""
     return {"configurable": {"thread_id": f"{thread}-{spec[-40:]}"}}
 
@@ -46,7 +48,8 @@ def place(spec: str, thread: str = "planner") -> dict[str, Any]:
 def opened(folder: str, threads: str) -> Iterator[tuple[Any, Workspace, Any]]:
     """The graph, the workspace and the store, as a worker opens them when it starts."""
     with ExitStack() as stack:
-        team = stack.enter_context(Workspace.open(f"{folder}/trip.db", policy=Policy(fill=True)))
+        place = os.environ.get(STORE, f"{folder}/trip.db")
+        team = stack.enter_context(Workspace.open(place, policy=Policy(fill=True)))
         planner = team.agent("planner", role="planner", task=TASK)
         if threads.startswith("postgres"):
             inner: Any = stack.enter_context(PostgresSaver.from_conn_string(threads))
@@ -101,7 +104,7 @@ def leave_in_the_middle(folder: Any, threads: str, *names: str) -> None:
         with sources(old):
             store.put(("hotels",), "sunmere", {"name": "Sunmere"})
         for name in names:
-            graph.invoke({}, place(str(folder), name))
+            graph.invoke({}, named(str(folder), name))
         team.agent("planner", role="planner", task=TASK).depart()
         seen = team.observe("Lowland confirms.", by="scout", task=TASK)
         new = team.record("Lowland is booked.", id="h1", slot="hotel", sources=[seen], by="scout", task=TASK)
@@ -113,7 +116,7 @@ def leave_in_the_middle(folder: Any, threads: str, *names: str) -> None:
 
 def perform(step: str, folder: str, threads: str, thread: str) -> Any:
     """What a worker does with a thread."""
-    config = place(folder, thread)
+    config = named(folder, thread)
     with opened(folder, threads) as (graph, team, store):
         if step == "search":
             return sorted(item.value["name"] for item in store.search(("hotels",)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import pytest
@@ -16,6 +17,7 @@ from langgraph.types import Command, interrupt
 from readmit import Policy
 from readmit.backends.langgraph import ReturningSaver, ainvoke, as_node, invoke
 from readmit.records.errors import StaleAnswerError
+from tests.backends.langgraph.pruning import Pruning
 from tests.backends.langgraph.trip import Trip, thread
 
 if TYPE_CHECKING:
@@ -273,17 +275,18 @@ def test_a_question_inside_a_subgraph_is_asked_again(shop: Shop, own: bool | Non
     assert shop.paid == [(PALACE, "no")]
 
 
-def test_an_answer_to_no_question_is_refused_after_a_return(shop: Shop) -> None:
-    """The thread waits in front of the node: nobody has been asked yet."""
+def test_an_answer_does_not_pass_a_breakpoint_after_a_return(shop: Shop) -> None:
+    """Nobody has been asked. What a person saw at the breakpoint has changed."""
     builder = StateGraph(Till)
     builder.add_node("pay", shop.pay)
     builder.add_edge(START, "pay")
     graph = builder.compile(checkpointer=shop.saver(), interrupt_before=["pay"])
     graph.invoke({}, thread())
     shop.away()
-    with pytest.raises(StaleAnswerError):
-        graph.invoke(Command(resume="yes"), thread())
-    assert asked(invoke(graph, Command(resume="yes"), thread())) == [PALACE]
+    for run in (graph.invoke, partial(invoke, graph)):
+        with pytest.raises(StaleAnswerError, match="waits for no answer"):
+            run(Command(resume="yes"), thread())
+    assert asked(invoke(graph, None, thread())) == [PALACE]
     assert shop.paid == []
 
 
@@ -367,6 +370,20 @@ def test_a_copied_thread_does_not_take_an_old_answer(shop: Shop) -> None:
     assert asked(invoke(graph, Command(resume="yes"), thread("copy"))) == [PALACE]
     graph.checkpointer.delete_thread("copy")
     assert graph.get_state(thread("copy")).values == {}
+
+
+@pytest.mark.parametrize("offer", [SUNRISE, PALACE])
+def test_a_pruned_thread_still_knows_what_it_asked(shop: Shop, offer: str) -> None:
+    shop.inner = Pruning()
+    graph = shop.graph()
+    invoke(graph, {}, thread())
+    graph.checkpointer.prune(["planner"])
+    shop.away(offer)
+    with pytest.raises(StaleAnswerError):
+        graph.invoke(Command(resume="yes"), thread())
+    graph.checkpointer.prune(["planner"])
+    assert asked(invoke(graph, Command(resume="yes"), thread())) == ([] if offer == SUNRISE else [PALACE])
+    assert shop.paid == ([(SUNRISE, "yes")] if offer == SUNRISE else [])
 
 
 def test_an_update_after_the_return_does_not_let_the_old_answer_in(shop: Shop) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import pytest
 
 pytest.importorskip("langgraph", reason="needs langgraph: pip install 'readmit[langgraph]'")
+pytest.importorskip("langgraph.cache.sqlite", reason="needs langgraph-checkpoint-sqlite")
 
 from langgraph.cache.memory import InMemoryCache
 from langgraph.cache.sqlite import SqliteCache

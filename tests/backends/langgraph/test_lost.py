@@ -21,11 +21,12 @@ from langgraph.types import Command, Send, interrupt
 
 from readmit.backends.langgraph import ReturningSaver, ainvoke, invoke
 from readmit.records.errors import LostStateError
+from tests.backends.langgraph.pruning import Pruning
 from tests.backends.langgraph.recording import Recording
 from tests.backends.langgraph.trip import Trip, thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.backends
 
@@ -235,17 +236,6 @@ def test_a_second_absence_does_not_make_the_loss_forgotten(office: Office) -> No
             invoke(flow, given, thread())
     flow = ordering(office.saver(keep=["__start__"]))
     assert invoke(flow, Command(resume="yes"), thread()) == "Sunrise: yes"
-
-
-class Pruning(InMemorySaver):
-    """A saver that can prune threads, as that of LangGraph's platform."""
-
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        assert strategy == "keep_latest"
-        for one in thread_ids:
-            _, *gone = self.list(thread(one))
-            for old in gone:
-                del self.storage[one][""][old.checkpoint["id"]]
 
 
 def test_a_loss_is_known_after_the_state_itself_was_pruned(office: Office) -> None:

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("langgraph.checkpoint.sqlite", reason="needs langgraph-checkpoint-sqlite")
 pytest.importorskip("langgraph.checkpoint.postgres", reason="needs langgraph-checkpoint-postgres")
 
-from tests.backends.langgraph.children import leave_in_the_middle, worker
+from tests.backends.langgraph.children import STORE, leave_in_the_middle, worker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +19,11 @@ pytestmark = pytest.mark.backends
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def threads(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def threads(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where the threads are; the workspace's store is of the same kind."""
     if request.param == "sqlite":
         return str(tmp_path / "threads.db")
+    monkeypatch.setenv(STORE, request.getfixturevalue("fresh_url")())
     url: str = request.getfixturevalue("postgres")
     return url
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.capture.checkpoint import checkpoint
-from readmit.ports.presence import last_absence
+from readmit.ports.presence import last_absence, tenure_in
 from readmit.records.identity import Identity
 from readmit.records.items import Kind
 from readmit.records.policy import OWNER, Policy
@@ -19,7 +19,7 @@ from readmit.workspace.diagnosis.lacks import unrequired
 from readmit.workspace.diagnosis.names import printed
 from readmit.workspace.diagnosis.symptoms import Diagnosis, Symptom, Trouble
 from readmit.workspace.diagnosis.why import outcome, symptoms, unsigned, who
-from readmit.workspace.remedies import BLANK, act, come_back, depart, govern
+from readmit.workspace.remedies import BLANK, act, come_back, depart, govern, sweep
 from readmit.workspace.trial import rehearse
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def checkup(workspace: Workspace, agent: Identity | None = None) -> Checkup:
     log, policy = workspace.log, workspace.policy
     found = [*unsigned(workspace), *settings(policy)]
     in_order = not found
-    found += _waiting(workspace)
+    found += [*_waiting(workspace), *_unswept(workspace)]
     left_out: tuple[str, ...] = ()
     if agent is not None:
         agents = [agent]
@@ -113,6 +113,16 @@ def _waiting(workspace: Workspace) -> Iterator[Symptom]:
             said = f"An act of {printed(event.by)} of {event.at:%Y-%m-%d %H:%M} UTC waits for an overseer."
             answers = (act("approve", event.name, by=overseer), act("decline", event.name, by=overseer))
             yield Symptom(Trouble.WAITING, said, (event.name,), (printed(event.payload.limit),), answers)
+
+
+def _unswept(workspace: Workspace) -> Iterator[Symptom]:
+    """Leases that ran out and no sweeper ended. What such an agent writes is refused already."""
+    log, moment = workspace.log, workspace.moment()
+    over = [held.lease for event in log.leases() if (held := tenure_in(log, event)) and held.lease.until <= moment]
+    for lease in over[:AGENTS]:
+        who, when = lease.identity, f"{lease.until:%Y-%m-%d %H:%M} UTC"
+        said = f"The lease of {printed(who.principal)} on {printed(who.task)} ran out at {when}, and no sweeper runs."
+        yield Symptom(Trouble.UNSWEPT, said, (), (), (sweep(),))
 
 
 def _agent(workspace: Workspace, identity: Identity) -> Diagnosis:

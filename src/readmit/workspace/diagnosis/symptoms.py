@@ -66,6 +66,7 @@ class Trouble(StrEnum):
     UNEXAMINED = "unexamined", "Observations that the agent can see are not examined for implicit changes."
     SAME_SLOT = "same_slot", "Two slots differ only in spelling, so neither replaces what stands in the other."
     WAITING = "waiting", "What hit its writer's limit waits for an overseer."
+    UNSWEPT = "unswept", "The lease of an agent ran out, and nobody departed for it."
     LONG_AWAY = "long_away", "An agent has been away for a long time."
 
 

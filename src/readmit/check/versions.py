@@ -1,0 +1,130 @@
+"""Versions that a statement names, against those that the project declares.
+
+A version holds if the declared range admits it: "Python 3.9" does not under ``requires-python = ">=3.11"``. Ranges are
+those of Python packages and of npm, as far as they compare numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from readmit.check.tree import WorkTree
+
+Version = tuple[int, ...]
+_PART = re.compile(r"(===?|~=|!=|<=|>=|\^|~|<|>|=)?\s*v?(\d+(?:\.\d+)*)(\.\*|\.x)?")
+_REQUIREMENT = re.compile(r"^\s*([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*(?:@|\(?([^;#)]*))")
+_TOOLS = {"cpython": "python", "node.js": "node", "nodejs": "node", "golang": "go"}
+
+
+def declared(tree: WorkTree) -> dict[str, list[tuple[str, str]]]:
+    """Tool or package → the ranges that the project declares, each with its file."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for file, name, spec in _specs(tree):
+        if spec.strip():
+            found.setdefault(name.lower().replace("_", "-"), []).append((spec.strip(), file))
+    return found
+
+
+def tool(name: str) -> str:
+    """A tool's name as files declare it."""
+    low = name.lower().replace("_", "-")
+    return _TOOLS.get(low, low)
+
+
+def admits(spec: str, version: str) -> bool | None:
+    """Whether a range admits some release of a version; none if it cannot be read."""
+    parts = _PART.findall(spec)
+    if not parts or re.search(r"\|\||[a-z]{3}", spec.replace("x", "")):
+        return None
+    wanted = _numbers(version)
+    return all(_meets(sign or "=", _numbers(bound), wanted) for sign, bound, _ in parts)
+
+
+def _meets(sign: str, bound: Version, wanted: Version) -> bool:
+    """Whether some release of ``wanted`` (4.2 is 4.2.0, 4.2.1 …) is on the right side of a bound."""
+    size = min(len(bound), len(wanted))
+    cut, asked = bound[:size], wanted[:size]
+    match sign:
+        case "=" | "==" | "===":
+            return cut == asked
+        case ">=":
+            return asked >= cut
+        case ">":
+            return asked > cut or (asked == cut and len(wanted) < len(bound))
+        case "<=":
+            return asked <= cut
+        case "<":
+            return asked < cut or (asked == cut and len(wanted) < len(bound) and any(bound[size:]))
+        case "~=":
+            return asked >= cut and asked[: len(bound) - 1] == bound[: min(len(bound) - 1, size)]
+        case "^":
+            kept = next((place + 1 for place, part in enumerate(bound) if part), len(bound))
+            return asked >= cut and asked[:kept] == bound[: min(kept, size)]
+        case "~":
+            return asked >= cut and asked[:2] == bound[: min(2, size)]
+    return True
+
+
+def _numbers(text: str) -> Version:
+    return tuple(int(part) for part in text.split("."))
+
+
+def _specs(tree: WorkTree) -> Iterator[tuple[str, str, str]]:
+    """File, name and range of everything that is declared at the root."""
+    for file in sorted(path for path in tree.paths if "/" not in path):
+        text = tree.text(file)
+        if text is None:
+            continue
+        if file == "pyproject.toml":
+            yield from ((file, *one) for one in _pyproject(text))
+        elif file == "package.json":
+            yield from ((file, *one) for one in _package(text))
+        elif re.fullmatch(r"requirements[\w.-]*\.(?:txt|in)", file):
+            yield from ((file, *one) for one in _requirements(text.splitlines()))
+        elif file in {".python-version", ".nvmrc", ".node-version"}:
+            yield file, "python" if "python" in file else "node", text.strip().lstrip("v").partition("\n")[0]
+        elif file == "go.mod" and (found := re.search(r"^go (\d[\d.]*)", text, re.MULTILINE)):
+            yield file, "go", f">={found[1]}"
+
+
+def _pyproject(text: str) -> Iterator[tuple[str, str]]:
+    try:
+        data: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return
+    project = data.get("project", {})
+    if isinstance(project.get("requires-python"), str):
+        yield "python", project["requires-python"]
+    listed = [*project.get("dependencies", ())]
+    for extra in project.get("optional-dependencies", {}).values():
+        listed += extra
+    for group in data.get("dependency-groups", {}).values():
+        listed += [one for one in group if isinstance(one, str)]
+    yield from _requirements(listed)
+    for name, spec in data.get("tool", {}).get("poetry", {}).get("dependencies", {}).items():
+        yield name, spec if isinstance(spec, str) else str(spec.get("version", ""))
+
+
+def _package(text: str) -> Iterator[tuple[str, str]]:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError:
+        return
+    if not isinstance(data, dict):
+        return
+    for group in ("engines", "dependencies", "devDependencies", "peerDependencies"):
+        given = data.get(group)
+        if isinstance(given, dict):
+            yield from ((str(name), spec) for name, spec in given.items() if isinstance(spec, str))
+
+
+def _requirements(lines: list[str]) -> Iterator[tuple[str, str]]:
+    for line in lines:
+        if not line.strip().startswith(("#", "-")) and (found := _REQUIREMENT.match(line)):
+            yield found[1], found[2] or ""
