@@ -21,6 +21,7 @@ LATE = 15.0
 """Seconds after which something that waits is taken to wait for ever."""
 # What is no verb, or is a property there and takes an await here.
 ELSEWHERE = {
+    "look",
     "open",
     "close",
     "act",
@@ -407,5 +408,23 @@ def test_what_has_no_verb_is_run_on_the_workspace_itself() -> None:
     async def story() -> None:
         async with AsyncWorkspace.open() as team:
             assert await team.run(lambda twin: list(twin.keys.trusted(twin.now())))
+
+    play(story())
+
+
+def test_a_look_at_sources_does_not_wait_for_the_return(tmp_path: Path) -> None:
+    async def story() -> None:
+        notes = tmp_path / "notes.txt"
+        notes.write_text("The port is 80.", encoding="utf-8")
+        async with AsyncWorkspace.open(tmp_path / "team.db") as team:
+            seen = await team.observe_file("notes.txt", by="bob")
+            await team.record("The port is 80", id="p", sources=[seen], by="bob")
+            agent = team.agent("A1", role="planner", task="trip")
+            await agent.depart()
+            notes.write_text("The port is 81.", encoding="utf-8")
+            looked = await team.look(agent)
+            assert looked is not None
+            assert [one.evidence for one in looked.found] == [seen]
+            assert (await agent.come_back()).items == ()
 
     play(story())

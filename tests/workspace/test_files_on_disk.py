@@ -10,9 +10,11 @@ import pytest
 
 from readmit import Reason, Workspace
 from readmit.probes import Looker
+from readmit.records.canonical import digest, digest_of
 from readmit.records.errors import ProbeError
 from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
+from readmit.records.items import Scope
 from readmit.records.looks import Looked
 from readmit.records.probes import FileProbe, Finding
 from tests.scene import Clock
@@ -137,3 +139,21 @@ def test_a_probe_that_the_policy_no_longer_allows_leaves_its_source_unseen(tmp_p
         assert not back.admitted
         assert Reason.SOURCE_UNSEEN in {reason for one in back.dispositions for reason in one.reasons}
         assert "version" in str(back.explain("v"))
+
+
+def test_the_keys_of_the_workspace_are_not_read_even_if_a_probe_names_them(tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    [key] = (tmp_path / "team.db.keys").glob("*.pem")
+    place = str(key.relative_to(tmp_path))
+    with pytest.raises(ProbeError, match="secret"):
+        repository.team.observe_file(place, by="mallory")
+    scope = Scope(workspace=repository.team.name)
+    probe = FileProbe(path=place, digest=digest_of(b"guess"))
+    forged = Evidence(text="guess", by="mallory", at=repository.clock.now, scope=scope, probe=probe)
+    repository.team.append(EventKind.OBSERVE, forged, by="mallory")
+    repository.team.record("a guess", id="g", sources=[digest(forged)], by="mallory")
+    repository.leave()
+    back = repository.ann.come_back()
+    assert "secret" in back.dispositions[0].unseen[0].note
+    secret = key.read_text(encoding="ascii").splitlines()[1]
+    assert not any(secret in str(event.payload) for event in repository.team.log.tail())

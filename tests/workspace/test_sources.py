@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from readmit import Reason, Return, Workspace
+from readmit.memory import Memory
 from readmit.records.errors import ModelError, NotAllowedError, RecordError
 from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
@@ -19,6 +20,7 @@ from readmit.records.policy import LookRules
 from readmit.records.probes import CallableProbe, Finding
 from readmit.records.reasons import State
 from readmit.seal.keys import LocalSigner
+from readmit.workspace.export import json_lines
 from tests.board import Team
 
 if TYPE_CHECKING:
@@ -326,3 +328,24 @@ def test_a_store_that_hides_the_last_look_is_noticed(tmp_path: Path) -> None:
     with Workspace.open(tmp_path / "team.db", clock=team.clock) as again:
         back = again.agent("ann", role="planner", task="trip").come_back()
         assert back.reasons == (Reason.LOG_ALTERED,)
+
+
+def test_nothing_that_only_reads_looks_at_a_source() -> None:
+    team = Team()
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."), slot="hotel")
+    team.duty("hotel")
+    team.ann.depart()
+    team.clock.now += LATER
+    back = team.back()
+    looks = list(team.board.looks)
+    team.clock.now += LATER
+    bundle = back.expose()
+    memory = Memory.open(team.team, "scopedmem")
+    memory.form("Sunrise is booked", sources=["h0"], by="bob")
+    memory.returned(bundle).search("where do we sleep?")
+    back.explain("h0")
+    back.why()
+    team.team.doctor(team.ann)
+    team.team.replay(back.id)
+    list(json_lines(team.team.log))
+    assert team.board.looks == looks == ["hotel"]

@@ -116,7 +116,8 @@ def look(invocation: Invocation, /, *, principal: str, role: str, task: str, pur
     from readmit.records.looks import Looked
 
     with invocation.open() as workspace:
-        found = workspace.agent(principal, role=role, task=task).look(purpose=purpose) or Looked()
+        agent = workspace.agent(principal, role=role, task=task)
+        found = workspace.look(agent, purpose=purpose) or Looked()
     if invocation.json:
         emit({"unchanged": list(found.unchanged), "found": [to_builtins(one) for one in found.found]})
         return

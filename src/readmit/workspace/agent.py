@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from readmit.ports.presence import Absence
     from readmit.records.identity import Identity
-    from readmit.records.looks import Looked
     from readmit.workspace.leasing import PresentAgent
     from readmit.workspace.workspace import Workspace
 
@@ -99,7 +98,7 @@ class Agent:
         secret, nonce = secrets.token_hex(16), secrets.token_hex(16)
         if prepare is not None:
             # First, so that what is there now is part of what it looks at.
-            self.look(purpose=purpose, checkpoint=checkpoint)
+            look_for(self._workspace, departed, self.identity, purpose=purpose)
         unprepared = "" if prepare is None else _fault(prepare, departed, return_id)
 
         def ask(epoch: int) -> Request:
@@ -125,13 +124,6 @@ class Agent:
         look = partial(look_behind, self._workspace)
         request, outcome = carry_out(self._log, departed, ask, self._workspace.signer, look=look, unprepared=unprepared)
         return Return(self._workspace, request, outcome.decision, outcome.dispositions, secret=secret)
-
-    def look(self, *, purpose: str | None = None, checkpoint: str | None = None) -> Looked | None:
-        """Look at the sources behind a return that are due. Returns what was written down; none if nothing was.
-
-        A return does this by itself.
-        """
-        return look_for(self._workspace, self.departed(checkpoint), self.identity, purpose=purpose)
 
     def remember(self, text: str, *, bound_to: str, id: str | None = None) -> str:
         """Store a private experience, usable only while its source item is."""

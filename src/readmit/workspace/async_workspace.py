@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from readmit.ports.signer import Signer
     from readmit.records.identity import Identity
+    from readmit.records.looks import Looked
     from readmit.records.policy import Policy
     from readmit.workspace.diagnosis.checkup import Checkup
     from readmit.workspace.subscribing import FallenItem
@@ -124,7 +125,6 @@ class AsyncAgent(_OnThread[Agent]):
     depart = _same(Agent.depart)
     departed = _same(Agent.departed)
     come_back = _Verb(Agent.come_back, AsyncReturn)
-    look = _same(Agent.look)
     remember = _same(Agent.remember)
     recall = _same(Agent.recall)
     settle = _same(Agent.settle)
@@ -261,6 +261,10 @@ class AsyncWorkspace(_OnThread[Workspace]):
         """What would keep agents from coming back well, as ``Workspace.doctor``."""
         twin = None if agent is None else agent._twin  # noqa: SLF001 - of this module
         return await self.run(Workspace.doctor, twin)
+
+    async def look(self, agent: AsyncAgent, *, purpose: str | None = None) -> Looked | None:
+        """Look at the sources behind the return of an agent that is away, as ``Workspace.look``."""
+        return await self.run(Workspace.look, agent._twin, purpose=purpose)  # noqa: SLF001 - of this module
 
     backup = _same(Workspace.backup)
     sweep = _same(Workspace.sweep)

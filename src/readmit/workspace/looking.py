@@ -1,7 +1,7 @@
 """Looks at sources again before a return: which ones are due, and what was found, written to the log.
 
-Only a return, a watch and ``Agent.look`` come here, never code that only reads a view. Whatever cannot be looked at is
-written down as unseen.
+Only a return, a watch and ``Workspace.look`` come here, never code that only reads a view. Whatever cannot be looked at
+is written down as unseen.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from readmit.records.identity import Identity
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot, Source
-    from readmit.workspace.workspace import Workspace
+    from readmit.workspace.probing import Probing
 
 logger = logging.getLogger("readmit")
 
@@ -72,7 +72,7 @@ class DueSource(NamedTuple):
 
 
 def look_for(
-    workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None, again: bool = True
+    workspace: Probing, departed: Checkpoint, identity: Identity, *, purpose: str | None, again: bool = True
 ) -> Looked | None:
     """Look at the sources behind a return that is not decided yet; none if none is due."""
     log = workspace.log
@@ -83,7 +83,7 @@ def look_for(
 
 
 def look_behind(
-    workspace: Workspace, snapshot: Snapshot, judged: Iterable[Disposition], *, again: bool = True
+    workspace: Probing, snapshot: Snapshot, judged: Iterable[Disposition], *, again: bool = True
 ) -> Looked | None:
     """Look at the sources behind a return that are due. Returns what was written down; none if nothing was.
 

@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Unpack
 from readmit.ports.prober import LookLimits
 from readmit.records.arguments import check_fields, explained
 from readmit.records.base import listed
+from readmit.workspace.looking import look_for
 from readmit.workspace.observing import CapturedFields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from readmit.ports.prober import Captured
+    from readmit.ports.store import Log
     from readmit.probes import Looker
+    from readmit.records.looks import Looked
     from readmit.records.policy import LookRules, Policy
     from readmit.records.probes import Scalar
+    from readmit.workspace.agent import Agent
 
 
 class Eyes:
@@ -58,6 +63,7 @@ def _looker(limits: LookLimits) -> Looker:
 class Probing(ABC):
     """Verbs that observe a source."""
 
+    log: Log
     eyes: Eyes
 
     @property
@@ -68,6 +74,17 @@ class Probing(ABC):
     @abstractmethod
     def _keep(self, captured: Captured, fields: CapturedFields) -> str:
         """Observe what was captured. Returns its digest."""
+
+    @abstractmethod
+    def moment(self) -> datetime:
+        """What counts as now."""
+
+    def look(self, agent: Agent, *, purpose: str | None = None) -> Looked | None:
+        """Look at the sources behind the return of an agent that is away, if they are due; a return does so itself.
+
+        Returns what was written down, for the operator; none if nothing was.
+        """
+        return look_for(self, agent.departed(), agent.identity, purpose=purpose)
 
     def _prober(self) -> Looker:
         return self.eyes.under(self.policy.looks)
