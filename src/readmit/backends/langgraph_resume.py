@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import random
 import threading
+import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from uuid import uuid4
@@ -25,6 +27,7 @@ from readmit.backends.langgraph_lost import lost, noted, original
 from readmit.backends.langgraph_presence import NEVER_LEFT, handed_over
 from readmit.records.canonical import canonical
 from readmit.records.errors import BackendError, ExposureError, QuarantineError
+from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Sequence
@@ -47,6 +50,8 @@ Steps: TypeAlias = "Generator[tuple[str, tuple[Any, ...]], Any, T]"
 # The version of the checkpoint format that LangGraph writes for an empty thread.
 _FORMAT = 4
 _BEFORE_INPUT = -2
+_ATTEMPTS = 8
+_PAUSE = 0.02
 
 
 class Bundled(Protocol):
@@ -132,7 +137,8 @@ class Resume:
         self._purpose = purpose
         self._prepare = prepare
         self._lock = threading.Lock()
-        self._given: tuple[str, int, Bundled] | None = None
+        # Shared with clones: the bundle by departure, and the end of the log then.
+        self._given: dict[str, tuple[int, Bundled]] = {}
 
     def over(self, saver: BaseCheckpointSaver[Any]) -> Resume:
         """The same for another clone of the inner saver. What was handed over counts for both."""
@@ -243,17 +249,26 @@ class Resume:
     def _come_back(self, now: Presence) -> Bundled:
         """Return, or stop the run. Until something changes, other threads get the same bundle."""
         with self._lock:
-            if self._given is not None and self._given[:2] == (now.departure, self._log.head):
-                return self._given[2]
+            head, bundle = self._given.get(now.departure, (0, None))
+            if bundle is None or head != self._log.head:
+                bundle = self._return(now)
+                self._given.clear()
+                self._given[now.departure] = self._log.head, bundle
+            return bundle
+
+    def _return(self, now: Presence) -> Bundled:
+        for attempt in range(_ATTEMPTS):
             decided = self._agent.come_back(purpose=self._purpose, checkpoint=now.departure, prepare=self._prepare)
             if not decided.admitted:
                 raise ReturnInterrupt(decided, self._agent.identity, decided.kind)
             try:
-                bundle = decided.expose()
-            except ExposureError:
-                raise ReturnInterrupt(decided, self._agent.identity, "blocked") from None
-            self._given = now.departure, self._log.head, bundle
-            return bundle
+                return decided.expose()
+            except ExposureError as refused:
+                if refused.reasons != (Reason.VIEW_REPLACED,):
+                    break
+                # Another worker let the agent return in between. It waits, or both replace each other's view for ever.
+                time.sleep(random.uniform(0, _PAUSE * 2**attempt))  # noqa: S311 - no secret
+        raise ReturnInterrupt(decided, self._agent.identity, "blocked") from None
 
     def _readmitting(
         self, config: RunnableConfig, saved: CheckpointTuple | None, bundle: Bundled

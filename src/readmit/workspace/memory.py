@@ -26,7 +26,7 @@ from readmit.ports.backend import TEAM
 from readmit.records.arguments import explained
 from readmit.records.base import Count, Digest, Id, Name, Record, nfc, require_digest, shown
 from readmit.records.canonical import canonical, digest
-from readmit.records.decisions import ReturnView
+from readmit.records.decisions import Returned, ReturnView
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, RecordError, UnknownError
 from readmit.records.events import Close, EventKind, Exposed, Overrule
 from readmit.seal.view import contents
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from readmit.backends.handle import OpenedMemory
     from readmit.ports.backend import Binding, MemoryBackend, Stored
     from readmit.ports.models import Embedder, Model
+    from readmit.ports.store import Log
+    from readmit.records.events import Event
     from readmit.records.reasons import Reason
     from readmit.records.snapshot import Snapshot
     from readmit.workspace.exposing import Bundle
@@ -294,6 +296,9 @@ class StandingView:
         agent, log = self._view.identity.agent, self._workspace.log
         departure = log.latest(EventKind.DEPART, agent)
         newest = log.latest(EventKind.RETURN, agent)
+        # A view that waits to be exposed has replaced nothing yet: the process that asked for it may have ended.
+        while newest is not None and newest.epoch > self._exposed and _waits(log, newest):
+            newest = log.latest(EventKind.RETURN, agent, until=newest.epoch - 1)
         if (departure is not None and departure.epoch > self._exposed) or (
             newest is not None and newest.name != self._view.return_id
         ):
@@ -312,6 +317,11 @@ class StandingView:
         # A new object each time: any event may change which items evidence is bound to.
         self._ground = Ground(admitted=still, reader=self._view.identity.principal, writers=frozenset(policy.writers))
         self._epoch, self._judged, self._until = head, moment, _next_turn(state, moment)
+
+
+def _waits(log: Log, returned: Event) -> bool:
+    admitted = isinstance(returned.payload, Returned) and returned.payload.kind == "admitted"
+    return admitted and log.named(EventKind.EXPOSE, returned.name) is None
 
 
 def _next_turn(state: Snapshot, now: datetime) -> datetime | None:

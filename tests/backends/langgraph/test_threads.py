@@ -19,9 +19,10 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
-from readmit.backends.langgraph import LangGraphMemory, ReturningSaver, TeamStore
+from readmit.backends.langgraph import LangGraphMemory, ReturningSaver, ReturnInterrupt, TeamStore
 from readmit.backends.langgraph_digest import short
 from readmit.memory import Memory
+from readmit.records.errors import QuarantineError
 from tests.backends.langgraph.trip import FRESH, Trip, planning, thread
 
 if TYPE_CHECKING:
@@ -264,3 +265,62 @@ class TestAllowlist:
         planning(saver.with_allowlist([(Note.__module__, "Note")]), store).invoke({}, thread())
         store.put(("plans",), "mine", {"text": "after the return"})
         assert [one.key for one in store.search(("plans",))] == ["mine"]
+
+    def test_clones_share_the_view_that_was_handed_over(self, trip: Trip) -> None:
+        saver = front(self.strict(), trip)
+        for name in ("planner", "other"):
+            planning(saver).invoke({}, thread(name))
+        trip.planner.depart()
+        trip.rebook()
+        heads = []
+        for name in ("planner", "other"):
+            planning(saver.with_allowlist([(Note.__module__, "Note")])).invoke(None, thread(name))
+            heads.append(trip.team.log.head)
+        assert heads[0] == heads[1], "one return serves both threads"
+
+
+class Interfered:
+    """An agent that another worker lets return between each decision and its exposure, a few times."""
+
+    def __init__(self, trip: Trip, times: int) -> None:
+        self.identity = trip.planner.identity
+        self._planner, self._times = trip.planner, times
+
+    def come_back(self, **named: Any) -> Any:
+        decided = self._planner.come_back(**named)
+        if self._times:
+            self._times -= 1
+            self._planner.come_back(**named)
+        return decided
+
+
+class TestTwoWorkers:
+    def test_a_view_that_another_worker_replaced_is_asked_for_again(self, trip: Trip) -> None:
+        saver = ReturningSaver(InMemorySaver(), agent=Interfered(trip, 2), log=trip.team.log, into="view")
+        trip.planner.depart()
+        trip.rebook()
+        assert FRESH in planning(saver).invoke({}, thread())["view"]
+
+    def test_it_gives_up_in_the_end(self, trip: Trip, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("readmit.backends.langgraph_resume._PAUSE", 0.0)
+        saver = ReturningSaver(InMemorySaver(), agent=Interfered(trip, 99), log=trip.team.log, into="view")
+        trip.planner.depart()
+        with pytest.raises(ReturnInterrupt) as stopped:
+            planning(saver).invoke({}, thread())
+        assert stopped.value.interrupts[0].value["readmit"] == "blocked"
+
+    def test_a_worker_that_ends_before_its_exposure_does_not_close_the_store(self, trip: Trip) -> None:
+        memory = Memory(trip.team, LangGraphMemory(InMemoryStore(), trip.team.name, history=trip.team.log.memories))
+        saver = front(InMemorySaver(), trip)
+        store = TeamStore(
+            memory.backend, log=trip.team.log, identity=trip.planner.identity, returned=saver.memory(memory.returned)
+        )
+        left = trip.planner.depart()
+        planning(saver, store).invoke({}, thread())
+        store.put(("plans",), "mine", {"text": "after the return"})
+        assert trip.planner.come_back(checkpoint=left.id).admitted
+        assert [one.key for one in store.search(("plans",))] == ["mine"]
+        trip.owe_a_hotel()
+        assert not trip.planner.come_back(checkpoint=left.id).admitted
+        with pytest.raises(QuarantineError):
+            store.search(("plans",))
