@@ -33,6 +33,7 @@ FILES = {
     "src/shop/old_tax.py": "def tax_of(item):\n    return 1\n",
     "src/shop/cli.py": "OPTIONS = ['--dry-run', '--verbose']\nCOMMANDS = ['serve', 'reindex']\n",
     "web/app.ts": "export function renderCart() {}\nexport function renderBanner() {}\n",
+    "web/package.json": '{"scripts": {"dev": "vite"}}',
     "docs/design.md": "# Design\n\n## How prices are made\n\n## Tax\n",
     "Makefile": "test:\n\tpytest\n\nlint: test\n\truff check\n\nship:\n\ttrue\n",
     "package.json": '{"scripts": {"build": "tsc", "e2e": "playwright"}, "engines": {"node": ">=20"}, '

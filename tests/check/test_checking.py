@@ -52,6 +52,8 @@ CASES = {
     "a version of Python": Case("We use Python 3.11.", "version", "Python 3.11", "pyproject.toml declares >=3.12"),
     "a version of a package": Case("It runs on Django 4.2.", "version", "Django 4.2", "declares >=5.1"),
     "a version in package.json": Case("The page is React 18.", "version", "React 18", "package.json declares ^19.0.0"),
+    "an import of a memory file": Case("See @src/shop/old_tax.py.", "path", "@src/shop/old_tax.py", "removed"),
+    "the second command of a line": Case("`cd web && make ship`", "command", "make ship", "no such target"),
     "a command in a block": Case("```console\n$ make ship\n```", "command", "make ship", "no such target"),
     "an import in a block": Case(
         "```python\nfrom shop.prices import price_of\n```", "module", "from shop.prices import price_of", "no module"
@@ -84,6 +86,7 @@ STILL_RIGHT = (
     "Run `make test`, `make lint`, `npm run build` or `shop serve --verbose`.",
     "See [the design](docs/design.md#design), [below](#notes) and [the cart](./src/shop/cart.py#L3).",
     "We use Python 3.12 or later, Django 5.1 and React 19.",
+    "Run `cd web && npm run dev`, `make -C docs html`, or `make test && npm run build`. See @docs/design.md.",
     "```python\nfrom shop.cart import Cart\nimport shop.pricing\nimport json\n```",
 )
 
@@ -110,6 +113,7 @@ NOT_CHECKED = {
     "git ignores it: made by a build, or private": ("The build is in `dist/shop.js`.", "Secrets are in `.env`."),
     "not the name of a file, a symbol or a command": ("`true`", "`200 OK`", "`a + b`"),
     "a program outside of the tree": ("`docker compose up`",),
+    "a block that is not marked as commands": ("```\nsrc/\n└── old_tax.py\n```",),
     "a module outside of the tree": ("`python -m http.server`",),
 }
 
@@ -224,7 +228,7 @@ def test_files_that_are_not_there_or_not_text_are_errors(project: Project) -> No
     with pytest.raises(RecordError, match="no such file"):
         memory_files([project.root / "none.md"])
     with pytest.raises(RecordError, match="no memory files"):
-        memory_files([project.root / "web"])
+        memory_files([project.root / "src"])
     (project.root / "CLAUDE.md").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(RecordError, match="not UTF-8"):
         read_memories([project.root / "CLAUDE.md"])

@@ -38,6 +38,12 @@ def without_lines(text: str) -> str:
 
 def command_named(text: str, place: StatementPlace) -> list[Mention] | None:
     """What a command line needs; none if it is no command that is known."""
+    parts = [_one_command(part, place) for part in re.split(r"&&|;", text)]
+    known = [one for part in parts if part is not None for one in part]
+    return known if any(part is not None for part in parts) else None
+
+
+def _one_command(text: str, place: StatementPlace) -> list[Mention] | None:
     try:
         words = shlex.split(text)
     except ValueError:
@@ -49,15 +55,15 @@ def command_named(text: str, place: StatementPlace) -> list[Mention] | None:
     program, *rest = words
     plain = [word for word in rest if not word.startswith("-") and "=" not in word]
     if program == "make":
-        return [Mention(place, NameKind.COMMAND, word, "make") for word in plain if _TARGET.match(word)]
+        # With -C and -f, the words behind them are no targets.
+        targets = [] if {"-C", "-f"}.intersection(rest) else filter(_TARGET.match, plain)
+        return [Mention(place, NameKind.COMMAND, word, "make") for word in targets]
     if program in _RUNNERS:
         return _script(program, plain, place)
     if re.fullmatch(r"python[\d.]*|py", program):
         return _python(rest, place)
-    if program in _READERS:
-        return _paths(plain, place)
-    if program.startswith("./"):
-        return _paths([program], place)
+    if program in _READERS or program.startswith("./"):
+        return _paths([program, *plain] if program.startswith("./") else plain, place)
     if re.fullmatch(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*", program) and re.fullmatch(r"-{0,2}[a-z][\w-]*", rest[0]):
         options = [word.partition("=")[0] for word in rest if re.match(r"--[a-z]", word)]
         return [

@@ -74,26 +74,31 @@ class ProjectCommands:
         return CommandAnswer("unknown", "a package outside of the tree")
 
     def _make(self, target: str) -> CommandAnswer:
-        file = next((name for name in _MAKEFILES if name in self._tree.paths), None)
-        text = None if file is None else self._tree.text(file)
-        if text is None:
+        """A target of any Makefile: a statement may be about a folder of the project."""
+        files = [path for name in _MAKEFILES for path in self._tree.names.get(name, ())]
+        if not files:
             return self._absent("Makefile")
-        targets = {one for found in _TARGET.finditer(text) for one in found[1].split()}
+        texts = [self._tree.text(path) or "" for path in files]
+        targets = {one for text in texts for found in _TARGET.finditer(text) for one in found[1].split()}
         if target in targets:
             return CommandAnswer("holds")
-        if _OPEN_ENDED.search(text):
-            return CommandAnswer("unknown", f"{file} has rules that only make can read")
+        if any(_OPEN_ENDED.search(text) for text in texts):
+            return CommandAnswer("unknown", "the Makefile has rules that only make can read")
         known = ", ".join(sorted(one for one in targets if not one.startswith(".")))
-        return CommandAnswer("gone", f"{file} has no such target; it has {known}"[:300])
+        return CommandAnswer("gone", f"{', '.join(files[:3])} has no such target; it has {known}"[:300])
 
     def _npm(self, script: str) -> CommandAnswer:
-        try:
-            data = json.loads(self._tree.text("package.json") or "{}")
-        except json.JSONDecodeError:
-            return CommandAnswer("unknown", "package.json cannot be read")
-        if "package.json" not in self._tree.paths:
+        files = self._tree.names.get("package.json", ())
+        if not files:
             return self._absent("package.json")
-        scripts = data.get("scripts", {}) if isinstance(data, dict) else {}
+        scripts: set[str] = set()
+        for path in files:
+            try:
+                data = json.loads(self._tree.text(path) or "{}")
+            except (json.JSONDecodeError, RecursionError):
+                return CommandAnswer("unknown", f"{path} cannot be read")
+            if isinstance(data, dict) and isinstance(data.get("scripts"), dict):
+                scripts |= data["scripts"].keys()
         if script in scripts:
             return CommandAnswer("holds")
         known = ", ".join(sorted(scripts)) or "none"

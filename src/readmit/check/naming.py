@@ -31,7 +31,7 @@ _PLACEHOLDER = re.compile(
 _PATTERN = re.compile(r"[*?\[\]|^]")
 _VARIABLE = re.compile(r"[$%]|^[A-Z][A-Z0-9_]*=|^~")
 _ADDRESS = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|www\.)", re.IGNORECASE)
-_WORD_PATH = re.compile(r"(?<![\w/@:.-])(?:[\w.-]+/)+[\w.-]+\.[a-z][a-z0-9]{0,4}(?![\w/-])")
+_WORD_PATH = re.compile(r"(?<![\w/@:.-])@?(?:[\w.-]+/)+[\w.-]+\.[a-z][a-z0-9]{0,4}(?![\w/-])")
 _SYMBOL = re.compile(r"^@?([A-Za-z_]\w*(?:(?:\.|::|#)[A-Za-z_]\w*)*)(\(.*\))?$", re.DOTALL)
 _OPTION = re.compile(r"^(--[a-z][\w-]+)(?:[ =].*)?$")
 _TOLD_APART = re.compile(r"_|[a-z][A-Z]|\d|^[A-Z][a-z]+[a-z]$|\(|\.|::|#")
@@ -143,6 +143,9 @@ def _block(span: MemorySpan) -> Iterator[Mention | Unchecked]:
         return
     if span.language not in _SHELLS:
         yield Unchecked(place, span.language, "a block of code in a language that is not read")
+        return
+    if not span.language and not re.search(r"^\s*\$ ", span.text, re.MULTILINE):
+        yield Unchecked(place, place.statement, "a block that is not marked as commands")
         return
     for number, line in enumerate(span.text.splitlines()):
         here = StatementPlace(place.file, place.line + number, line.strip())
