@@ -42,7 +42,7 @@ def test_after_confirmation_it_is_admitted(demo: dict[str, Any]) -> None:
 
 def test_each_half_has_exactly_the_promised_fields(demo: dict[str, Any]) -> None:
     fields = {"decision", "coverage", "critical_coverage", "missing", "view_items", "dispositions", "experiences"}
-    fields |= {"partial", "withheld", "duties", "absent", "examination"}
+    fields |= {"partial", "withheld", "duties", "absent", "examination", "sources"}
     assert list(demo) == ["before", "after"]
     for half in demo.values():
         assert set(half) == fields
