@@ -11,7 +11,7 @@ from readmit.records.lazy import lazily
 
 if TYPE_CHECKING:
     from readmit.backends.amem import AMem
-    from readmit.backends.langgraph_records import LangGraphMemory
+    from readmit.backends.langgraph.records import LangGraphMemory
     from readmit.backends.mem0 import Mem0
     from readmit.backends.memobase import Memobase
     from readmit.backends.opening import Site, open_backend
@@ -21,7 +21,7 @@ else:
         __name__,
         {
             "readmit.backends.amem": ("AMem",),
-            "readmit.backends.langgraph_records": ("LangGraphMemory",),
+            "readmit.backends.langgraph.records": ("LangGraphMemory",),
             "readmit.backends.mem0": ("Mem0",),
             "readmit.backends.memobase": ("Memobase",),
             "readmit.backends.opening": ("Site", "open_backend"),

@@ -18,8 +18,7 @@ from langgraph.graph import state as graph_state
 from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, PutOp, SearchOp
 from langgraph.types import Interrupt, StateSnapshot
 
-from readmit.backends import langgraph_looking as looking
-from readmit.backends.langgraph import ReturningSaver
+from readmit.backends.langgraph import ReturningSaver, looking
 from tests.backends.contract import check_version
 
 pytestmark = pytest.mark.backends
@@ -71,7 +70,7 @@ def test_importing_readmit_does_not_import_it() -> None:
 @pytest.mark.parametrize("kind", OPERATIONS, ids=lambda kind: kind.__name__)
 def test_the_fields_of_operations(kind: type) -> None:
     expected, found = OPERATIONS[kind], tuple(kind._fields)  # type: ignore[attr-defined]
-    assert found == expected, f"{kind.__name__} had {expected}, has {found} in {_tested()}: see langgraph_records.py"
+    assert found == expected, f"{kind.__name__} had {expected}, has {found} in {_tested()}: see langgraph/records.py"
 
 
 @pytest.mark.parametrize("name", SAVER)
@@ -79,7 +78,7 @@ def test_the_methods_of_savers(name: str) -> None:
     for method in (name, f"a{name}") if name not in ("get_next_version", "with_allowlist") else (name,):
         found = tuple(inspect.signature(getattr(BaseCheckpointSaver, method)).parameters)[1:]
         assert found == SAVER[name], (
-            f"{method} took {SAVER[name]}, takes {found} in {_tested()}: see langgraph_saver.py"
+            f"{method} took {SAVER[name]}, takes {found} in {_tested()}: see langgraph/saver.py"
         )
 
 

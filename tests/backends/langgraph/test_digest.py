@@ -19,7 +19,7 @@ pytest.importorskip("langgraph", reason="needs langgraph: pip install 'readmit[l
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel
 
-from readmit.backends.langgraph_digest import value_digest
+from readmit.backends.langgraph.digest import value_digest
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.backends

@@ -15,7 +15,7 @@ from langgraph.store.memory import InMemoryStore
 
 from readmit.backends.escaping import escaped, unescaped
 from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, TeamStore, sources
-from readmit.backends.langgraph_places import LONGEST_ID, Place, record_id
+from readmit.backends.langgraph.places import LONGEST_ID, Place, record_id
 from readmit.records.errors import UnknownError
 from readmit.workspace.memory import Memory
 from tests.backends.langgraph.trip import Trip

@@ -164,7 +164,7 @@ def test_a_node_that_runs_an_inner_graph_still_resumes_it(trip: Trip) -> None:
 def test_a_run_that_is_taken_for_a_look_writes_nothing(trip: Trip, monkeypatch: pytest.MonkeyPatch) -> None:
     """Should LangGraph mark its runs in another way one day, they stop instead of starting over."""
     graph = away(trip)
-    monkeypatch.setattr("readmit.backends.langgraph_looking.RUNTIME", "renamed")
+    monkeypatch.setattr("readmit.backends.langgraph.looking.RUNTIME", "renamed")
     for durability in ("sync", "async", "exit"):
         with pytest.raises(QuarantineError):
             graph.invoke({"step": 9}, thread(), durability=durability)

@@ -20,7 +20,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
 from readmit.backends.langgraph import LangGraphMemory, ReturningSaver, ReturnInterrupt, TeamStore
-from readmit.backends.langgraph_digest import short
+from readmit.backends.langgraph.digest import short
 from readmit.memory import Memory
 from readmit.records.errors import QuarantineError
 from tests.backends.langgraph.trip import FRESH, Trip, planning, thread
@@ -302,7 +302,7 @@ class TestTwoWorkers:
         assert FRESH in planning(saver).invoke({}, thread())["view"]
 
     def test_it_gives_up_in_the_end(self, trip: Trip, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("readmit.backends.langgraph_resume._PAUSE", 0.0)
+        monkeypatch.setattr("readmit.backends.langgraph.resume._PAUSE", 0.0)
         saver = ReturningSaver(InMemorySaver(), agent=Interfered(trip, 99), log=trip.team.log, into="view")
         trip.planner.depart()
         with pytest.raises(ReturnInterrupt) as stopped:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from readmit.backends.escaping import unescaped
-from readmit.backends.langgraph_places import Place, label, record_id, unlabel
+from readmit.backends.langgraph.places import Place, label, record_id, unlabel
 from readmit.ports.backend import TEAM, Change, Hit, Stored
 from readmit.ports.memories import NewMemory
 from readmit.records.base import require_name
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from langgraph.store.base import IndexConfig
 
-    from readmit.backends.langgraph_places import Namespace
+    from readmit.backends.langgraph.places import Namespace
     from readmit.ports.backend import Material
     from readmit.ports.memories import Memories, MemoryVersion
     from readmit.ports.models import Embedder

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from langgraph.checkpoint.base import CheckpointTuple
 
-    from readmit.backends.langgraph_resume import Steps
+    from readmit.backends.langgraph.resume import Steps
 
 _COUNTERS = "counters_since_delta_snapshot"
 

@@ -20,11 +20,11 @@ from langgraph.checkpoint.base.id import uuid6
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Interrupt
 
-from readmit.backends.langgraph_answers import Questions
-from readmit.backends.langgraph_carried import ThreadResumed, history, uses_history
-from readmit.backends.langgraph_looking import is_run, notice, past_notice, refuse_on_notice
-from readmit.backends.langgraph_lost import lost, noted, original
-from readmit.backends.langgraph_presence import NEVER_LEFT, handed_over
+from readmit.backends.langgraph.answers import Questions
+from readmit.backends.langgraph.carried import ThreadResumed, history, uses_history
+from readmit.backends.langgraph.looking import is_run, notice, past_notice, refuse_on_notice
+from readmit.backends.langgraph.lost import lost, noted, original
+from readmit.backends.langgraph.presence import NEVER_LEFT, handed_over
 from readmit.records.canonical import canonical
 from readmit.records.errors import BackendError, ExposureError, QuarantineError
 from readmit.records.reasons import Reason
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
-    from readmit.backends.langgraph_periods import Periods
-    from readmit.backends.langgraph_presence import Presence
+    from readmit.backends.langgraph.periods import Periods
+    from readmit.backends.langgraph.presence import Presence
     from readmit.ports.store import Log
     from readmit.records.decisions import ReturnView
     from readmit.records.events import Checkpoint as Departure

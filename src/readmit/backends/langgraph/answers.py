@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from langgraph.types import Interrupt
 
-from readmit.backends.langgraph_digest import short, value_digest
-from readmit.backends.langgraph_lost import INTERRUPT, Unresumable, lost_state, named, noted
+from readmit.backends.langgraph.digest import short, value_digest
+from readmit.backends.langgraph.lost import INTERRUPT, Unresumable, lost_state, named, noted
 from readmit.ports.backend import Entry
 from readmit.records.errors import BackendError, StaleAnswerError
 

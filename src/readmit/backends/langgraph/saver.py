@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from readmit.backends.langgraph_periods import Periods
-from readmit.backends.langgraph_resume import Resume
+from readmit.backends.langgraph.periods import Periods
+from readmit.backends.langgraph.resume import Resume
 from readmit.records.errors import BackendError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from langgraph.types import Interrupt
 
     from readmit.backends.handle import ReturnedMemory
-    from readmit.backends.langgraph_resume import Returning, Steps
+    from readmit.backends.langgraph.resume import Returning, Steps
     from readmit.ports.store import Log
     from readmit.records.events import Checkpoint as Departure
 

@@ -23,9 +23,9 @@ from readmit.backends import handle as handles
 from readmit.backends.admission import unaltered
 from readmit.backends.bank_lock import async_bank_lock, bank_lock, key_of
 from readmit.backends.binding import BoundBackend, bindings, conservative, union
-from readmit.backends.langgraph_places import Place, record_id
-from readmit.backends.langgraph_presence import NEVER_LEFT, presence
-from readmit.backends.langgraph_records import LangGraphMemory, adrive, as_record, drive, merged
+from readmit.backends.langgraph.places import Place, record_id
+from readmit.backends.langgraph.presence import NEVER_LEFT, presence
+from readmit.backends.langgraph.records import LangGraphMemory, adrive, as_record, drive, merged
 from readmit.ports.backend import TEAM
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, RecordError
 from readmit.records.policy import unreserved
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from langgraph.store.base import Op, Result
 
     from readmit.backends.handle import Gate, OpenedMemory, ReturnedMemory
-    from readmit.backends.langgraph_records import FoundRecord, Steps
+    from readmit.backends.langgraph.records import FoundRecord, Steps
     from readmit.ports.backend import Binding, SourceLedger, Stored
     from readmit.ports.store import Log
     from readmit.records.identity import Identity

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from langgraph.config import get_config
 from langgraph.types import Command, interrupt
 
-from readmit.backends.langgraph_looking import state_to_run
-from readmit.backends.langgraph_lost import INTERRUPT
-from readmit.backends.langgraph_results import ReturningCache
-from readmit.backends.langgraph_resume import ReturnInterrupt
-from readmit.backends.langgraph_saver import ReturningSaver, check_keys
+from readmit.backends.langgraph.looking import state_to_run
+from readmit.backends.langgraph.lost import INTERRUPT
+from readmit.backends.langgraph.results import ReturningCache
+from readmit.backends.langgraph.resume import ReturnInterrupt
+from readmit.backends.langgraph.saver import ReturningSaver, check_keys
 from readmit.records.errors import BackendError, StaleAnswerError
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.backends.langgraph_digest import frame_digest, short, value_digest
-from readmit.backends.langgraph_presence import NEVER_LEFT, presence
+from readmit.backends.langgraph.digest import frame_digest, short, value_digest
+from readmit.backends.langgraph.presence import NEVER_LEFT, presence
 from readmit.ports.backend import Entry
 from readmit.records.canonical import digest
 from readmit.records.errors import QuarantineError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import CheckpointTuple
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
-    from readmit.backends.langgraph_presence import Presence
+    from readmit.backends.langgraph.presence import Presence
     from readmit.ports.store import Log
     from readmit.records.identity import Identity
 

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from langgraph.cache.base import BaseCache
 
-from readmit.backends.langgraph_presence import presence
+from readmit.backends.langgraph.presence import presence
 from readmit.records.errors import BackendError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from langgraph.cache.base import FullKey, Namespace
 
-    from readmit.backends.langgraph_resume import Returning
+    from readmit.backends.langgraph.resume import Returning
     from readmit.ports.store import Log
     from readmit.records.identity import Identity
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import BaseMessage
 
-from readmit.backends.langgraph_carried import uses_history
+from readmit.backends.langgraph.carried import uses_history
 from readmit.records.errors import LostStateError
 
 if TYPE_CHECKING:

@@ -1,0 +1,24 @@
+"""LangGraph: a memory backend over any of its stores, stores to compile graphs with, a checkpoint saver and a cache."""
+
+from __future__ import annotations
+
+from readmit.backends.langgraph.records import LangGraphMemory, index_with
+from readmit.backends.langgraph.results import ReturningCache
+from readmit.backends.langgraph.resume import ReturnInterrupt
+from readmit.backends.langgraph.runs import ainvoke, as_node, invoke
+from readmit.backends.langgraph.saver import ReturningSaver
+from readmit.backends.langgraph.store import ReturnedStore, TeamStore, sources
+
+__all__ = [
+    "LangGraphMemory",
+    "ReturnInterrupt",
+    "ReturnedStore",
+    "ReturningCache",
+    "ReturningSaver",
+    "TeamStore",
+    "ainvoke",
+    "as_node",
+    "index_with",
+    "invoke",
+    "sources",
+]
