@@ -196,7 +196,7 @@ def test_a_git_that_hangs_is_ended_in_time(
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "git").write_text("#!/bin/sh\nexec sleep 60\n")
     (tmp_path / "bin" / "git").chmod(0o755)
-    monkeypatch.setattr("readmit.probes.git._ENVIRONMENT", {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"})
+    monkeypatch.setattr("readmit.probes.git.ENVIRONMENT", {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"})
     start = time.monotonic()
     [found] = Looker(LookLimits(roots=(str(root),), seconds=0.3)).look([probe])
     assert (found.outcome, time.monotonic() - start < 3) == (Finding.UNSEEN, True)
