@@ -63,7 +63,7 @@ test-models: setup ## Run the benchmark and the stages with a real small model o
 	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -m slow --durations 5 $(MODELS) $(PYTEST_ARGS)
 
 test-backends: $(BACKENDS)/.ready ## Run the conformance suite on real memory stores, in an environment of its own
-	$(BACKENDS)/bin/python -m pytest tests/backends -m "not slow" $(PYTEST_ARGS)
+	$(BACKENDS)/bin/python -m pytest tests/backends -m "not slow" $(AT_ONCE) $(PYTEST_ARGS)
 
 test-memobase: $(BACKENDS)/.ready ## The same for a real Memobase server: make test-memobase URL=... KEY=...
 	@test -n "$(URL)" -a -n "$(KEY)" || { echo "name the server: make test-memobase URL=http://localhost:8019 KEY=..." >&2; exit 2; }
