@@ -121,6 +121,9 @@ def look(invocation: Invocation, /, *, principal: str, role: str, task: str, pur
     if invocation.json:
         emit({"unchanged": list(found.unchanged), "found": [to_builtins(one) for one in found.found]})
         return
+    if not found.evidence:
+        show("Nothing to write down: no source is due, or each is as the last look found it")
+        return
     show(f"Written down: {len(found.evidence)}, of which unchanged: {len(found.unchanged)}")
     for one in found.found:
         show(f"  {one.evidence[:12]} {one.finding}" + (f": {shown(one.why)}" if one.why else ""))
