@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+pytest.importorskip("memobase", reason="needs memobase: pip install 'readmit[memobase]'")
+
 from tests.backends.memobase.stand_in import KEY, StandIn
 
 if TYPE_CHECKING:
