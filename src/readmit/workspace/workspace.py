@@ -213,8 +213,8 @@ class Workspace(Handles, Acting, Verbs, Probing):
         now = self.now()
         if self.writer.name is not None:
             shared.setdefault("by", self.writer.name)
-        entries = list(drafts(self.observe_many, self.name, observations, shared, now=now))
-        return self._observed(entries, now)
+        with self.signatures.batch():
+            return self._observed(list(drafts(self.observe_many, self.name, observations, shared, now=now)), now)
 
     def _keep(self, found: Captured, fields: CapturedFields) -> str:
         now, by = self.now(), self.writer.author(fields.get("by"))
