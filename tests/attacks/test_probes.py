@@ -195,35 +195,31 @@ def test_source_that_no_parser_can_take_does_not_end_the_program(source: str, ro
     assert found.outcome in (Finding.UNSEEN, Finding.GONE)
 
 
-def test_a_link_that_takes_the_place_of_a_file_while_it_is_read_is_not_followed(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def swapping(root: Path, monkeypatch: pytest.MonkeyPatch, replace: Callable[[Path], object]) -> None:
+    """Let a file be replaced between the look at its status and its opening."""
     (root / "a.txt").write_text("harmless")
     examine = files._status
 
     def swap(directory: int, name: str) -> os.stat_result:
         status = examine(directory, name)
         (root / "a.txt").unlink()
-        (root / "a.txt").symlink_to("../secret.txt")
+        replace(root / "a.txt")
         return status
 
     monkeypatch.setattr(files, "_status", swap)
+
+
+def test_a_link_that_takes_the_place_of_a_file_while_it_is_read_is_not_followed(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swapping(root, monkeypatch, lambda place: place.symlink_to("../secret.txt"))
     assert looked(root, FileProbe(digest=D, path="a.txt")).outcome is Finding.UNSEEN
 
 
 def test_a_fifo_that_takes_the_place_of_a_file_while_it_is_read_does_not_block(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (root / "a.txt").write_text("harmless")
-    examine = files._status
-
-    def swap(directory: int, name: str) -> os.stat_result:
-        status = examine(directory, name)
-        (root / "a.txt").unlink()
-        os.mkfifo(root / "a.txt")
-        return status
-
-    monkeypatch.setattr(files, "_status", swap)
+    swapping(root, monkeypatch, os.mkfifo)
     assert looked(root, FileProbe(digest=D, path="a.txt")).why == "a.txt is not a regular file"
 
 

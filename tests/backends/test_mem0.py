@@ -19,7 +19,6 @@ from readmit.ports.backend import Material, Precision
 from readmit.ports.models import Failure, Fault, Usage
 from readmit.records.errors import BackendError, ModelError, RecordError
 from readmit.testing import BackendConformance
-from readmit.testing.journey import Journey
 from readmit.workspace.memory import Memory
 from tests.backends.openers import open_mem0
 from tests.models.scripted import Scripted
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit.ports.models import Embedder, Model
+    from readmit.testing.journey import Journey
     from tests.models.stand_in import Handler
 
 installed = pytest.mark.skipif(
@@ -57,13 +57,6 @@ class TestMem0(BackendConformance):
 
 def extracted(*texts: str) -> str:
     return json.dumps({"memory": [{"id": str(at), "text": text} for at, text in enumerate(texts)]})
-
-
-@pytest.fixture
-def journey(tmp_path: Path) -> Iterator[Journey]:
-    made = Journey(tmp_path / "team.db")
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -36,13 +36,6 @@ LISTED = '["brindle museum", 9]'
 
 
 @pytest.fixture
-def journey(tmp_path: Path) -> Iterator[Journey]:
-    made = Journey(tmp_path / "team.db")
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def opened(journey: Journey, tmp_path: Path) -> Iterator[Callable[..., Memory]]:
     memories: list[Memory] = []
 

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,9 +11,7 @@ pytest.importorskip("langgraph.checkpoint.sqlite", reason="needs langgraph-check
 pytest.importorskip("langgraph.checkpoint.postgres", reason="needs langgraph-checkpoint-postgres")
 
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
@@ -23,6 +20,7 @@ from readmit import Policy
 from readmit.backends.langgraph import ReturningSaver, ReturnInterrupt, ainvoke, as_node, invoke
 from readmit.records.errors import BackendError, QuarantineError
 from readmit.testing.reachable import objects
+from tests.backends.langgraph.savers import SAVERS, opened_saver
 from tests.backends.langgraph.trip import FRESH, STALE, State, Trip, planning, thread
 
 if TYPE_CHECKING:
@@ -32,23 +30,12 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
 pytestmark = pytest.mark.backends
-SAVERS = ["memory", "sqlite", "postgres"]
 
 
 @pytest.fixture(params=SAVERS)
 def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseCheckpointSaver[Any]]:
-    with ExitStack() as stack:
-        if request.param == "memory":
-            yield InMemorySaver()
-        elif request.param == "sqlite":
-            connection = sqlite3.connect(tmp_path / "threads.db", check_same_thread=False)
-            stack.callback(connection.close)
-            yield SqliteSaver(connection)
-        else:
-            opened = stack.enter_context(PostgresSaver.from_conn_string(request.getfixturevalue("postgres")))
-            opened.setup()
-            opened.delete_thread("planner")
-            yield opened
+    with opened_saver(request.param, request, tmp_path) as opened:
+        yield opened
 
 
 @pytest.fixture

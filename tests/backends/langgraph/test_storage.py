@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import operator
 import pickle
-import sqlite3
-from contextlib import ExitStack
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
@@ -17,14 +15,13 @@ pytest.importorskip("langgraph.checkpoint.postgres", reason="needs langgraph-che
 
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send, interrupt
 
 from readmit.backends.langgraph import ReturningSaver, invoke
 from readmit.records.errors import BackendError, LostStateError
+from tests.backends.langgraph.savers import SAVERS, opened_saver
 from tests.backends.langgraph.trip import Trip, planning, thread
 
 if TYPE_CHECKING:
@@ -46,25 +43,15 @@ class Pickles:
         return pickle.loads(data[1])  # noqa: S301 - what the test itself wrote
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=SAVERS)
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture
 def inner(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseCheckpointSaver[Any]]:
-    with ExitStack() as stack:
-        if kind == "memory":
-            yield InMemorySaver()
-        elif kind == "sqlite":
-            connection = sqlite3.connect(tmp_path / "threads.db", check_same_thread=False)
-            stack.callback(connection.close)
-            yield SqliteSaver(connection)
-        else:
-            opened = stack.enter_context(PostgresSaver.from_conn_string(request.getfixturevalue("postgres")))
-            opened.setup()
-            opened.delete_thread("planner")
-            yield opened
+    with opened_saver(kind, request, tmp_path) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.testing.journey import Journey
 from readmit.workspace.memory import Memory
 from tests.backends.memobase.openers import KEY, RUN, URL, open_memobase
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from readmit.testing.journey import Journey
     from tests.backends.memobase.stand_in import StandIn
 
 
@@ -48,13 +48,6 @@ def stand_in(server: StandIn | None) -> StandIn:
     if server is None:
         pytest.skip("looks into the stand-in; a real server is being tested")
     return server
-
-
-@pytest.fixture
-def journey(tmp_path: Path) -> Iterator[Journey]:
-    made = Journey(tmp_path / "team.db")
-    yield made
-    made.close()
 
 
 @pytest.fixture
