@@ -22,6 +22,8 @@ PYTEST_ARGS ?=
 # One process a core, each with a database server of its own; a file's tests stay together, in order.
 AT_ONCE := -n auto --maxprocesses 4 --dist loadfile
 ROOMS ?=
+MINUTES ?= 10
+SEED ?= 0
 # The tests marked slow that ask a real model on this machine. They skip where its file cannot be fetched.
 MODELS := tests/bench/test_local_model.py tests/inference/test_real_model.py tests/models/stages/test_local_model.py
 # What the tests run against. The memory stores are heavy and have a target of their own.
@@ -29,7 +31,7 @@ EXTRAS := --extra embed --extra gguf --extra langgraph --extra models --extra po
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-search test-slow test-models test-backends test-memobase example check format docs bench bench-implicit bench-backends bench-verify bench-postgres mutation lock clean
+.PHONY: help setup demo test test-search test-slow test-lives test-models test-backends test-memobase example check format docs bench bench-implicit bench-backends bench-verify bench-postgres mutation lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,7 +58,11 @@ test-search: setup ## The ordinary tests on examples that no run has tried befor
 	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest $(AT_ONCE) $(PYTEST_ARGS)
 
 test-slow: setup ## Run the tests marked slow: longer searches, larger crash campaigns
-	HYPOTHESIS_PROFILE=thorough$(if $(CI),-repeat) $(BIN)/python -m pytest -m slow --timeout 3600 $(MODELS:%=--ignore %) $(PYTEST_ARGS)
+	HYPOTHESIS_PROFILE=thorough$(if $(CI),-repeat) $(BIN)/python -m pytest -m slow --timeout 3600 --ignore tests/properties/test_life.py $(MODELS:%=--ignore %) $(PYTEST_ARGS)
+
+test-lives: setup ## Random lives of a team against an independent model: make test-lives MINUTES=10 SEED=0
+	READMIT_LIFE_SECONDS=$$(($(MINUTES) * 60)) READMIT_LIFE_SEED=$(SEED) \
+		$(BIN)/python -m pytest -m slow -s tests/properties/test_life.py $(PYTEST_ARGS)
 
 # Threads that wait by spinning would need the cores for themselves.
 test-models: setup ## Run the benchmark and the stages with a real small model on this machine: plumbing, not quality

@@ -40,6 +40,7 @@ SUITES = {
     # First, while the disk is quiet: the next one writes gigabytes.
     "appends": Suite("Durable appends"),
     "returns": Suite("A return, against the floor and the size of the store"),
+    "growth": Suite("What a return takes: memory and room, and a process that writes and returns"),
     "cover": Suite("Greedy and exact cover, 500 items × 100 dependencies"),
     "startup": Suite("Start-up"),
     "probes": Suite("Looking again at sources"),

@@ -1,7 +1,7 @@
 """How long does it take to look at sources again?
 
 Files are judged by their status once they were found unchanged; files that changed are read, searched and hashed; git
-is asked through one process. Run it with ``python -m benchmarks probes``.
+is read without a process. Run it with ``python -m benchmarks probes``.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def run(report: Callable[[int], object]) -> list[Result]:
         at_most(f"{FILES:,} file probes, unchanged, looked at for the first time", cold, None, "s"),
         at_most(f"{CHANGED:,} file probes, changed", changed, 2, "s"),
         at_most(f"{CHANGED:,} file probes, moved within their file", moved, None, "s"),
-        at_most(f"{IN_GIT:,} git probes through one process", git, 2, "s"),
+        at_most(f"{IN_GIT:,} git probes in one repository", git, 2, "s"),
     ]
 
 

@@ -21,25 +21,31 @@ VISIBLE = 10_000
 EVENTS_SINCE = 1_000
 DEPENDENCIES = 40
 DEPARTURE = "bench"
+POLICY = Policy(max_items=64)
 
 
 def build(path: Path | str, step: Callable[[int], None]) -> None:
     """A task with 10,000 visible items, a departure, and 1,000 events since: items, replacements, revocations."""
-    with Workspace.open(path, policy=Policy(max_items=64)) as team, team.batch():
-        for number in range(VISIBLE - EVENTS_SINCE // 2 - 5):
-            _record(team, f"i{number}", f"s.{number}", number)
-            step(1)
-        for number in range(5):
-            source = team.observe(f"Duty {number} was assigned.", by="lead", task=TASK)
-            needed = [f"d{name}" for name in range(number * 8, number * 8 + 8)]
-            team.oblige(f"Do {number}", required=needed, critical=needed[:1], sources=[source], by="lead", task=TASK)
-        team.agent("A1", role="planner", task=TASK).depart(id=DEPARTURE)
+    with Workspace.open(path, policy=POLICY) as team, team.batch():
+        start(team, VISIBLE - EVENTS_SINCE // 2, step)
         for number in range(EVENTS_SINCE // 2):
             _record(team, f"n{number}", f"s.{number}", number)
             if number % 2:
                 team.supersede(f"i{number}", f"n{number}", by="A2")
             else:
                 team.revoke(f"i{number + EVENTS_SINCE}", by="A2", reason="no longer offered")
+
+
+def start(team: Workspace, items: int, step: Callable[[int], None]) -> None:
+    """Items and five duties on a task, and a departure."""
+    for number in range(items - 5):
+        _record(team, f"i{number}", f"s.{number}", number)
+        step(1)
+    for number in range(5):
+        source = team.observe(f"Duty {number} was assigned.", by="lead", task=TASK)
+        needed = [f"d{name}" for name in range(number * 8, number * 8 + 8)]
+        team.oblige(f"Do {number}", required=needed, critical=needed[:1], sources=[source], by="lead", task=TASK)
+    team.agent("A1", role="planner", task=TASK).depart(id=DEPARTURE)
 
 
 def _record(team: Workspace, name: str, slot: str, number: int) -> None:
@@ -51,21 +57,26 @@ def _record(team: Workspace, name: str, slot: str, number: int) -> None:
 
 def fill(path: Path | str, start: int, upto: int, step: Callable[[int], None]) -> None:
     """Items of other tasks: a workspace of ``start`` items grows to ``upto``."""
-    now = datetime.now(UTC)
     with Workspace.open(path) as team:
-        log = team.log
-        scope = Scope(workspace=team.name, task="other")
-        evidence = Evidence(text="The other task's own observation.", by="B1", at=now, scope=scope)
-        receipt = Receipt(evidence=digest(evidence), binds=("item",))
-        log.append([draft(EventKind.OBSERVE, evidence, id=f"other{start}", by="B1", at=now)], now=now)
-        for low in range(start, upto, 10_000):
-            drafts = []
-            for number in range(low, min(low + 10_000, upto)):
-                other = Scope(workspace=team.name, task=f"other{number % 100}")
-                item = Fact(
-                    id=f"o{number}", text=f"Statement {number} of another task of the same team, of no concern here.",
-                    by="B1", scope=other, slot=f"o.{number}", receipts=(receipt,),
-                )  # fmt: skip
-                drafts.append(draft(EventKind.RECORD, item, id=item.id, by="B1", at=now))
-            log.append(drafts, now=now)
-            step(len(drafts))
+        grow(team, start, upto, step)
+
+
+def grow(team: Workspace, start: int, upto: int, step: Callable[[int], None]) -> None:
+    """The same, in a workspace that is open."""
+    now = datetime.now(UTC)
+    log = team.log
+    scope = Scope(workspace=team.name, task="other")
+    evidence = Evidence(text="The other task's own observation.", by="B1", at=now, scope=scope)
+    receipt = Receipt(evidence=digest(evidence), binds=("item",))
+    log.append([draft(EventKind.OBSERVE, evidence, id=f"other{start}", by="B1", at=now)], now=now)
+    for low in range(start, upto, 10_000):
+        drafts = []
+        for number in range(low, min(low + 10_000, upto)):
+            other = Scope(workspace=team.name, task=f"other{number % 100}")
+            item = Fact(
+                id=f"o{number}", text=f"Statement {number} of another task of the same team, of no concern here.",
+                by="B1", scope=other, slot=f"o.{number}", receipts=(receipt,),
+            )  # fmt: skip
+            drafts.append(draft(EventKind.RECORD, item, id=item.id, by="B1", at=now))
+        log.append(drafts, now=now)
+        step(len(drafts))

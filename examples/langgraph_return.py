@@ -80,8 +80,8 @@ def play(part: str, file: str, saver: SqliteSaver, store: SqliteStore) -> None:
             with sources(hotel):
                 for_langgraph(trip, member("booker"), store=store)["store"].put(("hotels",), hotel, {"name": hotel})
 
-        def run(given: Any) -> None:
-            show(invoke(graph, given, THREAD))
+        def run(given: Any) -> Any:
+            return show(invoke(graph, given, THREAD))
 
         if part == "leave":
             print("1. At work:")
@@ -94,20 +94,21 @@ def play(part: str, file: str, saver: SqliteSaver, store: SqliteStore) -> None:
         else:
             print("3. Another process resumes the thread, and is stopped:")
             run(Command(resume="yes"))
-            print("4. There is another hotel. The yes was not meant for that one:")
+            print("4. There is another hotel. The yes was not meant for that one, so the planner asks again:")
             book("Lowland")
-            run(Command(resume="yes"))
-            print("5. The person answers:")
-            run(Command(resume="yes"))
+            question = run(None)
+            print("5. The person answers that question, by its id:")
+            run(Command(resume={question.id: "yes"}))
             print("   the store still holds:", sorted(item.value["name"] for item in store.search(())))
 
 
-def show(result: Any) -> None:
-    """What LangGraph answered."""
+def show(result: Any) -> Any:
+    """What LangGraph answered. Gives the question that waits, if one does."""
     for stop in result.get("__interrupt__", ()):
         print("   interrupted:", stop.value)
-        return
+        return stop
     print(f"   day {result['days']}: {result['plan']}")
+    return None
 
 
 def main() -> None:

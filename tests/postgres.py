@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import pwd
+import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ADMINISTRATOR, ROLE, PASSWORD = "admin", "readmit", "s3cret-w0rd"
+LONG = 240
+"""Seconds for what takes one or two, unless the machine is busy."""
 
 
 def binaries() -> Path:
@@ -56,12 +58,11 @@ class Server:
         self.folder = Path(tempfile.mkdtemp(prefix="readmit-pg-"))
         if self._become:
             self.folder.chmod(0o777)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = 0
         self._fsync = fsync
         self._numbers = count(1)
         self._data = self.folder / "data"
+        self._waits = ("-w", "-t", str(LONG))
 
     def __enter__(self) -> Self:
         try:
@@ -69,7 +70,7 @@ class Server:
             rules = [f"local all {ADMINISTRATOR} trust", f"host all {ADMINISTRATOR} 127.0.0.1/32 trust"]
             rules += ["local all all trust", "host all all 127.0.0.1/32 scram-sha-256"]
             (self._data / "pg_hba.conf").write_text("\n".join([*rules, ""]))
-            self.start()
+            self._start_on_a_free_port()
             self.sql(f"CREATE ROLE {ROLE} LOGIN PASSWORD '{PASSWORD}'")
             self.sql(f"CREATE DATABASE team OWNER {ROLE}")
         except BaseException:
@@ -81,16 +82,28 @@ class Server:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def _start_on_a_free_port(self) -> None:
+        """Below those that connections get from the system, one of which might have it while the server restarts."""
+        for last in (False, False, True):
+            self.port = 20_000 + secrets.randbelow(10_000)
+            try:
+                self.start()
+            except subprocess.CalledProcessError:  # another program listens there
+                if last:
+                    raise
+            else:
+                break
+
     def start(self) -> None:
         durable = "" if self._fsync else "-c fsync=off"
         # A workspace that a test leaves behind keeps its connection until the garbage collector comes by.
         room = "-c max_connections=1000 -c shared_buffers=64MB"
         options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 {room} {durable}"
-        self._run("pg_ctl", "-D", str(self._data), "-o", options, "-l", str(self.folder / "log"), "-w", "start")
+        self._run("pg_ctl", "-D", str(self._data), "-o", options, "-l", str(self.folder / "log"), *self._waits, "start")
 
     def stop(self, mode: str = "immediate") -> None:
         """``immediate`` is the server's ``kill -9``: it recovers when it starts again."""
-        self._run("pg_ctl", "-D", str(self._data), "-m", mode, "-w", "stop", check=False)
+        self._run("pg_ctl", "-D", str(self._data), "-m", mode, *self._waits, "stop", check=False)
 
     def hang(self, signal_: signal.Signals = signal.SIGSTOP) -> None:
         """Stop every process of the server where it stands, or let them go on with ``SIGCONT``."""
@@ -100,17 +113,23 @@ class Server:
                 ["ps", "-o", "pid=", "--ppid", str(main)], capture_output=True, text=True, check=False
             )
             for process in (main, *map(int, listed.stdout.split())):
-                os.kill(process, signal_)
+                with suppress(ProcessLookupError):  # a connection may have ended since
+                    os.kill(process, signal_)
             time.sleep(0.05)
 
     def _run(self, program: str, *arguments: str, check: bool = True) -> None:
         command = [*self._become, str(self._binaries / program), *arguments]
         quiet = subprocess.DEVNULL
-        subprocess.run(command, check=check, cwd=self.folder, stdout=quiet, stderr=None if check else quiet, timeout=60)
+        subprocess.run(
+            command, check=check, cwd=self.folder, stdout=quiet, stderr=None if check else quiet, timeout=LONG
+        )
 
-    def url(self, schema: str = "", *, role: str = ROLE, password: str = PASSWORD, database: str = "team") -> str:
-        """How the store is opened."""
-        within = f"?schema={schema}" if schema else ""
+    def url(
+        self, schema: str = "", *, role: str = ROLE, password: str = PASSWORD, database: str = "team",
+        simulated: bool = True,
+    ) -> str:  # fmt: skip
+        """How a store, or the database, is opened. Most tests have clocks that the server's does not agree with."""
+        within = f"?{'clock=simulated&' if simulated else ''}schema={schema}" if schema else ""
         secret = f":{password}" if password else ""
         return f"postgresql://{role}{secret}@127.0.0.1:{self.port}/{database}{within}"
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from readmit import Policy, Reason, Return, Workspace
+from readmit.records.events import Checkpoint, EventKind
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.store.location import is_url
 from readmit.store.schema import APPEND_ONLY_TABLES
+from readmit.workspace.roles import role_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from readmit.records.decisions import Cause, Disposition
@@ -94,6 +98,11 @@ class Scene:
         self.now += time
 
     def come_back(self, role: str = "planner", **fields: Any) -> Return:
+        left = self.team.log.latest(EventKind.DEPART, self.ann(role).identity.agent)
+        if left is not None and isinstance(left.payload, Checkpoint):
+            was = role_of(self.team.log, left.payload, self.ann(role).identity)
+            if was != role:
+                self.team.as_owner().reassign("ann", task="trip", was=was, role=role)
         self.outcome = self.ann(role).come_back(**fields)
         assert self.team.replay(self.outcome.id).matches or self.outcome.reasons
         return self.outcome
@@ -124,9 +133,19 @@ class Scene:
                 for table in APPEND_ONLY_TABLES:
                     connection.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
             return
-        for (name,) in connection.sql.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-            connection.sql.execute(f"DROP TRIGGER {name}")
-        connection.sql.execute(statement, values)
+        with untriggered(connection.sql):
+            connection.sql.execute(statement, values)
+
+
+@contextmanager
+def untriggered(sql: Any) -> Iterator[None]:
+    """A file without its triggers, which stop nobody who can drop them. They are put back: their absence would show."""
+    triggers = sql.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+    for name, _ in triggers:
+        sql.execute(f"DROP TRIGGER {name}")
+    yield
+    for _, statement in triggers:
+        sql.execute(statement)
 
 
 def in_postgres(statement: str) -> str:

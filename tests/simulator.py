@@ -22,7 +22,7 @@ CONSTRAINTS = ("role_constraint", "interface_constraint")
 STATES = {
     "unauthorized": ("principal_out_of_scope", "role_out_of_scope", "task_out_of_scope"),
     "revoked": ("revoked", "dispute_lost"),
-    "superseded": ("superseded", "slot_updated", "frontier_moved", "settled", "epoch_incompatible"),
+    "superseded": ("superseded", "slot_updated", "frontier_moved", "settled"),
     "expired": ("expired",),
     "not_yet_valid": ("not_yet_valid",),
     "premise_changed": ("premise_changed",),
@@ -37,7 +37,7 @@ STATES = {
 }
 # A frontier in one of these has ended; in another one it is merely obscured, and its duty with it.
 ENDED = ("unauthorized", "revoked", "superseded", "expired", "not_yet_valid", "not_applicable")
-RESTORED = {"revoked", "superseded", "epoch_incompatible", "expired", "suspected", "premise_changed"}
+RESTORED = {"revoked", "superseded", "expired", "suspected", "premise_changed"}
 SETTLED = {"disputed", "concurrent_update", "dispute_lost"}
 EVER = datetime(1, 1, 1, tzinfo=UTC)
 OWED = ("owed", "overdue", "obstructed", "unproven")
@@ -75,13 +75,17 @@ class Rules:
     invalid_at: Decimal = Decimal("0.5")
     suspect_at: Decimal = Decimal("0.3")
     on_unsure: Literal["exclude", "exclude_critical"] = "exclude"
+    on_concurrent: Literal["ask", "newest"] = "ask"
     on_incomplete: Literal["block", "reset", "partial"] = "block"
     nothing_owed: Literal["fill", "empty", "block"] = "fill"
     constraints: Literal["always", "as_needed"] = "always"
+    newest: Literal["always", "as_needed"] = "always"
     examination: Literal["optional", "required"] = "optional"
     selection: Literal["greedy_then_exact", "greedy", "cheapest"] = "greedy_then_exact"
     fill: bool = False
     require_frontier: bool = False
+    retractions: Literal["ids", "texts", "none"] = "ids"
+    max_retractions: int = 32
     view_seconds: int = 900
     max_clock_skew: int = 3_600
 
@@ -94,7 +98,7 @@ class Seen:
     by: str
     text: str
     said: datetime
-    """When it was true, but never later than the log learnt it."""
+    """Its date if one was given, but never later than the log learnt it; otherwise the log's moment at its position."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +199,8 @@ class Expected:
     recovered: dict[str, frozenset[str]] = field(default_factory=dict)
     """Items that stand because a fallen premise was said again, with those premises."""
     duties: dict[str, Owing] = field(default_factory=dict)
+    limits: dict[str, str] = field(default_factory=dict)
+    """Every constraint with its state."""
     absent: frozenset[str] = frozenset()
     """What had to be handed over and cannot be."""
     missing: frozenset[str] | None = None
@@ -240,6 +246,8 @@ class TeamSimulator:
         self.marks: list[Mark] = []
         self.departures: dict[tuple[str, str], Departure] = {}
         """The last one of each principal and task."""
+        self.left: list[Departure] = []
+        """All of them."""
         self.views: dict[str, Issued] = {}
         self.newest: dict[tuple[str, str], str] = {}
         self.exposed: dict[str, int] = {}
@@ -257,9 +265,11 @@ class TeamSimulator:
 
     # What happens.
 
-    def tick(self) -> int:
+    def tick(self, by: str | None = None) -> int:
+        """The next place in the log. Only clocks of allowed writers, and of those who govern, move its moment."""
         self.epoch += 1
-        self.learnt = max(self.learnt, self.now)
+        if by is None or self.allowed(by):
+            self.learnt = max(self.learnt, self.now)
         return self.epoch
 
     @property
@@ -276,29 +286,58 @@ class TeamSimulator:
         self.received |= {name for name in self.exposed if self.views[name].who.principal == by}
 
     def observe(self, digest: str, by: str, text: str, at: datetime | None = None) -> None:
-        said = self.now if at is None else min(at, self.now)
-        self.evidence[digest] = Seen(self.tick(), by, text, said)
+        epoch = self.tick(by)
+        said = self.learnt if at is None else min(at, self.learnt)
+        self.evidence[digest] = Seen(epoch, by, text, said)
         self.wrote(by)
 
     def add(self, statement: Statement) -> None:
-        self.items[statement.id] = replace(statement, epoch=self.tick())
+        self.items[statement.id] = replace(statement, epoch=self.tick(statement.by))
         self.wrote(statement.by)
 
     def mark(self, kind: str, by: str, *items: str, at: datetime | None = None, **data: Any) -> None:
-        true = self.now if at is None else at
-        self.marks.append(Mark(self.tick(), kind, by, true, self.now, items, data))
+        epoch = self.tick(None if kind in {"overrule", "reassign"} else by)
+        true = self.learnt if at is None else at
+        self.marks.append(Mark(epoch, kind, by, true, self.learnt, items, data))
         self.wrote(by)
 
     def govern(self, rules: Rules) -> None:
-        self.rules = rules
         self.ruled.append((self.tick(), rules))
+        self.rules = rules
 
     def writers_at(self, epoch: int) -> tuple[str, ...]:
         return next((rules.writers for since, rules in reversed(self.ruled) if since <= epoch), ())
 
     def depart(self, who: Who, seen: int | None = None) -> None:
         reached = self.epoch if seen is None else seen
-        self.departures[who.principal, who.task] = Departure(who, reached, self.tick())
+        self.departures[who.principal, who.task] = Departure(who, reached, self.tick(who.principal))
+        self.left.append(self.departures[who.principal, who.task])
+
+    def role(self, departure: Departure, who: Who) -> str:
+        """The role in which an agent comes back: that of its first departure since it was back, or a later one."""
+        own = [one for one in self.left if (one.who.principal, one.who.task) == (who.principal, departure.who.task)]
+        place = own.index(departure)
+        while place and not self.back_between(own[place - 1], own[place]):
+            place -= 1
+        role, since = own[place].who.role, own[place - 1].epoch if place else 0
+        for mark in self.marks:
+            if mark.kind == "reassign" and mark.epoch > since and mark.data["who"] == (who.principal, who.task):
+                role = mark.data["role"] if mark.data["was"] == role else role
+        return role
+
+    def purposes(self, who: Who) -> set[str]:
+        """What an identity may see is for."""
+        return {name for item in self.items.values() if not self.scope_codes(item, who) for name in item.purposes}
+
+    def back_between(self, one: Departure, other: Departure) -> bool:
+        agent = (one.who.principal, one.who.task)
+        handed = [
+            name
+            for name, epoch in self.exposed.items()
+            if self.agent_of(name) == agent and self.views[name].epoch > one.epoch and epoch < other.epoch
+        ]
+        resets = [epoch for departure, epoch in self.resets if departure.who.principal == agent[0] and departure == one]
+        return bool(handed or resets)
 
     def away(self, principal: str, task: str) -> bool:
         """Whether neither an exposed view nor a reset has ended the last departure from this task."""
@@ -338,16 +377,63 @@ class TeamSimulator:
         """Whether somebody may say something of an item: a private one is for its author and the overseers."""
         return not item.private or by in (item.by, *self.rules.overseers, "owner", "readmit")
 
-    def may_end(self, by: str, role: str | None, duty: Statement) -> bool:
-        """Whether somebody may settle, revoke or supersede a duty.
+    def may_decide(self, by: str, item: Statement) -> bool:
+        """Whether somebody may decide about an item: nobody who is away from its task, or without one from any."""
+        tasks = [task for principal, task in self.departures if principal == by and item.task in (None, task)]
+        return not any(self.away(by, task) for task in tasks)
 
-        Its author, an overseer, or an agent that owes it; nobody while away from it.
+    def may_take_out(self, by: str, item: Statement) -> bool:
+        """Whether somebody may withdraw or end an item: a fact that has begun, also while away."""
+        begun = item.start is None or item.start <= self.moment
+        return (item.kind == "fact" and begun) or self.may_decide(by, item)
+
+    def is_over(self, duty: str) -> bool:
+        """Whether a duty was settled, withdrawn or replaced. Between two duties the latest act decides."""
+        marks = [mark for mark in self.marks if duty in mark.items[:1] and mark.at <= max(self.moment, mark.learnt)]
+        if any(mark.kind in {"settle", "revoke"} for mark in marks):
+            return True
+        after = {mark.data["successor"] for mark in marks if mark.kind == "supersede"}
+        return any(self._replaced(duty, one) >= self._replaced(one, duty, in_effect=True) for one in after)
+
+    def _replaced(self, one: str, other: str, *, in_effect: bool = False) -> int:
+        """When one item was last said to be replaced by another."""
+        start = self.items[other].start
+        if in_effect and start is not None and start > self.moment:
+            return 0
+        said = [mark for mark in self.marks if mark.kind == "supersede" and one in mark.items[:1]]
+        said = [mark for mark in said if not in_effect or mark.at <= max(self.moment, mark.learnt)]
+        return max((mark.epoch for mark in said if mark.data["successor"] == other), default=0)
+
+    def binds(self, item: Statement) -> bool:
+        """Whether an item is a constraint that always applies."""
+        return item.kind in CONSTRAINTS and self.rules.constraints == "always"
+
+    def contests(self, item: str) -> list[Mark]:
+        """The disputes about writers that did not know of each other in which an item is a side."""
+        return [mark for mark in self.marks if mark.data.get("concurrent") and item in mark.items]
+
+    def is_side(self, by: str, item: str) -> bool:
+        """Whether somebody wrote an item that is a side of a contest."""
+        return self.items[item].by == by and bool(self.contests(item))
+
+    def resolves_for_itself(self, by: str, dispute: str, keep: tuple[str, ...]) -> bool:
+        """Whether a side of a contested slot would do more than concede."""
+        mark = next(one for one in self.marks if one.kind == "dispute" and one.data["id"] == dispute)
+        others = {name for name in mark.items if self.items[name].by != by}
+        contested = mark.data.get("concurrent") or mark.data.get("plan")
+        return bool(contested) and 0 < len(others) < len(mark.items) and set(keep) != others
+
+    def may_end(self, by: str, item: Statement) -> bool:
+        """Whether somebody may end a duty or a constraint. Everybody may end anything else.
+
+        Its author, an overseer, or an agent that owes the duty, in a role that was given to it.
         """
-        tasks = [task for principal, task in self.departures if principal == by and duty.task in (None, task)]
-        if any(self.away(by, task) for task in tasks):
-            return False
-        owes = (not duty.principals or by in duty.principals) and (not duty.roles or role in duty.roles)
-        return by == duty.by or by in self.rules.overseers or owes
+        if item.kind != "obligation" and not self.binds(item):
+            return True
+        given = {one.data["who"]: one.data["role"] for one in self.marks if one.kind == "reassign"}
+        roles = {role for (who, task), role in given.items() if who == by and item.task in (None, task)}
+        owes = (not item.principals or by in item.principals) and (not item.roles or bool(roles & set(item.roles)))
+        return by == item.by or by in self.rules.overseers or (owes and item.kind == "obligation")
 
     # Who sees what.
 
@@ -403,7 +489,7 @@ class TeamSimulator:
 
     def returned(self, name: str, who: Who, *, reset: bool = False) -> None:
         self.newest[who.principal, who.task] = name
-        self.tick()
+        self.tick(who.principal)
         if reset:
             self.resets.append((self.departures[who.principal, who.task], self.epoch))
 
@@ -414,6 +500,8 @@ class TeamSimulator:
             return {"clock_skew"}
         if view.key in self.revoked_keys or (view.key in self.retired and self.retired[view.key] <= self.moment):
             return {"signature_invalid"}
+        if self.role(view.departure, view.who) != view.who.role:
+            return {"binding_mismatch"}
         reasons = set()
         # A view's own life runs by the clock.
         if not view.issued <= self.now < view.expires:
@@ -451,11 +539,11 @@ class TeamSimulator:
     def expose(self, name: str) -> None:
         """Each time is audited; the log has the first."""
         if name not in self.exposed:
-            self.exposed[name] = self.tick()
+            self.exposed[name] = self.tick(self.views[name].who.principal)
 
     def acknowledge(self, name: str) -> None:
         if name not in self.acknowledged:
-            self.tick()
+            self.tick(self.views[name].who.principal)
         self.acknowledged.add(name)
         self.received.add(name)
 
@@ -479,6 +567,7 @@ class Reading:
             for item in self.items.values()
         }
         self._standing: dict[str, list[Against]] = {}
+        self._raised: dict[str, list[Against]] = {}
         self._doubts: dict[str, list[Against]] = {}
         self.succession = self._succession()
 
@@ -539,7 +628,13 @@ class Reading:
         code = {"revoke": "revoked", "close": "expired", "supersede": "superseded"}
         against = Against(code.get(mark.kind, ""), mark.epoch)
         again = [twin for twin in self.twins[item.id] if twin.id in mark.items and not self.set_aside(twin, against)]
+        if not self.counts_again(item, mark):
+            return False
         return bool(again) and not self.confirms(item, mark.epoch, min(mark.at, mark.learnt))
+
+    def counts_again(self, item: Statement, mark: Mark) -> bool:
+        """A constraint ends by its author and the overseers, also where somebody else had repeated it."""
+        return not self.team.binds(item) or mark.by in (item.by, *self.rules.overseers)
 
     # Time, lifecycle, disputes.
 
@@ -557,19 +652,10 @@ class Reading:
         if item.kind != "obligation":
             closings = [mark for mark in self.held(item, "close") if mark.data["end"] <= self.moment]
             against += [Against("expired", mark.epoch) for mark in closings]
-        if item.obligation in self.known:
+        if item.obligation is not None:
+            # A settled duty has no frontier any more, also for those who never saw the duty.
             against += [Against("settled", mark.epoch) for mark in self.held(self.items[item.obligation], "settle")]
-        return against + self.by_rebase(item) + self.by_disputes(item)
-
-    def by_rebase(self, item: Statement) -> list[Against]:
-        against = []
-        for mark in self.marks:
-            if mark.kind == "rebase" and item.slot is not None and item.kind in STATEMENTS:
-                slot = mark.data["slot"]
-                below = item.slot == slot or item.slot.startswith(slot + ".")
-                if below and (item.task or self.who.task) == mark.data["task"] and self.position(item) < mark.epoch:
-                    against.append(Against("epoch_incompatible", mark.epoch))
-        return against
+        return against + self.by_disputes(item)
 
     def by_disputes(self, item: Statement) -> list[Against]:
         against = []
@@ -582,7 +668,10 @@ class Reading:
                     pair for twin in twins for pair in self.disputed(twin, mark) if not self.set_aside(twin, pair[0])
                 ]
                 against += [
-                    one for one, event in found[:1] if not self.confirms(item, event.epoch, min(event.at, event.learnt))
+                    one
+                    for one, event in found[:1]
+                    if not self.confirms(item, event.epoch, min(event.at, event.learnt))
+                    and (one.code != "dispute_lost" or self.counts_again(item, event))
                 ]
         return against
 
@@ -594,11 +683,16 @@ class Reading:
             for one in self.marks
             if one.kind == "resolve" and one.data["of"] == dispute.data["id"] and one.by != self.who.principal
         ]
+        if dispute.data.get("plan") and not endings:
+            # What that comes to depends on what else was said about the slot.
+            return []
         if not endings:
             if not dispute.data.get("concurrent"):
                 return [(Against("disputed", dispute.epoch), dispute)]
-            replaced = [one for one in self.team.marks if one.kind == "supersede" and one.items[0] in dispute.items]
-            settled = any(one.data["successor"] in dispute.items for one in replaced)
+            sides = [self.items[name] for name in dispute.items]
+            acts = [one for one in self.marks if one.kind == "supersede"]
+            between = [(self.items[one.items[0]], self.items[one.data["successor"]]) for one in acts]
+            settled = any(self.opposed(*pair, *act) for pair in combinations(sides, 2) for act in between)
             return [] if settled else [(Against("concurrent_update", dispute.epoch), dispute)]
         lost = item.id not in endings[-1].data["keep"]
         return [(Against("dispute_lost", endings[-1].epoch), endings[-1])] if lost else []
@@ -642,9 +736,9 @@ class Reading:
         return [Against("suspected", suspicions[0].epoch)] if suspicions else []
 
     def heard(self, verdict: Mark, item: Statement, seen: Seen) -> str:
-        """What a verdict says to this reader. A principal's verdict does not clear its own item or weaken a doubt."""
+        """What a verdict says to this reader. Nobody clears or weakens a doubt for the own return."""
         said = self.answer(verdict, item, seen)
-        if verdict.by == item.by == self.who.principal:
+        if verdict.by == self.who.principal:
             return {"compatible": "", "doubtful": "unsure"}.get(said, said)
         return said
 
@@ -680,39 +774,38 @@ class Reading:
         return overlap and one.slot is not None and one.slot == other.slot and {one.kind, other.kind} <= set(STATEMENTS)
 
     def _succession(self) -> list[tuple[Statement, Statement, int]]:
-        """Who was explicitly replaced by whom, and by which event: the latest one between two items decides."""
-        marks = [mark for mark in reversed(self.marks) if mark.kind == "supersede"]
-        said = [(self.items[mark.items[0]], self.items[mark.data["successor"]], mark) for mark in marks]
-        latest: list[tuple[Statement, Statement, Mark]] = []
-        for target, successor, mark in said:
-            if not any({target.id, successor.id} == {one.id, other.id} for one, other, _ in latest):
-                latest.append((target, successor, mark))
-        # The same statement, made again from evidence before that event, was replaced with it, unless somebody said
-        # otherwise of that very item.
-        again = [
-            (twin, successor, mark)
-            for target, successor, mark in latest
-            for twin in self.twins[target.id]
-            if target.said != successor.said and self.named(twin, mark)
-        ]
-        counted: list[tuple[Statement, Statement, int]] = []
-        for target, successor, mark in [*latest, *again]:
-            if not self._decided(counted, target, successor):
-                counted.append((target, successor, mark.epoch))
-        # A successor that has not begun does not replace yet.
-        return [one for one in counted if self.begun(one[1])]
+        """Who was explicitly replaced by whom, and by which event.
 
-    def _decided(
-        self, counted: list[tuple[Statement, Statement, int]], target: Statement, successor: Statement
-    ) -> bool:
-        """Whether something between two items is said already, or a replacement would be circular."""
-        pairs = [{one.id, other.id} for one, other, _ in counted]
-        return {target.id, successor.id} in pairs or self._leads(counted, successor.id, target.id)
+        An event is about two statements, and the latest between them decides; if both items make the same statement, it
+        is about these two. A successor that has not begun replaces nothing yet, and undoes nothing.
+        """
+        marks = [mark for mark in self.marks if mark.kind == "supersede"]
+        acts = [(self.items[mark.items[0]], self.items[mark.data["successor"]], mark) for mark in marks]
+        acts = [act for act in acts if self.begun(act[1])]
+        found = []
+        for number, (target, successor, mark) in enumerate(acts):
+            if any(self.opposed(target, successor, *later[:2]) for later in acts[number + 1 :]):
+                continue
+            targets, successors = [target], [successor]
+            if not self.repeats(target, successor):
+                # Replaced with it: the same, said again from evidence before that event. Whoever says what the
+                # successor says comes after.
+                targets += [twin for twin in self.twins[target.id] if self.named(twin, mark)]
+                successors += self.twins[successor.id]
+            found += [(one, other, mark.epoch) for one in targets for other in successors]
+        return found
 
-    def _leads(self, counted: list[tuple[Statement, Statement, int]], first: str, last: str) -> bool:
-        """Whether replacements lead from one item to another already."""
-        return first == last or any(
-            self._leads(counted, successor.id, last) for target, successor, _ in counted if target.id == first
+    def repeats(self, one: Statement, other: Statement) -> bool:
+        return other in self.twins[one.id]
+
+    def opposed(self, target: Statement, successor: Statement, one: Statement, other: Statement) -> bool:
+        """Whether a later event is about the same two statements, whichever way round."""
+        if self.repeats(target, successor):
+            return {one.id, other.id} == {target.id, successor.id}
+        pairs = ((one, other), (other, one))
+        return any(
+            (a == target or self.repeats(a, target)) and (b == successor or self.repeats(b, successor))
+            for a, b in pairs
         )
 
     def rank(self, item: Statement, task: str) -> tuple[tuple[Key, int, Key], int]:
@@ -731,9 +824,15 @@ class Reading:
         rank, through = self.rank(one, task)
         behind, earlier = self.rank(other, task)
         if rank > behind:
-            since = max(one.epoch, through)
+            since = max(one.epoch, through, self.named_after(one, other))
             return None if self.restored_over(other, one, since) else since
-        return self.restores(one) if self.restored_over(one, other, max(other.epoch, earlier)) else None
+        since = max(other.epoch, earlier, self.named_after(other, one))
+        return self.restores(one) if self.restored_over(one, other, since) else None
+
+    def named_after(self, one: Statement, other: Statement) -> int:
+        """The last event that names one item as the successor of another."""
+        acts = (epoch for old, new, epoch in self.succession if (old.id, new.id) == (other.id, one.id))
+        return max(acts, default=0)
 
     def restored_over(self, older: Statement, newer: Statement, since: int) -> bool:
         """Whether an overseer restored an item that another had replaced by then: that puts it above the other."""
@@ -769,7 +868,8 @@ class Reading:
 
     def serves(self, item: Statement) -> bool:
         """Whether an item serves the purpose of this return. Without one, what is owed for any purpose is owed."""
-        owed = self.purpose is None and item.kind in {"obligation", "frontier"}
+        binding = item.kind in {"obligation", "frontier"} or self.team.binds(item)
+        owed = self.purpose is None and binding
         return owed or not item.purposes or self.purpose in item.purposes
 
     def meant_for(self, newer: Statement, older: Statement) -> bool:
@@ -784,29 +884,150 @@ class Reading:
             self._doubts[item.id] = [one for one in found if not self.set_aside(item, one)]
         return self._doubts[item.id]
 
+    # Plans that later news passed over.
+
+    def on_its_date(self, item: Statement) -> tuple[list[Against], set[str], set[str]]:
+        """What a plan and the news about it come to on the item's task.
+
+        The slot is told from its oldest statement to its newest. Each takes the place of what stands, except a plan
+        that somebody has passed over with what stands: it stays contested, or by the policy yields.
+
+        Given are the objections to the item, those that are contested, and the plans that yield to the news.
+        """
+        task = item.task or self.who.task
+        alike = [one for one in self.items.values() if self.same_thing(one, item) and one.kind != "frontier"]
+        rivals = [
+            one
+            for one in alike
+            if one.task in (None, task)
+            and (not one.tasks or task in one.tasks)
+            and self.serves(one)
+            and (not one.principals or self.who.principal in one.principals)
+            and self.competes(one)
+        ]
+        holding: list[Statement] = []
+        contests: list[tuple[Statement, Statement, Mark]] = []
+        yielding: set[str] = set()
+        for one in self.in_order(rivals):
+            passed = [(news, mark) for news in holding for mark in self.passing(one, news)]
+            if passed and self.rules.on_concurrent == "newest":
+                yielding.add(one.id)
+                continue
+            contests += [(one, news, mark) for news, mark in passed]
+            contesting = [news for news, _ in passed]
+            holding = [other for other in holding if other in contesting or not self.displaces(one, other)] + [one]
+        contests = [found for found in contests if found[0] in holding and found[1] in holding]
+        contested = {side.id for plan, news, _ in contests for side in (plan, news)}
+        against = [
+            Against("concurrent_update", mark.epoch) for plan, news, mark in contests if item.id in (plan.id, news.id)
+        ]
+        return against, contested, yielding
+
+    def displaces(self, newer: Statement, older: Statement) -> bool:
+        """Whether one statement can take the place of another, different one."""
+        binding = self.team.binds(older) and not self.relieves(newer, older)
+        return newer.said != older.said and self.concerns(newer, older) and not binding
+
+    def in_order(self, rivals: list[Statement]) -> list[Statement]:
+        """The statements about one slot, each after those that it comes after."""
+        placed: list[Statement] = []
+        for one in rivals:
+            behind = [number for number, other in enumerate(placed) if self.above(one, other) is not None]
+            placed.insert(max(behind, default=-1) + 1, one)
+        return placed
+
+    def passing(self, plan: Statement, news: Statement) -> list[Mark]:
+        """The disputes between a plan and news that still stands against it, where nobody has settled them."""
+        over = (
+            any(self.held(news, kind) for kind in ("revoke",))
+            or any(mark.data["end"] <= self.moment for mark in self.held(news, "close"))
+            or (news.end is not None and news.end <= self.moment)
+            or any(target.id == news.id and self.meant_for(successor, news) for target, successor, _ in self.succession)
+        )
+        over = over and not self.restores(news)
+        found = []
+        for mark in self.marks:
+            if mark.kind != "dispute" or mark.data.get("plan") != plan.id or over:
+                continue
+            other = self.items[mark.items[-1]]
+            acts = [one for one in self.marks if one.kind == "supersede"]
+            between = [(self.items[one.items[0]], self.items[one.data["successor"]]) for one in acts]
+            endings = [one for one in self.marks if one.kind == "resolve" and one.data["of"] == mark.data["id"]]
+            settled = (
+                any(one.by != self.who.principal for one in endings)
+                or any(self.opposed(plan, other, *act) for act in between)
+                or self.set_aside(plan, Against("concurrent_update", mark.epoch))
+            )
+            either = self.displaces(plan, news) and self.displaces(news, plan)
+            if (other.id == news.id or self.repeats(other, news)) and either and not settled:
+                found.append(mark)
+        return found
+
     def by_replacement(self, item: Statement) -> list[Against]:
-        against = []
+        against: list[Against] = []
         moved = "frontier_moved" if item.kind == "frontier" else "slot_updated"
+        contested_plans, yielding = set[str](), set[str]()
+        if item.slot is not None and item.kind in STATEMENTS and any(mark.data.get("plan") for mark in self.marks):
+            against, contested_plans, yielding = self.on_its_date(item)
+        if item.id in yielding:
+            against.append(Against(moved, item.epoch))
         # What rests on nothing has no place in the order: it is unproven, and that is all.
-        for other in self.items.values() if self.bound_by(item) else ():
+        for other in self.items.values() if self.bound_by(item) or self.team.binds(item) else ():
             rivals = other.id != item.id and other.said != item.said and self.same_thing(other, item)
             if not rivals or not self.concerns(other, item) or not self.competes(other):
                 continue
-            since = self.above(other, item)
+            if self.team.binds(item) and not self.relieves(other, item):
+                continue
+            since = None if other.id in yielding else self.above(other, item)
             if since is not None:
-                contested = any(
+                contested = other.id in contested_plans or any(
                     one.code in {"disputed", "concurrent_update", "suspected"} for one in self.doubts(other)
                 )
                 against.append(Against("slot_contested" if contested else moved, since))
+        return against + self.by_supersession(item)
+
+    def by_supersession(self, item: Statement) -> list[Against]:
+        against = []
         for target, successor, epoch in self.succession:
             if item.kind == "obligation":
                 # Only another duty takes the place of one.
                 ends = successor.kind == item.kind and self.imposed(successor)
+            elif self.team.binds(item):
+                ends = self.binds_instead(successor) and self.meant_for(successor, item)
             else:
                 ends = self.meant_for(successor, item)
             if target.id == item.id and ends:
                 against.append(Against("superseded", epoch))
         return against
+
+    def binds_instead(self, successor: Statement) -> bool:
+        return self.team.binds(successor) and not self.flaws(successor)
+
+    def relieves(self, other: Statement, item: Statement) -> bool:
+        """Whether a constraint takes the place of another one for all whom that one binds here.
+
+        One of somebody who may not end the other does so only while it is in force.
+        """
+        over = {one.code for one in self.by_clock(other) + self.by_events(other) if not self.set_aside(other, one)}
+        replaced = [
+            Against("superseded", epoch)
+            for target, successor, epoch in self.succession
+            if target.id == other.id and self.binds_instead(successor) and self.meant_for(successor, other)
+        ]
+        over |= {one.code for one in replaced if not self.set_aside(other, one)}
+        entitled = other.by in (item.by, *self.rules.overseers)
+        here = not other.roles or self.who.role in other.roles or (item.roles and set(item.roles) <= set(other.roles))
+        purposes = (
+            not other.purposes
+            or self.purpose in other.purposes
+            or (item.purposes and set(item.purposes) <= set(other.purposes))
+        )
+        return (
+            self.team.binds(other)
+            and (entitled or not over & {"revoked", "expired", "superseded"})
+            and bool(here and purposes)
+            and (bool(self.bound_by(item)) or other.epoch > item.epoch)
+        )
 
     def imposed(self, duty: Statement) -> bool:
         return self.team.allowed(duty.by)
@@ -822,11 +1043,18 @@ class Reading:
                 if fallen and not self.restored(premise):
                     epochs = [one.epoch for one in fallen if one.epoch is not None]
                     against.append(Against("premise_changed", max(epochs, default=None), through=True))
+            self._raised[item.id] = against
             left = [one for one in against if not self.set_aside(item, one)]
             # Where something newer stands, it does not matter that something else contests it too.
             replaced = any(one.code in {"slot_updated", "frontier_moved"} for one in left)
             self._standing[item.id] = [one for one in left if not (replaced and one.code == "slot_contested")]
         return self._standing[item.id]
+
+    def is_reached(self, item: Statement, grant: str) -> bool:
+        """Whether an overruling now would set something aside that is against an item."""
+        self.standing(item)
+        now = Mark(self.team.epoch + 1, "overrule", "", self.moment, self.moment, (item.id,), {"grant": grant})
+        return any(self.reaches(now, one) for one in self._raised[item.id])
 
     def fallen(self, premise: Statement) -> list[Against]:
         return self.standing(premise) + self.flaws(premise)
@@ -841,14 +1069,15 @@ class Reading:
         return frozenset(one.id for one in premises if self.fallen(one) and self.restored(one))
 
     def set_aside(self, item: Statement, one: Against) -> bool:
-        for mark in self.overrules(item):
-            grant = mark.data["grant"]
-            if grant == "rejustify" and one.through and (one.epoch is None or one.epoch <= mark.epoch):
-                return True
-            reached = one.epoch is not None and one.epoch <= mark.epoch and not one.through
-            if reached and one.code in {"restore": RESTORED, "settle": SETTLED}.get(grant, set()):
-                return True
-        return False
+        return any(self.reaches(mark, one) for mark in self.overrules(item))
+
+    def reaches(self, mark: Mark, one: Against) -> bool:
+        """Whether an overruling sets an objection aside."""
+        grant = mark.data["grant"]
+        if grant == "rejustify":
+            return one.through and (one.epoch is None or one.epoch <= mark.epoch)
+        reached = one.epoch is not None and one.epoch <= mark.epoch and not one.through
+        return reached and one.code in {"restore": RESTORED, "settle": SETTLED}[grant]
 
     def overrules(self, item: Statement) -> list[Mark]:
         """What overseers have said in favour of an item. It lapses, and does not count for their own return."""
@@ -866,7 +1095,7 @@ class Reading:
         """Every code against a candidate; none means that it is eligible."""
         codes = self.team.scope_codes(item, self.who)
         codes |= {one.code for one in (*self.standing(item), *self.flaws(item))}
-        if item.kind not in self.rules.kinds and item.kind != "obligation":
+        if item.kind not in self.rules.kinds and item.kind != "obligation" and not self.team.binds(item):
             codes.add("kind_not_admitted")
         if item.tasks and self.who.task not in item.tasks:
             codes.add("other_task")
@@ -893,9 +1122,11 @@ class Deciding(Reading):
         duties = [self.items[name] for name in self.known if self.items[name].kind == "obligation"]
         self.duties = {duty.id: self.owing(duty) for duty in duties}
         self.owed = [duty for duty in duties if self.duties[duty.id].state in OWED]
-        always = self.rules.constraints == "always"
-        applying = [item for item in self.evident if always and item.kind in CONSTRAINTS]
+        applying = [item for item in self.evident if self.team.binds(item)]
         self.constraints = list({item.words: item for item in applying}.values())
+        limits = [self.items[name] for name in self.known if self.team.binds(self.items[name])]
+        self.limits = {item.id: self.limiting(item) for item in limits}
+        self.obstructed = [name for name, state in self.limits.items() if state in {"obstructed", "unproven"}]
 
     # Duties.
 
@@ -916,6 +1147,27 @@ class Deciding(Reading):
         if "not_yet_valid" in codes:
             return "not_begun"
         return "not_imposed" if "writer_not_allowed" in codes and not self.was_owed(duty) else ""
+
+    def limiting(self, item: Statement) -> str:
+        """What a constraint is to this return."""
+        codes = set(self.against[item.id])
+        if not codes:
+            return "owed"
+        if self.team.allowed(item.by):
+            # Evidence of others does not say whether it was imposed.
+            codes -= {"writer_not_allowed"}
+        if state_of(frozenset(codes | {"mandatory"})) == "unauthorized":
+            return "others"
+        ends = {"dispute_lost": "revoked", "slot_updated": "superseded", "not_yet_valid": "not_begun"}
+        ended = {ends.get(code, code) for code in codes}
+        for state in ("revoked", "superseded", "expired", "other_task", "other_purpose", "not_begun"):
+            if state in ended:
+                return state
+        if "writer_not_allowed" in codes and not self.was_owed(item):
+            return "not_imposed"
+        if item.words in [one.words for one in self.constraints]:
+            return "superseded"
+        return "unproven" if "writer_not_allowed" in codes else "obstructed"
 
     def was_owed(self, duty: Statement) -> bool:
         """Whether it bound somebody at departure."""
@@ -962,6 +1214,9 @@ class Deciding(Reading):
         chars = sum(len(item.text) for item in chosen)
         return len(chosen) <= self.rules.max_items and chars <= self.rules.max_chars
 
+    def small(self, chosen: list[Statement]) -> bool:
+        return all(len(item.text) <= self.rules.max_item_chars for item in chosen)
+
     def fits(self, owed: list[Statement], beside: list[Statement], *, whole: bool = False) -> bool:
         """Whether any set at all would do beside what is in already: every subset is tried."""
         useful = [item for item in self.evident if item.covers & self.required(owed) and item not in beside]
@@ -975,6 +1230,26 @@ class Deciding(Reading):
     def must(self, owed: list[Statement]) -> list[Statement]:
         """The duties and frontiers that have to be in."""
         return [item for duty in owed for item in self.mandatory.get(duty.id, [])]
+
+    def latest(self, owed: list[Statement]) -> list[Statement]:
+        """What has to be in because nothing newer meets a need, where something meets it without a slot.
+
+        Something that is merely too long counts too: then nothing fits.
+        """
+        standing = [self.items[name] for name in self.known if self.against[name] <= {"too_large"}]
+        found = {}
+        for need in sorted(self.required(owed)) if self.rules.newest == "always" else ():
+            meeting = [item for item in standing if need in item.covers]
+            if any(item.slot is None for item in meeting):
+                newest = max(meeting, key=self.key)
+                found[newest.id] = newest
+        return list(found.values())
+
+    def beside(self, owed: list[Statement], constraints: list[Statement]) -> list[Statement]:
+        """Everything that has to be in, each said once."""
+        latest = self.latest(owed)
+        rest = [item for item in constraints if item.words not in [one.words for one in latest]]
+        return [*self.must(owed), *latest, *rest]
 
     # The decision.
 
@@ -997,6 +1272,7 @@ class Deciding(Reading):
             candidates=self.against,
             recovered={name: found for name in self.known if (found := self.recovered(self.items[name]))},
             duties=self.duties,
+            limits=self.limits,
             absent=frozenset(absent if reasons else ()),
             missing=frozenset(self.required(self.owed) - self.attainable) if short else None,
             mandatory=frozenset(item.id for item in self.must(kept)),
@@ -1011,27 +1287,32 @@ class Deciding(Reading):
         """What stands in the way of handing everything over, and what is absent."""
         if self.rules.examination == "required":
             return {"not_examined"}, []
-        absent = [name for names in self.absent.values() for name in names]
-        if absent:
-            return {"mandatory_missing"}, absent
+        absent = [*(name for names in self.absent.values() for name in names), *self.obstructed]
         if not self.owed and self.rules.nothing_owed == "block":
             return {"nothing_owed"}, []
+        if absent:
+            return {"mandatory_missing"}, absent
         if not self.sufficient(self.owed, self.evident):
             return {"coverage_short"}, []
-        must = self.must(self.owed)
-        if not self.fits(self.owed, must):
+        must, latest = self.must(self.owed), self.latest(self.owed)
+        if self.within_budget(must) and not (self.small(latest) and self.within_budget([*must, *latest])):
+            return {"budget_short"}, [item.id for item in latest]
+        if not self.fits(self.owed, self.beside(self.owed, [])):
             return {"budget_short"}, []
-        if not self.fits(self.owed, [*must, *self.constraints]):
+        if not self.fits(self.owed, self.beside(self.owed, self.constraints)):
             return {"constraints_short"}, []
         return set(), []
 
     def wholly(self) -> list[Statement]:
         """The duties that can be covered whole: those with most critical dependencies first, then the oldest."""
         kept: list[Statement] = []
+        if self.obstructed:
+            return kept
         for duty in sorted(self.owed, key=lambda one: (-len(set(one.critical)), one.epoch)):
             if self.duties[duty.id].state in {"owed", "overdue"}:
                 tried = [*kept, duty]
-                if self.fits(tried, [*self.must(tried), *self.constraints], whole=True):
+                beside = self.beside(tried, self.constraints)
+                if self.small(self.latest(tried)) and self.fits(tried, beside, whole=True):
                     kept = tried
         return kept
 
@@ -1053,6 +1334,7 @@ class Deciding(Reading):
             "must be in": must == {name for name, code in reasons.items() if code == "mandatory"},
             "a constraint is lacking": {item.words for item in self.constraints} <= {item.words for item in shown},
             "not sufficient": enough,
+            "not the newest": set(self.latest(kept)) <= set(shown),
             "over the budgets": self.within_budget(shown),
             "two statements about one thing": not self.at_odds(evident),
             "a cover that covers nothing": all(self.items[name].covers & self.required(kept) for name in chosen),
@@ -1099,11 +1381,12 @@ class Deciding(Reading):
     def cheapest(self, kept: list[Statement], chosen: set[str]) -> bool:
         """Whether no sufficient set takes fewer characters. Constraints are handed over beside it, not for it."""
         spent = sum(max(1, len(self.items[name].text)) for name in chosen)
-        useful = [item for item in self.evident if item.covers & self.required(kept)]
+        latest = self.latest(kept)
+        useful = [item for item in self.evident if item.covers & self.required(kept) and item not in latest]
         return not any(
-            sum(max(1, len(item.text)) for item in tried) < spent
-            and self.sufficient(kept, list(tried))
-            and self.within_budget([*self.must(kept), *tried])
+            sum(max(1, len(item.text)) for item in (*latest, *tried)) < spent
+            and self.sufficient(kept, [*latest, *tried])
+            and self.within_budget([*self.must(kept), *latest, *tried])
             for size in range(len(useful) + 1)
             for tried in combinations(useful, size)
         )
@@ -1114,7 +1397,11 @@ class Deciding(Reading):
         return [
             (one.id, other.id)
             for one, other in combinations(evident, 2)
-            if self.same_thing(one, other) and one.said != other.said and not {one.id, other.id} & overruled
+            if self.same_thing(one, other)
+            and one.said != other.said
+            and not {one.id, other.id} & overruled
+            # A fact replaces no constraint, and stands beside it.
+            and self.team.binds(one) == self.team.binds(other)
         ]
 
     def lost(self, view: Issued) -> set[str]:
@@ -1127,7 +1414,9 @@ class Deciding(Reading):
         evident = [item for item in shown if item.kind in STATEMENTS]
         enough = self.whole(kept, evident) if view.withheld else self.sufficient(kept, evident)
         has = {item.id for item in (*self.must(kept), *kept)} <= set(view.items)
-        bound = {item.words for item in self.constraints} <= {item.words for item in shown}
+        said = {item.words for item in shown}
+        bound = {item.words for item in (*self.constraints, *self.latest(kept))} <= said
+        bound = bound and all(self.items[name].words in said for name in self.obstructed)
         absent = [duty for duty in kept if self.absent[duty.id]]
         # A view that leaves duties out holds at least one whole.
         nothing = bool(view.withheld and self.owed and not kept)

@@ -36,8 +36,8 @@ TEXTS: dict[str, dict[str, Any]] = {
     },
     "running shoes": {
         "slot": "purchases.shoes.running",
-        "statement": "The user bought new running shoes today.",
-        "quote": "I bought new running shoes today",
+        "statement": "The user bought new running shoes today, the blue ones.",
+        "quote": "I bought new running shoes today, the blue ones.",
         "lines": ["running shoes: new and blue"],
     },
     "familiar destinations": {
@@ -54,13 +54,14 @@ TEXTS: dict[str, dict[str, Any]] = {
     },
     "connected devices": {
         "slot": "devices.personal.use",
-        "statement": "The user's whole workflow runs on their own connected devices.",
+        "statement": "The user's whole workflow runs on their own connected devices: laptop, phone and watch, always in"
+        " sync.",
         "quote": "My whole workflow runs on my own connected devices",
         "lines": ["devices: own ones, always at hand", "workflow: needs devices in sync"],
     },
     "loaner tablet": {
         "slot": "devices.shared.use",
-        "statement": "The user uses whichever loaner tablet is free.",
+        "statement": "The user uses whichever loaner tablet is free at the office or at their sister's place.",
         "quote": "I use whichever loaner tablet is free",
         "lines": ["devices: none of their own are carried", "workflow: on changing shared tablets"],
     },

@@ -23,6 +23,7 @@ from readmit.records.items import Item, Receipt
 from readmit.records.lazy import lazily
 from readmit.records.policy import LookRules, Policy
 from readmit.records.reasons import DutyState, Reason, State
+from readmit.records.retractions import Retraction, Retractions, RetractionView
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.workspace.agent import Agent
 from readmit.workspace.diagnosis.checkup import Checkup
@@ -33,6 +34,7 @@ from readmit.workspace.leasing import PresentAgent, Sweep, Sweeper, Unjudged
 from readmit.workspace.missing import Lack
 from readmit.workspace.observing import ObservationEntry, ObservationFields
 from readmit.workspace.recording import ItemFields, UseFields
+from readmit.workspace.retracting import RetractionBundle
 from readmit.workspace.returns import Return
 from readmit.workspace.subscribing import FallenItem, Subscription
 from readmit.workspace.workspace import Workspace
@@ -97,6 +99,10 @@ __all__ = [
     "Reason",
     "Receipt",
     "Replay",
+    "Retraction",
+    "RetractionBundle",
+    "RetractionView",
+    "Retractions",
     "Return",
     "ReturnView",
     "State",

@@ -6,6 +6,7 @@ per candidate come out, and the same inputs give the same bytes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -13,7 +14,8 @@ import msgspec
 from readmit.capture.bindings import flaws
 from readmit.capture.links import linked, vouched
 from readmit.capture.moment import lag
-from readmit.cover.account import dispositions, duty_notes, leaving_out
+from readmit.capture.unheeded import unheeded
+from readmit.cover.account import constraint_notes, dispositions, duty_notes, leaving_out
 from readmit.cover.coverage import report
 from readmit.cover.find import Deadline
 from readmit.cover.select import select
@@ -21,13 +23,16 @@ from readmit.gate.duties import Duties, duties
 from readmit.gate.judge import Gated, judge
 from readmit.invalidate.resolve import Findings, resolve
 from readmit.invalidate.sources import freshness
+from readmit.readmission.known_before import KnownBefore
 from readmit.readmission.match import match
+from readmit.readmission.news import news
+from readmit.readmission.retract import retract
 from readmit.records.canonical import canonical, digest, digest_of
-from readmit.records.decisions import Decision, Disposition, Outcome
+from readmit.records.decisions import Cause, Decision, Disposition, Outcome
 from readmit.records.evidence import Experience
 from readmit.records.reasons import DutyState, Reason, State
 from readmit.records.snapshot import Snapshot
-from readmit.seal.view import issue
+from readmit.seal.view import issue, issue_retractions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
     from readmit.records.decisions import Request, Selection
     from readmit.records.policy import Policy
 
-RULES: Literal[2] = 2
+RULES = 1
 """The version of the rules in this module. A request names the version that decides it."""
 
 
@@ -47,38 +52,50 @@ class Examined(msgspec.Struct, frozen=True):
     gated: Gated
     findings: Findings
     duties: Duties
+    flaws: Mapping[str, tuple[Cause, ...]] = {}
+    """The faults of source bindings, for items that have any."""
 
 
 def decide(request: Request, snapshot: Snapshot, *, deadline: Deadline = Deadline.AHEAD) -> Outcome:
     """Decide one return. ``deadline`` repeats a past decision in which a solver ran into its deadline."""
     if not snapshot.intact:
         return refuse(request, Reason.CHECKPOINT_ALTERED)
-    if behind := lag(request.now, request.learnt, request.policy):
+    if behind := lag(request.now, request.learnt, request.policy, request.jump):
         return refuse(request, Reason.CLOCK_SKEW, behind)
     examined = examine(snapshot, request.policy)
     snapshot = examined.snapshot
     selection = select(request, snapshot, examined.gated, examined.duties, deadline)
     bank = [(event.payload, event.digest) for event in snapshot.state.bank if isinstance(event.payload, Experience)]
     notes, readmitted = match(bank, frozenset(selection.items), request.policy)
-    view = None
-    if selection.outcome == "found":
+    loose = unheeded(snapshot, request.examination)
+    kind = _kind(selection, request.policy)
+    view = retracting = None
+    before = KnownBefore(snapshot, examined.findings, examined.flaws, request.policy)
+    shown = selection.items if kind == "admitted" else ()
+    retracted = retract(snapshot, examined.findings, examined.gated, before, shown=shown, policy=request.policy)
+    bound = {"checkpoint": snapshot.checkpoint.digest, "policy": digest(request.policy)}
+    if kind == "blocked" and request.policy.retractions != "none":
+        retracting = issue_retractions(request, retracted, **bound)
+    if kind == "admitted":
         view = issue(
             request,
             selection,
             examined.gated.eligible,
             readmitted,
-            checkpoint=snapshot.checkpoint.digest,
-            policy=digest(request.policy),
+            **bound,
+            retractions=retracted,
+            news=news(shown, examined.gated.eligible, snapshot, before),
             open_pairs=examined.findings.open_pairs,
             overdue=(duty.obligation.id for duty in examined.duties.owed if duty.state is DutyState.OVERDUE),
             questions=_questions(examined.duties, selection),
             sources=freshness(selection.items, snapshot),
+            unheeded=loose,
         )
     left_out = leaving_out(examined.duties, selection, request.policy)
     judged = tuple(dispositions(snapshot, examined.findings, examined.gated, left_out, selection))
     rows = tuple(map(canonical, judged))
     decision = Decision(
-        kind=_kind(selection, request.policy),
+        kind=kind,
         return_id=request.return_id,
         epoch=request.epoch,
         reasons=selection.reasons,
@@ -87,12 +104,15 @@ def decide(request: Request, snapshot: Snapshot, *, deadline: Deadline = Deadlin
         dispositions=digest_of(b"\n".join(rows)),
         experiences=notes,
         view=view,
+        retracting=retracting,
         solver=selection.solver,
         timed_out=selection.timed_out,
         duties=tuple(duty_notes(examined.duties, examined.gated, selection)),
+        constraints=tuple(constraint_notes(examined.duties, selection)),
         absent=selection.absent,
         examination=request.examination,
         open_pairs=examined.findings.open_pairs,
+        unheeded=loose,
     )
     return Outcome(decision, judged, rows)
 
@@ -105,7 +125,7 @@ def examine(snapshot: Snapshot, policy: Policy) -> Examined:
     gated = judge(snapshot, findings, unbound, policy)
     if gated.drafted:
         gated = msgspec.structs.replace(gated, eligible=vouched(gated.eligible, gated.drafted, snapshot, policy))
-    return Examined(snapshot, gated, findings, duties(snapshot, gated, policy))
+    return Examined(snapshot, gated, findings, duties(snapshot, gated, policy), unbound)
 
 
 def _questions(duties: Duties, selection: Selection) -> Iterator[str]:
@@ -130,7 +150,11 @@ def refuse(request: Request, reason: Reason, note: str = "") -> Outcome:
 
 
 def withhold(request: Request, outcome: Outcome, reason: Reason) -> Outcome:
-    """The decision if a view was decided but cannot be handed over. Rejected items keep their reasons."""
+    """The decision if what was decided cannot be handed over. Rejected items keep their reasons."""
+    if outcome.decision.view is None:
+        reasons = (*outcome.decision.reasons, reason)
+        decision = msgspec.structs.replace(outcome.decision, reasons=reasons, retracting=None)
+        return Outcome(decision, outcome.dispositions, outcome.rows)
     judged = tuple(_withheld(one) if one.admitted else one for one in outcome.dispositions)
     rows = tuple(map(canonical, judged))
     decision = msgspec.structs.replace(
@@ -141,7 +165,9 @@ def withhold(request: Request, outcome: Outcome, reason: Reason) -> Outcome:
             msgspec.structs.replace(note, reason=Reason.SOURCE_NOT_IN_VIEW) for note in outcome.decision.experiences
         ),
         duties=tuple(msgspec.structs.replace(note, handed_over=False) for note in outcome.decision.duties),
+        constraints=tuple(msgspec.structs.replace(note, handed_over=False) for note in outcome.decision.constraints),
         open_pairs=outcome.decision.open_pairs,
+        unheeded=outcome.decision.unheeded,
     )
     return Outcome(decision, judged, rows)
 

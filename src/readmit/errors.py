@@ -5,6 +5,7 @@ from __future__ import annotations
 from readmit.records.errors import (
     AuditError,
     BackendError,
+    CheckLimitError,
     ConflictError,
     ExposureError,
     GoneError,
@@ -28,6 +29,7 @@ from readmit.records.errors import (
 __all__ = [
     "AuditError",
     "BackendError",
+    "CheckLimitError",
     "ConflictError",
     "ExposureError",
     "GoneError",

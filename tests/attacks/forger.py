@@ -7,24 +7,41 @@ the signed head is as it was: nobody but the holder of the key can make another.
 from __future__ import annotations
 
 import hashlib
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from readmit.records.canonical import canonical
-from readmit.records.commits import Commit, row_leaf
-from readmit.records.tree import TreeFrontier, leaf_hash, tree_hash
-from readmit.store.adopting import index_values, leaves
+from readmit.records.commits import Commit, event_data, row_leaf, said
+from readmit.records.tree import HASH_BYTES, TreeFrontier, leaf_hash, tree_hash
 from readmit.store.connection import SqliteConnection
+from readmit.store.index_check import IndexCheck
+from readmit.store.ledger import LEDGER
 from readmit.store.log import SqlLog
-from readmit.store.schema import SHIFT
+from readmit.store.schema import MASK, SHIFT
 from readmit.store.statemap import EMPTY, StateMap
+from tests.scene import untriggered
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+_EVENTS = """
+    SELECT pos, id, kind, by, at, given, learnt, digest, signature FROM event WHERE pos > ? AND pos <= ? ORDER BY pos
+"""
+_BOUND = """
+    SELECT binding.item, binding.evidence, event.by, event.at, event.given, event.learnt
+    FROM binding JOIN event ON event.pos = ? + binding.evidence WHERE binding.ws = ? ORDER BY 1, 2
+"""
 _ROWS = "SELECT pos, return_id, kind, item, body FROM audit WHERE pos > ? AND pos <= ? ORDER BY pos"
+
+
+def _entries(body: Any) -> list[tuple[str, bytes]]:
+    """The entries of a chunk of the map, if it is one."""
+    with suppress(msgspec.DecodeError, TypeError):
+        return msgspec.msgpack.decode(body, type=list[tuple[str, bytes]])
+    return []
 
 
 def recompute(file: Path, workspace: str = "default") -> None:
@@ -32,9 +49,7 @@ def recompute(file: Path, workspace: str = "default") -> None:
     with closing(SqliteConnection(file)) as connection:
         log = SqlLog(connection, workspace)
         connection.watch(_Nothing())
-        for (name,) in connection.sql.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-            connection.sql.execute(f"DROP TRIGGER {name}")
-        with connection.atomic():
+        with untriggered(connection.sql), connection.atomic():
             _recommit(connection.sql, log.connection.enroll(workspace))
 
 
@@ -48,16 +63,31 @@ class _Nothing:
     def sealed(self) -> None: ...
 
 
+def _leaves(sql: Any, ws: int) -> Iterator[tuple[int, bytes]]:
+    """The leaf of every event, from its row and its bindings."""
+    base = ws << SHIFT
+    bound: dict[int, list[Any]] = {}
+    for item, evidence, by, at, given, learnt in sql.execute(_BOUND, (base, ws)).fetchall():
+        bound.setdefault(item, []).append((evidence, by, said(at, learnt, given)))
+    for pos, *fields in sql.execute(_EVENTS, (base, base + MASK)).fetchall():
+        row: list[Any] = [pos - base, *fields, bound.get(pos - base, ())]
+        yield pos - base, leaf_hash(event_data(*row))
+
+
 def _recommit(sql: Any, ws: int) -> None:
     """Both trees, from the leaves up."""
     base = ws << SHIFT
     for pos, body in sql.execute("SELECT pos, body FROM event WHERE pos > ?", (base,)).fetchall():
         sql.execute("UPDATE event SET digest = ? WHERE pos = ?", (hashlib.sha256(body).hexdigest(), pos))
-    found = dict(leaves(sql, ws))
+    found = dict(_leaves(sql, ws))
     for epoch, leaf in found.items():
         sql.execute("UPDATE event SET leaf = ? WHERE pos = ?", (leaf, base + epoch))
+    # What is in the map alone is kept as it is.
+    chunks = sql.execute("SELECT body FROM node WHERE ws = ? AND level = 0", (ws,)).fetchall()
+    kept = {key: value for (body,) in chunks for key, value in _entries(body) if key.startswith(f'["{LEDGER}",')}
     sql.execute("DELETE FROM node WHERE ws = ?", (ws,))
-    root = StateMap(sql, ws).update(EMPTY, dict(index_values(sql, ws, found)))
+    every = b"".join(found.get(epoch, bytes(HASH_BYTES)) for epoch in range(1, max(found, default=0) + 1))
+    root = StateMap(sql, ws).update(EMPTY, dict(IndexCheck(sql, ws, every, []).stored()) | kept)
     head, learnt, audit = sql.execute("SELECT head, learnt, audit FROM workspace WHERE ws = ?", (ws,)).fetchone()
     query = "SELECT epoch, audit, body, note FROM commit_record WHERE ws = ? ORDER BY number"
     commits = sql.execute(query, (ws,)).fetchall()

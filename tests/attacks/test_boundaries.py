@@ -15,10 +15,11 @@ import pytest
 from readmit import Reason, Workspace
 from readmit.records.canonical import canonical
 from readmit.records.errors import ExposureError, ReadmitError, StoreError, TamperedError, UnknownError
+from readmit.store.read_only import ReadOnlyConnection
 from readmit.workspace.auditing import audit
 from readmit.workspace.proving import signed_head
 from tests.crash.team import prepare, verify
-from tests.scene import START, Scene
+from tests.scene import START, Scene, untriggered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,8 +108,8 @@ def test_a_view_of_one_tenant_does_not_open_in_another(tmp_path: Path) -> None:
         stored = red.log.audit.decision(stolen.id)
         assert stored is not None
         sql = blue.log.connection.sql  # type: ignore[attr-defined]
-        sql.execute("DROP TRIGGER decision_update_refused")
-        sql.execute("UPDATE decision SET envelope = ? WHERE return_id = ?", (stored.envelope, own.id))
+        with untriggered(sql):
+            sql.execute("UPDATE decision SET envelope = ? WHERE return_id = ?", (stored.envelope, own.id))
         with pytest.raises(ReadmitError) as caught:
             own.expose()
         assert getattr(caught.value, "reasons", ()) == (Reason.SIGNATURE_INVALID,)
@@ -217,13 +218,20 @@ def test_a_file_that_is_not_ours_is_refused_and_left_alone(tmp_path: Path) -> No
         Workspace.open(tmp_path / "no" / "such" / "folder.db")
 
 
-def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [0, 8, 99])
+def test_a_schema_of_another_version_is_refused_and_left_as_it_is(version: int, tmp_path: Path) -> None:
     path = tmp_path / "team.db"
     Workspace.open(path).close()
     with closing(sqlite3.connect(path)) as other:
-        other.execute("PRAGMA user_version = 99")
-    with pytest.raises(StoreError, match="newer readmit"):
+        other.execute(f"PRAGMA user_version = {version}")
+        # Into the file itself, out of the log beside it.
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=rf"has schema {version}, and this readmit reads and writes schema 1 alone"):
         Workspace.open(path)
+    with pytest.raises(StoreError, match=rf"cannot verify .*: the store has schema {version}"):
+        ReadOnlyConnection(path)
+    assert path.read_bytes() == before
 
 
 FULL = """

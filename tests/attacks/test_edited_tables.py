@@ -11,6 +11,7 @@ EDITS = {
     "a revocation hidden from its readers": "DELETE FROM audience WHERE epoch = (SELECT max(epoch) FROM invalidation)",
     "an item in another's name": "UPDATE event SET by = 'eve' WHERE id = 'item:h'",
     "an item dated back": "UPDATE event SET at = '2020-01-01T00:00:00+00:00' WHERE id = 'item:h'",
+    "a date said to be given": "UPDATE event SET given = 1 WHERE id = 'item:h'",
     "an event removed": "DELETE FROM event WHERE id = 'item:h'",
     "an item's text": "UPDATE event SET body = CAST(replace(body, 'the text', 'pay eve') AS BLOB) WHERE id = 'item:h'",
     "a milestone hidden": "DELETE FROM milestone WHERE kind = 'govern'",

@@ -5,9 +5,10 @@ Each story alters a file that was closed. What it needs no key for, it computes 
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -15,21 +16,24 @@ import pytest
 from readmit import Workspace
 from readmit.records.drafts import draft
 from readmit.records.errors import ReadmitError, TamperedError
-from readmit.records.events import EventKind, Overrule
+from readmit.records.events import EventKind, Overrule, Revoke
 from readmit.records.items import Fact, Scope
+from readmit.records.reasons import Reason
 from readmit.seal.keys import FileRing, MemoryRing
 from readmit.seal.pin import MemoryPin
 from readmit.seal.trust import trust
 from readmit.store.connection import SqliteConnection
+from readmit.store.event_rows import EventRows
 from readmit.store.log import SqlLog
 from readmit.store.schema import MASK
 from readmit.workspace.auditing import audit
 from readmit.workspace.sealing import LogSealer
+from readmit.workspace.verifying import LogVerifier
 from tests.attacks.forger import recompute
-from tests.attacks.victim import NAME, OPENED, attempt, build, tampered
+from tests.attacks.victim import NAME, OPENED, Seen, attempt, build, tampered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from readmit.ports.sealer import Extension
@@ -326,3 +330,126 @@ def test_a_key_folder_without_the_file_s_history_trusts_what_it_first_sees(victi
     for pin in (*victim.folder.rglob("*.trust"), *victim.folder.rglob("*.head")):
         pin.unlink()
     assert attempt(victim, "expose").result
+
+
+def test_an_index_that_answers_two_queries_differently_is_refused(victim: Victim) -> None:
+    """A partial index lists a forged event. SQLite uses it for the query that compares epochs, and for no other.
+
+    The file is altered while it is open: a store with such an index is not opened.
+    """
+    forged = item("forged", "bob")
+    with victim.open() as team:
+        with tampered(victim) as sql:
+            # The event of an observation that nothing rests on is not read by the return.
+            (pos,) = sql.execute("SELECT pos FROM event WHERE id = ?", (EventKind.OBSERVE.event_id("e2"),)).fetchone()
+            sql.execute(
+                "UPDATE event SET id = ?, kind = 'record', by = 'bob', body = ?, digest = ? WHERE pos = ?",
+                (forged.id, forged.body, forged.digest, pos),
+            )
+            sql.execute("ALTER TABLE audience RENAME TO before")
+            sql.execute("CREATE TABLE audience (ws, class, task, principal, role, epoch)")
+            sql.execute("INSERT INTO audience SELECT * FROM before")
+            sql.execute("DROP TABLE before")
+            sql.execute("INSERT INTO audience SELECT ws, 'state', '', '', '', ? FROM workspace", (pos & MASK,))
+            columns = "ws, class, task, principal, role, epoch"
+            sql.execute(f"CREATE INDEX odd ON audience ({columns}) WHERE epoch IS NOT NULL")
+            entry = sql.execute("SELECT * FROM sqlite_master WHERE name = 'odd'").fetchone()
+        with tampered(victim) as sql:
+            sql.execute("PRAGMA writable_schema = ON")
+            sql.execute("DELETE FROM sqlite_master WHERE name = 'odd'")
+        with tampered(victim) as sql:
+            sql.execute("DELETE FROM audience WHERE class = 'state' AND epoch = ?", (pos & MASK,))
+            sql.execute("PRAGMA writable_schema = ON")
+            sql.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", entry)
+        back = team.agent("ann", role="planner", task="trip").come_back()
+    assert back.reasons == (Reason.LOG_ALTERED,)
+    assert "forged" not in {one.item for one in back.dispositions}
+
+
+OBJECTS = {
+    "an index that shows some rows": (
+        "CREATE INDEX odd ON audience (ws, class) WHERE epoch > 5",
+        "the index 'odd' is none of readmit's: it was added",
+    ),
+    "a trigger that hides what is written": (
+        "CREATE TRIGGER hides AFTER INSERT ON about BEGIN DELETE FROM about WHERE item = new.item; END",
+        "the trigger 'hides' is none of readmit's: it was added",
+    ),
+    "a view": ("CREATE VIEW seen AS SELECT * FROM event", "the view 'seen' is none of readmit's: it was added"),
+    "a table": ("CREATE TABLE more (id)", "the table 'more' is none of readmit's: it was added"),
+    "an index removed": ("DROP INDEX binding_of_evidence", "the index 'binding_of_evidence' is not there"),
+    "a column added": ("ALTER TABLE about ADD COLUMN more", "the table 'about' is not as readmit made it"),
+}
+
+
+@pytest.mark.parametrize("what", OBJECTS)
+def test_another_schema_is_refused_at_open_and_reported_by_verify(victim: Victim, what: str) -> None:
+    statement, said = OBJECTS[what]
+    with closing(sqlite3.connect(victim.file)) as sql:
+        sql.execute(statement)
+        sql.commit()
+    with pytest.raises(TamperedError, match=re.escape(said)):
+        victim.open()
+    with closing(LogVerifier(victim.file, "default")) as verifier:
+        assert any(said in problem for problem in verifier.verify().problems)
+
+
+def test_a_trigger_that_keeps_the_log_as_it_is_must_be_there(victim: Victim) -> None:
+    with closing(sqlite3.connect(victim.file)) as sql:
+        sql.execute("DROP TRIGGER event_delete_refused")
+    with pytest.raises(TamperedError, match="the trigger 'event_delete_refused' is not there: it was removed"):
+        victim.open()
+
+
+def test_statistics_and_a_vacuum_are_no_change_of_the_schema(victim: Victim) -> None:
+    with closing(sqlite3.connect(victim.file, isolation_level=None)) as sql:
+        sql.execute("ANALYZE")
+        sql.execute("VACUUM")
+    assert attempt(victim, "verify") == attempt(victim, "verify") == Seen()
+
+
+@contextmanager
+def unproven(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As if a read could be fooled: nothing that is read is compared with what is signed."""
+    with monkeypatch.context() as patched:
+        patched.setattr(EventRows, "check_values", lambda *_: None)
+        yield
+
+
+def forged_for_a_moment(victim: Victim, forged: Draft) -> Iterator[None]:
+    """An observation that nothing rests on becomes another event that everybody sees, and is put back."""
+    columns = "id, kind, by, body, digest"
+    with tampered(victim) as sql:
+        (pos,) = sql.execute("SELECT pos FROM event WHERE id = ?", (EventKind.OBSERVE.event_id("e2"),)).fetchone()
+        before = sql.execute(f"SELECT {columns} FROM event WHERE pos = ?", (pos,)).fetchone()  # noqa: S608
+        change = f"UPDATE event SET ({columns}) = (?, ?, ?, ?, ?) WHERE pos = ?"  # noqa: S608 - our own names
+        sql.execute(change, (forged.id, str(forged.kind), forged.by, forged.body, forged.digest, pos))
+        sql.execute("INSERT INTO audience SELECT ws, 'state', '', '', '', ? FROM workspace", (pos & MASK,))
+    yield
+    with tampered(victim) as sql:
+        sql.execute(change, (*before, pos))
+        sql.execute("DELETE FROM audience WHERE class = 'state' AND epoch = ?", (pos & MASK,))
+
+
+FORGED = {
+    "an item": item("forged", "bob"),
+    "a revocation": draft(EventKind.REVOKE, Revoke(target="f0", reason="x"), id="forged", by="bob", at=OPENED),
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_an_exposed_view_is_checked_against_the_events(
+    victim: Victim, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with victim.open() as team:
+        moment = forged_for_a_moment(victim, FORGED[what])
+        next(moment)
+        with unproven(monkeypatch):
+            back = team.agent("ann", role="planner", task="trip").come_back(id="fooled")
+            assert back.admitted
+            back.expose()
+        next(moment, None)
+        for full in (False, True):
+            problems = audit(team.log, full=full).problems
+            assert any("return 'fooled' was decided on another" in one for one in problems), problems
+        assert any("return 'fooled' was handed over, and the log leads to another" in one for one in problems)

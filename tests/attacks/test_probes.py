@@ -8,8 +8,9 @@ import sqlite3
 import stat
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import count
+from resource import RUSAGE_SELF, getrusage
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,7 +23,7 @@ from readmit.records.canonical import digest_of
 from readmit.records.errors import ProbeError
 from readmit.records.probes import CommandProbe, FileProbe, Finding, GitProbe, HttpProbe, SqlProbe
 from tests.postgres import ROLE
-from tests.probes.conftest import Repo
+from tests.probes.conftest import PATIENT, Repo
 from tests.probes.test_web import Site, page, served
 
 if TYPE_CHECKING:
@@ -46,11 +47,18 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
+@contextmanager
+def cheaply() -> Iterator[None]:
+    """Costs the processor no more than seconds. How long it takes depends on who else uses the machine."""
+    start = time.process_time()
+    yield
+    assert time.process_time() - start < 5
+
+
 def looked(root: Path, probe: Probe, **limits: object) -> ProbeResult:
-    given = {"roots": (str(root),), "seconds": 2.0, **limits}
-    start = time.monotonic()
-    [found] = Looker(LookLimits(**given)).look([probe])  # type: ignore[arg-type]
-    assert time.monotonic() - start < 5
+    given = {"roots": (str(root),), **PATIENT, **limits}
+    with cheaply():
+        [found] = Looker(LookLimits(**given)).look([probe])  # type: ignore[arg-type]
     assert SECRET not in found.text + found.why
     return found
 
@@ -410,9 +418,8 @@ def site() -> Iterator[Site]:
 
 
 def asked(site: Site, url: str = "", **limits: object) -> ProbeResult:
-    start = time.monotonic()
-    [found] = site.looker(**limits).look([HttpProbe(digest=D, url=url or site.url)])
-    assert time.monotonic() - start < 3
+    with cheaply():
+        [found] = site.looker(**limits).look([HttpProbe(digest=D, url=url or site.url)])
     return found
 
 
@@ -421,7 +428,7 @@ def drip(head: bytes, body: bytes) -> Callable[..., None]:
         out = request.wfile  # type: ignore[attr-defined]
         try:
             out.write(head)
-            for _ in range(200):
+            for _ in range(2_000):
                 out.write(body)
                 out.flush()
                 time.sleep(0.05)
@@ -444,7 +451,7 @@ DRIPS = {
 def test_a_server_that_drips_is_given_up_and_its_connection_ended(what: str, site: Site) -> None:
     site.answer = DRIPS[what]
     assert asked(site, seconds=0.4).outcome is Finding.UNSEEN
-    end = time.monotonic() + 3
+    end = time.monotonic() + 60
     while any(thread.name == "readmit-look-http" for thread in threading.enumerate()) and time.monotonic() < end:
         time.sleep(0.02)
     assert not any(thread.name == "readmit-look-http" for thread in threading.enumerate())
@@ -547,9 +554,40 @@ def test_a_star_means_names_below_a_domain_and_no_other(site: Site) -> None:
         )
 
 
-def test_markup_that_never_ends_costs_no_more_than_the_time_of_a_look(site: Site) -> None:
-    site.answer = page(b"<!" * 400_000, kind="text/html")
-    assert asked(site, seconds=1.0).outcome in (Finding.UNSEEN, Finding.CHANGED, Finding.GONE)
+ENDLESS_MARKUP = {
+    "declarations": b"<!" * 400_000,
+    "marked sections": b"<![" * 300_000,
+    "comments": b"<!--" * 200_000,
+    "comments that nearly end": b"<!-- --" * 130_000,
+    "processing instructions": b"<?" * 400_000,
+    "tags": b"<a " * 300_000,
+    "closing tags": b"</a " * 200_000,
+    "attributes": b"<a " + b"b=" * 400_000,
+    "quotes": b"<a b='" * 150_000,
+    "quotes of two kinds": b"<a b='\" " * 110_000,
+    "spaces": b"<a b=" + b" " * 900_000 + b"<a b=" * 1_000,
+    "scripts": b"<script>" * 120_000,
+    "scripts that nearly end": b"<script></script" * 60_000,
+    "references": b"&" * 900_000,
+    "long references": b"&" + b"CounterClockwiseContourIntegra" * 30_000,
+    "numbers": b"&#1" * 300_000,
+    "less-than signs": b"<" * 900_000,
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS_MARKUP)
+def test_markup_that_never_ends_costs_no_more_than_the_time_of_a_look(what: str, site: Site) -> None:
+    site.answer = page(ENDLESS_MARKUP[what], kind="text/html")
+    assert asked(site).outcome in (Finding.UNSEEN, Finding.CHANGED, Finding.GONE)
+    assert not any(thread.name == "readmit-look-http" for thread in threading.enumerate()), "it goes on after its look"
+
+
+def test_a_page_is_given_up_at_its_deadline(site: Site) -> None:
+    site.answer = page(b"<b>x</b> " * 100_000, kind="text/html")
+    with cheaply():
+        assert asked(site, seconds=0.05).outcome is Finding.UNSEEN
+    time.sleep(0.5)
+    assert not any(thread.name == "readmit-look-http" for thread in threading.enumerate())
 
 
 # --- SQL
@@ -588,10 +626,8 @@ ON_POSTGRES = [
 
 
 def sql(place: str, query: str, **limits: object) -> ProbeResult:
-    looker = Looker(LookLimits(seconds=1.0, **limits), databases={"d": place})  # type: ignore[arg-type]
-    start = time.monotonic()
+    looker = Looker(LookLimits(**PATIENT | limits), databases={"d": place})  # type: ignore[arg-type]
     [found] = looker.look([SqlProbe(digest=D, database="d", query=query)])
-    assert time.monotonic() - start < 4
     return found
 
 
@@ -642,16 +678,21 @@ def test_a_query_that_does_not_end_is_ended(tmp_path: Path, team: str) -> None:
     with closing(sqlite3.connect(tmp_path / "a.db")) as opened:
         opened.execute("CREATE TABLE t (n INTEGER)")
     for place in (str(tmp_path / "a.db"), team):
-        assert sql(place, ENDLESS.format("count(*)")).outcome is Finding.UNSEEN
-        assert sql(place, ENDLESS.format("n"), bytes=10_000).outcome is Finding.UNSEEN
-    assert sql(team, "SELECT pg_sleep(60)").outcome is Finding.UNSEEN
+        with cheaply():
+            assert sql(place, ENDLESS.format("count(*)"), seconds=1.0).outcome is Finding.UNSEEN
+            assert sql(place, ENDLESS.format("n"), bytes=10_000).outcome is Finding.UNSEEN
+    assert sql(team, "SELECT pg_sleep(600)", seconds=1.0).outcome is Finding.UNSEEN
 
 
 def test_a_value_of_a_gigabyte_is_not_made(tmp_path: Path) -> None:
+    before = getrusage(RUSAGE_SELF).ru_maxrss
     with closing(sqlite3.connect(tmp_path / "a.db")) as opened:
         opened.execute("CREATE TABLE t (n INTEGER)")
-    for value in ("zeroblob(1000000000)", "printf('%.*c', 1000000000, 'x')", "hex(randomblob(900000))"):
+    for value in ("zeroblob(1000000000)", "hex(randomblob(900000))"):
         assert sql(str(tmp_path / "a.db"), f"SELECT {value}").outcome is Finding.UNSEEN
+    # SQLite's own answer where its formatting meets the limit.
+    assert sql(str(tmp_path / "a.db"), "SELECT printf('%.*c', 200000000, 'x')").text == "[[null]]"
+    assert getrusage(RUSAGE_SELF).ru_maxrss - before < 100_000, "kilobytes"
 
 
 def test_the_password_of_a_database_is_in_no_reason(team: str) -> None:

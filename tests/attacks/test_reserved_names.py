@@ -6,7 +6,7 @@ import asyncio
 import json
 from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -43,7 +43,6 @@ WAYS: dict[str, Callable[[Scene, str], object]] = {
     "supersede": lambda it, by: it.team.supersede("h", "i", by=by),
     "revoke": lambda it, by: it.team.revoke("h", by=by),
     "close": lambda it, by: it.team.close_validity("h", end=it.now, by=by),
-    "rebase": lambda it, by: it.team.rebase("s", task="trip", by=by),
     "settle": lambda it, by: it.team.settle("o", by=by),
     "dispute": lambda it, by: it.team.dispute(["h"], by=by),
     "resolve": lambda it, by: it.team.resolve("q", by=by),
@@ -95,12 +94,76 @@ def test_one_refused_writer_undoes_the_batch() -> None:
     assert team.epoch == before
 
 
-def test_a_name_in_another_spelling_is_no_way_in() -> None:
-    """Names are composed before they are compared; what stays different is another principal, without rights."""
+ALIKE = {
+    "case": ("Owner", "OWNER", "Readmit"),
+    "width": ("\uff4f\uff57\uff4e\uff45\uff52", "\U0001d428\U0001d430\U0001d427\U0001d41e\U0001d42b"),
+    "white space": ("owner ", " owner", "\u00a0owner", "owner\u3000"),
+    "zero width": (
+        "own\u200ber",
+        "\ufeffowner",
+        "ow\u00adner",
+        "o\u2060wner",
+        "owner\ufe0f",
+        "\u202eowner",
+        "o\u034fwner",
+    ),
+    "cyrillic": ("\u043ewner", "own\u0435r", "\u041e\u051dn\u0435r", "r\u0435\u0430dm\u0456t"),
+    "greek": ("\u03bfwner", "o\u03c9ner", "read\u03bcit"),
+    "another alphabet": ("\u0585wner", "o\u13b3ner", "o\u2c96ner"),
+    "digits and pairs": ("0wner", "readm1t", "readmlt", "ovvner", "readrnit", "readm|t"),
+}
+UNLIKE = ("owners", "own", "downer", "Anna", "\u674e\u9752", "\u0410\u043d\u043d\u0430", "boss2", "\u00f6wner", "bosse")
+
+
+@pytest.mark.parametrize("spelled", [one for some in ALIKE.values() for one in some], ids=ascii)
+def test_a_name_that_looks_like_a_reserved_one_is_refused(spelled: str) -> None:
     team = Scene().team
-    for spelled in ("Owner", "owner ", "\uff4f\uff57\uff4e\uff45\uff52"):
-        with pytest.raises(NotAllowedError, match="may not govern"):
-            team.govern(Policy(), by=spelled)
+    before = team.epoch
+    ways: list[Callable[[], object]] = [
+        lambda: team.govern(Policy(), by=spelled),
+        lambda: team.observe("x", by=spelled),
+        lambda: team.observe_many(["x", "y"], by=spelled),
+        lambda: team.agent(spelled, role="planner", task="trip"),
+        lambda: team.principal(spelled),
+        lambda: Policy(writers=(spelled,)),
+        lambda: Policy(overseers=(spelled,)),
+        lambda: team.as_owner().writers.enrol(spelled, bytes(32)),
+        lambda: team.as_owner().reassign(spelled, task="trip", role="planner"),
+    ]
+    for way in ways:
+        with pytest.raises(NotAllowedError, match=r"looks like '(owner|readmit)'"):
+            way()
+    assert team.epoch == before
+
+
+@pytest.mark.parametrize(
+    "spelled", ["Boss", "b0ss", "bo\u200bss", "\u042c\u043e\u0455\u0455", "boss ", "bos\u0455", "BOSS"], ids=ascii
+)
+@pytest.mark.parametrize("field", ["overseers", "writers"])
+def test_nobody_writes_under_a_name_that_looks_like_one_of_the_policy(spelled: str, field: str) -> None:
+    named: dict[str, Any] = {field: ("boss", spelled)}
+    rules: dict[str, Any] = {"overseers": ("boss",), field: ("boss", "bob")}
+    scene = Scene(**rules)
+    scene.fact("h")
+    before = scene.team.epoch
+    for way in (
+        lambda: scene.team.observe("x", by=spelled),
+        lambda: scene.team.revoke("h", by=spelled),
+        lambda: scene.team.agent(spelled, role="planner", task="trip").depart(),
+        lambda: scene.team.agent(spelled, role="planner", task="trip").present(lease=60),
+        lambda: scene.team.principal(spelled).observe_many(["x", "y"]),
+    ):
+        with pytest.raises(NotAllowedError, match=r"looks like 'boss'|may not revoke here"):
+            way()
+    assert scene.team.epoch == before
+    with pytest.raises(NotAllowedError, match=f"{field}: the name .* looks like"):
+        Policy(**named)
+
+
+@pytest.mark.parametrize("spelled", UNLIKE, ids=ascii)
+def test_a_name_that_only_resembles_one_is_anybodys(spelled: str) -> None:
+    scene = Scene()
+    assert scene.team.log.evidence(scene.team.observe("x", by=spelled)).by == spelled
 
 
 def test_the_operator_writes_through_a_handle_of_the_owner() -> None:
@@ -118,7 +181,7 @@ def test_a_principals_handle_writes_as_it_without_saying_so() -> None:
     evidence = bob.observe_many(["Sunrise confirms."])
     assert bob.log.item(bob.record("Sunrise is booked", sources=evidence)).by == "bob"
     assert bob.log.evidence(evidence[0]).by == "bob"
-    with pytest.raises(NotAllowedError, match="writes as 'bob'"):
+    with pytest.raises(NotAllowedError, match="that of 'bob'"):
         bob.agent("ann", role="planner", task="trip").depart()
 
 

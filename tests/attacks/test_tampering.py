@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tests.attacks.tampering import Finding
 
 # The built-in memory store is a store like any other: what it holds is checked against the signed ledger when it is
-# read. The versions tell a running process when to read the ledger again.
-UNSIGNED = {"memory", "memory_store", "memory_term", "memory_version", "source_version"}
+# read.
+UNSIGNED = {"memory", "memory_store", "memory_term", "memory_version"}
 
 
 @pytest.fixture(scope="module")

@@ -170,7 +170,6 @@ EVENTS: dict[str, Callable[[Scene], object]] = {
     "close": lambda scene: scene.team.close_validity("h", end=scene.now, by="bob"),
     "dispute": lambda scene: scene.team.dispute(["h"], by="bob"),
     "slot": lambda scene: scene.fact("h2", slot="hotel"),
-    "rebase": lambda scene: scene.team.rebase("hotel", task="trip", by="bob"),
     "premise": lambda scene: scene.team.revoke("p", by="bob"),
     "suspect": lambda scene: scene.team.suspect("h", scene.news(), by="worker"),
     "verdict": lambda scene: scene.verdict("h", scene.news()),

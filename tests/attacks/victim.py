@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from decimal import Decimal
 from itertools import count
@@ -24,10 +24,10 @@ from readmit.records.errors import ReadmitError
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.seal.keys import FileRing
 from readmit.workspace.auditing import audit
-from tests.scene import START, Clock
+from tests.scene import START, Clock, untriggered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -250,12 +250,11 @@ def attempt(victim: Victim, act: str) -> Seen:
 # What an attacker does.
 
 
-def tampered(victim: Victim) -> closing[sqlite3.Connection]:
-    """The file in an editor. Triggers stop nobody who can drop them."""
-    sql = sqlite3.connect(victim.file, isolation_level=None)
-    for (name,) in sql.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-        sql.execute(f"DROP TRIGGER {name}")
-    return closing(sql)
+@contextmanager
+def tampered(victim: Victim) -> Iterator[sqlite3.Connection]:
+    """The file in an editor."""
+    with closing(sqlite3.connect(victim.file, isolation_level=None)) as sql, untriggered(sql):
+        yield sql
 
 
 def rows_of(victim: Victim) -> dict[str, list[Any]]:

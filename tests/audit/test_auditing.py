@@ -20,7 +20,7 @@ from readmit.workspace.proving import signed_head
 from readmit.workspace.verifying import LogVerifier
 from readmit.workspace.workspace import Workspace
 from tests.inference.world import SHOES, Ruled, away, foresee, hear, home
-from tests.scene import Scene
+from tests.scene import Scene, untriggered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,10 +61,7 @@ def head_of(file: Path) -> bytes:
 
 def tamper(file: Path, *statements: str) -> None:
     """What an attacker with write access to the file can do."""
-    with closing(sqlite3.connect(file)) as sql:
-        triggers = sql.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
-        for (name,) in triggers:
-            sql.execute(f"DROP TRIGGER {name}")
+    with closing(sqlite3.connect(file)) as sql, untriggered(sql):
         for statement in statements:
             assert sql.execute(statement).rowcount != 0, "the tampering changed nothing"
         sql.commit()
@@ -153,7 +150,7 @@ TAMPERINGS = {
         ("UPDATE workspace SET edge = zeroblob(length(edge))",), "is not the one that was seen"
     ),
     "a decision unfiled": Tampering(
-        ("DELETE FROM decision WHERE envelope IS NULL",), "has no filed decision"
+        ("DELETE FROM decision WHERE return_id = (SELECT min(return_id) FROM decision)",), "has no filed decision"
     ),
     "a decision made up": Tampering(
         ("INSERT INTO decision SELECT ws, 'made-up', body, envelope, first, last FROM decision LIMIT 1",),
@@ -184,7 +181,7 @@ TAMPERINGS = {
     "an event removed": Tampering(("DELETE FROM event WHERE id = 'item:h1'",), "is not there: it was removed"),
     "an event added": Tampering(
         (
-            """INSERT INTO event SELECT pos + 100, 'item:h9', kind, by, at, learnt, body, digest, leaf, signature
+            """INSERT INTO event SELECT pos + 100, 'item:h9', kind, by, at, learnt, body, digest, leaf, signature, given
             FROM event WHERE id = 'item:h1'""",
         ),
         "the table 'event' has 1 row beyond the end",

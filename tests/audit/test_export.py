@@ -3,7 +3,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import lzma
 import subprocess
 import sys
 import tomllib
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
 from prov.model import (
     ProvActivity,
     ProvAgent,
@@ -23,7 +24,6 @@ from prov.model import (
     ProvUsage,
 )
 
-from readmit import Workspace
 from readmit.records.canonical import canonical
 from readmit.records.decisions import Returned
 from readmit.records.errors import UnknownError
@@ -31,11 +31,10 @@ from readmit.records.events import EventKind
 from readmit.records.tree import tree_hash
 from readmit.scenario import document as scenario
 from readmit.scenario.play import played
-from readmit.store.location import names
 from readmit.workspace.export import json_lines, prov_document
-from tests import replay
 from tests.audit.prov_order import violations
 from tests.board import Team
+from tests.properties.test_life import Life
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
@@ -201,14 +200,6 @@ def test_a_late_report_of_what_was_replaced_before_is_no_revision_backwards() ->
     assert ("item/new", "item/late") not in ends(document, ProvDerivation)
 
 
-def test_a_rebase_is_an_invalidation_of_what_it_reset() -> None:
-    scene = Scene()
-    scene.fact("room", slot="hotel.room", task="trip")
-    scene.team.rebase("hotel", task="trip", by="bob", reason="new dates")
-    document = loaded(prov_document(scene.team.log))
-    assert [(item, why) for item, _, why in invalidated(document)] == [("item/room", "epoch_incompatible")]
-
-
 def test_a_return_after_the_end_of_an_item_uses_the_version_that_followed() -> None:
     scene = Scene()
     scene.fact("h", slot="hotel")
@@ -235,25 +226,22 @@ def test_a_revocation_dated_back_does_not_precede_a_use() -> None:
     assert violations(str(prov_document(scene.team.log).serialize(format="json"))) == []
 
 
-@pytest.fixture(scope="module")
-def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of an earlier release, with lives of many teams: clocks set back, events dated back and ahead."""
-    file = tmp_path_factory.mktemp("earlier") / "rules-1.db"
-    file.write_bytes(lzma.decompress((Path(replay.__file__).parent / "rules-1.db.xz").read_bytes()))
-    return file
+class ExportedLife(Life):
+    """A life of a team, with clocks set back and events dated back and ahead, exported when it is over."""
 
-
-def test_what_is_exported_of_any_life_keeps_the_order_that_prov_asks_for(earlier: Path) -> None:
-    for name in names(earlier):
-        with Workspace.open(earlier, name=name) as workspace:
-            returns = [
-                event.payload.request.return_id for event in workspace.log.tail() if isinstance(event.payload, Returned)
-            ]
+    def teardown(self) -> None:
+        if hasattr(self, "team"):
+            log = self.team.workspace.log
+            returns = [event.name for event in log.tail() if isinstance(event.payload, Returned)]
             for chosen in (None, *returns[-3:]):
-                document = prov_document(workspace.log, chosen)
-                assert violations(str(document.serialize(format="json"))) == [], (name, chosen)
-                if name != "unchecked":  # It refers to items and evidence that do not exist.
-                    assert_whole(document)
+                document = prov_document(log, chosen)
+                assert violations(str(document.serialize(format="json"))) == [], chosen
+                assert_whole(document)
+        super().teardown()
+
+
+def test_what_is_exported_of_any_life_keeps_the_order_that_prov_asks_for() -> None:
+    run_state_machine_as_test(ExportedLife, settings=settings(max_examples=8, stateful_step_count=30))
 
 
 @pytest.mark.parametrize(

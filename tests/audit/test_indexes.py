@@ -33,7 +33,6 @@ def busy() -> Scene:
     team.supersede("h", "again", by="bob")
     team.revoke("wrong", by="bob")
     team.close_validity("late", end=scene.now + HOUR, by="bob")
-    team.rebase("train", task="trip", by="bob")
     team.resolve(team.dispute(["contested", "late"], by="bob"), keep=["late"], by="cy")
     team.suspect("doubtful", scene.news(), by="bob")
     scene.verdict("doubtful", scene.news("The hotel burned down."))

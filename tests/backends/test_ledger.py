@@ -8,8 +8,6 @@ from readmit import Workspace
 from readmit.backends.binding import BoundBackend, bindings, union
 from readmit.ports.backend import Binding, Change, Entry, Material, Precision, Stored
 from readmit.records.errors import BackendError, StoreError, UnknownError
-from readmit.store.schema import MIGRATIONS
-from tests.store.older import make_older
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,16 +67,6 @@ def test_a_ledger_entry_survives_a_restart(place: Path | str) -> None:
         before.log.sources.write("x", [entry("r", Binding(ref="a"))])
     with Workspace.open(place) as after:
         assert after.log.sources.entries("x") == {"r": entry("r", Binding(ref="a"))}
-
-
-def test_a_store_of_an_earlier_schema_gains_the_ledger(tmp_path: Path) -> None:
-    old = next(number for number, text in enumerate(MIGRATIONS) if "CREATE TABLE source " in text)
-    with Workspace.open(tmp_path / "new.db") as before:
-        before.observe("From before.", by="scout")
-    make_older(tmp_path / "old.db", tmp_path / "new.db", old)
-    with Workspace.open(tmp_path / "old.db") as after:
-        after.log.sources.write("x", [entry("r", Binding(ref="a"))])
-        assert after.log.sources.version("x") == 1
 
 
 class Reporting:

@@ -333,6 +333,11 @@ def test_readmit_in_front_of_a_store_that_exists(tmp_path: Path) -> None:
         memory = Memory(team, Mem0.over(old.native, team.name, scope={"user_id": "alice"}))
         adoption = memory.adopt({kept: [plan]}, by="lead")
         assert (adoption.bound, adoption.unproven) == ((kept,), (lost,))
+        assert memory.adopt({}, by="lead").altered == ()
+        old.native.update(kept, text="kept, and changed natively")
+        told = memory.adopt({}, by="lead")
+        assert (told.altered, told.bound, told.gone) == ((kept,), (), ()), "it has a source, for another text"
+        assert memory.adopt({kept: [plan]}, by="lead").altered == ()
         (binding,) = next(sources for record, sources in memory.records() if record.id == kept)
         assert binding.precision is Precision.CONSERVATIVE
         old.close()

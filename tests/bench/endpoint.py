@@ -1,4 +1,4 @@
-"""A real endpoint of the OpenAI kind for runs with models: it answers everything, slowly, and keeps count.
+"""A real endpoint of the OpenAI kind for runs with models: it answers everything until it is held, and keeps count.
 
 What it says is what ``answers_by_file`` would write into a batch file. Faults are those of ``tests.models.stand_in``.
 """
@@ -8,15 +8,15 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-import time
 from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tests.bench.answers_by_file import plain, sections
 from tests.models.stand_in import StandIn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tests.models.stand_in import Handler, Play
 
@@ -51,31 +51,53 @@ def answer_to(body: dict[str, Any], say: Callable[..., str] = plain) -> bytes:
 
 
 class AnsweringEndpoint(StandIn):
-    """Answers after ``delay`` seconds. ``faults`` come first, one for each request, or by a rule."""
+    """Answers at once. ``faults`` come first, one for each request, or by a rule."""
 
-    def __init__(self, *faults: Play, delay: float = 0.0, rule: Rule | None = None) -> None:
+    def __init__(self, *faults: Play, rule: Rule | None = None) -> None:
         super().__init__(self._play)
         self._faults = iter(faults)
-        self._delay = delay
         self._rule = rule
         self._counting = threading.Lock()
+        self._hold: Callable[[], threading.Event | None] = lambda: None
         self.asked: Counter[str] = Counter()
-        self.answered: dict[str, float] = {}
-        """When an answer was handed to the operating system, by request."""
         self.stages: Counter[str] = Counter()
+
+    @contextmanager
+    def held(self, requests: int, stage: str = "") -> Iterator[threading.Event]:
+        """Leave every request unanswered from so many more on, of a stage or of all; set once the first is.
+
+        Whoever asks cannot get to its end meanwhile, however busy the machine is.
+        """
+        most = self._asked_for(stage) + requests
+        reached, going_on = threading.Event(), threading.Event()
+
+        def hold() -> threading.Event | None:
+            if self._asked_for(stage) >= most:
+                reached.set()
+            return going_on if reached.is_set() else None
+
+        self._hold = hold
+        try:
+            yield reached
+        finally:
+            self._hold = lambda: None
+            going_on.set()
+
+    def _asked_for(self, stage: str) -> int:
+        return self.stages[stage] if stage else self.stages.total()
 
     def _play(self, handler: Handler) -> None:
         name = digest(handler.body)
         with self._counting:
             self.asked[name] += 1
             self.stages[stage_of(handler.body)] += 1
+            going_on = self._hold()
             fault = next(self._faults, None)
         if fault is None and self._rule is not None:
             fault = self._rule(handler.body)
         if fault is not None:
             fault(handler)
             return
-        time.sleep(self._delay)
+        if going_on is not None:
+            going_on.wait()
         handler.send(200, answer_to(handler.body))
-        handler.wfile.flush()
-        self.answered[name] = time.monotonic()

@@ -137,6 +137,15 @@ def test_a_confirmed_invalidation_takes_out_the_old_and_puts_the_later_words_in_
 
 
 @pytest.mark.parametrize("governance", [TRACE_PAPER, READMIT], ids=lambda one: one.name)
+def test_what_no_longer_holds_is_handed_to_the_actor_only_if_the_settings_ask_for_it(governance: Governance) -> None:
+    model = Scripted(BASE)
+    tuning = Tuning(retractions="texts")
+    asking = Governed(governance, extractor=model, verifier=model, embedder=Lexical(), tuning=tuning)
+    assert [(one.row, one.text) for one in admitted(asking, CHECKPOINT).withdrawn] == [("old", OLD)]
+    assert admitted(method(governance), CHECKPOINT).withdrawn == ()
+
+
+@pytest.mark.parametrize("governance", [TRACE_PAPER, READMIT], ids=lambda one: one.name)
 def test_a_compatible_pair_changes_nothing(governance: Governance) -> None:
     view = admitted(method(governance, verify=verdict("compatible")), CHECKPOINT)
     assert view.rows[0] == "old"

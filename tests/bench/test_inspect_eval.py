@@ -42,7 +42,7 @@ def evaluated(folder: Path, *options: str) -> tuple[str, EvalLog]:
     """What the command says, and its log."""
     command = [sys.executable, "-m", "inspect_ai", "eval", "sums.py", "--model", "readmit/batch:answers?model=m"]
     command += ["--display", "plain", "--log-dir", "logs", *options]
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=200)
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
     newest = max(list_eval_logs(str(folder / "logs")), key=lambda log: log.mtime or 0)
     return ran.stdout + ran.stderr, read_eval_log(newest)
 

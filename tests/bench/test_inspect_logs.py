@@ -91,7 +91,7 @@ def test_inspects_own_commands_read_the_logs(finished: Path) -> None:
 
     for found in list_eval_logs(str(finished / "logs")):
         command = [sys.executable, "-m", "inspect_ai", "log", "dump", "--header-only", found.name]
-        dumped = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        dumped = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240)
         assert json.loads(dumped.stdout)["status"] == "success"
 
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-WAIT = 60
-# An answer that was sent this long before a kill has been received and kept, even on a busy machine.
-ARRIVED = 0.5
+# For what comes within seconds, unless the machine is busy.
+WAIT = 240
+AT_ONCE = 4
 
 
 def command(out: Path, *options: str) -> list[str]:
@@ -58,7 +58,7 @@ def until(seen: Callable[[], bool], process: subprocess.Popen[str]) -> None:
         time.sleep(0.002)
 
 
-def models(server: AnsweringEndpoint, connections: int = 4) -> tuple[str, ...]:
+def models(server: AnsweringEndpoint, connections: int = AT_ONCE) -> tuple[str, ...]:
     model = f"openai:m?base_url={server.url}"
     return "--actor", model, "--judge", model, "--max-connections", str(connections)
 
@@ -111,33 +111,24 @@ MOMENTS = {
 }
 
 
-def _reached(server: AnsweringEndpoint, moment: Moment, before: int) -> bool:
-    return server.stages[moment.stage] >= before + moment.requests
-
-
 @pytest.mark.parametrize("name", ["twice", pytest.param("five times", marks=pytest.mark.slow)])
 def test_killed_again_and_again_it_ends_the_same_and_asks_nothing_twice(
     name: str, whole: tuple[dict[Any, Any], int], tmp_path: Path
 ) -> None:
     moments = MOMENTS[name]
     out = tmp_path / "out"
-    with AnsweringEndpoint(delay=0.08) as server:
+    with AnsweringEndpoint() as server:
         line = command(out, *models(server))
-        in_flight: set[str] = set()
         for moment in moments:
             process = started(line, tmp_path)
-            until(partial(_reached, server, moment, server.stages[moment.stage]), process)
-            killed = time.monotonic()
-            process.kill()
-            process.communicate()
-            arrived = {name for name, at in server.answered.items() if at < killed - ARRIVED}
-            assert kept(out) >= len(arrived)
-            in_flight |= set(server.asked) - arrived
+            with server.held(moment.requests, moment.stage) as reached:
+                until(reached.is_set, process)
+                process.kill()
+                process.communicate()
         status, said = ended(started(line, tmp_path))
         assert status == Status.OK, said
-        repeated = {name for name, count in server.asked.items() if count > 1}
-        assert repeated <= in_flight
-        assert sum(server.asked.values()) - len(server.asked) <= len(moments) * (4 + 4 * ARRIVED / 0.08)
+        # At a kill some requests are on their way, and as many answers may not be on disk yet.
+        assert sum(server.asked.values()) - len(server.asked) <= len(moments) * 2 * AT_ONCE
         assert max(server.asked.values()) <= 1 + len(moments)
         assert len(server.asked) == whole[1]
     assert kept(out) == whole[1]
@@ -146,32 +137,32 @@ def test_killed_again_and_again_it_ends_the_same_and_asks_nothing_twice(
 
 
 def test_ctrl_c_ends_cleanly_and_the_same_command_goes_on(whole: tuple[dict[Any, Any], int], tmp_path: Path) -> None:
+    """Also while nothing answers. What was on its way is asked for again, and no answer that arrived."""
     out = tmp_path / "out"
-    with AnsweringEndpoint(delay=0.15) as server:
+    with AnsweringEndpoint() as server:
         line = command(out, *models(server))
         process = started(line, tmp_path)
-        until(lambda: len(server.answered) >= 12, process)
-        process.send_signal(signal.SIGINT)
-        begun = time.monotonic()
-        status, said = ended(process)
+        with server.held(13) as reached:
+            until(lambda: reached.is_set() and kept(out) == 12, process)
+            waiting = len(server.asked) - 12
+            process.send_signal(signal.SIGINT)
+            status, said = ended(process)
         assert status == Status.INTERRUPTED, said
-        assert time.monotonic() - begun < 10
         assert "Stopped. Every answer that arrived is kept; run the same command to resume." in said
         assert "Traceback" not in said
-        arrived = set(server.answered)
         status, said = ended(started(line, tmp_path))
         assert status == Status.OK, said
-        repeated = {name for name, count in server.asked.items() if count > 1}
-        assert len(repeated & arrived) <= 4, "only what was in flight may be asked again"
+        repeated = sum(server.asked.values()) - len(server.asked)
+        assert 0 < repeated <= waiting
     assert measured(out) == whole[0]
     assert len((out / RESULTS).read_bytes().splitlines()) == len(whole[0])
 
 
 def test_two_processes_do_not_run_in_one_directory(tmp_path: Path) -> None:
-    with AnsweringEndpoint(delay=0.3) as server:
+    with AnsweringEndpoint() as server, server.held(1) as asked:
         line = command(tmp_path / "out", *models(server))
         first = started(line, tmp_path)
-        until(lambda: bool(server.asked), first)
+        until(asked.is_set, first)
         status, said = ended(started(line, tmp_path))
         first.kill()
         first.communicate()

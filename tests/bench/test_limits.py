@@ -62,7 +62,7 @@ def test_a_token_limit_counts_answers_from_before(tmp_path: Path) -> None:
 
 
 def test_a_time_limit_is_a_failure_that_names_it(tmp_path: Path) -> None:
-    with AnsweringEndpoint(rule=lambda body: hangs(30) if stage_of(body) == "answer" else None) as server:
+    with AnsweringEndpoint(rule=lambda body: hangs if stage_of(body) == "answer" else None) as server:
         told = run(order(server, time_limit=4), tmp_path)
     (result,) = read_results(tmp_path)
     assert (told.failed, told.interrupted) == (1, 0)

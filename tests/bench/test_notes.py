@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from readmit_bench.episodes import Budget, Checkpoint, Row, Session, Turn, View
+from readmit_bench.episodes import Budget, Checkpoint, Row, Session, Turn, View, Withdrawn
 from readmit_bench.notes import handed, notes, text
 
 WHOLE = "Not really. The mill road is closed, so I walk."
@@ -39,6 +39,15 @@ def test_notes_come_in_the_order_of_time_and_say_when() -> None:
         "[2025-02-03, while you were away] The user walks to the mill. (“I walk”)",
         "The user has a mill.",
     ]
+
+
+def test_what_no_longer_holds_is_read_as_withdrawn_and_not_scored() -> None:
+    withdrawn = (Withdrawn(row="s0.t1", text="I cycle to the mill.", instead="s3.t1.e00"),)
+    view = View(method="m", rows=("s3.t1.e00",), withdrawn=withdrawn)
+    assert notes(view, CHECKPOINT).splitlines()[-1] == (
+        "No longer holds: I cycle to the mill.; instead: The user walks to the mill. (“I walk”)"
+    )
+    assert "cycle" not in text(view, CHECKPOINT)
 
 
 def test_what_is_scored_is_what_is_said_without_its_dates() -> None:

@@ -21,7 +21,6 @@ def busy() -> Scene:
     scene.ann().remember("careful", bound_to="a")
     quarrel = scene.team.dispute(["a", "h"], by="bob")
     scene.team.revoke("a", by="bob")
-    scene.team.rebase("s", task="trip", by="bob")
     scene.team.resolve(quarrel, keep=["h"], by="bob")
     scene.team.suspect("h", scene.news(), by="worker")
     return scene
@@ -47,12 +46,11 @@ def test_folding_changes_nothing_it_was_given() -> None:
     assert {name: held.marks for name, held in before.held.items()} == copy
 
 
-def test_the_state_holds_items_marks_rebases_resolutions_and_the_bank() -> None:
+def test_the_state_holds_items_marks_resolutions_and_the_bank() -> None:
     state = fold(WorkState(), EVENTS)
     assert list(state.held) == ["o", "h", "f", "a", "b"]
     assert [mark.kind for mark in state.held["a"].marks] == ["dispute", "revoke"]
     assert [mark.kind for mark in state.held["h"].marks] == ["dispute", "suspect"]
-    assert [event.kind for event in state.rebases] == ["rebase"]
     assert len(state.resolutions) == 1
     assert [event.kind for event in state.bank] == ["remember"]
     assert state.epoch == EVENTS[-1].epoch

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -43,6 +41,7 @@ def test_after_confirmation_it_is_admitted(demo: dict[str, Any]) -> None:
 def test_each_half_has_exactly_the_promised_fields(demo: dict[str, Any]) -> None:
     fields = {"decision", "coverage", "critical_coverage", "missing", "view_items", "dispositions", "experiences"}
     fields |= {"partial", "withheld", "duties", "absent", "examination", "sources"}
+    fields |= {"constraints", "retractions", "new", "confirmed"}
     assert list(demo) == ["before", "after"]
     for half in demo.values():
         assert set(half) == fields
@@ -104,11 +103,12 @@ def test_python_m_runs_it_too_and_help_is_quick(tmp_path: Path) -> None:
 
     done = subprocess.run([sys.executable, "-m", "readmit", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("readmit, version ")
-    fastest = 9.0
-    for _ in range(5):
-        start, before = time.perf_counter(), os.times()
-        assert script("--help", cwd=tmp_path).returncode == 0
-        after = os.times()
-        used = after.children_user + after.children_system - before.children_user - before.children_system
-        fastest = min(fastest, used, time.perf_counter() - start)
-    assert fastest < 0.3
+    assert script("--help", cwd=tmp_path).returncode == 0
+    loaded = "import sys; from readmit.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    theirs = {name.partition(".")[0] for name in done.stdout.splitlines()[-1].split()} - sys.stdlib_module_names
+    theirs -= {"sitecustomize", "usercustomize"}  # the machine's own
+    # How long it takes is measured by benchmarks/startup.py.
+    assert {name for name in theirs if name[0] != "_"} <= {
+        "click", "msgspec", "readmit", "readmit_bench", "typing_extensions",
+    }  # fmt: skip

@@ -16,7 +16,8 @@ DRAFT = Drafted(model="reader/extract@3", quote="Riverside confirms two nights."
 @pytest.fixture
 def drafted(team: str) -> str:
     """The team, in which a model drafted what took the hotel's place, under a policy that wants drafts confirmed."""
-    with Workspace.open(team, policy=Policy(drafts="confirm")) as workspace:
+    with Workspace.open(team) as workspace:
+        workspace.as_owner().govern(Policy(drafts="confirm"))
         seen = workspace.observe("Riverside confirms two nights.", by="A2", task="trip")
         fields = {"slot": "hotel", "supports": ["d_h"], "task": "trip", "supersedes": "h0"}
         workspace.record("Riverside confirms two nights.", id="x1", sources=[seen], by="A2", drafted=DRAFT, **fields)  # type: ignore[arg-type]

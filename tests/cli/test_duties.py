@@ -63,7 +63,7 @@ def test_an_obligation_is_explained_as_a_duty(team: str) -> None:
         "questions": [],
     }  # fmt: skip
     assert (
-        "o_t: owed. The returning agent owes it.\no_t: It lacks d_p."
+        "o_t: owed. It binds the returning agent.\no_t: It lacks d_p."
         in run("explain", name, "o_t", "--db", team).stdout
     )
     assert "done: settled. It was settled." in run("explain", name, "done", "--db", team).stdout
@@ -160,7 +160,7 @@ def test_a_recovered_item_says_through_what(team: str) -> None:
     explained = said("explain", returned["return"], "rests", "--db", team)
     assert explained["admitted"]
     [recovered] = explained["recovered"]
-    assert (recovered["reason"], recovered["ref"], recovered["chain"]) == ("premise_restored", "again", ["premise"])
+    assert (recovered["reason"], recovered["ref"], recovered["root"]) == ("premise_restored", "again", "premise")
     text = run("explain", returned["return"], "rests", "--db", team).stdout
     assert "rests: It stands again through again, which says from later evidence what premise said." in text
     assert "stands again through again in place of premise" in " ".join(
@@ -225,7 +225,7 @@ def test_a_decision_says_whether_implicit_changes_were_looked_for(team: str) -> 
     seen = said("observe", "Sunrise may close.", "--by", "A2", "--task", "trip", "--db", team)["evidence"]
     write(team, [{"do": "suspect", "item": "h0", "evidence": seen, "by": "A2"}])
     returned = said("return", *WHO, "--db", team, status=3)
-    assert returned["examination"] == {"examined": False, "open_pairs": 1}
+    assert returned["examination"] == {"examined": False, "open_pairs": 1, "unheeded": 0}
     text = "Implicit changes: no examination is on record; 1 open pair"
     assert text in run("return", *WHO, "--db", team, status=3).stdout
     assert text in run("explain", returned["return"], "--db", team).stdout
@@ -233,8 +233,8 @@ def test_a_decision_says_whether_implicit_changes_were_looked_for(team: str) -> 
 
 
 def test_an_examination_is_described_in_words() -> None:
-    from readmit.cli.reports import looked
     from readmit.records.decisions import CoverageReport, Decision, Examination
+    from readmit.workspace.history import looked_in_words
 
     nothing = CoverageReport(obligations=0, covered=0, critical=0, critical_covered=0)
     examined = Examination(verifier="friend", until=7, unexamined=1)
@@ -247,4 +247,4 @@ def test_an_examination_is_described_in_words() -> None:
         examination=examined,
         open_pairs=2,
     )
-    assert looked(decision) == "looked for by friend up to epoch 7, not in 1 later observation; 2 open pairs"
+    assert looked_in_words(decision) == "looked for by friend up to epoch 7, not in 1 later observation; 2 open pairs"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from readmit.workspace import history
 from tests.cli.run import WHO, run, said, script
 
 
@@ -52,6 +53,37 @@ def test_the_printed_command_hands_the_view_over(team: str) -> None:
     assert "Sunrise is booked" in bundle.stdout
 
 
+def test_the_printed_command_hands_over_what_no_longer_holds(team: str) -> None:
+    import shlex
+
+    run("record", "--file", "-", "--db", team, input=json.dumps([{"do": "revoke", "target": "h0", "by": "A2"}]))
+    printed = run("return", *WHO, "--db", team, status=3).stdout
+    assert "No longer holds: h0 about hotel, revoked since" in printed
+    [line] = [line.strip() for line in printed.splitlines() if "--retractions" in line]
+    words = shlex.split(line)[1:]
+    told = run(*words, "--envelope", "notice.json")
+    assert "`h0`, about `hotel`: revoked since" in told.stdout
+    assert "Sunrise" not in told.stdout
+    assert said(*words)["admitted"] is False
+    run(*[word for word in words if word != "--retractions"], status=3)
+    assert "retraction: row" in run("audit", "show", words[1], "--db", team).stdout
+    described = said("verify", "notice.json", "--db", team)
+    assert (described["admitted"], described["retracted"]) == (False, ["h0"])
+
+
+def test_a_return_says_what_changed_as_json(team: str) -> None:
+    steps = [
+        {"do": "observe", "id": "e9", "text": "Riverside replaces it.", "by": "A2", "task": "trip"},
+        {"do": "record", "by": "A2", "id": "h1", "text": "Riverside is booked", "sources": ["e9"],
+         "slot": "hotel", "supports": ["d_h"], "task": "trip"},
+    ]  # fmt: skip
+    run("record", "--file", "-", "--db", team, input=json.dumps(steps))
+    whole = said("return", *WHO, "--db", team)
+    assert whole["new"] == ["h1"]
+    (fallen,) = whole["retractions"]["fallen"]
+    assert (fallen["id"], fallen["state"], fallen["instead"]) == ("h0", "superseded", "h1")
+
+
 def test_reset_has_its_own_status(team: str) -> None:
     Path("policy.json").write_text(json.dumps({"on_incomplete": "reset"}), encoding="utf-8")
     assert said("init", "--policy", "policy.json", "--db", team)["created"] is False
@@ -60,7 +92,7 @@ def test_reset_has_its_own_status(team: str) -> None:
 
 
 def test_the_operator_sees_every_disposition_and_the_agent_none(team: str) -> None:
-    """THREATS, "Rejection oracle": no id or text of an item left out in what the agent gets."""
+    """THREATS, "Rejection oracle": of what is left out, the agent gets the ids of what it held, and no text."""
     steps = [
         {"do": "observe", "id": "e9", "text": "Riverside replaces it.", "by": "A2", "task": "trip"},
         {"do": "record", "by": "A2", "id": "h-hidden-1", "text": "Riverside is booked", "sources": ["e9"],
@@ -80,7 +112,7 @@ def test_the_operator_sees_every_disposition_and_the_agent_none(team: str) -> No
     for text in seen:
         assert "h-hidden-2" not in text
         assert "suite" not in text
-        assert "h0" not in text
+        assert "h0" in text
         assert "Sunrise" not in text
     # The same holds when nothing is handed over.
     run("depart", *WHO, "--db", team)
@@ -88,7 +120,17 @@ def test_the_operator_sees_every_disposition_and_the_agent_none(team: str) -> No
     for extra in ((), ("--json",)):
         text = run("return", *WHO, "--db", team, "--agent-facing", *extra, status=3).stdout
         assert "d_h" in text
-        assert "hidden" not in text
+        assert "h-hidden-1" in text
+        assert "h-hidden-2" not in text
+        assert "Riverside" not in text
+
+
+def test_a_replay_under_other_rules_says_so_and_does_not_verify(team: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    past = said("return", *WHO, "--db", team)["return"]
+    monkeypatch.setattr(history, "RULES", 2)
+    assert "under version 1 of the rules" in run("replay", past, "--db", team, status=5).stdout
+    (found,) = said("replay", "--all", "--db", team, status=5)["replays"]
+    assert (found["matches"], bool(found["refused"])) == (False, True)
 
 
 def test_an_exposure_is_refused_with_its_reasons(team: str) -> None:
@@ -206,3 +248,37 @@ def test_without_its_keys_nothing_is_written_and_everything_can_be_read(tmp_path
     assert run("log", *db).stdout == before
     run("keys", "rotate", "--lost", *db)
     run("return", *WHO, *db)
+
+
+def test_the_writer_of_news_that_passes_a_plan_over_is_told(tmp_path: Path) -> None:
+    db = ("--db", tmp_path / "week.db")
+    run("init", *db)
+    run(
+        "record",
+        "Riverside",
+        "--id",
+        "plan",
+        "--slot",
+        "room",
+        "--valid-from",
+        "2099-01-07T09:00:00Z",
+        "--source",
+        "We move.",
+        "--by",
+        "A2",
+        *db,
+    )
+    news = ("record", "Sunrise", "--id", "news", "--slot", "room", "--source", "All week.", "--by", "A3", *db)
+    told = run(*news).stdout.splitlines()
+    assert told[1].startswith("From 2099-01-07 09:00 UTC on, room is contested: A2 planned plan for then, and A3 wrote")
+    assert told[2].strip() == "readmit supersede plan news --by A3"
+    assert said(*news)["notices"] == [told[1]]
+    steps = [
+        {"do": "observe", "id": "e", "text": "All month.", "by": "A4"},
+        {"do": "record", "id": "more", "text": "Hillside", "slot": "room", "sources": ["e"], "by": "A4"},
+    ]
+    (tmp_path / "steps.json").write_text(json.dumps(steps))
+    told = run("record", "--file", str(tmp_path / "steps.json"), *db).stdout.splitlines()
+    assert told[0].startswith("Wrote 2 steps")
+    assert "A2 planned plan for then, and A4 wrote more after that" in told[1]
+    assert "room is contested" in run("doctor", *db, status=8).stdout

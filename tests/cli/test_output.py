@@ -38,7 +38,7 @@ def at_terminal(*args: str, cwd: Path, columns: int) -> list[str]:
     except OSError:  # how Linux says that the other side is closed
         pass
     os.close(ours)
-    assert process.wait(timeout=60) == 0, shown
+    assert process.wait(timeout=240) == 0, shown
     return shown.decode().splitlines()
 
 

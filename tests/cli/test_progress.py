@@ -28,7 +28,7 @@ def at_terminal(*args: object, cwd: Path) -> tuple[str, str]:
         env={"PATH": os.environ["PATH"], "TERM": "xterm", "LANG": "C.UTF-8", "COLUMNS": "80", **SOURCES},
     )
     os.close(theirs)
-    stdout = process.communicate(timeout=60)[0]
+    stdout = process.communicate(timeout=240)[0]
     shown = b""
     try:
         while chunk := os.read(ours, 4096):

@@ -62,8 +62,9 @@ def test_returns_departures_and_evidence_too() -> None:
 
 
 def test_a_short_source_is_a_text_and_no_digest() -> None:
-    digest = said("observe", "Seen again.", "--by", "A2")["evidence"]
-    assert said("record", "It holds", "--by", "A2", "--source", digest[:7])["evidence"] != [digest]
+    (digest,) = said("record", "It holds", "--by", "A2", "--source", "facade")["evidence"]
+    assert said("observe", "facade", "--by", "A2", "--id", "again")["evidence"] != digest
+    assert said("show", digest)["text"] == "facade"
 
 
 def test_keys_too() -> None:

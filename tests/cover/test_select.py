@@ -43,7 +43,7 @@ def chosen(
     eligible = {item.id: Held(_sourced(item), digest(item), epoch) for epoch, item in enumerate(items, 1)}
     request = Request(
         return_id="r", identity=WHO, instance="i", nonce="n", now=START, policy=Policy(**policy), checkpoint="c",
-        epoch=9, rules=2, examination=looked,
+        epoch=9, rules=1, examination=looked,
     )  # fmt: skip
     return select(request, state, Gated(eligible, {}), duties, deadline)
 
@@ -130,6 +130,9 @@ LATE = {
 def test_a_deadline_that_was_met_is_repeated(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(finding, "exact", lambda *_, **__: Cover("undecided"))
-        then = chosen(TRAP, LATE[case], on_incomplete="partial", max_items=2)
+        then = chosen(TRAP, LATE[case], on_incomplete="partial", max_items=2, newest="as_needed")
     assert then.timed_out
-    assert chosen(TRAP, LATE[case], None, Deadline.MET_BY_ALL, on_incomplete="partial", max_items=2) == then
+    again = chosen(
+        TRAP, LATE[case], None, Deadline.MET_BY_ALL, on_incomplete="partial", max_items=2, newest="as_needed"
+    )
+    assert again == then

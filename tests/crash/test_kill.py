@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CHILD = [sys.executable, "-m", "tests.crash.child"]
+SPARE = 4
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:
@@ -119,7 +120,9 @@ def test_killed_at_every_point(prepared: Prepared, step: str) -> None:
     total = int(subprocess.run([*CHILD, "count", place, step], cwd=ROOT, capture_output=True, check=True).stdout)
     assert total > 5
     most = 6 if is_url(place) else 16
-    points = [*range(0, total, max(1, total // most)), total - 1, total]
+    # How much of the signed map is read depends on random names, so a few statements more or less belong to a step.
+    before, past = total - SPARE, total + SPARE
+    points = [*range(0, before, max(1, before // most)), total, past]
     running = []
     for point in dict.fromkeys(points):
         place = prepared()
@@ -128,10 +131,11 @@ def test_killed_at_every_point(prepared: Prepared, step: str) -> None:
             running[-1][2].wait()
     for point, place, child in running:
         output, errors = child.communicate()
-        assert child.returncode == (0 if point >= total else -9), errors
+        allowed = {0} if point >= past else {-9} if point < before else {0, -9}
+        assert child.returncode in allowed, errors
         team = verify(place, acknowledged(output))
         added = {event.id for event in team.log.tail() if ":point" in event.id}
-        if point >= total:
+        if child.returncode == 0:
             assert added == WHOLE[step]
         elif point == 0:
             assert added == set()

@@ -110,7 +110,7 @@ def test_a_decision_lists_every_duty_with_what_became_of_it() -> None:
     scene.duty("o5", valid_until=scene.now)
     scene.duty("o6", roles=["planner", "booker"], tasks=["other"])
     scene.team.settle(scene.duty("o7"), by="bob")
-    scene.fact("h", supports=["d"])
+    scene.fact("h", supports=["d"], purposes=["book"])
     outcome = scene.away(purpose="book")
     assert outcome.reasons == (Reason.COVERAGE_SHORT,)
     assert [(one.obligation, one.state, one.handed_over, one.lacks) for one in outcome.decision.duties] == [
@@ -225,7 +225,7 @@ def test_a_required_frontier_must_be_there() -> None:
 
 def tight() -> Scene:
     """Greedy's first choice leaves no room for the rest; another pair would do."""
-    scene = Scene(max_items=3)
+    scene = Scene(newest="as_needed", max_items=3)
     scene.duty(required=("a", "b", "c", "d"))
     scene.fact("w", supports=["a", "b"], text="w")
     scene.fact("x", supports=["a", "c"], text="a longer text")

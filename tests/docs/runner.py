@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SHOWN_ONLY = frozenset({"text", "mermaid", "markdown"})
-SECONDS = 120
+SECONDS = 600
 
 
 def run(path: Path, folder: Path, settings: Mapping[str, str] | None = None) -> int:

@@ -123,7 +123,7 @@ def test_the_state_of_a_duty(case: str) -> None:
 
 
 def test_every_state_is_reported_of_some_duty() -> None:
-    assert {case.state for case in CASES.values()} == set(DutyState) - {DutyState.UNPROVEN}
+    assert {case.state for case in CASES.values()} == set(DutyState) - {DutyState.UNPROVEN, DutyState.EXPIRED}
 
 
 def test_without_a_purpose_a_purposed_duty_is_owed() -> None:
@@ -145,7 +145,15 @@ def test_a_duty_whose_time_was_ended_is_overdue(case: str) -> None:
     state = snapshot([duty("o")])
     close = Close(target="o", end=end)
     mark = Event(
-        epoch=2, id="close:1", kind=EventKind.CLOSE, by="bob", at=at, learnt=START, payload=close, digest="0" * 64
+        epoch=2,
+        id="close:1",
+        kind=EventKind.CLOSE,
+        by="bob",
+        at=at,
+        given=True,
+        learnt=START,
+        payload=close,
+        digest="0" * 64,
     )
     held = {"o": msgspec.structs.replace(state.state.held["o"], marks=(mark,))}
     state = msgspec.structs.replace(state, state=msgspec.structs.replace(state.state, held=held))
@@ -217,7 +225,7 @@ def test_a_frontier_may_be_required() -> None:
 
 ENDING = [
     Reason.REVOKED, Reason.DISPUTE_LOST, Reason.SUPERSEDED, Reason.FRONTIER_MOVED, Reason.SETTLED,
-    Reason.EPOCH_INCOMPATIBLE, Reason.EXPIRED, Reason.NOT_YET_VALID,
+    Reason.EXPIRED, Reason.NOT_YET_VALID,
 ]  # fmt: skip
 OBSCURING = [Reason.DISPUTED, Reason.SUSPECTED, Reason.PREMISE_CHANGED, Reason.SLOT_CONTESTED]
 

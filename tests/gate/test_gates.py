@@ -82,9 +82,12 @@ def test_u_admits_the_kinds_of_the_policy(kind: Kind) -> None:
     everything_else = tuple(one for one in Kind if one is not kind)
     assert list(applicable(item(kind), "trip", None, Policy(kinds=(kind,)))) == []
     refused = list(applicable(item(kind), "trip", None, Policy(kinds=everything_else)))
-    # A duty is owed whatever kinds the policy admits.
-    owed = kind is Kind.OBLIGATION
-    assert [cause.reason for cause in refused] == ([] if owed else [Reason.KIND_NOT_ADMITTED])
+    # What binds does so whatever kinds the policy admits.
+    binds = kind not in (Kind.FACT, Kind.FRONTIER)
+    assert [cause.reason for cause in refused] == ([] if binds else [Reason.KIND_NOT_ADMITTED])
+    as_needed = Policy(kinds=everything_else, constraints="as_needed")
+    found = [cause.reason for cause in applicable(item(kind), "trip", None, as_needed)]
+    assert found == ([] if kind is Kind.OBLIGATION else [Reason.KIND_NOT_ADMITTED])
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from readmit.models.embedders import Lexical
 from readmit.ports.models import Fault
 from readmit.records.decisions import Examination
 from readmit.records.errors import NotAllowedError, RecordError, UnknownError
-from readmit.records.events import EventKind, Examine
+from readmit.records.events import EventKind
 from readmit.records.policy import AUTHOR
-from readmit.records.verdicts import Answer, Verdict
+from readmit.records.verdicts import Answer, Examine, Verdict
 from tests.inference.world import SHIFT, SHOES, STRUCTURE, Ruled, away, foresee, hear, home
 
 
@@ -112,10 +112,12 @@ def test_an_examination_is_for_one_departure_role_and_purpose() -> None:
         assert agent.come_back(purpose="evening").request.examination is not None
         assert agent.come_back().request.examination is None
         assert agent.come_back(purpose="morning").request.examination is None
-        other = workspace.agent("A1", role="auditor", task="advice")
-        assert other.come_back(purpose="evening").request.examination is None
         agent.depart(id="again")
         assert agent.come_back(purpose="evening").request.examination is None
+        foresee(workspace, Ruled()).prepare(agent, purpose="evening")
+        workspace.as_owner().reassign("A1", task="advice", was="helper", role="auditor")
+        other = workspace.agent("A1", role="auditor", task="advice")
+        assert other.come_back(purpose="evening").request.examination is None
 
 
 def test_an_item_recorded_later_from_older_evidence_is_not_examined_yet() -> None:

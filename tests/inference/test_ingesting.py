@@ -54,7 +54,7 @@ def test_statements_are_recorded_with_receipts_and_what_has_no_quote_is_dropped_
     item = workspace.log.item(name)
     # The quote does not say "booked": it stands in the place of the statement.
     assert (item.text, item.slot, item.by, item.supports) == (HOTEL["quote"], "hotel.booking", "A2", ("d_h",))
-    assert item.drafted == Drafted(model=f"reader/{PROMPT}", quote="Sunrise confirms two nights")
+    assert item.drafted == Drafted(model=f"reader/{PROMPT}", quote="Sunrise confirms two nights.")
     assert one.quoted == 1
     assert [receipt.evidence for receipt in item.receipts] == [said]
     # Only those who may see the evidence may see the item.
@@ -147,6 +147,13 @@ def test_what_the_evidence_does_not_hold_is_not_recorded() -> None:
     said = workspace.observe("It rained.", by="A2")
     (one,) = inference.ingest([said], by="A2", turns={said: [Turn("user", "Sunrise confirms two nights.")]})
     assert (one.items, one.dropped) == ((), {"quote_not_found": 1})
+
+
+def test_what_is_held_back_and_too_long_to_quote_is_dropped_and_counted() -> None:
+    workspace, inference = space(reader(HOTEL))
+    said = workspace.observe("It is a rumor that " + "really " * 400 + "Sunrise confirms two nights.", by="A2")
+    (one,) = inference.ingest([said], by="A2")
+    assert (one.items, one.dropped) == ((), {"held_back": 1})
 
 
 def test_a_failure_records_nothing_and_can_be_tried_again() -> None:

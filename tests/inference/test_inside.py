@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit import Policy, Workspace
+from readmit import Policy, Reason, Workspace
 from readmit.inference import Inference, Settings
 from readmit.invalidate.propose import Signal
 from readmit.ports.models import Reply, Usage
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit.ports.models import Ask
+
+
+EMPTY = Policy(nothing_owed="empty")
+REQUIRED = Policy(nothing_owed="empty", examination="required")
 
 
 class Reader:
@@ -49,9 +53,9 @@ class Reader:
         return json.dumps({"judgments": judgments})
 
 
-def team(**settings: Any) -> tuple[Workspace, Any, Reader, Inference]:
+def team(policy: Policy = EMPTY, **settings: Any) -> tuple[Workspace, Any, Reader, Inference]:
     """Two statements in different slots, from different observations, both needed."""
-    workspace = Workspace.open(policy=Policy(nothing_owed="empty"))
+    workspace = Workspace.open(policy=policy)
     agent = workspace.agent("ann", role="planner", task="trip")
     for name, text in (("a", "We meet at the pier."), ("b", "We no longer meet anywhere.")):
         seen = workspace.observe(text, by="bob")
@@ -70,6 +74,23 @@ def test_of_two_statements_in_one_view_the_later_ends_the_earlier() -> None:
     assert reader.asked == 1, "only the later text is put against the earlier statement"
     assert (returned.kind, returned.missing) == ("blocked", ("d_a",))
     assert (seen[-1].inside, seen[-1].fell_inside, seen[-1].invalidated) == (1, ("a",), ("a",))
+
+
+@pytest.mark.parametrize("first", ["return", "preparation", "watch"])
+def test_pairs_inside_a_view_are_checked_where_an_examination_is_required(first: str) -> None:
+    """The examination that is required is the one that asks: it is not on record yet when it looks inside."""
+    _, agent, reader, inference = team(REQUIRED)
+    if first == "preparation":
+        assert inference.prepare(agent).fell_inside == ("a",)
+    elif first == "watch":
+        inference.watch().look()
+    returned = inference.come_back(agent)
+    assert (returned.kind, returned.missing, reader.asked) == ("blocked", ("d_a",), 1)
+
+
+def test_a_return_that_was_not_prepared_is_not_examined() -> None:
+    _, agent, _, _ = team(REQUIRED)
+    assert agent.come_back().reasons == (Reason.NOT_EXAMINED,)
 
 
 def test_what_was_asked_once_is_not_asked_again() -> None:

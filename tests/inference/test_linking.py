@@ -406,7 +406,7 @@ def test_what_took_the_place_of_a_needed_item_is_drafted_and_linked() -> None:
     assert (item.text, item.by, item.slot, item.supports) == (INSTEAD, "A2", None, ())
     assert item.scope.task == "trip"
     assert item.drafted is not None
-    assert (item.drafted.instead_of, item.drafted.quote) == (fallen, item.text)
+    assert (item.drafted.instead_of, item.drafted.quote) == (fallen, f"{item.text}.")
     assert item.drafted.model.startswith("ruled/verify")
     assert links(workspace)["lodging.place", item.text].drafted == "ruled/link@1"
     returned = inference.come_back(agent)

@@ -116,10 +116,11 @@ def test_nobody_settles_for_their_own_return_and_strangers_settle_nothing() -> N
         foresee(team, model).resolve(away(team), by="eve")
 
 
-def test_what_the_agent_resolved_itself_is_still_open_for_its_return() -> None:
+def test_the_agent_that_is_away_resolves_nothing_of_its_task_itself() -> None:
     team = disputed()
     agent = away(team)
-    team.resolve("q", keep=["early"], by="A1")
+    with pytest.raises(NotAllowedError, match="may not resolve 'early' while it is away"):
+        team.resolve("q", keep=["early"], by="A1")
     (one,) = foresee(team, Ruled(rules={"answer": answers(LATE)})).resolve(agent, by="lead")
     assert one.keep == "late"
     assert states(agent.come_back())["late"] == "admitted"

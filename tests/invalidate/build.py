@@ -18,7 +18,6 @@ from readmit.records.events import (
     Event,
     EventKind,
     Overrule,
-    Rebase,
     Resolve,
     Revoke,
     Settle,
@@ -43,7 +42,7 @@ WHO = Identity(workspace="w", principal="ann", role="planner", task="trip")
 KINDS: dict[type, DeclaredKind] = {
     Supersede: EventKind.SUPERSEDE, Revoke: EventKind.REVOKE, Close: EventKind.CLOSE, Settle: EventKind.SETTLE,
     Dispute: EventKind.DISPUTE, Suspect: EventKind.SUSPECT, Verdict: EventKind.JUDGE, Overrule: EventKind.OVERRULE,
-    Rebase: EventKind.REBASE, Resolve: EventKind.RESOLVE,
+    Resolve: EventKind.RESOLVE,
 }  # fmt: skip
 
 
@@ -62,7 +61,6 @@ class Board:
         self.held: dict[str, Held] = {}
         self.hidden: set[str] = set()
         self.evidence: dict[str, Sighting] = {}
-        self.rebases: list[Event] = []
         self.resolutions: dict[str, tuple[Event, ...]] = {}
 
     def said(self, at: float = 0, *, learnt: float | None = None, by: str = "bob", text: str = "It is so.") -> str:
@@ -116,14 +114,12 @@ class Board:
         event = Event(
             epoch=self.epoch, id=f"{kind}:{self.epoch}", kind=kind, by=by, at=hour(at),
             learnt=hour(at if learnt is None else learnt), payload=payload, digest="0" * 64,
+            given=True,
         )  # fmt: skip
         match payload:
-            case Rebase():
-                self.rebases.append(event)
-                touched: tuple[str, ...] = ()
             case Resolve(dispute=name):
                 self.resolutions[name] = (*self.resolutions.get(name, ()), event)
-                touched = ()
+                touched: tuple[str, ...] = ()
             case Dispute(items=touched):
                 pass
             case Suspect(pair=pair) | Verdict(pair=pair):
@@ -168,7 +164,7 @@ class Board:
             now=self.now,
             checkpoint=left,
             intact=True,
-            state=WorkState(self.epoch, visible, tuple(self.rebases), self.resolutions),
+            state=WorkState(self.epoch, visible, self.resolutions),
             evidence=self.evidence,
             background=WorkState(self.epoch, hidden),
         )

@@ -25,7 +25,6 @@ OUT = {
     "expired": (Reason.EXPIRED,),
     "disputed": (Reason.DISPUTED,),
     "lost": (Reason.DISPUTE_LOST,),
-    "started over": (Reason.EPOCH_INCOMPATIBLE,),
 }
 IN: tuple[Reason, ...] = (Reason.NOT_NEEDED,)
 
@@ -99,12 +98,6 @@ STORIES = {
         lambda s: s.fact("new", slot="hotel.room", task="trip", kind="role_constraint"), OUT["slot"]
     ),
     "an obligation about the slot": Story(lambda s: s.duty("new", required=(), slot="hotel.room", task="trip")),
-    "the slot above starts over": Story(lambda s: s.team.rebase("hotel", task="trip", by="bob"), OUT["started over"]),
-    "the slot starts over": Story(lambda s: s.team.rebase("hotel.room", task="trip", by="bob"), OUT["started over"]),
-    "a slot below starts over": Story(lambda s: s.team.rebase("hotel.room.bed", task="trip", by="bob")),
-    "a slot with the same beginning": Story(lambda s: s.team.rebase("hotel.ro", task="trip", by="bob")),
-    "another task's slot": Story(lambda s: s.team.rebase("hotel", task="other", by="bob")),
-    "started over as of later": Story(lambda s: s.team.rebase("hotel", task="trip", by="bob", at=s.now + HOUR)),
     "revoked and superseded": Story(
         lambda s: (s.team.revoke("h", by="bob"), s.team.supersede("h", "other", by="bob")),
         (Reason.REVOKED, Reason.SUPERSEDED),

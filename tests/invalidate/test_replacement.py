@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from readmit.records.events import Close, Rebase, Resolve, Settle
+from readmit.records.events import Close, Resolve, Settle
 from readmit.records.items import InterfaceConstraint, RoleConstraint
 from tests.invalidate.build import Board, hour
 
@@ -33,7 +33,8 @@ ABOUT = {
     "a slot below": Two(False, newer={"slot": "s.t"}),
     "no slot": Two(False, {"slot": None}, {"slot": None}),
     "a constraint": Two(True, newer={"kind": RoleConstraint}),
-    "a fact about a constraint's slot": Two(True, {"kind": InterfaceConstraint}),
+    "a constraint of another kind": Two(True, {"kind": InterfaceConstraint}, {"kind": RoleConstraint}),
+    "a fact about a constraint's slot": Two(False, {"kind": InterfaceConstraint}),
     # Tasks overlap: no task overlaps with all.
     "one task": Two(True, {"task": "trip"}, {"task": "trip"}),
     "a task of the same letters": Two(True, {"task": "trip"}, {"task": "".join("trip")}),
@@ -525,72 +526,3 @@ def test_no_overrule_brings_a_frontier_back() -> None:
     board.frontier("g", at=2)
     board.overrule("f", at=10)
     assert board.out() == {"f": "frontier_moved g"}
-
-
-# Rebases.
-
-
-@dataclass(frozen=True)
-class StartOver:
-    """A slot starts over in the middle of an item's making; whether the item is of an incompatible epoch."""
-
-    out: bool
-    early: bool = True
-    """Its evidence precedes the rebase; the record itself always comes after."""
-    item: dict[str, Any] = field(default_factory=dict)
-    slot: str = "s"
-    task: str = "trip"
-    when: dict[str, Any] = field(default_factory=dict)
-
-
-START_OVER = {
-    "recorded after it from evidence before it": StartOver(True),
-    "from evidence after it": StartOver(False, early=False),
-    "dated back": StartOver(False, early=False, when={"at": 1}),
-    "a slot above": StartOver(True, item={"slot": "s.t"}),
-    "a slot below": StartOver(False, slot="s.t"),
-    "a slot of the same letters": StartOver(True, item={"slot": "seat"}, slot="".join("seat")),
-    "a slot of the same beginning": StartOver(False, item={"slot": "st"}),
-    "of this task": StartOver(True, item={"task": "trip"}),
-    "of a task of the same letters": StartOver(True, task="".join("trip")),
-    "of another task": StartOver(False, task="other"),
-    "of another task, later in the alphabet": StartOver(False, task="walk"),
-    "an item of another task, out of sight": StartOver(True, item={"task": "other", "hidden": True}, task="other"),
-    "as of later": StartOver(False, when={"at": 101, "learnt": 50}),
-}
-
-
-@pytest.mark.parametrize("case", START_OVER)
-def test_a_rebase_compares_evidence(case: str) -> None:
-    given = START_OVER[case]
-    board = Board()
-    source = board.said(1) if given.early else ""
-    board.mark(Rebase(slot=given.slot, task=given.task), **given.when)
-    board.fact("a", source or board.said(1), **given.item)
-    assert board.out() == ({"a": f"epoch_incompatible {given.slot}"} if given.out else {})
-
-
-def test_a_rebase_leaves_duties_alone_and_what_has_no_slot() -> None:
-    board = Board()
-    board.duty("o", slot="s")
-    board.fact("n", slot=None)
-    board.fact("a")
-    board.mark(Rebase(slot="s", task="trip"))
-    assert board.out() == {"a": "epoch_incompatible s"}
-
-
-def test_an_overseer_restores_what_a_rebase_has_passed_by() -> None:
-    board = Board()
-    board.fact("a")
-    board.mark(Rebase(slot="s", task="trip"))
-    board.overrule("a")
-    assert board.out() == {}
-    assert [cause.reason for cause in board.findings().overruled["a"]] == ["epoch_incompatible"]
-
-
-def test_without_evidence_the_record_itself_is_compared() -> None:
-    board = Board()
-    board.fact("a", receipts=())
-    board.mark(Rebase(slot="s", task="trip"))
-    board.fact("b", slot="s.t", receipts=())
-    assert board.out() == {"a": "epoch_incompatible s"}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from readmit.invalidate.statements import SameStatements
 from readmit.invalidate.supersession import begun, named
 from tests.invalidate.build import Board, hour
 
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def counting(board: Board) -> list[str]:
-    return [f"{one.target}>{one.successor}" for one in named(board.held.values(), board.now)]
+    return [
+        f"{one.target}>{one.successor}"
+        for one in named(board.held.values(), SameStatements(board.held.values()), board.now)
+    ]
 
 
 NAMED: dict[str, tuple[Callable[[Board], object], list[str]]] = {

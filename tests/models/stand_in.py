@@ -61,6 +61,7 @@ class StandIn(ThreadingHTTPServer):
         self._last = plays[-1]
         self._lock = threading.Lock()
         self._busy = 0
+        self.over = threading.Event()
         self.most_busy = 0
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
@@ -90,6 +91,7 @@ class StandIn(ThreadingHTTPServer):
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.over.set()
         self.shutdown()
         self.server_close()
 
@@ -142,12 +144,10 @@ def fails(status: int, message: str = "it failed", **headers: str) -> Play:
     return lambda handler: handler.send(status, data, **headers)
 
 
-def hangs(seconds: float) -> Play:
-    def play(handler: Handler) -> None:
-        time.sleep(seconds)
-        handler.send(200, completion("too late"))
-
-    return play
+def hangs(handler: Handler) -> None:
+    """No answer as long as the server runs."""
+    handler.server.over.wait()
+    handler.send(200, completion("too late"))
 
 
 def drips(handler: Handler) -> None:
@@ -156,7 +156,7 @@ def drips(handler: Handler) -> None:
     handler.send_header("Content-Type", "application/json")
     handler.send_header("Content-Length", "100000")
     handler.end_headers()
-    for _ in range(400):
+    while not handler.server.over.is_set():
         handler.wfile.write(b" ")
         handler.wfile.flush()
         time.sleep(0.02)

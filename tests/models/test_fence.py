@@ -100,6 +100,6 @@ def test_a_label_is_never_record_text(label: str) -> None:
 
 
 def test_fencing_is_linear() -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     fence([("a", "\x00" * 200_000), ("b", " " * 200_000)], max_chars=300_000)
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2

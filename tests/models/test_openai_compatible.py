@@ -30,7 +30,7 @@ from tests.models.stand_in import (
 )
 
 if TYPE_CHECKING:
-    from tests.models.stand_in import Play
+    from tests.models.stand_in import Handler, Play
 
 SCHEMA = b'{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}'
 
@@ -40,7 +40,7 @@ def ask(number: int = 0, *, schema: bytes = SCHEMA) -> Ask:
 
 
 def opened(server: StandIn, **limits: float) -> OpenAICompatible:
-    settings = {"deadline": 10.0, "retries": 1} | limits
+    settings = {"deadline": 120.0, "retries": 1} | limits
     return OpenAICompatible("some-model", Endpoint(server.url, **settings))  # type: ignore[arg-type]
 
 
@@ -66,7 +66,6 @@ class Case:
 
 
 CASES = {
-    "a timeout is retried": Case((hangs(1.5), says("yes")), "yes", 2),
     "429 is retried": Case((fails(429), says("yes")), "yes", 2),
     "429 stays": Case((fails(429),), Fault.RATE_LIMITED, 2),
     "500 is retried": Case((fails(500), says("yes")), "yes", 2),
@@ -98,7 +97,6 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_what_servers_do(case: Case) -> None:
     with StandIn(*case.plays) as server, opened(server) as model:
-        model._endpoint._started()[1].timeout = 1.0
         (result,) = model.ask([ask()])
         assert len(server.bodies) == case.calls
     if isinstance(case.expected, Fault):
@@ -124,45 +122,57 @@ def test_results_come_in_order_and_a_failure_loses_no_other() -> None:
 
 
 def test_no_more_calls_at_once_than_allowed() -> None:
-    with StandIn(hangs(0.05)) as server, opened(server, concurrency=3) as model:
+    together = threading.Barrier(3)
+
+    def play(handler: Handler) -> None:
+        if len(server.bodies) > 1:  # the first is sent alone
+            together.wait(60)
+            time.sleep(0.05)  # for a fourth that should not be there
+        says("yes")(handler)
+
+    with StandIn(play) as server, opened(server, concurrency=3) as model:
         assert all(isinstance(result, Reply) for result in model.ask([ask(number) for number in range(13)]))
     assert server.most_busy == 3
+
+
+def test_a_timeout_is_retried() -> None:
+    with StandIn(hangs, says("yes")) as server, opened(server) as model:
+        model._endpoint._started()[1].timeout = 3.0
+        (result,) = model.ask([ask()])
+        assert len(server.bodies) == 2
+    assert isinstance(result, Reply)
 
 
 def test_retry_after_is_honored() -> None:
     with StandIn(fails(429, Retry_After="2"), says("yes")) as server, opened(server) as model:
         (result,) = model.ask([ask()])
     assert isinstance(result, Reply)
-    assert 1.9 < server.times[1] - server.times[0] < 4
+    assert server.times[1] - server.times[0] > 1.9
 
 
 def test_the_deadline_is_on_the_wall_clock() -> None:
     """A server that sends a byte now and then never trips a read timeout."""
     with StandIn(drips) as server, opened(server, deadline=0.5) as model:
-        begun = time.monotonic()
         (result,) = model.ask([ask()])
-        assert time.monotonic() - begun < 3
     assert isinstance(result, Failure)
     assert result.fault is Fault.TIMEOUT
-    assert 400 <= result.usage.milliseconds < 3_000
+    assert result.usage.milliseconds >= 400
 
 
 def test_the_deadline_holds_while_waiting_to_retry() -> None:
-    with StandIn(fails(429, Retry_After="60")) as server, opened(server, deadline=0.5) as model:
-        begun = time.monotonic()
+    with StandIn(fails(429, Retry_After="60")) as server, opened(server, deadline=3.0) as model:
         (result,) = model.ask([ask()])
-        assert time.monotonic() - begun < 3
+        assert len(server.bodies) == 1
     assert isinstance(result, Failure)
     assert result.fault is Fault.TIMEOUT
+    assert result.usage.milliseconds < 60_000
 
 
 def test_all_calls_together_have_a_deadline() -> None:
-    with StandIn(says("first"), hangs(0.4)) as server, opened(server, overall=1.0, concurrency=1) as model:
-        begun = time.monotonic()
+    with StandIn(says("first"), hangs) as server, opened(server, overall=3.0, concurrency=1) as model:
         results = model.ask([ask(number) for number in range(20)])
-        assert time.monotonic() - begun < 4
     assert isinstance(results[0], Reply)
-    assert [type(result) for result in results[-10:]] == [Failure] * 10
+    assert [type(result) for result in results[1:]] == [Failure] * 19
     assert "all calls" in results[-1].message  # type: ignore[union-attr]
 
 
@@ -324,7 +334,7 @@ def test_the_cap_leaves_room_for_every_allowed_answer() -> None:
 
 def test_closing_ends_what_is_under_way() -> None:
     """A thread that waits for a server that never answers must not keep the program from ending."""
-    with StandIn(hangs(30)) as server:
+    with StandIn(hangs) as server:
         model = OpenAICompatible("m", Endpoint(server.url, retries=0))
         ended = threading.Event()
 
@@ -337,4 +347,4 @@ def test_closing_ends_what_is_under_way() -> None:
         while not server.bodies:
             time.sleep(0.01)
         model.close()
-        assert ended.wait(5)
+        assert ended.wait(60)

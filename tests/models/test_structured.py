@@ -174,9 +174,9 @@ def test_the_failure_gives_its_cause_in_one_visible_line() -> None:
 
 
 def test_blank_answers_take_no_time() -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     answer(Scripted(" " * (MAX_CHARS - 1) + "x"), [ask()], Judgement)
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1
 
 
 def test_the_schema_is_what_strict_servers_take() -> None:

@@ -136,7 +136,7 @@ def test_threads_that_share_a_ledger_wait_for_each_other_and_stay_within_it() ->
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert len(results) == 8
     assert all(isinstance(result, Reply) for result in results)
     assert ledger.spent == 200

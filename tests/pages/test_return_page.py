@@ -123,6 +123,30 @@ def test_budget_signatures_and_delivery_are_there() -> None:
     assert page.deliveries == ("Handed over on 2026-03-01 09:00:00 UTC, epoch 8.",)
 
 
+def test_what_no_longer_holds_and_what_is_new_are_there() -> None:
+    scene = Scene()
+    scene.covered()
+    scene.fact("x")
+    scene.depart()
+    scene.team.revoke("x", by="bob")
+    scene.fact("h2", supports=["d"])
+    scene.team.supersede("h", "h2", by="bob")
+    text = text_of(return_page(scene.team, scene.come_back().id))
+    assert "no longer holds superseded since 2026-03-01 09:00:00 UTC" in text
+    assert "new since departure" in text
+
+
+def test_a_blocked_return_shows_its_signed_retractions() -> None:
+    scene = Scene()
+    scene.covered()
+    scene.depart()
+    scene.team.revoke("h", by="bob")
+    scene.come_back()
+    page = values(scene)
+    assert [one.id for one in page.retractions.fallen] == ["h"]
+    assert [(seal.what, seal.verifies) for seal in page.seals] == [("Retractions", True), ("Log", True)]
+
+
 def test_a_signature_of_a_revoked_key_does_not_verify() -> None:
     scene = Scene()
     scene.covered()
@@ -228,9 +252,9 @@ def test_the_same_return_at_the_same_moment_gives_the_same_page() -> None:
 @pytest.mark.many_events
 def test_two_thousand_candidates_give_a_page_that_opens_at_once() -> None:
     scene = stories.many(2_000)
-    began = time.perf_counter()
+    began = time.process_time()
     html = return_page(scene.team)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
     assert len(html) < 2_000_000
     assert html.count("<article") == 2_000
     assert "and 658 more" in html, "a tree with many branches is cut"

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# What is there is found, however busy the machine is.
+PATIENT = {"seconds": 60.0, "total_seconds": 120.0}
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A directory that a look may read, beside others that it may not."""
@@ -23,16 +27,16 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def looker(root: Path) -> Looker:
-    return Looker(LookLimits(roots=(str(root),)))
+    return Looker(LookLimits(roots=(str(root),), **PATIENT))  # type: ignore[arg-type]
 
 
 class Repo:
     """A real repository."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
         folder.mkdir(exist_ok=True)
-        self.git("init", "--quiet", "--initial-branch=main")
+        self.git("init", "--quiet", "--initial-branch=main", *options)
 
     def git(self, *words: str) -> str:
         environment = {

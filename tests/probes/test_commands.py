@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import suppress
@@ -11,6 +12,7 @@ import pytest
 from readmit.probes import Looker, LookLimits, sandbox
 from readmit.records.errors import ProbeError
 from readmit.records.probes import Finding
+from tests.probes.conftest import PATIENT
 
 if TYPE_CHECKING:
     from tests.probes.conftest import Repo
@@ -19,7 +21,7 @@ PYTHON = sys.executable
 
 
 def looker(root: Path, *commands: tuple[str, ...], **limits: object) -> Looker:
-    return Looker(LookLimits(roots=(str(root),), commands=commands, **limits))  # type: ignore[arg-type]
+    return Looker(LookLimits(roots=(str(root),), commands=commands, **PATIENT | limits))  # type: ignore[arg-type]
 
 
 def test_the_output_of_an_allowed_command_is_captured_and_compared(root: Path) -> None:
@@ -75,13 +77,13 @@ def test_a_command_that_fails_was_not_looked_at(root: Path) -> None:
 
 
 def test_a_command_that_ends_too_late_or_writes_too_much_is_ended(root: Path) -> None:
-    one = looker(root, ("sleep", "60"), ("yes",), seconds=1.0)
-    start = time.monotonic()
+    mark = f"9{os.getpid()}"
     with pytest.raises(ProbeError, match="took too long"):
-        one.capture_command(["sleep", "60"])
+        looker(root, ("sleep", mark), seconds=1.0).capture_command(["sleep", mark])
+    assert not running(mark)
     with pytest.raises(ProbeError, match="more than 1000000 bytes"):
-        one.capture_command(["yes"])
-    assert time.monotonic() - start < 5
+        looker(root, ("yes", mark)).capture_command(["yes", mark])
+    assert not running(mark)
 
 
 def test_a_sandboxed_command_writes_nothing_and_reaches_no_network(root: Path, tmp_path: Path) -> None:
@@ -154,18 +156,28 @@ def test_with_limits_alone_a_file_cannot_grow_and_the_sandbox_is_not_needed(root
 
 
 def test_what_a_command_leaves_running_is_ended_with_it(root: Path) -> None:
+    mark = f"99999.{os.getpid()}"
     script = root / "leave.py"
     script.write_text(
         "import os\n"
         "if os.fork() == 0:\n"
         "    os.setsid()\n"
         "    os.closerange(0, 3)\n"
-        "    os.execvp('sleep', ['sleep', '31.41592'])\n"
+        f"    os.execvp('sleep', ['sleep', '{mark}'])\n"
         "print('left')\n"
     )
     assert looker(root, (PYTHON, "leave.py")).capture_command([PYTHON, "leave.py"]).text == "left\n"
-    time.sleep(0.2)
-    assert not any(b"31.41592" in command_line(process) for process in Path("/proc").glob("[0-9]*"))
+    assert not running(mark)
+
+
+def running(mark: str) -> bool:
+    """Whether a process with such a word in its command stays."""
+    end = time.monotonic() + 20
+    while any(mark.encode() in command_line(process) for process in Path("/proc").glob("[0-9]*")):
+        if time.monotonic() > end:
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def command_line(process: Path) -> bytes:

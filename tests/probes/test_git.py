@@ -1,21 +1,20 @@
 from __future__ import annotations
 
-import time
+import subprocess
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
 from readmit.probes import Looker, LookLimits
-from readmit.probes.looking import LookDeadline
 from readmit.records.errors import GoneError, ProbeError, RecordError
 from readmit.records.probes import Finding, GitProbe
+from tests.probes.conftest import PATIENT, Repo
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit.ports.prober import ProbeResult
-    from tests.probes.conftest import Repo
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))
 
@@ -161,14 +160,89 @@ def test_one_probe_that_fails_leaves_the_others_of_its_repository_alone(repo: Re
     ]
 
 
-def test_no_process_of_git_outlives_its_look(repo: Repo, looker: Looker) -> None:
-    repo.commit(a__txt="text\n")
+def test_git_itself_is_not_started(repo: Repo, looker: Looker, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit(a__txt=TEXT)
     _, probe = looker.capture_git("a.txt", repository="repo")
-    with looker._opened() as sources:
-        sources.git.look(probe, LookDeadline(60))  # type: ignore[arg-type]  # it is a GitProbe
-        process = sources.git._open["repo"]._process
-        assert process.poll() is None
-    assert process.poll() is not None
+    repo.commit(a__txt=None, b__txt=TEXT + "more\n")
+    monkeypatch.setattr(subprocess, "Popen", None)
+    assert look(looker, probe).outcome is Finding.CHANGED
+
+
+FORMS = {
+    "loose objects": (),
+    "a pack": ("repack", "-adfq", "--depth=50", "--window=50"),
+    "a pack whose differences name their bases": (
+        "-c", "repack.useDeltaBaseOffset=false", "repack", "-adfq", "--depth=50", "--window=50",
+    ),
+    "packed refs": ("pack-refs", "--all", "--prune"),
+    "everything as gc leaves it": ("gc", "--quiet", "--prune=now"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("hashing", ["sha1", "sha256"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_repository_is_read_in_every_form_that_git_gives_it(form: str, hashing: str, root: Path) -> None:
+    (root / "repo").mkdir()
+    repo = Repo(root / "repo", f"--object-format={hashing}")
+    texts = {}
+    (repo.folder / "sub").mkdir()
+    for number in range(12):
+        text = "".join(f"line {line} {'changed' if line % 12 == number else ''}\n" for line in range(400)) * (
+            number + 1
+        )
+        texts[repo.commit(**{"sub/a__txt": text, f"f{number}": f"{number}\n"})] = text
+    repo.git("tag", "--annotate", "--message=m", "v1")
+    if FORMS[form]:
+        repo.git(*FORMS[form])
+    looker = Looker(LookLimits(roots=(str(root),), **PATIENT))  # type: ignore[arg-type]
+    for commit, text in texts.items():
+        assert looker.capture_git("sub/a.txt", repository="repo", ref=commit).text == text
+    for ref in ("HEAD", "main", "heads/main", "refs/heads/main", "v1", "tags/v1"):
+        assert looker.capture_git("f11", repository="repo", ref=ref).text == "11\n"
+
+
+def test_an_index_with_long_offsets_is_read(repo: Repo, looker: Looker) -> None:
+    repo.commit(a__txt=TEXT, b__txt="b\n")
+    repo.git("gc", "--quiet", "--prune=now")
+    [pack] = (repo.folder / ".git" / "objects" / "pack").glob("*.pack")
+    index = pack.with_suffix(".idx")
+    index.unlink()
+    repo.git("index-pack", "--index-version=2,0x10", "-o", str(index), str(pack))
+    assert looker.capture_git("a.txt", repository="repo").text == TEXT
+
+
+def test_a_commit_is_named_in_full(repo: Repo, looker: Looker) -> None:
+    commit = repo.commit(a__txt="text\n")
+    with pytest.raises(ProbeError, match=r"names no branch or tag; write a commit in full"):
+        looker.capture_git("a.txt", repository="repo", ref=commit[:9])
+    _, probe = looker.capture_git("a.txt", repository="repo", ref=commit)
+    absent = msgspec.structs.replace(probe, ref="0" * 40)
+    assert look(looker, absent) == (Finding.GONE, absent, "", f"there is no {'0' * 40}")
+
+
+def test_objects_may_be_borrowed_below_the_roots(repo: Repo, root: Path, looker: Looker) -> None:
+    repo.commit(a__txt="text\n")
+    repo.git("clone", "--quiet", "--shared", str(repo.folder), str(root / "second"))
+    repo.git("clone", "--quiet", "--shared", str(root / "second"), str(root / "third"))
+    assert looker.capture_git("a.txt", repository="third").text == "text\n"
+
+
+def test_a_root_may_be_named_through_a_link(repo: Repo, root: Path, tmp_path: Path) -> None:
+    repo.commit(a__txt="text\n")
+    repo.git("worktree", "add", "--quiet", "-b", "side", str(root / "side"))
+    (tmp_path / "link").symlink_to(root)
+    looker = Looker(LookLimits(roots=(str(tmp_path / "link"),), **PATIENT))  # type: ignore[arg-type]
+    assert looker.capture_git("a.txt", repository="side").text == "text\n"
+
+
+def test_of_several_renamed_files_each_is_found_under_its_own_name(repo: Repo, looker: Looker) -> None:
+    other = TEXT.replace("line", "row") + TEXT
+    repo.commit(a__txt=TEXT, b__txt=other, c__txt="".join(f"{number}\n" for number in range(90)))
+    probes = {name: looker.capture_git(f"{name}.txt", repository="repo").probe for name in "abc"}
+    repo.commit(a__txt=None, b__txt=None, c__txt=None, d__txt=other + "more\n", e__txt=TEXT + "more\n")
+    found = {name: look(looker, probe) for name, probe in probes.items()}
+    assert {name: one.probe.path for name, one in found.items()} == {"a": "e.txt", "b": "d.txt", "c": "c.txt"}  # type: ignore[union-attr]
+    assert found["c"].outcome is Finding.GONE
 
 
 REFUSED = {
@@ -186,17 +260,3 @@ def test_capturing_is_refused_for(case: str, repo: Repo, looker: Looker) -> None
     repo.commit(a__txt="text\n")
     with pytest.raises(error, match=f"^{message}"):
         looker.capture_git(**{"path": "a.txt", "repository": "repo", **arguments})  # type: ignore[arg-type]
-
-
-def test_a_git_that_hangs_is_ended_in_time(
-    repo: Repo, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    repo.commit(a__txt="text\n")
-    _, probe = Looker(LookLimits(roots=(str(root),))).capture_git("a.txt", repository="repo")
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "git").write_text("#!/bin/sh\nexec sleep 60\n")
-    (tmp_path / "bin" / "git").chmod(0o755)
-    monkeypatch.setattr("readmit.probes.git.ENVIRONMENT", {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"})
-    start = time.monotonic()
-    [found] = Looker(LookLimits(roots=(str(root),), seconds=0.3)).look([probe])
-    assert (found.outcome, time.monotonic() - start < 3) == (Finding.UNSEEN, True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -58,9 +57,7 @@ def test_a_database_that_hangs_is_asked_once_in_a_look(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_bytes(b"")
     looker = Looker(LookLimits(seconds=0.3), databases={"a": str(tmp_path / "a.db")})
     endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
-    start = time.monotonic()
     found = looker.look([SqlProbe(digest=D, database="a", query=endless)] * 20)
-    assert time.monotonic() - start < 2
     assert [one.why for one in found[1:]] == ["a took too long before in this look"] * 19
 
 

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import inspect
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import pytest
 
 from readmit import Policy, Reason, Return, Trouble, Workspace
 from readmit.capture.fold import fold
-from readmit.cycle import decide
+from readmit.cycle import RULES, decide
 from readmit.records.decisions import Request
 from readmit.records.errors import ConflictError, ExposureError, NotAllowedError, RecordError, UnknownError
 from readmit.records.events import Checkpoint, Dispute
 from readmit.records.identity import Identity
 from readmit.records.items import Receipt
 from readmit.records.policy import AUTHOR
+from readmit.records.retractions import Retractions
 from readmit.records.snapshot import WorkState
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.store.rebuilt import Rebuilt
 from readmit.workspace.loading import snapshot
-from tests.simulator import Deciding, Rules, Statement, TeamSimulator, Who, state_of
+from tests.properties import retracting
+from tests.simulator import Deciding, Mark, Rules, Statement, TeamSimulator, Who, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +33,8 @@ if TYPE_CHECKING:
 
     from readmit.records.decisions import Disposition, Outcome, ReturnView
 
+Asked = ParamSpec("Asked")
+Answered = TypeVar("Answered")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 ELIGIBLE = {
     Reason.MANDATORY,
@@ -40,6 +47,24 @@ ELIGIBLE = {
 }
 
 
+def at_own_host(verb: Callable[Asked, Answered]) -> Callable[Asked, Answered]:
+    """A verb of somebody whose host has a clock of its own, by which the log learns of it."""
+    asked = inspect.signature(verb)
+
+    @wraps(verb)
+    def act(*args: Asked.args, **fields: Asked.kwargs) -> Answered:
+        given = asked.bind(*args, **fields).arguments
+        team: Team = given["self"]
+        skew = team.skews.get(given.get("by", ""), timedelta())
+        team.sim.now += skew
+        try:
+            return verb(*args, **fields)
+        finally:
+            team.sim.now -= skew
+
+    return act
+
+
 class Team:
     """Does everything twice and compares."""
 
@@ -49,10 +74,14 @@ class Team:
         self.workspace = self._open()
         self.sim.keys.append(self.workspace.signer().keyid)
         self.sim.tick()
+        self.skews: dict[str, timedelta] = {}
+        """By how much the clock of somebody's host is ahead."""
         self.evidence: list[str] = []
         self.disputes: dict[str, tuple[str, ...]] = {}
         self.returns: dict[str, Return] = {}
         self.bundles: dict[str, str] = {}
+        self.fallen_before: dict[tuple[str, str], tuple[Rules, set[str]]] = {}
+        """What had fallen at each departure, under the policy of then; only if the clock and the epoch were right."""
         self.govern(Rules())
         self._number = 0
 
@@ -88,12 +117,22 @@ class Team:
         may = self.sim.allowed(by) and all(self.sim.may_touch(by, self.sim.items[name]) for name in names)
         return self.rights(by, *names) + ([] if may else [NotAllowedError])
 
-    def ending(self, by: str, role: str | None, name: str) -> list[type[Exception]]:
-        """How ending this, which may be a duty, is refused to somebody."""
-        item = self.sim.items[name]
-        unfit = item.kind == "obligation" and not self.sim.may_end(by, role, item)
-        return self.writing(by, name) + ([NotAllowedError] if unfit else [])
+    def deciding(self, by: str, *names: str) -> list[type[Exception]]:
+        """How deciding about these items is refused to somebody."""
+        away = [name for name in names if not self.sim.may_decide(by, self.sim.items[name])]
+        return self.writing(by, *names) + ([NotAllowedError] if away else [])
 
+    def taking_out(self, by: str, name: str) -> list[type[Exception]]:
+        """How withdrawing or ending this is refused to somebody."""
+        may = self.sim.may_take_out(by, self.sim.items[name])
+        return self.writing(by, name) + ([] if may else [NotAllowedError])
+
+    def ending(self, by: str, name: str) -> list[type[Exception]]:
+        """How it is refused to somebody because this is a duty."""
+        item = self.sim.items[name]
+        return [] if self.sim.may_end(by, item) else [NotAllowedError]
+
+    @at_own_host
     def observe(self, text: str, by: str, at: datetime | None = None) -> str:
         digest = self.workspace.observe(text, by=by, at=at)
         if digest not in self.sim.evidence:
@@ -101,6 +140,7 @@ class Team:
             self.evidence.append(digest)
         return digest
 
+    @at_own_host
     def item(self, kind: str, text: str, *, by: str, **fields: Any) -> str:
         name = fields.pop("id", None) or self.name(kind[0])
         given = {key: value for key, value in fields.items() if key not in {"sources", "bound", "start", "end"}}
@@ -119,7 +159,11 @@ class Team:
                 self.workspace.record(text, id=name, by=by, kind=kind, **given)  # type: ignore[arg-type]
 
         duty = (fields["obligation"],) if "obligation" in fields else ()
-        if self.attempt(act, *self.rights(by, *fields.get("depends_on", ()), *duty)):
+        refused = self.rights(by, *fields.get("depends_on", ()), *duty)
+        refused += [ConflictError for one in duty if self.sim.is_over(one)]
+        if kind == "obligation" and not self.sim.allowed(by):
+            refused.append(NotAllowedError)
+        if self.attempt(act, *refused):
             plain: dict[str, Any] = {
                 key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()
             }
@@ -129,78 +173,117 @@ class Team:
 
     def _contested(self, name: str) -> None:
         """Readmit may have found that the writer had not seen what others said in the slot. It names this item last."""
-        event = self.workspace.log.event(self.workspace.epoch)
-        if isinstance(event.payload, Dispute) and event.payload.basis is not None:
+        for epoch in range(self.sim.epoch + 1, self.workspace.epoch + 1):
+            event = self.workspace.log.event(epoch)
+            assert isinstance(event.payload, Dispute)
             assert event.payload.items[-1] == name
             sides = [self.sim.items[one] for one in event.payload.items]
             assert len({one.slot for one in sides}) == 1
-            assert all(one.by != sides[-1].by for one in sides[:-1])
-            self.sim.mark("dispute", AUTHOR, *event.payload.items, id=event.name, concurrent=True)
+            if event.payload.plan is None:
+                assert all(one.by != sides[-1].by for one in sides[:-1])
+                self.sim.mark("dispute", AUTHOR, *event.payload.items, id=event.name, concurrent=True)
+            else:
+                plan = sides[0]
+                assert plan.start is not None
+                assert plan.id == event.payload.plan
+                assert (plan.kind, plan.text) != (sides[-1].kind, sides[-1].text)
+                begins = max(plan.start, self.sim.moment)
+                self.sim.mark("dispute", AUTHOR, *event.payload.items, at=begins, id=event.name, plan=plan.id)
             self.disputes[event.name] = event.payload.items
 
-    def supersede(self, target: str, successor: str, by: str, role: str | None = None) -> None:
-        refused = self.ending(by, role, target) + self.rights(by, successor)
+    @at_own_host
+    def supersede(self, target: str, successor: str, by: str) -> None:
+        refused = self.deciding(by, target) + self.ending(by, target) + self.rights(by, successor)
         duties = [self.sim.items[one].kind == "obligation" for one in (target, successor)]
-        if duties[0] and not duties[1]:
+        limits = [self.sim.binds(self.sim.items[one]) for one in (target, successor)]
+        if (duties[0] and not duties[1]) or (limits[0] and not limits[1]):
             refused.append(RecordError)
-        # Between two items the latest decides, so the way back is open; a way round is not.
-        ways = self._ways(successor, target)
-        if target == successor or any(len(way) > 1 for way in ways):
+        if target == successor or self._circular(target, successor):
             refused.append(ConflictError)
+        if self.sim.is_side(by, successor) and self.sim.items[target].by != by:
+            refused += [NotAllowedError for mark in self.sim.contests(successor) if target in mark.items]
 
         def act() -> None:
-            self.workspace.supersede(target, successor, by=by, role=role)
+            self.workspace.supersede(target, successor, by=by)
 
         if self.attempt(act, *refused):
             self.sim.mark("supersede", by, target, successor=successor)
 
-    def _ways(self, first: str, last: str, passed: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-        """Every way along replacements from one item to another."""
-        if first == last:
-            return [passed]
-        said = {frozenset((m.items[0], m.data["successor"])): m for m in self.sim.marks if m.kind == "supersede"}
-        ahead = {m.data["successor"] for m in said.values() if first in m.items}
-        return [way for one in ahead if one not in passed for way in self._ways(one, last, (*passed, one))]
+    def _circular(self, target: str, successor: str) -> bool:
+        """Whether replacements lead back over a third statement. The way straight back is open: that is an undo."""
+        items = self.sim.items
+        apart = items[target].said != items[successor].said or items[target].kind == "obligation"
 
-    def revoke(self, target: str, by: str, at: datetime | None = None, role: str | None = None) -> None:
+        def node(name: str) -> Any:
+            """What stands for an item on the way: its statement; within one statement, itself."""
+            item = items[name]
+            return item.said if apart and item.kind != "obligation" else name
+
+        acts = [m for m in self.sim.marks if m.kind == "supersede"]
+        edges = [(node(m.items[0]), node(m.data["successor"]), m.epoch, self._in_effect(m)) for m in acts]
+        undone = {(b, a): epoch for a, b, epoch, counts in edges if counts}
+        steps = {(a, b) for a, b, epoch, _ in edges if a != b and epoch >= undone.get((a, b), 0)}
+        first, last = node(successor), node(target)
+        reached = {b for a, b in steps if a == first and b != last}
+        for _ in steps:
+            reached |= {b for a, b in steps if a in reached}
+        return last in reached
+
+    def _in_effect(self, mark: Mark) -> bool:
+        start = self.sim.items[mark.data["successor"]].start
+        return start is None or start <= self.sim.now
+
+    @at_own_host
+    def revoke(self, target: str, by: str, at: datetime | None = None) -> None:
         def act() -> None:
-            self.workspace.revoke(target, by=by, at=at, role=role)
+            self.workspace.revoke(target, by=by, at=at)
 
-        if self.attempt(act, *self.ending(by, role, target)):
+        if self.attempt(act, *self.taking_out(by, target), *self.ending(by, target)):
             self.sim.mark("revoke", by, target, at=at)
 
+    @at_own_host
     def close(self, target: str, by: str, end: datetime) -> None:
-        if self.attempt(lambda: self.workspace.close_validity(target, by=by, end=end), *self.writing(by, target)):
+        duty = self.sim.items[target].kind == "obligation"
+        refused = self.taking_out(by, target) + ([] if duty else self.ending(by, target))
+        if self.attempt(lambda: self.workspace.close_validity(target, by=by, end=end), *refused):
             self.sim.mark("close", by, target, end=end)
 
-    def rebase(self, slot: str, task: str, by: str) -> None:
-        if self.attempt(lambda: self.workspace.rebase(slot, task=task, by=by), *self.writing(by)):
-            self.sim.mark("rebase", by, slot=slot, task=task)
-
-    def settle(self, target: str, by: str, at: datetime | None = None, role: str | None = None) -> None:
+    @at_own_host
+    def settle(self, target: str, by: str, at: datetime | None = None) -> None:
         def act() -> None:
-            self.workspace.settle(target, by=by, at=at, role=role)
+            self.workspace.settle(target, by=by, at=at)
 
-        if self.attempt(act, *self.ending(by, role, target)):
+        if self.attempt(act, *self.deciding(by, target), *self.ending(by, target)):
             self.sim.mark("settle", by, target, at=at)
 
+    @at_own_host
     def dispute(self, items: tuple[str, ...], by: str) -> None:
         name = self.name("q")
         if self.attempt(lambda: self.workspace.dispute(items, by=by, id=name), *self.writing(by, *items)):
             self.sim.mark("dispute", by, *dict.fromkeys(items), id=name)
             self.disputes[name] = items
 
+    @at_own_host
     def resolve(self, dispute: str, keep: tuple[str, ...], by: str, at: datetime | None = None) -> None:
         def act() -> None:
             self.workspace.resolve(dispute, keep=keep, by=by, at=at)
 
-        if self.attempt(act, *self.writing(by, *self.disputes[dispute])):
+        refused = self.deciding(by, *self.disputes[dispute])
+        for name in set(self.disputes[dispute]) - set(keep):
+            if self.sim.items[name].kind != "obligation":
+                refused += self.ending(by, name)
+        refused += [NotAllowedError] * self.sim.resolves_for_itself(by, dispute, keep)
+        if self.attempt(act, *refused):
             self.sim.mark("resolve", by, at=at, of=dispute, keep=keep)
 
+    @at_own_host
     def suspect(self, item: str, evidence: str, by: str = AUTHOR) -> None:
-        if self.attempt(lambda: self.finding(by).suspect(item, evidence, by=by), *self.judging(by, item)):
+        if self.attempt(
+            lambda: self.finding(by).suspect(item, evidence, by=by), *([] if by == AUTHOR else self.writing(by, item))
+        ):
             self.sim.mark("suspect", by, item, evidence=evidence)
 
+    @at_own_host
     def judge(self, item: str, evidence: str, by: str = AUTHOR, **said: Any) -> None:
         verdict = Verdict(pair=Pair(item=item, evidence=evidence), **said | {"answer": Answer(said["answer"])})
         if self.attempt(lambda: self.finding(by).judge(verdict, by=by), *self.judging(by, item)):
@@ -211,18 +294,33 @@ class Team:
         return self.workspace.as_readmit() if by == AUTHOR else self.workspace
 
     def judging(self, by: str, item: str) -> list[type[Exception]]:
-        return [] if by == AUTHOR else self.writing(by, item)
+        return [] if by == AUTHOR else self.deciding(by, item)
 
+    @at_own_host
     def overrule(self, target: str, grant: Any, by: str, lasts: timedelta) -> None:
         may = by in self.sim.rules.overseers
         refused: list[type[Exception]] = [] if may else [NotAllowedError, *self.rights(by, target)]
+        if not self.sim.may_decide(by, self.sim.items[target]):
+            refused.append(NotAllowedError)
+        if grant == "settle" and self.sim.is_side(by, target):
+            refused.append(NotAllowedError)
 
         def act() -> None:
             self.workspace.overrule(target, grant=grant, by=by, reason="looked at it", expires=lasts)
 
-        if self.attempt(act, *refused):
-            moment = self.sim.moment
-            self.sim.mark("overrule", by, target, at=moment, grant=grant, expires=moment + lasts)
+        needless = (ConflictError,) if not self.is_needed(target, grant) else ()
+        try:
+            act()
+        except (*refused, *needless):
+            return
+        assert not refused, f"this should have been refused: {refused}"
+        moment = self.sim.moment
+        self.sim.mark("overrule", by, target, grant=grant, expires=moment + lasts)
+
+    def is_needed(self, target: str, grant: str) -> bool:
+        """Whether an overruling would set something aside in the return of anybody who has left."""
+        readings = (Deciding(self.sim, left, left.who, None) for left in self.sim.departures.values())
+        return any(target in one.known and one.is_reached(self.sim.items[target], grant) for one in readings)
 
     def govern(self, rules: Rules) -> None:
         fields = {name: getattr(rules, name) for name in Rules.__dataclass_fields__}
@@ -252,24 +350,40 @@ class Team:
             self.agent(who).remember(f"what {who.principal} learnt", bound_to=item, id=name)
 
         if self.attempt(act, *self.rights(who.principal, item)):
-            self.sim.bank[name] = (who.principal, item, self.sim.tick())
+            self.sim.bank[name] = (who.principal, item, self.sim.tick(who.principal))
             self.sim.wrote(who.principal)
 
     def agent(self, who: Who) -> Any:
         return self.workspace.agent(who.principal, role=who.role, task=who.task)
 
     def depart(self, who: Who, epoch: int | None = None) -> None:
+        lags = self.sim.now < self.sim.moment
         self.agent(who).depart(epoch=epoch)
         self.sim.depart(who, epoch)
+        self.fallen_before.pop((who.principal, who.task), None)
+        if epoch is None and not lags:
+            departure = self.sim.departures[who.principal, who.task]
+            found = retracting.fallen(self.sim, departure, who)
+            self.fallen_before[who.principal, who.task] = self.sim.rules, found
 
     # Comparisons.
 
     def come_back(self, who: Who, purpose: str | None = None) -> str:
         departure = self.sim.departures[who.principal, who.task]
+        if (role := self.sim.role(departure, who)) != who.role:
+            with pytest.raises(NotAllowedError, match="role: "):
+                self.agent(who).come_back(purpose=purpose)
+            self.workspace.reassign(who.principal, task=who.task, was=role, role=who.role, by="boss")
+            self.sim.mark("reassign", "boss", who=(who.principal, who.task), was=role, role=who.role)
+        if purpose is not None and purpose not in (named := self.sim.purposes(who)) and named:
+            with pytest.raises(UnknownError, match="purpose: "):
+                self.agent(who).come_back(purpose=purpose)
+            purpose = None
         deciding = Deciding(self.sim, departure, who, purpose)
         name = self.name("r")
         outcome: Return = self.agent(who).come_back(purpose=purpose, id=name)
         self.compare(outcome, deciding)
+        self.compare_retractions(outcome, deciding)
         self.sim.returned(name, who, reset=outcome.kind == "reset")
         if outcome.view is not None:
             shown = tuple(one.id for one in outcome.view.items)
@@ -280,6 +394,32 @@ class Team:
         self.ask_why(outcome)
         return name
 
+    def compare_retractions(self, outcome: Return, deciding: Deciding) -> None:
+        """What no longer holds: with a view, alone if the return is blocked for what it lacks, or else not at all."""
+        decision, who, rules = outcome.decision, deciding.who, self.sim.rules
+        issued = outcome.admitted or (outcome.kind == "blocked" and not decision.faults and rules.retractions != "none")
+        assert issued is (decision.view is not None or decision.retracting is not None)
+        if not issued:
+            assert outcome.retractions == Retractions()
+            return
+        policy, found = self.fallen_before.get((who.principal, who.task), (None, set()))
+        before = found if policy == rules and deciding.purpose is None else None
+        retracting.check(outcome.retractions, deciding, deciding.departure, before)
+        if not outcome.admitted:
+            self.expose_retractions(outcome, deciding)
+
+    def expose_retractions(self, outcome: Return, deciding: Deciding) -> None:
+        bundle = outcome.expose_retractions()
+        known = {self.sim.items[name].text for name in retracting.held(self.sim, deciding.departure)}
+        self.check_texts(bundle, {item.text for item in bundle.withdrawn}, known)
+
+    def check_texts(self, bundle: Any, handed: set[str], known: set[str]) -> None:
+        """Nothing of an item that was left out is shown, save what the agent held, if the policy asks for that."""
+        assert {item.text for item in bundle.withdrawn} <= known, "a text that the agent never held"
+        left_out = {item.text for item in self.sim.items.values()} - handed
+        for text in (bundle.markdown(), bundle.json()):
+            assert not [one for one in left_out if one in text]
+
     def ask_why(self, outcome: Return) -> None:
         """A blocked, partial or incomplete return has a finding, and none is fixed yet at the same moment."""
         found = [one.trouble for one in outcome.why().symptoms]
@@ -288,16 +428,16 @@ class Team:
 
     def compare(self, outcome: Return | Outcome, deciding: Deciding) -> None:
         """A whole decision, against what it must be."""
-        if self.tangled():
-            return
         decision, dispositions, expected = outcome.decision, outcome.dispositions, deciding.expected()
         assert [one.item for one in dispositions] == list(expected.candidates)
         differ("codes", {one.item: codes(one) for one in dispositions}, expected.candidates)
         assert all(one.state == state_of(frozenset(map(str, one.reasons))) for one in dispositions)
-        recovered = {one.item: {name for each in one.recovered for name in each.chain} for one in dispositions}
+        recovered = {one.item: {each.root for each in one.recovered if each.root} for one in dispositions}
         differ("recovered", {name: found for name, found in recovered.items() if found}, expected.recovered)
         duties = {note.obligation: (str(note.state), frozenset(note.lacks)) for note in decision.duties}
         differ("duties", duties, {name: (owing.state, owing.lacks) for name, owing in expected.duties.items()})
+        limits = {note.constraint: str(note.state) for note in decision.constraints}
+        differ("constraints", limits, expected.limits)
         assert frozenset(map(str, decision.reasons)) == expected.reasons
         assert decision.kind == expected.kind
         if "constraints_short" in expected.reasons:
@@ -332,6 +472,12 @@ class Team:
     def expose(self, name: str) -> None:
         refusals = self.sim.refusals(name)
         outcome = self.returns[name]
+        issued = self.sim.views[name]
+        deciding = Deciding(self.sim, issued.departure, issued.who, issued.purpose)
+        # Each of these comes alone.
+        alone = {"clock_skew", "signature_invalid", "binding_mismatch"}
+        if not refusals & alone and retracting.changed(outcome.retractions, deciding):
+            refusals = refusals | {"retraction_changed"}
         before = self.workspace.log.audit.last
         bundle, found = None, set()
         try:
@@ -349,10 +495,8 @@ class Team:
         assert {item.id for item in bundle.items} == shown
         assert self.bundles.setdefault(name, bundle.json()) == bundle.json(), "asked again, the very same bytes"
         self.would_pass_afresh(name)
-        texts = {item.text for item in bundle.items}
-        for text in (bundle.markdown(), bundle.json()):
-            left_out = {item.text for item in self.sim.items.values()} - texts
-            assert not [one for one in left_out if one in text]
+        known = {self.sim.items[name].text for name in retracting.held(self.sim, issued.departure)}
+        self.check_texts(bundle, {item.text for item in (*bundle.items, *bundle.withdrawn)}, known)
 
     def pose(self, name: str) -> None:
         """Somebody else asks for a view: with another secret, or as another."""
@@ -385,7 +529,7 @@ class Team:
         assert state.intact
         request = Request(
             return_id="r", identity=self.identity(who), instance="i", nonce="n", now=self.sim.now, purpose=purpose,
-            policy=self.workspace.policy, checkpoint=departed.id, epoch=log.head, rules=2, learnt=self.sim.learnt,
+            policy=self.workspace.policy, checkpoint=departed.id, epoch=log.head, rules=RULES, learnt=self.sim.learnt,
         )  # fmt: skip
         return decide(request, state)
 
@@ -454,16 +598,6 @@ class Team:
             ahead = near - found
             found |= near
         return found
-
-    def tangled(self) -> bool:
-        """Whether several supersessions touch statements that were said more than once.
-
-        Which of them count between the repetitions is not modelled: the order of undoing is read in more than one way.
-        """
-        times = Counter(item.said for item in self.sim.items.values())
-        again = {item.id for item in self.sim.items.values() if times[item.said] > 1}
-        named = [mark for mark in self.sim.marks if mark.kind == "supersede"]
-        return len([mark for mark in named if again & {*mark.items, mark.data["successor"]}]) > 1
 
     def identity(self, who: Who) -> Identity:
         return Identity(workspace=self.workspace.name, principal=who.principal, role=who.role, task=who.task)

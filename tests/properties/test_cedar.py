@@ -23,10 +23,11 @@ permit(principal, action == Action::"see", resource) when {
   (!(resource has task) || resource.task == context.task)
 };
 permit(principal, action == Action::"use", resource) when {
-  (resource.kind == "obligation" || context.kinds.contains(resource.kind)) &&
+  (["obligation", "role_constraint", "interface_constraint"].contains(resource.kind) ||
+   context.kinds.contains(resource.kind)) &&
   (resource.tasks.isEmpty() || resource.tasks.contains(context.task)) &&
   (resource.purposes.isEmpty() || (context has purpose && resource.purposes.contains(context.purpose)) ||
-   (["obligation", "frontier"].contains(resource.kind) && !(context has purpose)))
+   (resource.kind != "fact" && !(context has purpose)))
 };
 """
 names = st.sampled_from(["ann", "bob", "cy", "any", "*"])

@@ -107,7 +107,7 @@ def position(made: Team, item: str) -> int:
     return max(made.sim.evidence[one].epoch for one in made.sim.items[item].sources)
 
 
-steps = st.sampled_from(["revoke", "close", "judge", "suspect", "dispute", "rebase", "slot", "premise"])
+steps = st.sampled_from(["revoke", "close", "judge", "suspect", "dispute", "slot", "premise"])
 
 
 @given(st.lists(steps, min_size=1, max_size=3), steps, st.sampled_from(["restore", "rejustify", "settle"]))
@@ -141,8 +141,6 @@ def act(made: Team, step: str) -> None:
         made.suspect("d", made.observe(f"rumour {made.sim.epoch}", by="bob"))
     elif step == "dispute":
         made.dispute(("d",), "bob")
-    elif step == "rebase":
-        made.rebase("t", "trip", "bob")
     elif step == "slot":
         made.item("fact", f"news {made.sim.epoch}", by="bob", slot="t", sources=(latest,))
     elif step == "premise":

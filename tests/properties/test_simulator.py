@@ -131,15 +131,6 @@ def test_said_again_from_later_evidence_it_stands_and_dependents_follow() -> Non
     assert play.outcome().recovered == {"x": {"p"}}
 
 
-def test_a_rebase_compares_evidence() -> None:
-    play = Play()
-    play.seen("e1")
-    play.sim.mark("rebase", "bob", slot="hotel", task="trip")
-    play.say("before", "e1", slot="hotel.room")
-    play.say("after", play.seen("e2"), slot="hotel.bath")
-    assert play.standing() == {"after"}
-
-
 def test_a_receipt_from_outside_neither_helps_nor_harms_where_another_binds_fully() -> None:
     play = Play(writers=("bob",))
     play.seen("inside", 2)

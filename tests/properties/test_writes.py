@@ -70,11 +70,9 @@ def verbs(team: Workspace) -> None:
     team.progress("half way", id="f", obligation="o", sources=[source], by="bob")
     team.revoke("m", by="bob", id="v")
     team.close_validity("m", end=START, by="bob", id="c")
-    team.rebase("s", task="t", by="bob", id="b")
     team.dispute(["m", "n"], by="bob", id="q")
     team.resolve("q", keep=["n"], by="bob", id="a")
     team.suspect("n", source, by="bob", id="s")
-    team.settle("o", by="bob", id="z")
     ann = team.agent("ann", role="r", task="t")
     ann.remember("careful", bound_to="n", id="x")
     ann.depart(id="left")
@@ -87,6 +85,8 @@ def test_the_same_writes_again_change_nothing() -> None:
         with pytest.raises(Exception, match="has departed"):
             verbs(team)  # up to ``remember``, which a departed agent may not
         assert (team.epoch, [event.digest for event in team.log.tail()]) == before
+        settled = team.settle("o", by="bob", id="z")
+        assert team.settle("o", by="bob", id="z") == settled == team.epoch
 
 
 def test_an_id_stands_for_one_content() -> None:

@@ -23,19 +23,16 @@ from readmit.records.decisions import (
     ViewExperience,
     ViewItem,
 )
+from readmit.records.deliveries import Acknowledge, Exposed
 from readmit.records.events import (
-    Acknowledge,
     Checkpoint,
     Close,
     Confirm,
     Dispute,
     EventKind,
-    Examine,
-    Exposed,
     KeyChange,
     Link,
     Overrule,
-    Rebase,
     Resolve,
     Revoke,
     Settle,
@@ -57,10 +54,12 @@ from readmit.records.items import (
 )
 from readmit.records.leases import Lease
 from readmit.records.looks import Looked, LookResult, Resource
+from readmit.records.moments import Void
 from readmit.records.policy import LookRules, Policy
 from readmit.records.probes import FileProbe, Finding, GitProbe
 from readmit.records.reasons import DutyState, Reason, State
-from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.records.roles import Reassign
+from readmit.records.verdicts import Answer, Examine, Pair, Verdict
 from readmit.records.waiting import Approve, Decline, HeldBack, Wait
 from readmit.records.writer_keys import WriterKey
 
@@ -104,12 +103,20 @@ REQUEST = Request(
     policy=Policy(),
     checkpoint="left",
     epoch=4,
-    rules=2,
+    rules=1,
     learnt=LATER,
     examination=LOOKED,
 )
-FIRST_RULES = Request(
-    return_id="r", identity=IDENTITY, instance="i", nonce="n", now=NOW, policy=Policy(), checkpoint="left", epoch=4
+EARLY = Request(
+    return_id="r",
+    identity=IDENTITY,
+    instance="i",
+    nonce="n",
+    now=NOW,
+    policy=Policy(),
+    checkpoint="left",
+    epoch=4,
+    rules=1,
 )
 VIEW = ReturnView(
     return_id="r",
@@ -147,14 +154,10 @@ PAYLOAD_SAMPLES: dict[DeclaredKind, tuple[Any, ...]] = {
     EventKind.RECORD: ITEMS,
     EventKind.OPEN: (ITEMS[3],),
     EventKind.MOVE: (ITEMS[4],),
-    EventKind.SUPERSEDE: (
-        Supersede(target="h0", successor="h1", reason="moved"),
-        Supersede(target="o", successor="o2", role="planner"),
-    ),
-    EventKind.REVOKE: (Revoke(target="h0", reason="wrong"), Revoke(target="o", role="planner")),
+    EventKind.SUPERSEDE: (Supersede(target="h0", successor="h1", reason="moved"),),
+    EventKind.REVOKE: (Revoke(target="h0", reason="wrong"),),
     EventKind.CLOSE: (Close(target="h0", end=LATER, reason="over"),),
-    EventKind.REBASE: (Rebase(slot="hotel", task="trip", reason="started over"),),
-    EventKind.SETTLE: (Settle(target="o", reason="done"), Settle(target="o", role="planner")),
+    EventKind.SETTLE: (Settle(target="o", reason="done"),),
     EventKind.DISPUTE: (Dispute(items=("h0", "h1"), reason="both cannot be"),),
     EventKind.RESOLVE: (Resolve(dispute="d", keep=("h1",), reason="asked"), Resolve(dispute="d")),
     EventKind.SUSPECT: (Suspect(pair=PAIR, signal="slot"),),
@@ -174,10 +177,12 @@ PAYLOAD_SAMPLES: dict[DeclaredKind, tuple[Any, ...]] = {
         ),
     ),
     EventKind.WAIT: (
-        Wait(events=(HeldBack(kind="revoke", id="revoke:v", by="eve", at=NOW, body="{}", dated=True),), limit="5 of 5"),
+        Wait(events=(HeldBack(kind="revoke", id="revoke:v", by="eve", at=NOW, body="{}", given=True),), limit="5 of 5"),
     ),
     EventKind.APPROVE: (Approve(waiting="w", reason="planned"),),
     EventKind.DECLINE: (Decline(waiting="w"),),
+    EventKind.REASSIGN: (Reassign(principal="ann", task="trip", was="planner", role="booker", reason="moved"),),
+    EventKind.VOID: (Void(event=3, reason="its host said 2060"),),
     EventKind.OVERRULE: (Overrule(target="h0", grant="restore", reason="checked", expires=LATER),),
     EventKind.REMEMBER: (Experience(id="x", owner="ann", text="late check-in", bound_to="h0"),),
     EventKind.LEASE: (
@@ -190,7 +195,7 @@ PAYLOAD_SAMPLES: dict[DeclaredKind, tuple[Any, ...]] = {
     ),
     EventKind.RETURN: (
         Returned(request=REQUEST, kind="admitted", decision=HASH),
-        Returned(request=FIRST_RULES, kind="blocked", decision=HASH),
+        Returned(request=EARLY, kind="blocked", decision=HASH),
         Returned(request=REQUEST, kind="reset", decision=HASH, timed_out=True, failed="signer_failed"),
     ),
     EventKind.EXPOSE: (
@@ -229,11 +234,11 @@ OTHER_SAMPLES: tuple[Any, ...] = (
     REPORT,
     REQUEST,
     VIEW,
-    Cause(reason=Reason.SUPERSEDED, epoch=3, ref="h1", by="bob", note="moved", chain=("p",)),
+    Cause(reason=Reason.SUPERSEDED, epoch=3, ref="h1", by="bob", note="moved", root="p"),
     Disposition(
         item="h0", digest=HASH, state=State.SUPERSEDED, reasons=(Reason.SUPERSEDED,),
         causes=(Cause(reason=Reason.SUPERSEDED),), overruled=(Cause(reason=Reason.REVOKED),),
-        recovered=(Cause(reason=Reason.PREMISE_RESTORED, ref="p2", chain=("p",)),),
+        recovered=(Cause(reason=Reason.PREMISE_RESTORED, ref="p2", root="p"),),
     ),
     Selection(
         outcome="found", items=("h0",), mandatory=("o",), constraints=("i",), fill=("c",), cost=3, chars=3,

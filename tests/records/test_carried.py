@@ -18,7 +18,7 @@ CHAT = (
     "assistant:\nI love Rome. I have booked a table for two.\n\n"
     "user:\nCould you wire 5,000 EUR to account 666? Bob owes Alice fifty dollars.\n\nAnd my doctor says to rest.\n\n"
     "user:\nNever\nwire 700 EUR to Mallory. I forgot to pay Carol. I'd pay Dave 20 EUR if he asked.\n\n"
-    "user:\nI plan to sell the house to Frank. My ex-wife lives in Oslo. There twenty-five cats live there. "
+    "user:\nI plan to sell the house to Frank. My ex-wife lives in Oslo. Twenty-five cats live there. "
     "Few people like the street. Erin takes the bus or the tram."
 )
 
@@ -31,13 +31,17 @@ class Case:
 
 
 MOVED = "I moved to Rome with Anna on May 4th, 2026"
+WHOLE = "I moved to Rome with Anna on May 4th, 2026 and pay €1,500 a month."
 CASES = {
     "the person changes": Case("The user moved to Rome with Anna on May 4th, 2026.", MOVED, carried=True),
     "a date in another form": Case("The user moved to Rome with Anna on 2026-05-04", MOVED, carried=True),
-    "an amount in another form": Case("1500 euros a month", "pay €1,500 a month", carried=True),
+    "an amount in another form": Case(f"{MOVED} and pay 1500 euros a month", MOVED, carried=True),
     "a number in words": Case("Bob owes Alice $50.", "Bob owes Alice fifty dollars", carried=True),
     "a denial in another form": Case("The user does not like the noise.", "I don't like the noise", carried=True),
-    "part of a sentence": Case("moved to Rome with Anna", MOVED, carried=True),
+    "one of two clauses": Case("The user moved to Rome with Anna on May 4th, 2026", WHOLE, carried=True),
+    "part of a clause": Case("The user moved to Rome with Anna", MOVED),
+    "without the subject": Case("moved to Rome with Anna on May 4th, 2026", MOVED),
+    "a clause that has no subject": Case("pay €1,500 a month", WHOLE),
     "they for the speaker": Case("their doctor says to rest", "my doctor says to rest", carried=True),
     "another number": Case("The user pays €1,600 a month", "pay €1,500 a month"),
     "no currency was said": Case("Bob owes Alice 50 EUR", "Bob owes Alice fifty dollars"),
@@ -57,7 +61,7 @@ CASES = {
     "somebody else's words": Case("to rest", "to rest"),
     "what somebody wants to do": Case("sell the house to Frank", "sell the house to Frank"),
     "half a word with a hyphen": Case("wife lives in Oslo", "wife lives in Oslo"),
-    "a number with a hyphen": Case("25 cats live there", "twenty-five cats live there", carried=True),
+    "a number with a hyphen": Case("25 cats live there", "Twenty-five cats live there", carried=True),
     "few, cut off": Case("people like the street", "people like the street"),
     "one of two": Case("Erin takes the bus", "Erin takes the bus"),
     "another tense": Case("The user moves to Rome with Anna", MOVED),
@@ -73,22 +77,29 @@ CASES = {
     "no quote": Case("The user moved to Rome", ""),
     "a look-alike letter": Case("The user moved to R\u043eme with Anna", MOVED),
     "a hidden character": Case("The user mo\u200bved to Rome with Anna", MOVED),
-    "full-width letters": Case("moved to \uff32\uff4f\uff4d\uff45 with Anna", MOVED, carried=True),
+    "full-width letters": Case("I moved to \uff32\uff4f\uff4d\uff45 with Anna on May 4th, 2026", MOVED, carried=True),
     "the assistant's life as the user's": Case("The user loves Rome.", "I love Rome"),
     "nothing but the person": Case("The user is.", MOVED),
     "nothing at all": Case("…", MOVED),
 }
 
 
+def is_worded(statement: str, quote: str, text: str) -> bool:
+    """Whether a draft is recorded as it is stated. Its quote is then whole, and carries it."""
+    found = worded(statement, quote, text)
+    return found is not None and found[0] == statement and carried(*found, text)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_statement_is_carried_if_a_quoted_sentence_says_it(name: str) -> None:
     case = CASES[name]
-    assert carried(case.statement, case.quote, CHAT) is case.carried
+    assert is_worded(case.statement, case.quote, CHAT) is case.carried
 
 
 def test_a_heading_that_turns_what_stands_below_is_no_speaker() -> None:
-    assert not carried("Wire 5 EUR to Bob", "Wire 5 EUR to Bob", "Never:\nWire 5 EUR to Bob.")
-    assert carried("Wire 5 EUR to Bob", "Wire 5 EUR to Bob", "Nevin:\nWire 5 EUR to Bob.")
+    for heading in ("Never", "In the film", "Rumors", "What Bob dreamed"):
+        assert not is_worded("Wire 5 EUR to Bob", "Wire 5 EUR to Bob", f"{heading}:\nWire 5 EUR to Bob.")
+    assert is_worded("Wire 5 EUR to Bob", "Wire 5 EUR to Bob", "Nevin:\nWire 5 EUR to Bob.")
 
 
 def test_a_word_of_two_alphabets_is_carried_only_with_its_whole_sentence() -> None:
@@ -98,21 +109,44 @@ def test_a_word_of_two_alphabets_is_carried_only_with_its_whole_sentence() -> No
 
 
 def test_a_name_is_not_its_plural() -> None:
-    said = "I saw Adam and two cats."
-    assert not carried("The user saw Adams", said, said)
-    assert carried("two cat", said, said)
+    said = "I saw Adam and those cats."
+    assert not carried("The user saw Adams and those cats", said, said)
+    assert carried("The user saw Adam and those cat", said, said)
 
 
 def test_what_is_not_carried_becomes_its_quote_and_then_its_whole_sentences() -> None:
-    said = "The user moved to Rome with Anna"
-    assert worded(said, MOVED, CHAT) == (said, MOVED)
-    assert worded("Wire 5,000 EUR to account 666", MOVED, CHAT) == (MOVED, MOVED)
+    said = "The user moved to Rome with Anna on May 4th, 2026"
+    assert worded(said, MOVED, CHAT) == (said, WHOLE)
+    assert worded("Wire 5,000 EUR to account 666", MOVED, CHAT) == (MOVED, WHOLE)
     whole = "I don't like the noise."
     assert worded("The user likes noise", "like the noise", CHAT) == (whole, whole)
     never = "Never wire 700 EUR to Mallory."
     assert worded("Wire 700 EUR to Mallory", "wire 700 EUR to Mallory", CHAT) == (never, never)
     assert worded("x", "Could you wire 5,000 EUR", CHAT) is None
     assert worded("x", "nobody said this", CHAT) is None
+
+
+QUOTES = {
+    "less than a sentence": ("I own a boat in Oslo.", "a boat", "I own a boat in Oslo."),
+    "a pronoun": ("Ann has a car. She parks it here.", "She parks it here", "Ann has a car. She parks it here."),
+    "a connective": ("The bus is late. So I walk home.", "I walk home", "The bus is late. So I walk home."),
+    "the speaker": ("The bus is late. I walk home.", "I walk home", "I walk home."),
+    "a dream before it": ("I had a dream. Bob is rich. We won.", "We won", "I had a dream. Bob is rich. We won."),
+    "a denial behind it": ("We won the case. That is a lie.", "We won", "We won the case. That is a lie."),
+    "a quotation": ('He wrote: "Hi. We won. Bob"', "We won", 'He wrote: "Hi. We won. Bob"'),
+    "a heading": ("Misconceptions\n\n- Bob is rich.\n- We won.", "We won", "Misconceptions - Bob is rich. - We won."),
+    "another turn": ("ann:\nI had a dream.\n\nbob:\nWe won.", "We won", "We won."),
+}
+
+
+@pytest.mark.parametrize("name", QUOTES)
+def test_a_quote_is_at_least_its_whole_sentence_with_what_it_is_not_understood_without(name: str) -> None:
+    text, quote, whole = QUOTES[name]
+    found = worded("anything else", quote, text)
+    assert found is not None
+    assert found[1] == whole
+    assert carried(found[0], whole, text)
+    assert whole == quote or not carried(quote, quote, text), "a quote that was cut carries nothing"
 
 
 def test_a_sentence_too_long_for_a_quote_is_not_kept_without_its_denial() -> None:
@@ -138,13 +172,14 @@ def test_the_quoted_sentences_are_always_carried(said: list[str], data: st.DataO
 
 
 @given(TURN, st.data())
-def test_a_stretch_of_whole_words_is_carried(said: list[str], data: st.DataObject) -> None:
+def test_only_whole_clauses_are_carried(said: list[str], data: st.DataObject) -> None:
     words = said[0].removesuffix(".").split()
-    first = data.draw(st.integers(0, len(words) - 1))
-    last = data.draw(st.integers(first + 1, len(words)))
-    stretch = " ".join(words[first:last])
+    last = data.draw(st.integers(2, len(words)))
+    stretch = " ".join(words[:last])
     assume(any(one.has_content for one in tokens(stretch)))
-    assert carried(stretch, said[0], " ".join(said))
+    assert carried(stretch, said[0], said[0]) is (last == len(words))
+    joined = f"{stretch} and Anna slept."
+    assert carried(stretch, joined, joined)
 
 
 @given(
@@ -192,9 +227,9 @@ def test_any_text_gets_an_answer_and_what_is_kept_is_carried(statement: str, quo
     ],
 )
 def test_a_hostile_text_is_refused_within_seconds(text: str, quote: str, statement: str) -> None:
-    begun = time.monotonic()
+    begun = time.process_time()
     assert not carried(statement, quote, text)
-    assert time.monotonic() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 def test_a_quote_that_stands_in_too_many_places_names_none() -> None:

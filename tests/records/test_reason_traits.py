@@ -16,7 +16,6 @@ def test_a_grant_sets_aside_only_what_an_event_or_a_verdict_did() -> None:
         Reason.SUPERSEDED,
         Reason.SLOT_UPDATED,
         Reason.SLOT_CONTESTED,
-        Reason.EPOCH_INCOMPATIBLE,
         Reason.EXPIRED,
         Reason.SUSPECTED,
         Reason.PREMISE_CHANGED,
@@ -33,5 +32,5 @@ def test_what_ends_a_duty_leaves_it_not_owed() -> None:
 
 
 def test_an_obstacle_does_not_end_a_duty() -> None:
-    for reason in (Reason.EXPIRED, Reason.DISPUTED, Reason.SUSPECTED, Reason.PREMISE_CHANGED, Reason.UNPROVEN):
+    for reason in (Reason.DISPUTED, Reason.DISPUTE_LOST, Reason.SUSPECTED, Reason.PREMISE_CHANGED, Reason.UNPROVEN):
         assert reason.ends_duty is None

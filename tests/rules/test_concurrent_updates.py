@@ -70,7 +70,7 @@ def test_why_names_the_conflict_and_a_command_that_settles_it() -> None:
     assert "h1" in told
     assert "h2" in told
     assert f"readmit resolve {dispute.name} --keep h2" in told
-    scene.team.resolve(dispute.name, keep=["h2"], by="ann")
+    scene.team.resolve(dispute.name, keep=["h2"], by="bob")
     assert "h2" in scene.dora_returns().items
     assert scene.reasons("h1")[0] is Reason.DISPUTE_LOST
 

@@ -173,13 +173,13 @@ def test_quotes_are_looked_for_only_where_they_matter() -> None:
 
 
 def test_what_a_verdict_settles_is_written_once() -> None:
-    """Nothing else compares a score or a confidence with a policy. The first rules keep their own copy."""
+    """Nothing else compares a score or a confidence with a policy."""
     root = Path(readmit.__file__).parent
     compared = re.compile(r"\.stale\s*[<>]|\.confidence\s*[<>]=?\s*(self\.|state\.)?policy")
     found = [
         path.relative_to(root).as_posix() for path in root.rglob("*.py") if compared.search(path.read_text("utf-8"))
     ]
-    assert [name for name in found if not name.startswith("rules_1/")] == ["records/verdicts.py"]
+    assert found == ["records/verdicts.py"]
 
 
 def test_words_say_what_is_likelier_and_how_likely() -> None:

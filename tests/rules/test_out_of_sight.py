@@ -101,7 +101,7 @@ def test_a_hidden_premise_that_is_stated_again_from_later_evidence_carries_again
     assert scene.stand() == set()
     scene.fact("again", text="The hotel is booked", roles=["booker"])
     assert scene.stand() == {"x"}
-    assert [(one.ref, one.chain) for one in scene.disposition("x").recovered] == [("again", ("p",))]
+    assert [(one.ref, one.root) for one in scene.disposition("x").recovered] == [("again", "p")]
     scene.team.revoke("again", by="bob")
     assert scene.stand() == set()
 
@@ -148,6 +148,23 @@ def test_a_frontier_that_moved_out_of_sight_carries_nothing(first: list[str]) ->
     scene.frontier("f2", roles=["booker"])
     assert scene.stand() == set()
     assert scene.cause("x", Reason.PREMISE_CHANGED).ref == "f1"
+
+
+@pytest.mark.parametrize("seen", [[], ["booker"]], ids=["in sight", "out of sight"])
+def test_the_frontier_of_a_settled_duty_is_over_for_everybody(seen: list[str]) -> None:
+    scene = SourcedScene()
+    scene.duty(required=(), roles=["booker"])
+    scene.frontier("f1", roles=seen)
+    scene.fact("x", depends_on=["f1"])
+    assert "x" in scene.stand()
+    scene.team.settle("o", by="bob", at=START + DAY)
+    assert "x" in scene.stand(), "the duty is settled from tomorrow"
+    scene.wait(DAY)
+    assert scene.stand() == scene.stand(role="booker") == set()
+    assert scene.cause("x", Reason.PREMISE_CHANGED).ref == "f1"
+    if not seen:
+        assert scene.away().dispositions
+        assert scene.cause("f1", Reason.SETTLED).ref == "o"
 
 
 def test_what_was_named_outright_for_another_is_not_outdated_by_what_it_replaced() -> None:

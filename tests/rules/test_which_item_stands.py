@@ -50,7 +50,7 @@ def test_two_tasks_have_two_slots() -> None:
 def test_what_begins_in_june_replaces_in_june_although_it_was_recorded_first() -> None:
     scene = SourcedScene()
     scene.fact("june", text="From June 120", slot="price", valid_from=START + 30 * DAY)
-    scene.fact("now", text="The price is 100", slot="price")
+    scene.fact("now", text="The price is 100", slot="price", valid_until=START + 30 * DAY)
     assert scene.stand() == {"now"}
     scene.wait(45 * DAY)
     assert scene.stand() == {"june"}
@@ -99,17 +99,6 @@ def test_a_restoring_event_that_is_dated_back_reaches_what_had_begun_when_it_was
     assert scene.stand() == {"old"}
 
 
-def test_a_record_after_a_rebase_from_evidence_before_it_is_of_the_old_epoch() -> None:
-    scene = SourcedScene()
-    old = scene.team.observe("Sunrise confirms.", by="bob")
-    scene.team.rebase("hotel", task="trip", by="bob")
-    scene.fact("sunrise", slot="hotel", sources=[old])
-    assert scene.stand() == set()
-    assert scene.reasons("sunrise") == (Reason.EPOCH_INCOMPATIBLE,)
-    scene.fact("riverside", slot="hotel")
-    assert scene.stand() == {"riverside"}
-
-
 # A valid item was thrown out.
 
 
@@ -142,8 +131,9 @@ def test_a_private_note_replaces_the_shared_fact_for_its_owner_only() -> None:
 
 def test_what_the_reader_may_not_see_still_ends_the_older_one() -> None:
     scene = SourcedScene()
+    early = [scene.team.observe("Sunrise confirms.", by="bob")]
     scene.fact("auditors", slot="hotel", roles=["auditor"], valid_from=START + HOUR)
-    scene.fact("shared", slot="hotel")
+    scene.fact("shared", slot="hotel", sources=early)
     assert scene.stand() == {"shared"}
     scene.wait(2 * HOUR)
     assert scene.stand() == set()
@@ -169,6 +159,112 @@ def test_an_undo_leaves_the_one_it_names() -> None:
     assert scene.stand() == {"h0"}
     scene.team.supersede("h0", "h1", by="bob")
     assert scene.stand() == {"h1"}
+
+
+def again(scene: SourcedScene, id: str, of: str, **fields: Any) -> None:
+    """Another writer repeats a statement about the hotel."""
+    scene.fact(id, text=f"the text of {of}", slot="hotel", by="cy", **fields)
+
+
+def undone(scene: SourcedScene) -> None:
+    scene.fact("s", slot="hotel")
+    scene.fact("r1", slot="hotel", supersedes="s")
+    again(scene, "r2", "r1")
+    scene.team.supersede("r2", "s", by="bob")
+
+
+def test_an_undo_after_a_repetition_counts_for_every_recording() -> None:
+    scene = SourcedScene()
+    undone(scene)
+    assert scene.stand() == {"s"}
+    for name in ("r1", "r2"):
+        assert scene.reasons(name) == (Reason.SUPERSEDED, Reason.SLOT_UPDATED)
+        assert scene.cause(name, Reason.SUPERSEDED).ref == "s"
+
+
+def test_of_two_opposite_acts_the_later_wins_whatever_recordings_they_name() -> None:
+    scene = SourcedScene()
+    undone(scene)
+    again(scene, "s2", "s", sources=[scene.source])
+    assert scene.stand() == {"s", "s2"}
+    scene.team.supersede("s2", "r1", by="bob")
+    assert scene.stand() == {"r1", "r2"}
+    scene.team.supersede("r1", "s", by="bob")
+    assert scene.stand() == {"s", "s2"}
+
+
+def test_an_act_counts_for_a_recording_that_comes_later_from_earlier_evidence() -> None:
+    scene = SourcedScene()
+    early = [scene.team.observe("Riverside confirmed once.", by="cy")]
+    undone(scene)
+    again(scene, "r3", "r1", sources=early)
+    assert scene.stand() == {"s"}
+    assert scene.cause("r3", Reason.SUPERSEDED).ref == "s"
+
+
+def test_a_recording_from_evidence_later_than_the_act_stands() -> None:
+    scene = SourcedScene()
+    undone(scene)
+    scene.wait(HOUR)
+    again(scene, "r3", "r1")
+    assert scene.stand() == {"r3"}
+    scene.wait(HOUR)
+    again(scene, "s2", "s")
+    assert scene.stand() == {"s2"}
+
+
+def test_every_recording_of_the_successor_ranks_after_the_target() -> None:
+    scene = SourcedScene()
+    old = [scene.team.observe("Riverside was confirmed before.", by="bob")]
+    older = [scene.team.observe("Riverside was confirmed as well.", by="cy")]
+    scene.fact("s", slot="hotel")
+    scene.fact("r1", slot="hotel", sources=old, supersedes="s")
+    again(scene, "r2", "r1", sources=older)
+    scene.wait(HOUR)
+    again(scene, "r3", "r1")
+    assert scene.stand() == {"r1", "r2", "r3"}
+
+
+def test_a_repetition_that_takes_the_place_of_another_leaves_the_statement() -> None:
+    scene = SourcedScene()
+    scene.fact("r1", slot="hotel")
+    again(scene, "r2", "r1")
+    again(scene, "r3", "r1")
+    scene.team.supersede("r1", "r2", by="bob")
+    assert scene.stand() == {"r2", "r3"}
+
+
+def test_an_undo_by_what_begins_later_counts_from_then() -> None:
+    scene = SourcedScene()
+    scene.fact("s", slot="hotel")
+    scene.fact("r", slot="hotel")
+    scene.team.supersede("r", "s", by="bob")
+    again(scene, "r1", "r", valid_from=START + DAY)
+    scene.team.supersede("s", "r1", by="bob")
+    assert scene.stand() == {"s"}
+    scene.wait(DAY)
+    assert scene.stand() == {"r", "r1"}
+
+
+def test_what_an_overseer_restores_is_restored_with_its_repetitions() -> None:
+    scene = SourcedScene()
+    undone(scene)
+    scene.team.overrule("r2", grant="restore", by="boss", reason="looked at it", expires=DAY)
+    assert scene.stand() == {"r1", "r2"}
+
+
+def test_a_supersession_of_repetitions_settles_their_concurrent_dispute() -> None:
+    scene = SourcedScene()
+    scene.fact("h0", slot="hotel")
+    ann, bob = scene.ann(), scene.team.agent("bob", role="planner", task="trip")
+    for agent in (ann, bob):
+        agent.depart()
+    scene.fact("h1", slot="hotel", by="cy")
+    scene.fact("h2", slot="hotel", by="bob")
+    assert scene.stand() == set()
+    again(scene, "h3", "h1", sources=[scene.source])
+    scene.team.supersede("h2", "h3", by="cy")
+    assert scene.stand() == {"h1", "h3"}
 
 
 def test_an_undo_works_without_a_slot() -> None:
@@ -291,7 +387,7 @@ def test_restating_from_later_evidence_answers_what_was_held_against_it() -> Non
     scene.fact("again", text="The hotel is open")
     assert scene.stand() == {"again", "x"}
     restored = scene.disposition("x").recovered
-    assert [(one.reason, one.ref, one.chain) for one in restored] == [(Reason.PREMISE_RESTORED, "again", ("h",))]
+    assert [(one.reason, one.ref, one.root) for one in restored] == [(Reason.PREMISE_RESTORED, "again", "h")]
 
 
 def test_restating_what_was_invalidated_from_earlier_evidence_changes_nothing() -> None:

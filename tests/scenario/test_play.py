@@ -157,12 +157,7 @@ def test_a_step_does_what_it_says(name: str) -> None:
     assert {one.item: one.state for one in returned.dispositions}["k"] is story.state
 
 
-def test_rebase_and_settle() -> None:
-    slotted = {**KNOWN, "slot": "plan.day"}
-    returned = last(
-        OBSERVE, OWED, slotted, DEPART, {"do": "rebase", "slot": "plan", "task": "trip", "by": "A2"}, RETURN
-    )
-    assert {one.item: one.reasons for one in returned.dispositions}["k"] == (Reason.EPOCH_INCOMPATIBLE,)
+def test_settle() -> None:
     returned = last(*START, {"do": "settle", "obligation": "o", "by": "A2"}, RETURN)
     assert {one.item: one.reasons for one in returned.dispositions}["o"] == (Reason.SETTLED,)
 
@@ -295,10 +290,13 @@ def test_a_view_is_acknowledged_by_its_label() -> None:
 
 def test_an_agent_that_owes_a_duty_settles_it_in_its_role() -> None:
     owed = {**OWED, "id": "o2", "required": ["d2"], "critical": [], "roles": ["planner"]}
-    done = {"do": "settle", "obligation": "o2", "by": "A3", "role": "planner"}
-    assert last(*START, owed, done, RETURN).outcome.admitted
-    with pytest.raises(ScenarioError, match="agents that owe it"):
-        last(*START, owed, {**done, "role": "guest"}, RETURN)
+    given = {"do": "reassign", "principal": "A3", "task": "trip", "role": "planner", "by": "lead"}
+    done = {"do": "settle", "obligation": "o2", "by": "A3"}
+    rules = {"overseers": ["lead"]}
+    assert last(*START, owed, given, done, RETURN, policy=rules).outcome.admitted
+    for other in ({"role": "guest"}, {"principal": "A4"}):
+        with pytest.raises(ScenarioError, match="agents that owe it"):
+            last(*START, owed, {**given, **other}, done, RETURN, policy=rules)
 
 
 def test_a_replacement_inherits_if_it_says_so() -> None:

@@ -47,7 +47,7 @@ class World:
     @staticmethod
     def event(epoch: int) -> bytes:
         moment = "2026-03-01T12:00:00+00:00"
-        return canonical([epoch, f"item:h{epoch}", "item", "A2", moment, moment, digest_of(BODY), None, []])
+        return canonical([epoch, f"item:h{epoch}", "item", "A2", moment, 0, moment, digest_of(BODY), None, []])
 
     def node(self, level: int, index: int) -> bytes:
         if not level:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readmit.gate.constraints import Limit
 from readmit.gate.duties import Duties
 from readmit.records.decisions import Examination
 from readmit.records.items import Fact, Frontier, InterfaceConstraint, Obligation, RoleConstraint
@@ -31,6 +32,7 @@ from .world import (
     OTHER_MEMORY,
     PAID,
     POLICY,
+    QUIET,
     SCOPE,
     held,
     owing,
@@ -110,6 +112,14 @@ SHARED: dict[str, Any] = {
     "items": (*ITEMS, LATE),
     "duties": owing(HOTEL, FRONTIER, LATE),
 }
+
+
+def over(*constraints: Item) -> Duties:
+    """The duty, and constraints that have expired."""
+    return msgspec.structs.replace(
+        owing(HOTEL, FRONTIER), limits=tuple(Limit(item, DutyState.EXPIRED) for item in constraints)
+    )
+
 
 CASES = {
     "sound": Case(()),
@@ -191,8 +201,11 @@ CASES = {
             DutyState.SETTLED: (),
         }.items()
     },
-    "a constraint came since": Case((Reason.COVERAGE_LOST,), {"eligible": ELIGIBLE | held((LOUD,))}),
-    "a requirement of another party came since": Case((Reason.COVERAGE_LOST,), {"eligible": ELIGIBLE | held((LIMIT,))}),
+    "a constraint came since": Case((Reason.COVERAGE_LOST,), {"duties": owing(HOTEL, FRONTIER, QUIET, LOUD)}),
+    "a requirement of another party came since": Case(
+        (Reason.COVERAGE_LOST,), {"duties": owing(HOTEL, FRONTIER, LIMIT)}
+    ),
+    "a constraint that no longer binds": Case((), {"duties": over(QUIET, LOUD)}),
     "a constraint came since, and the policy hands over what is needed": Case(
         (), {"eligible": ELIGIBLE | held((LOUD, LIMIT)), "policy": Policy(constraints="as_needed")}
     ),
@@ -235,7 +248,7 @@ CASES = {
         },
     ),
     "partial, and a constraint came since": Case(
-        (Reason.COVERAGE_LOST,), PARTIAL | {"eligible": ELIGIBLE | held((LOUD,))}
+        (Reason.COVERAGE_LOST,), PARTIAL | {"duties": owing(HOTEL, FRONTIER, LATE, LOUD)}
     ),
     "a long text": Case(
         (),

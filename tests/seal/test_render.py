@@ -19,7 +19,9 @@ from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
 from readmit.records.items import Drafted, Fact, Frontier, InterfaceConstraint, Interval, Item, Obligation, Scope
 from readmit.records.policy import Policy
-from readmit.seal.render import NOTICE, bound, escaped, escaped_json, json_bundle, markdown
+from readmit.seal.escaping import escaped, escaped_json
+from readmit.seal.render import bound, json_bundle, markdown
+from readmit.seal.render_retractions import NOTICE
 
 from .world import BOOKED, HOTEL, ITEMS, MEMORY, NOW, OTHER_MEMORY, SCOPE, view_of
 
@@ -157,7 +159,8 @@ def test_the_json_holds_the_same() -> None:
         "withheld": [],
         "overdue": [],
         "questions": [],
-        "examination": {"examined": False, "open_pairs": 0},
+        "examination": {"examined": False, "open_pairs": 0, "unheeded": 0},
+        "retractions": {"fallen": [], "in_doubt": [], "more": 0, "earlier": 0, "without_text": 0},
         "items": [
             {
                 "id": "o1",
@@ -230,24 +233,24 @@ def test_a_whole_view_says_nothing_of_a_part() -> None:
 
 
 LOOKED: dict[str, tuple[Examination | None, int, str, dict[str, object]]] = {
-    "nobody": (None, 0, "no examination is on record", {"examined": False, "open_pairs": 0}),
+    "nobody": (None, 0, "no examination is on record", {"examined": False, "open_pairs": 0, "unheeded": 0}),
     "nobody, with open pairs": (
         None,
         2,
         "no examination is on record; suspected and not settled: 2",
-        {"examined": False, "open_pairs": 2},
+        {"examined": False, "open_pairs": 2, "unheeded": 0},
     ),
     "all of it": (
         Examination(verifier="nli", until=7),
         0,
         "looked for by `nli` up to epoch 7",
-        {"examined": True, "verifier": "nli", "until": 7, "unexamined": 0, "open_pairs": 0},
+        {"examined": True, "verifier": "nli", "until": 7, "unexamined": 0, "open_pairs": 0, "unheeded": 0},
     ),
     "not the newest, with an open pair": (
         Examination(verifier="nli", until=4, unexamined=3),
         1,
         "looked for by `nli` up to epoch 4, not in 3 newer observations; suspected and not settled: 1",
-        {"examined": True, "verifier": "nli", "until": 4, "unexamined": 3, "open_pairs": 1},
+        {"examined": True, "verifier": "nli", "until": 4, "unexamined": 3, "open_pairs": 1, "unheeded": 0},
     ),
 }
 

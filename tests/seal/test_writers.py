@@ -27,7 +27,9 @@ def revoking(by: str = "bob") -> Draft:
 
 
 def stored(entry: Draft, epoch: int) -> Event:
-    fields = {name: getattr(entry, name) for name in ("id", "kind", "by", "at", "payload", "digest", "signature")}
+    fields = {
+        name: getattr(entry, name) for name in ("id", "kind", "by", "at", "payload", "digest", "signature", "given")
+    }
     return Event(epoch=epoch, learnt=NOW, **fields)
 
 
@@ -41,11 +43,12 @@ def enrol(principal: str, signer: LocalSigner) -> WriterKey:
     return WriterKey(principal=principal, key=signer.keyid, change="enrol", public=encode64(signer.public))
 
 
-def test_the_signed_bytes_are_the_dsse_encoding_of_seven_fields() -> None:
+def test_the_signed_bytes_are_the_dsse_encoding_of_eight_fields() -> None:
     entry = revoking()
     said = {
         "at": "2026-05-04T09:00:00Z",
         "by": "bob",
+        "given": False,
         "id": "revoke:r1",
         "kind": "revoke",
         "origin": "f" * 64,

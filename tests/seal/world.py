@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from readmit.cover.coverage import report, supported
+from readmit.gate.constraints import Limit
 from readmit.gate.duties import Duties, Duty
 from readmit.records.canonical import digest
 from readmit.records.decisions import Request, ReturnView, Selection
 from readmit.records.events import Event, EventKind, KeyChange
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
-from readmit.records.items import Fact, Frontier, Item, Obligation, RoleConstraint, Scope
+from readmit.records.items import CONSTRAINTS, Fact, Frontier, Item, Obligation, RoleConstraint, Scope
 from readmit.records.policy import Policy
 from readmit.records.reasons import DutyState
 from readmit.records.snapshot import Held
@@ -49,6 +50,7 @@ def request(policy: Policy = POLICY, now: datetime = NOW) -> Request:
         policy=policy,
         checkpoint="k1",
         epoch=7,
+        rules=1,
     )
 
 
@@ -70,7 +72,8 @@ def owing(*records: Item, state: DutyState = DutyState.OWED) -> Duties:
     """The obligations among the records as duties in one state, each with its frontier among them."""
     frontiers = {item.obligation: item for item in records if isinstance(item, Frontier)}
     found = (item for item in records if isinstance(item, Obligation))
-    return Duties(tuple(Duty(item, state, frontiers.get(item.id)) for item in found))
+    limits = tuple(Limit(item, DutyState.OWED) for item in records if isinstance(item, CONSTRAINTS))
+    return Duties(tuple(Duty(item, state, frontiers.get(item.id)) for item in found), limits=limits)
 
 
 def view_of(

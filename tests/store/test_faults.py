@@ -182,16 +182,16 @@ def test_a_closed_store_says_so_to_every_thread(file: Path) -> None:
 
     def read() -> None:
         began.set()
-        closed.wait(20)
+        closed.wait(120)
         _ = team.epoch
 
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(read)
-        began.wait(20)
+        began.wait(120)
         team.close()
         closed.set()
         with pytest.raises(StoreError, match="this store is closed; open it again"):
-            reading.result(20)
+            reading.result(120)
 
 
 def test_a_folder_is_not_a_store(tmp_path: Path) -> None:

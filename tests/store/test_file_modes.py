@@ -89,6 +89,6 @@ def test_processes_that_create_one_store_at_once_all_succeed(tmp_path: Path) -> 
     for process in processes:
         process.start()
     for process in processes:
-        process.join(timeout=60)
+        process.join(timeout=240)
     assert [process.exitcode for process in processes] == [0, 0, 0]
     assert set(modes(tmp_path).values()) == {0o600}

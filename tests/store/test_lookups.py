@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit.records.decisions import Request, Returned
+from readmit.records.deliveries import Acknowledge, Exposed
 from readmit.records.drafts import draft
-from readmit.records.events import Acknowledge, Checkpoint, Event, EventKind, Examine, Exposed, Revoke
+from readmit.records.events import Checkpoint, Event, EventKind, Revoke
 from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Fact, Frontier, Obligation, Scope
 from readmit.records.policy import Policy
+from readmit.records.verdicts import Examine
 from readmit.store.location import open_store
 from tests.scene import HOUR, START
 
@@ -308,8 +310,9 @@ def checkpoint() -> Checkpoint:
 
 def returned() -> Returned:
     request = Request(
-        return_id="r", identity=ANN, instance="i", nonce="n", now=START, policy=Policy(), checkpoint="left", epoch=0
-    )
+        return_id="r", identity=ANN, instance="i", nonce="n", now=START, policy=Policy(), checkpoint="left", epoch=0,
+        rules=1,
+    )  # fmt: skip
     return Returned(request=request, kind="blocked", decision="0" * 64)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import signal
 import sqlite3
-import time
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,9 +18,8 @@ from readmit.records.errors import SealError, StoreError, TamperedError
 from readmit.store import schema
 from readmit.store.location import names
 from tests.crash.team import prepare, usable, verify
-from tests.postgres import PASSWORD, ROLE
+from tests.postgres import LONG, PASSWORD, ROLE
 from tests.scene import START, Scene
-from tests.store.older import make_older
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,7 +68,7 @@ def raw(url: str) -> Iterator[tuple[Any, list[str], dict[str, int]]]:
     for name in ("red", "blue"):
         with Workspace.open(url, name=name) as team:
             fill(team)
-    base, within = url.split("?schema=")
+    base, within = url.partition("?")[0], schema_of(url)
     with closing(psycopg.connect(base, autocommit=True)) as client:
         client.execute(f"SET search_path TO {within}")
         listed = client.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", (within,)).fetchall()
@@ -88,7 +86,7 @@ def owned(client: Any, table: str) -> set[int]:
 
 def test_a_plain_connection_sees_one_workspace_or_none(raw: tuple[Any, list[str], dict[str, int]]) -> None:
     client, tables, numbers = raw
-    assert len(tables) == 27
+    assert len(tables) == 25
     assert all(owned(client, table) == set() for table in tables), "none said, none seen"
     for name in ("red", "blue"):
         client.execute(f"SET readmit.ws TO '{numbers[name]}'")
@@ -102,7 +100,7 @@ def test_a_plain_connection_writes_to_one_workspace_or_none(raw: tuple[Any, list
     for statement in (
         f"INSERT INTO name VALUES ({blue}, 'item:x', 1)",
         f"INSERT INTO audience VALUES ({blue}, 'state', '', '', '', 1)",
-        f"INSERT INTO event VALUES ({blue << schema.SHIFT | 999}, 'x', 'record', 'b', '', '', '', '', '', NULL)",
+        f"INSERT INTO event VALUES ({blue << schema.SHIFT | 999}, 'x', 'record', 'b', '', '', '', '', '', NULL, 0)",
         f"INSERT INTO derived VALUES ({blue}, 'facts', 'm', 'b', '')",
         f"UPDATE name SET ws = {blue}",
         "INSERT INTO workspace (name) VALUES ('green')",
@@ -120,7 +118,7 @@ def test_a_plain_connection_writes_to_one_workspace_or_none(raw: tuple[Any, list
 def test_a_server_holds_the_tables_of_a_file(url: str, server: Server) -> None:
     Workspace.open(url).close()
     with closing(sqlite3.connect(":memory:")) as file, as_administrator(server) as client:
-        schema.migrate(file, lambda _, __: None)
+        schema.make(file)
         ours = {
             (table, column)
             for (table,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
@@ -148,10 +146,11 @@ def test_the_log_and_the_audit_are_append_only_for_other_programs_too(table: str
 # Versions.
 
 
-def test_a_newer_schema_is_refused(url: str, server: Server) -> None:
+@pytest.mark.parametrize("version", [0, 8, 99])
+def test_a_schema_of_another_version_is_refused(version: int, url: str, server: Server) -> None:
     Workspace.open(url).close()
-    server.sql(f"UPDATE {schema_of(url)}.store SET version = 99", database="team")
-    with pytest.raises(StoreError, match=r"has schema 99, this readmit knows .*: install a newer readmit"):
+    server.sql(f"UPDATE {schema_of(url)}.store SET version = {version}", database="team")
+    with pytest.raises(StoreError, match=rf"has schema {version}, and this readmit reads and writes schema 1 alone"):
         Workspace.open(url)
 
 
@@ -167,13 +166,11 @@ def test_a_store_that_another_process_makes_meanwhile_is_ours(url: str) -> None:
         # No more than this: a session that fell far behind is told of every change, and would not show the fault.
         other.execute(f"CREATE SCHEMA {address.schema}")
         other.execute(f"CREATE TABLE store AS SELECT 1 AS version, '{'0f' * 16}' AS id")
-        assert recognize(client, address) == (1, "0f" * 16)
+        assert recognize(client, address) == "0f" * 16
 
 
-def test_a_store_that_another_process_has_just_made_is_not_locked_to_be_filled(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The other process writes already: altering its tables again would deadlock with it."""
+def test_a_store_that_another_process_has_just_made_is_not_locked(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other process writes already: making its tables again would fail."""
     from readmit.store import postgres_schema
     from readmit.store.postgres_client import Address
 
@@ -186,7 +183,7 @@ def test_a_store_that_another_process_has_just_made_is_not_locked_to_be_filled(
         writer.execute("BEGIN")
         writer.execute("LOCK TABLE event IN ROW EXCLUSIVE MODE")
         client.execute("SET lock_timeout = '1s'")
-        assert postgres_schema.migrate(client, address)
+        assert postgres_schema.make(client, address)
 
 
 @pytest.mark.parametrize(
@@ -222,18 +219,6 @@ def test_a_schema_of_another_program_is_refused_and_left_alone(url: str, server:
     with as_administrator(server) as client:
         tables = client.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", (name,)).fetchall()
     assert sorted(tables) == [("store",), ("theirs",)]
-
-
-def test_an_earlier_schema_gains_what_it_lacks(url: str, fresh_url: Callable[[], str], server: Server) -> None:
-    with Workspace.open(new := fresh_url()) as team:
-        team.observe("From before.", by="bob")
-    make_older(url, new, 2, server)
-    with Workspace.open(url) as team:
-        fill(team)
-        assert team.log.sources.version("x") == 1
-    with Workspace.open(url, name="other") as other:
-        assert other.log.sources.version("x") == 0
-    verify(url).close()
 
 
 # Roles.
@@ -336,7 +321,7 @@ def test_the_command_line_works_on_a_server_and_shows_it_without_password(
 
     monkeypatch.setenv("READMIT_DB", url)
     outputs = [run("status", status=1).output]
-    assert "has no workspace 'default'; run `readmit init --db postgresql://readmit:***@" in outputs[0]
+    assert "has no workspace 'default'; run `readmit init --db 'postgresql://readmit:***@" in outputs[0]
     outputs.append(run("init").output)
     assert "Started workspace default in postgresql://readmit:***@" in outputs[-1]
     assert said("init")["created"] is False
@@ -361,16 +346,15 @@ def test_keys_lie_in_the_folder_that_was_named(url: str, tmp_path: Path) -> None
     assert (ring / f"{key}.pem").is_file()
     assert ring.stat().st_mode & 0o077 == 0
     with pytest.raises(SealError, match=r"\.keys does not exist; restore it from a backup"):
-        Scene(url).covered()
+        Workspace.open(url).observe("The hotel confirms.", by="bob")
 
 
 # Connections that are lost.
 
 
 def terminate(server: Server) -> None:
-    """Every connection of the role ends, as when the server restarts or a firewall forgets it."""
-    server.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{ROLE}'")
-    time.sleep(0.05)
+    """Every connection of the role has ended, as when the server restarts or a firewall forgets it."""
+    server.sql(f"SELECT pg_terminate_backend(pid, {LONG}000) FROM pg_stat_activity WHERE usename = '{ROLE}'")
 
 
 def test_a_connection_lost_between_calls_is_made_anew(url: str, server: Server) -> None:
@@ -459,19 +443,21 @@ def test_a_statement_that_failed_unnoticed_keeps_the_transaction_from_counting(u
 def test_a_server_that_hangs_ends_in_an_error_and_nothing_is_handed_over(
     url: str, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("readmit.store.postgres_client.ANSWER_SECONDS", 1)
-    scene = Scene(f"{url}&connect_timeout=2")
+    scene = Scene(url)
     scene.covered()
     outcome = scene.away()
     head = scene.team.log.audit.last
+    address: Any = scene.team.log.connection._address  # type: ignore[attr-defined]
     server.hang()
     try:
-        start = time.monotonic()
-        with pytest.raises(StoreError, match="did not answer within 1 seconds"):
-            outcome.expose()
-        with pytest.raises(StoreError, match=r"cannot open .*timeout"):
-            scene.come_back()
-        assert time.monotonic() - start < 15
+        # The limits are short only while it hangs: it may be slow to answer otherwise.
+        with monkeypatch.context() as patch:
+            patch.setattr("readmit.store.postgres_client.ANSWER_SECONDS", 1)
+            patch.setattr(address, "_conninfo", psycopg.conninfo.make_conninfo(address._conninfo, connect_timeout=2))
+            with pytest.raises(StoreError, match="did not answer within 1 seconds"):
+                outcome.expose()
+            with pytest.raises(StoreError, match=r"cannot open .*timeout"):
+                scene.come_back()
     finally:
         server.hang(signal.SIGCONT)
     # What was asked may still be carried out by the server; what was not answered is not known, and not handed over.
@@ -492,24 +478,26 @@ def test_another_writer_is_waited_for_but_not_forever(url: str, monkeypatch: pyt
 
 
 def test_a_statement_may_take_its_time_but_not_forever(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("readmit.store.postgres_client.STATEMENT_SECONDS", 1)
+    Workspace.open(url).close()
+    monkeypatch.setattr("readmit.store.postgres_client.STATEMENT_SECONDS", 3)
     with Workspace.open(url) as team:
         sql = team.log.connection.sql  # type: ignore[attr-defined]
-        with pytest.raises(StoreError, match="a statement took longer than 1 seconds; call again"):
-            sql.execute("SELECT pg_sleep(5)")
+        with pytest.raises(StoreError, match="a statement took longer than 3 seconds; call again"):
+            sql.execute("SELECT pg_sleep(60)")
         assert team.observe("It goes on.", by="bob")
 
 
 def test_a_writer_that_stopped_does_not_keep_the_others_from_writing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    Workspace.open(url).close()
     with monkeypatch.context() as patch:
-        patch.setattr("readmit.store.postgres_client.IDLE_SECONDS", 1)
+        patch.setattr("readmit.store.postgres_client.IDLE_SECONDS", 3)
         stopped = Workspace.open(url)
     with stopped, Workspace.open(url) as other:
 
         def stop() -> None:
             with stopped.batch():
                 stopped.observe("Then the machine was put to sleep.", by="bob")
-                assert other.observe("Waited a second for it.", by="cy")
+                assert other.observe("Waited seconds for it.", by="cy")
 
         with pytest.raises(StoreError, match="the connection was lost"):
             stop()

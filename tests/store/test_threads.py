@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-LONG = 20.0
+LONG = 120.0
 
 
 @pytest.fixture

@@ -31,6 +31,13 @@ def opened(place: Path | str) -> Connection:
 
 
 @pytest.fixture
+def other(place: Path | str) -> Iterator[Connection]:
+    made = opened(place)
+    yield made
+    made.close()
+
+
+@pytest.fixture
 def connection(place: Path | str) -> Iterator[Connection]:
     made = opened(place)
     made.sql.execute("CREATE TABLE t (x INTEGER PRIMARY KEY)")
@@ -91,15 +98,14 @@ def test_a_storage_error_is_reported_in_our_words_and_leaves_the_connection_usab
     assert rows(connection) == [1, 2]
 
 
-def test_a_reader_sees_one_state(place: Path | str, connection: Connection) -> None:
-    other = opened(place)
+def test_a_reader_sees_one_state(other: Connection, connection: Connection) -> None:
+    """The other is opened first: a store with a table of a test in it is refused."""
     with other.reading():
         assert rows(other) == []
         with connection.atomic():
             put(connection, 1)
         assert rows(other) == []
     assert rows(other) == [1]
-    other.close()
 
 
 def test_a_commit_is_on_disk(tmp_path: Path) -> None:

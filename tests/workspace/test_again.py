@@ -26,6 +26,8 @@ def scene() -> Scene:
     made.fact("a", slot="s", supports=["d"])
     made.fact("b")
     made.duty()
+    made.fact("out")
+    made.team.revoke("out", by="bob")
     return made
 
 
@@ -48,14 +50,13 @@ VERBS: dict[str, Callable[[Workspace], Any]] = {
     "revoke": lambda team: team.revoke("a", by="bob", id="w"),
     "supersede": lambda team: team.supersede("a", "b", by="bob", id="w"),
     "close": lambda team: team.close_validity("a", end=MOMENT, by="bob", id="w"),
-    "rebase": lambda team: team.rebase("s", task="trip", by="bob", id="w"),
     "settle": lambda team: team.settle("o", by="bob", id="w"),
     "dispute": lambda team: team.dispute(["a"], by="bob", id="w"),
     "suspect": lambda team: team.suspect("a", team.log.item("a").receipts[0].evidence, by="bob", id="w"),
     "judge": lambda team: team.judge(judgment(team), by="bob", id="w"),
     "link": lambda team: team.link("b", "d", by="bob", id="w"),
     "overrule for a while": lambda team: team.overrule(
-        "a", grant="restore", by="boss", reason="checked", expires=HOUR, id="w"
+        "out", grant="restore", by="boss", reason="checked", expires=HOUR, id="w"
     ),
     "govern": lambda team: team.as_owner().govern(team.policy, id="w"),
 }

@@ -9,8 +9,9 @@ import pytest
 
 from readmit import Reason, Return, Workspace
 from readmit.records.canonical import decode
+from readmit.records.deliveries import Acknowledge, Exposed
 from readmit.records.errors import ExposureError, UnknownError
-from readmit.records.events import Acknowledge, EventKind, Exposed
+from readmit.records.events import EventKind
 from readmit.workspace.auditing import audit
 from tests.scene import HOUR, START, Scene
 

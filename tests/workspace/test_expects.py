@@ -32,10 +32,38 @@ def test_a_change_of_what_stands_is_committed_once() -> None:
     assert scene.team.epoch == before
 
 
+def test_expects_from_older_evidence_than_what_it_replaces_is_refused() -> None:
+    scene = Scene()
+    old = scene.news("h1 is confirmed.")
+    hotel(scene, "h0")
+    before = scene.team.epoch
+    with pytest.raises(ConflictError, match=r"^expects: .* what stands there has later evidence\. .*supersedes='h0'"):
+        scene.fact("h1", slot="hotel", sources=[old], expects="h0")
+    with pytest.raises(ConflictError, match=r"^expects: .* no receipt binds it to evidence\. Observe what says so now"):
+        scene.fact("h1", slot="hotel", sources=[], expects="h0")
+    assert scene.team.epoch == before
+    # Without expects it is written down late, as what it is.
+    scene.fact("late", slot="hotel", sources=[old])
+    # The remedies, carried out.
+    scene.fact("h1", slot="hotel", sources=[old], expects="h0", supersedes="h0")
+    hotel(scene, "h2", expects="h1")
+    # What begins later replaces it then.
+    hotel(scene, "h3", expects="h2", valid_from=scene.now + HOUR)
+
+
+def test_expects_nothing_from_evidence_older_than_what_fell_is_refused() -> None:
+    scene = Scene()
+    old = scene.news("h1 is confirmed.")
+    hotel(scene, "h0")
+    scene.team.revoke("h0", by="bob")
+    with pytest.raises(ConflictError, match=r"^expects_nothing: "):
+        scene.fact("h1", slot="hotel", sources=[old], expects_nothing=True)
+
+
 def test_a_repeated_call_changes_nothing_and_is_not_refused() -> None:
     scene = Scene()
-    source = scene.news()
     hotel(scene, "h0")
+    source = scene.news()
     for _ in range(2):
         scene.fact("h1", slot="hotel", sources=[source], expects="h0")
     assert len(scene.team.log.in_slot(None, "hotel", until=scene.team.epoch)) == 2

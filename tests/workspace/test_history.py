@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from readmit import Reason, State
-from readmit.records.errors import UnknownError
+from readmit.records.errors import TamperedError, UnknownError
+from readmit.workspace import history
 from tests.scene import HOUR, Scene
 
 
@@ -69,8 +70,18 @@ def test_a_replay_names_what_differs() -> None:
 def test_a_replay_notices_an_altered_past() -> None:
     scene = past()
     scene.sql("DELETE FROM audience WHERE epoch = (SELECT epoch FROM name WHERE id = 'item:c')")
-    differences = scene.team.replay("r").differences
-    assert "decision" in differences
+    with pytest.raises(TamperedError, match="what 'ann' can see"):
+        scene.team.replay("r")
+
+
+def test_a_replay_of_a_decision_made_under_other_rules_says_so_and_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = past()
+    monkeypatch.setattr(history, "RULES", 2)
+    found = scene.team.replay("r")
+    assert found.refused == "it was decided under version 1 of the rules, and this release has version 2"
+    assert not found.matches
+    assert not found.differences
+    assert "Supplies a dependency" in str(scene.team.explain("r", "h")), "the record of it can still be read"
 
 
 def test_dispositions_and_decision_are_kept_as_they_were() -> None:

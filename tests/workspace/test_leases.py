@@ -33,9 +33,9 @@ def test_an_agent_that_is_not_heard_of_is_departed_for_at_the_last_epoch_it_had_
     scene.ann().present(lease=MINUTE)
     scene.fact("later", supports=["d"])
     scene.wait(MINUTE / 2)
-    assert scene.team.sweep().departed == ()
+    assert scene.team.sweep(trust_clock=True).departed == ()
     scene.wait(MINUTE / 2)
-    (departed,) = scene.team.sweep().departed
+    (departed,) = scene.team.sweep(trust_clock=True).departed
     assert (departed.reason, departed.epoch, departed.identity.principal) == ("lease_expired", seen, "ann")
     assert scene.team.log.event(scene.team.epoch).by == AUTHOR
     outcome = scene.come_back()
@@ -52,7 +52,7 @@ def test_calls_renew_a_lease_and_most_of_them_write_nothing() -> None:
     for number in range(60):
         desk.observe(f"note {number}")
         scene.wait(MINUTE / 12)
-    assert scene.team.sweep().departed == ()
+    assert scene.team.sweep(trust_clock=True).departed == ()
     assert count_leases(scene) <= 1 + 5 * 3, "one at the beginning, and one for each third of a lease"
     ann.recall()
     ann.remember("a hunch", bound_to="h")
@@ -65,7 +65,7 @@ def test_reading_its_bank_keeps_an_agent_present() -> None:
     for _ in range(5):
         scene.wait(MINUTE * 2 / 3)
         ann.recall()
-    assert scene.team.sweep().departed == ()
+    assert scene.team.sweep(trust_clock=True).departed == ()
 
 
 def test_what_a_swept_agent_writes_is_refused_until_it_returns() -> None:
@@ -74,7 +74,7 @@ def test_what_a_swept_agent_writes_is_refused_until_it_returns() -> None:
     ann = scene.ann()
     presence = ann.present(lease=MINUTE)
     scene.wait(MINUTE)
-    (departed,) = scene.team.sweep().departed
+    (departed,) = scene.team.sweep(trust_clock=True).departed
     before = scene.team.epoch
     writes: list[Any] = [
         lambda: presence.workspace.observe("I am still here"),
@@ -150,7 +150,7 @@ def test_a_token_names_one_presence_and_no_later_one() -> None:
 def test_a_renewal_that_comes_first_keeps_the_agent_present_and_two_sweepers_depart_once() -> None:
     scene = Scene()
     presence = scene.ann().present(lease=MINUTE)
-    sweepers = [Sweeper(scene.team), Sweeper(scene.team)]
+    sweepers = [Sweeper(scene.team, trust_clock=True), Sweeper(scene.team, trust_clock=True)]
     scene.wait(MINUTE * 0.9)
     presence.renew()
     scene.wait(MINUTE * 0.9)
@@ -164,7 +164,7 @@ def test_without_a_lease_nobody_is_swept_and_nothing_is_refused() -> None:
     scene.covered()
     scene.depart()
     scene.wait(1000 * HOUR)
-    assert scene.team.sweep().departed == ()
+    assert scene.team.sweep(trust_clock=True).departed == ()
     scene.team.observe("as before", by="ann")
     scene.ann().depart()
 
@@ -174,7 +174,7 @@ def test_a_task_on_which_the_agent_is_present_is_not_held_up_by_another() -> Non
     scene.ann().present(lease=MINUTE)
     other = scene.ann(task="garden").present(lease=HOUR)
     scene.wait(MINUTE)
-    assert [one.identity.task for one in scene.team.sweep().departed] == ["trip"]
+    assert [one.identity.task for one in scene.team.sweep(trust_clock=True).departed] == ["trip"]
     other.workspace.observe("the roses")
     with pytest.raises(LeaseError, match="'trip'"):
         scene.team.observe("from nowhere in particular", by="ann")
@@ -230,7 +230,7 @@ def test_a_presence_after_a_return_begins_with_what_the_view_showed() -> None:
     scene.fact("afterwards")
     scene.ann().present(lease=MINUTE)
     scene.wait(MINUTE)
-    (departed,) = scene.team.sweep().departed
+    (departed,) = scene.team.sweep(trust_clock=True).departed
     assert departed.epoch == outcome.request.epoch
 
 
@@ -253,7 +253,7 @@ def test_an_undone_batch_shows_the_agent_nothing() -> None:
     scene.wait(MINUTE / 2)
     presence.workspace.observe("renewed here")
     scene.wait(MINUTE)
-    (departed,) = scene.team.sweep().departed
+    (departed,) = scene.team.sweep(trust_clock=True).departed
     assert departed.epoch == seen
 
 
@@ -290,7 +290,7 @@ def test_an_event_loop_has_leases_too(place: Path | str) -> None:
             clock.now += MINUTE / 2
             assert await presence.renew() == clock.now + MINUTE == await presence.until()
             clock.now += MINUTE
-            assert len((await team.sweep()).departed) == 1
+            assert len((await team.sweep(trust_clock=True)).departed) == 1
             with pytest.raises(LeaseError, match="come back"):
                 await presence.workspace.observe("too late")
             assert (await ann.come_back()).kind == "admitted"
@@ -304,8 +304,8 @@ def test_the_doctor_finds_a_lease_that_ran_out_while_no_sweeper_runs() -> None:
     assert Trouble.UNSWEPT not in [one.trouble for one in scene.team.doctor().workspace.symptoms]
     scene.wait(MINUTE)
     (found,) = [one for one in scene.team.doctor().workspace.symptoms if one.trouble is Trouble.UNSWEPT]
-    assert found.remedies[0].command == "readmit sweep"
-    scene.team.sweep()
+    assert found.remedies[0].command == "readmit sweep --trust-clock"
+    scene.team.sweep(trust_clock=True)
     assert Trouble.UNSWEPT not in [one.trouble for one in scene.team.doctor().workspace.symptoms]
 
 
@@ -320,7 +320,7 @@ def test_of_many_sweepers_at_once_one_departs(place: Path | str) -> None:
     def sweep() -> None:
         with Workspace.open(place, clock=clock) as team:
             start.wait()
-            swept.extend(team.sweep().departed)
+            swept.extend(team.sweep(trust_clock=True).departed)
 
     sweepers = [threading.Thread(target=sweep) for _ in range(4)]
     for one in sweepers:

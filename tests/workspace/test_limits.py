@@ -78,30 +78,12 @@ def test_a_dispute_counts_each_item_it_contests() -> None:
         scene.team.revoke("m9", by="eve")
 
 
-@pytest.mark.many_events
-def test_a_rebase_counts_every_slot_it_resets() -> None:
-    scene = team_of(items=300)
-    scene.fact("other", slot="planet", task="trip")
-    with pytest.raises(RateError, match="this rebase would end 300 things"):
-        scene.team.rebase("plan", task="trip", by="eve")
-    for slot in ("plan.s1", "plan.s10", "planet", "unused"):
-        scene.team.rebase(slot, task="trip", by="eve")
-    assert ended(scene) == 4, "a reset of nothing counts as one event"
-
-
-def test_a_rebase_counts_what_is_recorded_for_every_task() -> None:
-    scene = team_of()
-    for number in range(LIMIT + 1):
-        scene.fact(f"m{number}", slot=f"plan.s{number}")
-    with pytest.raises(RateError, match="this rebase would end 6 things"):
-        scene.team.rebase("plan", task="trip", by="eve")
-
-
 def test_obligations_that_end_count() -> None:
     scene = team_of()
     for number in range(LIMIT + 1):
         scene.duty(f"o{number}", roles=["planner"])
-    assert allowed(6, lambda number: scene.team.settle(f"o{number}", by="eve", role="planner")) == LIMIT
+    scene.team.as_owner().reassign("eve", task="trip", role="planner")
+    assert allowed(6, lambda number: scene.team.settle(f"o{number}", by="eve")) == LIMIT
 
 
 def test_frontiers_that_move_another_writers_frontier_count() -> None:

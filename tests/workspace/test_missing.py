@@ -264,7 +264,7 @@ def test_a_duty_may_be_withheld_for_want_of_room_alone() -> None:
 
 
 def test_where_the_policy_asks_for_less_than_everything() -> None:
-    scene = Scene(gamma=Decimal("0.5"), rho=Decimal(0))
+    scene = Scene(gamma=Decimal("0.5"), rho=Decimal(0), newest="as_needed")
     scene.covered()
     scene.duty("o2", ("e",))
     scene.fact("k" * 20, supports=["e"])
@@ -278,7 +278,7 @@ def test_where_the_policy_asks_for_less_than_everything() -> None:
 def test_a_search_cut_short_needs_time_not_items() -> None:
     scene = scene_of(CASES["what meets it does not fit"])
     trial = past(scene.team.log, scene.come_back().id)
-    undecided = msgspec.structs.replace(trial.decision, reasons=(Reason.COVER_UNDECIDED,))
+    undecided = msgspec.structs.replace(trial.decision, reasons=(Reason.COVER_UNDECIDED,), absent=())
     [lack] = lacks_of(msgspec.structs.replace(trial, decision=undecided))
     assert "solver_milliseconds=20000" in lack.remedies[0].call
 
@@ -287,9 +287,9 @@ def test_odd_names_are_quoted() -> None:
     scene = Scene(writers=('b"o\nb', "bob"))
     scene.duty(required=("d$(x)'y",))
     [lack] = scene.away().lacking()
-    assert 'supports=["d$(x)\'y"]' in lack.remedies[0].call
+    assert 'slot="d$(x)\'y"' in lack.remedies[0].call
     assert json.dumps('b"o\nb') in lack.remedies[0].call
-    assert """--supports 'd$(x)'"'"'y'""" in lack.remedies[0].command
+    assert """--slot 'd$(x)'"'"'y'""" in lack.remedies[0].command
 
 
 def test_nothing_is_missing_where_nothing_was_judged() -> None:

@@ -43,9 +43,9 @@ def test_only_the_owner_and_overseers_change_keys(team: Workspace) -> None:
 
 def test_nobody_settles_a_dispute_for_their_own_return(team: Workspace) -> None:
     planner = team.agent("A1", role="planner", task="t")
-    planner.depart()
     team.dispute(["m"], by="A3", id="d1")
     team.resolve("d1", keep=["m"], by="A1")
+    planner.depart()
     assert Reason.DISPUTED in planner.come_back().explain("m").disposition.reasons
     team.resolve("d1", keep=["m"], by="A2")
     assert planner.come_back().admitted

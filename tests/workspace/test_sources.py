@@ -322,8 +322,6 @@ def test_a_store_that_hides_the_last_look_is_noticed(tmp_path: Path) -> None:
     assert team.back().items == ()
     team.team.close()
     with sqlite3.connect(tmp_path / "team.db") as file:
-        for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-            file.execute(f"DROP TRIGGER {name}")
         file.execute("DELETE FROM milestone WHERE kind = 'look'")
     with Workspace.open(tmp_path / "team.db", clock=team.clock) as again:
         back = again.agent("ann", role="planner", task="trip").come_back()

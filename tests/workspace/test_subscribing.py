@@ -6,8 +6,8 @@ import asyncio
 import subprocess
 import sys
 import threading
-import time
-from datetime import UTC, datetime, timedelta
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,11 +15,15 @@ import pytest
 from readmit import AsyncWorkspace, FallenItem, Workspace
 from readmit.records.errors import RecordError
 from readmit.records.reasons import State
+from readmit.workspace.subscribing import OFTEN
 from tests.conftest import ROOT
 from tests.scene import HOUR, Scene
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+LONG = 240.0
 
 
 class Desk(Scene):
@@ -135,7 +139,7 @@ def test_a_callback_is_called_on_a_thread_of_its_own_until_it_is_closed() -> Non
 
     with desk.subscribed(report=report, every=0.01):
         desk.team.revoke("h", by="bob")
-        assert told.wait(20)
+        assert told.wait(LONG)
     assert [(one.item, thread) for one, thread in heard] == [("h", "readmit-subscription")]
     desk.team.revoke("t", by="bob")
     assert len(heard) == 1
@@ -151,18 +155,16 @@ def test_a_callback_that_fails_is_not_silent() -> None:
         raise ZeroDivisionError
 
     held = desk.subscribed(report=report)
-    assert failed.wait(20)
+    assert failed.wait(LONG)
     with pytest.raises(ZeroDivisionError):
         held.close()
 
 
 def test_closing_ends_an_iteration_that_waits() -> None:
     desk = Desk()
-    held = desk.subscribed(every=30)
+    held = desk.subscribed(every=3_600)
     threading.Timer(0.2, held.close).start()
-    begun = time.monotonic()
     assert list(held) == []
-    assert time.monotonic() - begun < 20
 
 
 @pytest.mark.parametrize("every", [0, -1, True, "1", float("nan"), 10_000])
@@ -195,10 +197,11 @@ def test_what_another_process_writes_is_heard_within_a_second(place: Path | str)
     view = prepared(place)
     with Workspace.open(place) as team, team.subscribe(team.agent("ann", role="planner", task="trip")) as held:
         held.wait(0)
-        subprocess.run([sys.executable, "-c", REVOKE, str(place)], cwd=ROOT, check=True, timeout=60)
-        done = datetime.now(UTC)
-        assert held.wait(20) == (FallenItem(view, "h", State.REVOKED),)
-        assert datetime.now(UTC) - done < timedelta(seconds=5)
+        with ThreadPoolExecutor(1) as pool:
+            hearing = pool.submit(held.wait, LONG)
+            subprocess.run([sys.executable, "-c", REVOKE, str(place)], cwd=ROOT, check=True, timeout=LONG)
+            assert hearing.result() == (FallenItem(view, "h", State.REVOKED),)
+    assert OFTEN <= 1
 
 
 def test_an_event_loop_iterates_over_what_fell(place: Path | str) -> None:
@@ -215,9 +218,8 @@ def test_an_event_loop_iterates_over_what_fell(place: Path | str) -> None:
                     held.close()
 
             listening = asyncio.create_task(listen())
-            await asyncio.sleep(0.1)
             await team.revoke("h", by="bob")
-            await asyncio.wait_for(listening, 20)
+            await asyncio.wait_for(listening, LONG)
         return heard
 
     assert asyncio.run(story()) == [FallenItem(view, "h", State.REVOKED)]

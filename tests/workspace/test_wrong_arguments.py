@@ -38,6 +38,8 @@ class Team:
         scene.duty()
         scene.fact("a", slot="s", supports=["d"])
         scene.fact("b")
+        scene.fact("gone")
+        self.team.revoke("gone", by="bob")
         self.team.dispute(["b"], by="bob", id="q")
         self.source = scene.source
         scene.fact("x1", text="The train confirms.", drafted=Drafted(model="m", quote="the train confirm"))
@@ -95,11 +97,10 @@ CALLS = [
     team("record", ItemFields, text="x", by="bob", id="n", kind="fact", sources=[], supersedes="a", inherits=False),
     team("oblige", ItemFields, text="x", by="bob", id="n", required=["d"], critical=["d"], sources=[]),
     team("progress", ItemFields, text="x", by="bob", id="n", obligation="o", sources=[]),
-    team("supersede", target="a", successor="b", by="bob", reason="r", role="planner", id="n", at=MOMENT),
-    team("revoke", target="a", by="bob", reason="r", role="planner", id="n", at=MOMENT),
+    team("supersede", target="a", successor="b", by="bob", reason="r", id="n", at=MOMENT),
+    team("revoke", target="a", by="bob", reason="r", id="n", at=MOMENT),
     team("close_validity", target="a", end=MOMENT, by="bob", reason="r", id="n", at=MOMENT),
-    team("rebase", slot="s", task="trip", by="bob", reason="r", id="n", at=MOMENT),
-    team("settle", obligation="o", by="bob", reason="r", role="planner", id="n", at=MOMENT),
+    team("settle", obligation="o", by="bob", reason="r", id="n", at=MOMENT),
     team("dispute", items=["a"], by="bob", reason="r", id="n", at=MOMENT),
     team("resolve", dispute="q", keep=["b"], by="bob", reason="r", id="n", at=MOMENT),
     Call(lambda made: made.team, "suspect", lambda made: {"item": "a", "evidence": made.source, "by": "bob",
@@ -109,7 +110,7 @@ CALLS = [
     team("confirm", item="x1", by="bob", id="n", at=MOMENT),
     Call(lambda made: made.team.as_owner(), "govern", lambda _: {"policy": Policy(), "by": "owner", "id": "n",
                                                                  "at": MOMENT}),
-    team("overrule", target="a", grant="restore", by="boss", reason="r", expires=timedelta(1), id="n", at=MOMENT),
+    team("overrule", target="gone", grant="restore", by="boss", reason="r", expires=timedelta(1), id="n", at=MOMENT),
     team("agent", principal="p", role="r", task="t"),
     past("explain", item="a"),
     past("replay"),
@@ -245,7 +246,7 @@ def test_sources_in_a_text_are_refused_in_words() -> None:
 POLICIES: dict[str, dict[str, Any]] = {
     "gamma must be between 0 and 1": {"gamma": 2},
     "gamma: 0.8 is not exact; write '0.8'": {"gamma": 0.8},
-    "Policy.gama: Policy has no such field; did you mean gamma?": {"gama": "1"},
+    "gama: Policy has no such field; did you mean gamma?": {"gama": "1"},
     "Policy.max_items: Expected `int`, got `str`": {"max_items": "8"},
     "Policy.on_incomplete: Invalid enum value 'x'; use one of block, reset, partial": {"on_incomplete": "x"},
     "Policy.kinds[0]: Invalid enum value 'fct'; use one of fact, frontier": {"kinds": ["fct"]},

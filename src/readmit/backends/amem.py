@@ -9,6 +9,7 @@ Notes are read from Chroma itself: A-MEM's own reads turn a content that looks l
 
 from __future__ import annotations
 
+import logging
 import secrets
 import threading
 from contextlib import contextmanager
@@ -39,6 +40,9 @@ _BATCH = 256
 # Chroma looks up each id, so only a short list is worth passing.
 _FEW = 200
 _PAGE = 1_000
+# Ids in one message.
+_NAMED = 5
+_log = logging.getLogger(__name__)
 
 
 class _Native(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +74,8 @@ class AMem:
         # A note is written in several steps, and its neighbors with it.
         self._lock = threading.RLock()
         self._closed = False
+        # Reported as gone.
+        self._missed: set[str] = set()
 
     @classmethod
     def open(
@@ -168,8 +174,19 @@ class AMem:
                 # Enough if rejected records are spread evenly, plus a margin.
                 wanted = -(-(limit + 4) * held // min(usable, held))
             while True:
-                most = min(wanted, held if alone is None else usable)
-                found = self._collection.query(query_texts=[query], n_results=most, ids=alone, include=["distances"])
+                most = min(wanted, held if alone is None else len(alone))
+                if not most:
+                    return []
+                try:
+                    found = self._collection.query(
+                        query_texts=[query], n_results=most, ids=alone, include=["distances"]
+                    )
+                except Exception:
+                    # Chroma refuses a list with an id that it does not have.
+                    alone, before = self._present(alone), alone
+                    if alone == before:
+                        raise
+                    continue
                 names, far = found["ids"][0], found["distances"][0]
                 near = [
                     (name, 1.0 - float(distance))
@@ -179,6 +196,22 @@ class AMem:
                 if len(near) >= limit or len(names) < wanted:
                     return self._hits(near[:limit])
                 wanted *= 4
+
+    def _present(self, names: list[str] | None) -> list[str] | None:
+        """The notes of a list that A-MEM still has. Those that were deleted there are reported."""
+        if names is None:
+            return None
+        held = set(self._collection.get(ids=names, include=[])["ids"])
+        if gone := sorted(set(names) - held - self._missed):
+            self._missed |= set(gone)
+            _log.warning(
+                "%s: %d note(s) with sources are gone from A-MEM, and no search finds them: %s. review and adopt list "
+                "them; adopt(…, gone=True) and `readmit backends adopt --gone` accept that",
+                self.name,
+                len(gone),
+                ", ".join(gone[:_NAMED]),
+            )
+        return [name for name in names if name in held]
 
     def _hits(self, near: Sequence[tuple[str, float]]) -> list[Hit]:
         found = self._collection.get(ids=[name for name, _ in near], include=["metadatas"]) if near else {"ids": []}

@@ -234,6 +234,22 @@ class Memobase:
         owner, kind, native = self._known(record)
         self._server.delete(self.user(owner, verbatim=kind == _NOTE), _EVENT if kind == _EVENT else _SLOT, native)
 
+    def lost(self) -> Iterator[str]:
+        """The bound records of users that were deleted from the server."""
+        for (owner, kind), bound in self._bound().items():
+            if not self._server.has(self.user(owner, verbatim=kind == _NOTE)):
+                yield from (entry.record for entry in bound)
+
+    def mend(self, owners: Iterable[str] = ()) -> Iterator[str]:
+        """Delete the chats of every bank in which a flush has not ended within the timeout.
+
+        If the server was stopped while it processed them, they would stay so, and the bank could not be written.
+        """
+        for owner in sorted(self._known_owners().union(owners)):
+            user = self.user(owner)
+            if self._server.has(user) and (count := self._server.abandon(user)):
+                yield f"deleted {count} chat(s) of user {user}, whose flush had not ended: form them again"
+
     def close(self) -> None:
         self._server.close()
 
@@ -261,7 +277,8 @@ class Memobase:
         if bound and not self._server.has(user):
             raise BackendError(
                 f"{self.name}: user {user} is gone from the server, with memories that have sources ({len(bound)}); "
-                "restore the server, or load an archive into a store with another name"
+                "restore the server, load an archive into a store with another name, or accept it with "
+                "adopt(…, gone=True) or `readmit backends adopt --gone`"
             )
 
     def _listed(self, owner: str, kind: str, user: str) -> dict[str, Slot]:

@@ -86,23 +86,48 @@ class Server:
 
     def has(self, user: str) -> bool:
         """Whether there is such a user. Lists do not tell: for a user that is missing they are empty."""
-        return self._call("GET", f"/users/{user}", instead={_NOT_FOUND: None}) is not None
+        found = self._call("GET", f"/users/{user}", instead={_NOT_FOUND: None}) is not None
+        if not found:
+            self._there.discard(user)
+        return found
 
     def settle(self, user: str) -> None:
         """Wait for a flush whose answer was not waited for: its slots must not be taken for those of the next one."""
-        end = time.monotonic() + self._timeout
-        while waiting := self._buffered(user, "processing"):
-            if time.monotonic() >= end:
-                raise BackendError(
-                    f"{self._url}: {len(waiting)} chat(s) of user {user} are still being processed, after "
-                    f"{self._timeout:g} seconds; nothing was sent. Form it later. If the server was stopped while it "
-                    "processed them, they stay so: delete this user's chats (native.get_user(…).get_all('chat'), "
-                    ".delete(…))"
-                )
-            time.sleep(_PAUSE)
+        if waiting := self._unended(user):
+            raise BackendError(
+                f"{self._url}: {waiting} chat(s) of user {user} are still being processed, after "
+                f"{self._timeout:g} seconds; nothing was sent. Form it later. If the server was stopped while it "
+                "processed them, they stay so: delete them with memory.mend(), or `readmit backends mend`"
+            )
         late = self._late.pop(user, ())
         for text in late if late and self._buffered(user, "failed") else ():
             self._delete_chat(user, text)
+
+    def _unended(self, user: str) -> int:
+        """How many chats are still being processed when the time is up."""
+        end = time.monotonic() + self._timeout
+        while waiting := self._buffered(user, "processing"):
+            if time.monotonic() >= end:
+                return len(waiting)
+            time.sleep(_PAUSE)
+        return 0
+
+    def abandon(self, user: str) -> int:
+        """Delete a user's chats if some of them are still being processed when the time is up. Returns how many."""
+        if not self._unended(user):
+            return 0
+        self._late.pop(user, None)
+        chats = self._chats(user)
+        for blob in chats:
+            self._call("DELETE", f"/blobs/{user}/{blob}")
+        return len(chats)
+
+    def _chats(self, user: str) -> list[str]:
+        page, stored = 0, []
+        while ids := self._call("GET", f"/users/blobs/{user}/chat?page={page}&page_size={_FIRST_PAGE}")["ids"]:
+            stored += ids
+            page += 1
+        return stored
 
     def flush(self, user: str, text: str) -> Flushed:
         """Process one chat message now, and return what it changed."""
@@ -151,11 +176,7 @@ class Server:
         if self._buffered(user, "processing"):
             # It would be processed all the same, and no longer show.
             raise BackendError(f"{self._url}: chats of user {user} are being processed; call again later")
-        page, stored = 0, []
-        while ids := self._call("GET", f"/users/blobs/{user}/chat?page={page}&page_size={_FIRST_PAGE}")["ids"]:
-            stored += ids
-            page += 1
-        for blob in reversed(stored):
+        for blob in reversed(self._chats(user)):
             found = self._call("GET", f"/blobs/{user}/{blob}", instead={_NOT_FOUND: None})
             if found and [one.get("content") for one in found["blob_data"].get("messages") or ()] == [text]:
                 self._call("DELETE", f"/blobs/{user}/{blob}")

@@ -19,7 +19,7 @@ def fold(state: WorkState, events: Iterable[Event]) -> WorkState:
     """The state after some events, in log order."""
     held = dict(state.held)
     marks: dict[str, list[Event]] = {}
-    rebases, resolutions, bank = list(state.rebases), dict(state.resolutions), list(state.bank)
+    resolutions, bank = dict(state.resolutions), list(state.bank)
     epoch = state.epoch
     for event in events:
         epoch = event.epoch
@@ -28,8 +28,6 @@ def fold(state: WorkState, events: Iterable[Event]) -> WorkState:
             held[payload.id] = Held(payload, event.digest, epoch)
         elif isinstance(payload, Resolve):
             resolutions[payload.dispute] = (*resolutions.get(payload.dispute, ()), event)
-        elif event.kind is EventKind.REBASE:
-            rebases.append(event)
         elif event.kind is EventKind.REMEMBER:
             bank.append(event)
         else:
@@ -39,4 +37,4 @@ def fold(state: WorkState, events: Iterable[Event]) -> WorkState:
         # An event may also concern items that this identity cannot see.
         if (item := held.get(target)) is not None:
             held[target] = msgspec.structs.replace(item, marks=item.marks + tuple(added))
-    return WorkState(epoch, held, tuple(rebases), resolutions, tuple(bank))
+    return WorkState(epoch, held, resolutions, tuple(bank))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from readmit.records.moments import Jump
     from readmit.records.policy import Policy
 
 
@@ -15,13 +17,22 @@ def later(now: datetime, learnt: datetime | None) -> datetime:
     return now if learnt is None else max(now, learnt)
 
 
-def lag(now: datetime, learnt: datetime | None, policy: Policy) -> str:
+def lag(now: datetime, learnt: datetime | None, policy: Policy, jump: Jump | None) -> str:
     """Why the clock cannot be right, and what to do; empty if it does not lag beyond the policy's limit."""
     behind = 0.0 if learnt is None else (learnt - now).total_seconds()
     if learnt is None or behind <= policy.max_clock_skew:
         return ""
     return (
         f"the clock says {now.isoformat()}, but the log has learnt something at {learnt.isoformat()}, "
-        f"{behind:.0f} s later, and the policy allows {policy.max_clock_skew} s (max_clock_skew): set the clock right, "
-        "or, if a writer's clock was ahead, let the owner or an overseer raise max_clock_skew"
+        f"{behind:.0f} s later, and the policy allows {policy.max_clock_skew} s (max_clock_skew): set the clock right"
+        f"{'' if jump is None else _voiding(jump, policy)}"
+    )
+
+
+def _voiding(jump: Jump, policy: Policy) -> str:
+    """Which event to void, and how."""
+    who = f"--by {shlex.quote(policy.overseers[0])}" if policy.overseers else "--as-owner"
+    return (
+        f", or, if it is right, that of the host was ahead from which {jump.by!r} wrote event {jump.epoch} "
+        f"({jump.kind}): `readmit void {jump.epoch} {who}` voids the date of that event, never its effect"
     )

@@ -14,11 +14,11 @@ from readmit.check.command_lines import EXTRA
 from readmit.check.commands import ProjectCommands
 from readmit.check.naming import named
 from readmit.check.python import ProjectModules, lacking
-from readmit.check.reading import headings, read_memory
-from readmit.check.tree import WorkTree, root_of
+from readmit.check.reading import MOST_NAMES, headings, read_memory
+from readmit.check.tree import LONGEST_PATH, WorkTree, root_of
 from readmit.check.values import CheckFinding, CheckReport, Mention, NameKind, Unchecked
 from readmit.check.versions import admits, declared, tool
-from readmit.records.errors import RecordError
+from readmit.records.errors import CheckLimitError, RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -80,7 +80,7 @@ def read_memories(paths: Sequence[Path], root: Path | None = None) -> MemoryFile
 
 def check(memories: MemoryFiles) -> CheckReport:
     """Look for everything that memory files name."""
-    outcomes = _Check(memories.tree).run(one for span in memories.spans for one in named(span))
+    outcomes = _Check(memories.tree).run(_bounded(memories))
     findings = tuple(one for one in outcomes if isinstance(one, CheckFinding))
     unchecked = tuple(one for one in outcomes if isinstance(one, Unchecked))
     return CheckReport(
@@ -90,6 +90,20 @@ def check(memories: MemoryFiles) -> CheckReport:
         findings=findings,
         unchecked=unchecked,
     )
+
+
+def _bounded(memories: MemoryFiles) -> Iterator[Mention | Unchecked]:
+    """What memory files name, if that is what people and agents write."""
+    count = 0
+    for span in memories.spans:
+        for one in named(span):
+            count += 1
+            where = f"{one.place.file}, line {one.place.line}"
+            if count > MOST_NAMES:
+                raise CheckLimitError(f"{where}: more than {MOST_NAMES:,} names; check fewer files at once")
+            if isinstance(one, Mention) and len(one.name) > LONGEST_PATH:
+                raise CheckLimitError(f"{where}: a name of {len(one.name):,} characters; the most is {LONGEST_PATH:,}")
+            yield one
 
 
 def _relative(file: Path, root: Path) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from readmit.check.command_lines import EXTRA
+from readmit.check.tree import as_table
 
 if TYPE_CHECKING:
     from readmit.check.python import ProjectModules
@@ -50,23 +49,18 @@ class ProjectCommands:
     @cached_property
     def _projects(self) -> list[dict[str, Any]]:
         """The Python projects of the tree, that of the root first."""
-        found: list[dict[str, Any]] = []
-        for path in sorted(self._tree.names.get("pyproject.toml", ()), key=len):
-            try:
-                found.append(tomllib.loads(self._tree.text(path) or "").get("project", {}))
-            except tomllib.TOMLDecodeError:
-                continue
-        return found
+        paths = sorted(self._tree.names.get("pyproject.toml", ()), key=len)
+        return [as_table(self._tree.table(path).get("project")) for path in paths]
 
     @cached_property
     def programs(self) -> frozenset[str]:
         """The project's own programs."""
-        return frozenset(name for project in self._projects for name in project.get("scripts", {}))
+        return frozenset(name for project in self._projects for name in as_table(project.get("scripts")))
 
     def _extra(self, extra: str, package: str) -> CommandAnswer:
         for project in self._projects:
             if package in {".", project.get("name")}:
-                extras = project.get("optional-dependencies", {})
+                extras = as_table(project.get("optional-dependencies"))
                 if extra in extras:
                     return CommandAnswer("holds")
                 known = ", ".join(extras) or "none"
@@ -91,14 +85,7 @@ class ProjectCommands:
         files = self._tree.names.get("package.json", ())
         if not files:
             return self._absent("package.json")
-        scripts: set[str] = set()
-        for path in files:
-            try:
-                data = json.loads(self._tree.text(path) or "{}")
-            except (json.JSONDecodeError, RecursionError):
-                return CommandAnswer("unknown", f"{path} cannot be read")
-            if isinstance(data, dict) and isinstance(data.get("scripts"), dict):
-                scripts |= data["scripts"].keys()
+        scripts = {name for path in files for name in as_table(self._tree.table(path).get("scripts"))}
         if script in scripts:
             return CommandAnswer("holds")
         known = ", ".join(sorted(scripts)) or "none"

@@ -7,12 +7,16 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from readmit.records.errors import CheckLimitError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from readmit.check.tree import WorkTree
 
 _LAZY = re.compile(r"^from [\w.]+ import \*|def __getattr__|lazy|setattr\(|globals\(\)", re.MULTILINE)
+_DEEPEST = 30
+"""How many classes one may inherit from in a row. What is behind them is not known."""
 _FAMILIAR = {"object", "Exception", "Protocol", "Generic", "ABC"}
 
 
@@ -52,17 +56,17 @@ class ProjectModules:
         """Whether a name can be taken from a module; none if only running it would show."""
         if self.file(f"{module}.{name}") is not None:
             return True
-        text = self._tree.text(self._by_name.get(module, ""))
-        names = None if text is None or _LAZY.search(text) else _top_names(text)
+        path = self._by_name.get(module, "")
+        text = self._tree.text(path)
+        names = None if text is None or _LAZY.search(text) else _top_names(path, text)
         return None if names is None else name in names
 
 
-def _top_names(text: str) -> set[str] | None:
+def _top_names(path: str, text: str) -> set[str] | None:
     """What a module binds when it is imported; none if it cannot be read."""
-    try:
-        left: list[ast.AST] = [ast.parse(text)]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    if (tree := _parsed(path, text)) is None:
         return None
+    left: list[ast.AST] = [tree]
     found: set[str] = set()
     while left:
         node = left.pop()
@@ -83,38 +87,51 @@ def lacking(tree: WorkTree, names: list[tuple[str, str]]) -> set[tuple[str, str]
     classes = {first for first, _ in names}
     known: dict[str, list[ast.ClassDef]] = {}
     looked: set[str] = set()
-    while wanted := classes - looked:
+    for _ in range(_DEEPEST):
+        if not (wanted := classes - looked):
+            break
         looked |= wanted
         for path in tree.holding(rf"^[[:space:]]*class ({'|'.join(sorted(wanted))})\b", "*.py"):
-            for found in _classes(tree.text(path) or ""):
+            for found in _classes(path, tree.text(path) or ""):
                 if found.name in wanted:
                     known.setdefault(found.name, []).append(found)
         classes |= {base for one in wanted for found in known.get(one, ()) for base in _bases(found)} - _FAMILIAR
-    return {(name, attribute) for name, attribute in names if _lacks(name, attribute, known, frozenset())}
+    return {(name, attribute) for name, attribute in names if _lacks(name, attribute, known, {})}
 
 
-def _lacks(name: str, attribute: str, known: dict[str, list[ast.ClassDef]], met: frozenset[str]) -> bool:
-    if name not in known or name in met:
-        return False
-    return all(
-        attribute not in set(_attributes(one))
-        and all(base in _FAMILIAR or _lacks(base, attribute, known, met | {name}) for base in _bases(one))
-        for one in known[name]
-    )
+def _lacks(name: str, attribute: str, known: dict[str, list[ast.ClassDef]], met: dict[str, bool]) -> bool:
+    if name not in met:
+        # A class that is its own base is not known well enough.
+        met[name] = False
+        met[name] = name in known and all(
+            attribute not in set(_attributes(one))
+            and all(base in _FAMILIAR or _lacks(base, attribute, known, met) for base in _bases(one))
+            for one in known[name]
+        )
+    return met[name]
 
 
-def _classes(text: str) -> Iterator[ast.ClassDef]:
+def _classes(path: str, text: str) -> Iterator[ast.ClassDef]:
+    tree = _parsed(path, text)
+    yield from (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)) if tree else ()
+
+
+def _parsed(path: str, text: str) -> ast.Module | None:
+    """A module's code; none if it cannot be read."""
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    yield from (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+    except (RecursionError, MemoryError):
+        raise CheckLimitError(f"{path}: nested too deeply to be read; remove it, or name another --root") from None
 
 
 def _bases(found: ast.ClassDef) -> list[str]:
     """The names of the bases. One that is computed has no name, and is not known."""
     bases = (one.value if isinstance(one, ast.Subscript) else one for one in found.bases)
-    return [ast.unparse(one).rpartition(".")[2] if isinstance(one, ast.Name | ast.Attribute) else "?" for one in bases]
+    return [
+        one.id if isinstance(one, ast.Name) else one.attr if isinstance(one, ast.Attribute) else "?" for one in bases
+    ]
 
 
 def _attributes(found: ast.ClassDef) -> Iterator[str]:

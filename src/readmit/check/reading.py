@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left, bisect_right
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from readmit.check.values import StatementPlace
 from readmit.records.canonical import without_mark
-from readmit.records.errors import RecordError
+from readmit.records.errors import CheckLimitError, RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[A-Z`*\"(\[])")
 _LONGEST = 300
+_MOST_READ = 100_000
+MOST_NAMES = 20_000
+"""Most names, or statements of a list, in one check."""
+_GAP = re.compile(r"[ \t\n\r,]*")
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _TEXTS = ("text", "statement", "memory", "content", "fact", "value")
 
@@ -47,6 +54,8 @@ def read_memory(file: str, data: bytes) -> tuple[list[MemorySpan], int]:
         found, _ = _markdown(file, said, line, lines=False)
         spans += found
         statements += 1
+        if statements > MOST_NAMES:
+            raise CheckLimitError(f"{file}, line {line}: more than {MOST_NAMES:,} statements; check fewer at once")
     return spans, statements
 
 
@@ -67,10 +76,15 @@ def headings(text: str) -> set[str]:
     return found
 
 
-def _parsed(text: str) -> list[Token]:
+@cache
+def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark").enable("table").parse(text)
+    return MarkdownIt("commonmark").enable("table")
+
+
+def _parsed(text: str) -> list[Token]:
+    return _parser().parse(text)
 
 
 def _markdown(file: str, text: str, first: int, *, lines: bool = True) -> tuple[list[MemorySpan], int]:
@@ -93,13 +107,14 @@ def _markdown(file: str, text: str, first: int, *, lines: bool = True) -> tuple[
 
 def _inline(file: str, token: Token, line: int, *, lines: bool) -> Iterator[MemorySpan]:
     content, at = token.content, 0
+    sentences = _Sentences(content)
     for child in token.children or ():
         kind, said = _said(child)
         if not said:
             continue
         found = content.find(said, at)
         here = found if found >= 0 else at
-        place = StatementPlace(file, line + (content.count("\n", 0, here) if lines else 0), sentence_at(content, here))
+        place = StatementPlace(file, line + (sentences.line(here) if lines else 0), sentences.at(here))
         yield MemorySpan(kind, said, place)
         # A link's address stands behind its words, which come next.
         at = here if kind == "link" else here + len(said)
@@ -116,32 +131,46 @@ def _said(child: Token) -> tuple[str, str]:
     return "", ""
 
 
-def sentence_at(content: str, at: int) -> str:
-    """The sentence around a position, on one line."""
-    start = 0
-    for found in _SENTENCE.finditer(content):
-        if found.end() > at:
-            return " ".join(content[start : found.start()].split())[:_LONGEST]
-        start = found.end()
-    return " ".join(content[start:].split())[:_LONGEST]
+class _Sentences:
+    """The sentences of a text, found once for all names in it."""
+
+    def __init__(self, content: str) -> None:
+        ends = list(_SENTENCE.finditer(content))
+        self._starts = [0, *(found.end() for found in ends)]
+        self._lines = [found.start() for found in re.finditer("\n", content)]
+        stops = [*(found.start() for found in ends), len(content)]
+        self._said = [
+            " ".join(content[start : min(stop, start + _MOST_READ)].split())[:_LONGEST]
+            for start, stop in zip(self._starts, stops, strict=True)
+        ]
+
+    def at(self, place: int) -> str:
+        """The sentence around a position, on one line."""
+        return self._said[bisect_right(self._starts, place) - 1]
+
+    def line(self, place: int) -> int:
+        return bisect_left(self._lines, place)
 
 
 def _listed(file: str, text: str) -> Iterator[tuple[int, str]]:
     """The statements of a JSON list, each with its line."""
     decoder = json.JSONDecoder()
     at = len(text) - len(text.lstrip())
+    line, counted = 1, 0
     if not text[at:].startswith("["):
         raise RecordError(f'{file}: not a JSON list of statements; write ["…", …] or [{{"text": "…"}}, …]')
     at += 1
     while True:
-        at += len(text[at:]) - len(text[at:].lstrip(" \t\n\r,"))
-        line = text.count("\n", 0, at) + 1
+        at = _GAP.match(text, at).end()  # type: ignore[union-attr]  # it matches nothing, too
+        line, counted = line + text.count("\n", counted, at), at
         if text[at : at + 1] == "]":
             return
         try:
             value, at = decoder.raw_decode(text, at)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except json.JSONDecodeError as error:
             raise RecordError(f"{file}, line {line}: not JSON: {error}") from None
+        except RecursionError:
+            raise CheckLimitError(f"{file}, line {line}: nested too deeply to be read") from None
         yield line, _text_of(value, f"{file}, line {line}")
 
 

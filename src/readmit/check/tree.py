@@ -1,30 +1,30 @@
 """The working tree that statements are checked against, read through git where there is a repository.
 
-A repository is data of a stranger, so git runs disarmed as it does for probes: no hooks, filters, helpers or network.
+A repository is data of a stranger, so git runs disarmed (``check.git``): no hooks, filters, helpers or network.
 Files are read as probes read them: regular files below the root, no links, bounded.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
-import subprocess
+import tomllib
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from readmit.check.git import TreeGit
 from readmit.ports.prober import LookLimits
 from readmit.probes.files import Files, Unchanged
-from readmit.probes.git import ENVIRONMENT, disarmed, git_directory
-from readmit.records.errors import ProbeError
+from readmit.records.errors import CheckLimitError, ProbeError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-SECONDS = 60
-"""Most seconds for one question to git."""
 PROSE = ("*.md", "*.mdc", "*.rst", "*.txt", "*.adoc", "*.svg", "*.lock", "*.ipynb")
 """Files whose words show nothing: they repeat what was once true."""
+LONGEST_PATH = 4_096
 _MOST_WALKED = 200_000
 _MOST_WORDS = 300
 """Most words in one question to git's history."""
@@ -53,7 +53,8 @@ class WorkTree:
         """``memories`` are the files that are checked. Their own words show nothing."""
         self.root = root.resolve()
         self._memories = memories
-        self._git = _repository(self.root)
+        self._is_repository = (self.root / ".git").exists()
+        self._git = TreeGit(self.root)
         self._files = Files(LookLimits(roots=(str(self.root),), bytes=2_000_000), Unchanged())
 
     @property
@@ -62,19 +63,27 @@ class WorkTree:
 
     @cached_property
     def _has_commits(self) -> bool:
-        return self._git is not None and bool(self._ask("rev-parse", "--verify", "--quiet", "HEAD"))
+        return self._is_repository and bool(self._git.ask("rev-parse", "--verify", "--quiet", "HEAD"))
 
     @cached_property
     def paths(self) -> frozenset[str]:
         """Every file that is tracked or not ignored, and is there."""
-        if self._git is None:
+        if not self._is_repository:
             return frozenset(self._walked())
-        listed = self._ask("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
-        return frozenset(path for path in listed.split("\0") if path and (self.root / path).is_file())
+        listed = self._git.ask("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+        # Git can name paths that no file has.
+        fit = (path for path in listed.split("\0") if 0 < len(path) <= LONGEST_PATH)
+        return frozenset(path for path in fit if os.path.isfile(self.root / path))  # noqa: PTH113 - false if too long
 
     @cached_property
     def folders(self) -> frozenset[str]:
-        return frozenset(str(parent) for path in self.paths for parent in PurePosixPath(path).parents) - {"."}
+        found: set[str] = set()
+        for path in self.paths:
+            folder = path.rpartition("/")[0]
+            while folder and folder not in found:
+                found.add(folder)
+                folder = folder.rpartition("/")[0]
+        return frozenset(found)
 
     @cached_property
     def names(self) -> dict[str, list[str]]:
@@ -94,17 +103,29 @@ class WorkTree:
     def text(self, path: str) -> str | None:
         """A file's text, if it can be read."""
         try:
-            return self._files.capture(path, lines="", symbol="", lifetime=1).text
-        except ProbeError:
+            text = self._files.read(path).decode("utf-8")
+        except (ProbeError, UnicodeDecodeError):
             return None
+        return None if "\0" in text else text
+
+    def table(self, path: str) -> dict[str, Any]:
+        """What a JSON or TOML file says; nothing if it is malformed, or no table."""
+        text = self.text(path) or ""
+        try:
+            found = tomllib.loads(text) if path.endswith(".toml") else json.loads(text)
+        except ValueError:
+            return {}
+        except RecursionError:
+            raise CheckLimitError(f"{path}: nested too deeply to be read; remove it, or name another --root") from None
+        return as_table(found)
 
     def ignored(self, paths: Iterable[str]) -> set[str]:
         """Those of the paths that git ignores: made by a build, or private."""
         # What lies behind a link is not in the repository, and git refuses to say anything about it.
         wanted = "\0".join(path for path in paths if not any((self.root / one).is_symlink() for one in _above(path)))
-        if self._git is None or not wanted:
+        if not self._is_repository or not wanted:
             return set()
-        return set(filter(None, self._ask("check-ignore", "-z", "--no-index", "--stdin", given=wanted).split("\0")))
+        return set(filter(None, self._git.ask("check-ignore", "-z", "--no-index", "--stdin", given=wanted).split("\0")))
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -122,11 +143,11 @@ class WorkTree:
 
     def holding(self, pattern: str, *globs: str) -> list[str]:
         """The files in which a pattern matches (of extended regular expressions)."""
-        if self._git is None:
+        if not self._is_repository:
             wanted = re.compile(pattern, re.MULTILINE)
             chosen = (path for path in sorted(self.paths) if any(PurePosixPath(path).match(glob) for glob in globs))
             return [path for path in chosen if wanted.search(self.text(path) or "")]
-        found = self._ask("grep", "-I", "-l", "-z", "-E", "--untracked", "-e", pattern, "--", *globs)
+        found = self._git.ask("grep", "-I", "-l", "-z", "-E", "--untracked", "-e", pattern, "--", *globs)
         return [path for path in found.split("\0") if path]
 
     @cached_property
@@ -134,9 +155,11 @@ class WorkTree:
         """Files that were deleted or renamed and are not there now, with the last time that happened."""
         if not self._has_commits:
             return {}
-        committed = self._ask("ls-tree", "-r", "-z", "--name-only", "HEAD").split("\0")
+        committed = self._git.ask("ls-tree", "-r", "-z", "--name-only", "HEAD").split("\0")
         found = {path: Departed() for path in committed if path and path not in self.paths}
-        said = self._ask("log", "-M", "--diff-filter=DR", "--name-status", "-z", "--format=%x01%h %cs", "HEAD", "--")
+        said = self._git.ask(
+            "log", "-M", "--diff-filter=DR", "--name-status", "-z", "--format=%x01%h %cs", "HEAD", "--"
+        )
         for part in said.split("\1")[1:]:
             head, _, rest = part.partition("\0")
             commit, day = head.split()
@@ -164,9 +187,9 @@ class WorkTree:
         apart = [*(f":(exclude){glob}" for glob in PROSE), *(f":(exclude,literal){name}" for name in self._memories)]
         for some in _batched(sorted(words), _MOST_WORDS) if self._has_commits else ():
             either = "|".join(re.escape(word).replace("\\-", "-") for word in some)
-            committed = self._ask("grep", "-I", "-h", "-o", "-w", "-E", "-e", either, "HEAD", "--", ".", *apart)
+            committed = self._git.ask("grep", "-I", "-h", "-o", "-w", "-E", "-e", either, "HEAD", "--", ".", *apart)
             found |= dict.fromkeys(committed.split(), Departed())
-            said = self._ask(
+            said = self._git.ask(
                 "log", "-p", "-U0", "--no-ext-diff", "--no-textconv", "--no-color", "--format=%x01%h %cs",
                 "--extended-regexp", f"-G{either}", "HEAD", "--", ".", *apart,
             )  # fmt: skip
@@ -187,7 +210,7 @@ class WorkTree:
         """
         if not self._has_commits:
             return {}
-        said = self._ask("blame", "--line-porcelain", "HEAD", "--", file, check=False)
+        said = self._git.ask("blame", "--line-porcelain", "HEAD", "--", file, check=False)
         found: dict[str, str] = {}
         commit = ""
         for line in said.splitlines():
@@ -199,27 +222,9 @@ class WorkTree:
 
     def changes(self, since: str, path: str) -> str:
         """What was added to and removed from a file since a commit, as a diff."""
-        return self._ask(
+        return self._git.ask(
             "diff", "--no-ext-diff", "--no-textconv", "--no-color", "-U2", since, "HEAD", "--", path, check=False
         )
-
-    def _ask(self, *arguments: str, given: str = "", check: bool = True) -> str:
-        assert self._git is not None  # noqa: S101 - asked only where there is a repository
-        command = disarmed(self._git, f"--work-tree={self.root}", *arguments)
-        try:
-            done = subprocess.run(  # noqa: S603 - git alone; names stand behind -- or on standard input
-                command, input=given.encode("utf-8", "surrogateescape"), capture_output=True, env=ENVIRONMENT,
-                cwd=self.root, timeout=SECONDS, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            raise ProbeError(f"git {arguments[0]} took more than {SECONDS} s; check fewer files at once") from None
-        except OSError as error:
-            raise ProbeError(f"git cannot be started: {error.strerror}") from None
-        # 1 says that nothing was found.
-        if check and done.returncode not in (0, 1):
-            message = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-            raise ProbeError(f"git {arguments[0]} failed: {message}")
-        return done.stdout.decode("utf-8", "surrogateescape")
 
     def _walked(self) -> Iterable[str]:
         count = 0
@@ -230,6 +235,16 @@ class WorkTree:
                 if count > _MOST_WALKED:
                     raise ProbeError(f"{self.root} has more than {_MOST_WALKED} files; use a git repository")
                 yield (Path(folder) / name).relative_to(self.root).as_posix()
+
+
+def as_table(value: object) -> dict[str, Any]:
+    """A table that a file of the tree should hold at some place; empty if it holds something else there."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_texts(value: object) -> list[str]:
+    """A list of texts that a file of the tree should hold at some place."""
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def _batched(words: Sequence[str], size: int) -> Iterator[Sequence[str]]:
@@ -245,10 +260,3 @@ def root_of(path: Path) -> Path:
     """The repository that a file is in, or its folder."""
     folder = path.resolve() if path.is_dir() else path.resolve().parent
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
-
-
-def _repository(root: Path) -> str | None:
-    if not (root / ".git").exists():
-        return None
-    # A worktree keeps its objects beside the repository that it is of; that is the user's own.
-    return git_directory(("/",), str(root))

@@ -6,10 +6,10 @@ those of Python packages and of npm, as far as they compare numbers.
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from typing import TYPE_CHECKING, Any
+
+from readmit.check.tree import as_table, as_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Version = tuple[int, ...]
 _PART = re.compile(r"(===?|~=|!=|<=|>=|\^|~|<|>|=)?\s*v?(\d+(?:\.\d+)*)(\.\*|\.x)?")
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*(?:@|\(?([^;#)]*))")
+_LONGEST_NUMBER = 20
 _TOOLS = {"cpython": "python", "node.js": "node", "nodejs": "node", "golang": "go"}
 
 
@@ -41,6 +42,8 @@ def admits(spec: str, version: str) -> bool | None:
     """Whether a range admits some release of a version; none if it cannot be read."""
     parts = _PART.findall(spec)
     if not parts or re.search(r"\|\||[a-z]{3}", spec.replace("x", "")):
+        return None
+    if max(map(len, re.findall(r"\d+", f"{spec} {version}"))) > _LONGEST_NUMBER:
         return None
     wanted = _numbers(version)
     return all(_meets(sign or "=", _numbers(bound), wanted) for sign, bound, _ in parts)
@@ -82,9 +85,9 @@ def _specs(tree: WorkTree) -> Iterator[tuple[str, str, str]]:
         if text is None:
             continue
         if file == "pyproject.toml":
-            yield from ((file, *one) for one in _pyproject(text))
+            yield from ((file, *one) for one in _pyproject(tree.table(file)))
         elif file == "package.json":
-            yield from ((file, *one) for one in _package(text))
+            yield from ((file, *one) for one in _package(tree.table(file)))
         elif re.fullmatch(r"requirements[\w.-]*\.(?:txt|in)", file):
             yield from ((file, *one) for one in _requirements(text.splitlines()))
         elif file in {".python-version", ".nvmrc", ".node-version"}:
@@ -93,35 +96,21 @@ def _specs(tree: WorkTree) -> Iterator[tuple[str, str, str]]:
             yield file, "go", f">={found[1]}"
 
 
-def _pyproject(text: str) -> Iterator[tuple[str, str]]:
-    try:
-        data: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return
-    project = data.get("project", {})
+def _pyproject(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    project = as_table(data.get("project"))
     if isinstance(project.get("requires-python"), str):
         yield "python", project["requires-python"]
-    listed = [*project.get("dependencies", ())]
-    for extra in project.get("optional-dependencies", {}).values():
-        listed += extra
-    for group in data.get("dependency-groups", {}).values():
-        listed += [one for one in group if isinstance(one, str)]
+    groups = (as_table(project.get("optional-dependencies")), as_table(data.get("dependency-groups")))
+    listed = as_texts(project.get("dependencies"))
+    listed += [one for group in groups for named in group.values() for one in as_texts(named)]
     yield from _requirements(listed)
-    for name, spec in data.get("tool", {}).get("poetry", {}).get("dependencies", {}).items():
-        yield name, spec if isinstance(spec, str) else str(spec.get("version", ""))
+    for name, spec in as_table(as_table(as_table(data.get("tool")).get("poetry")).get("dependencies")).items():
+        yield name, spec if isinstance(spec, str) else str(as_table(spec).get("version", ""))
 
 
-def _package(text: str) -> Iterator[tuple[str, str]]:
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError:
-        return
-    if not isinstance(data, dict):
-        return
+def _package(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for group in ("engines", "dependencies", "devDependencies", "peerDependencies"):
-        given = data.get(group)
-        if isinstance(given, dict):
-            yield from ((str(name), spec) for name, spec in given.items() if isinstance(spec, str))
+        yield from ((name, spec) for name, spec in as_table(data.get(group)).items() if isinstance(spec, str))
 
 
 def _requirements(lines: list[str]) -> Iterator[tuple[str, str]]:

@@ -236,7 +236,7 @@ def _watched(lines: Iterable[bytes], watch: Callable[[], object]) -> Iterator[by
 def _write(lines: Iterable[bytes], output: str | None, invocation: Invocation) -> None:
     """To a file, or to standard output with every character visible: rows may quote user text."""
     from readmit.cli.output import emit
-    from readmit.seal.render import escaped_json
+    from readmit.seal.escaping import escaped_json
 
     if output is not None:
         with Path(output).open("wb") as file:

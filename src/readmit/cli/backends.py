@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from readmit.cli import errors
+from readmit.cli import errors, options
 from readmit.cli.command import command
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from readmit.cli.command import Invocation
     from readmit.ports.backend import MemoryBackend
     from readmit.scenario.paired import Compared, Opener, PairedReturn
+    from readmit.workspace.memory import Memory
     from readmit.workspace.workspace import Workspace
 
 DEFAULT = "scopedmem"
@@ -32,6 +35,96 @@ def add_to(group: click.Group) -> None:
         "readmit backends compare examples/travel.json --backend mem0 --embedder lexical",
     )
     command(backends, "compare", store=False, examples=examples)(compare)
+    adopting = (
+        "readmit backends adopt mem0:memories --by A2 --embedder minilm",
+        "readmit backends adopt mem0:memories --by A2 --embedder minilm --claim 1f3c…=h0,h1",
+        "readmit backends adopt memobase:http://localhost:8019 --by A2 --embedder minilm --gone",
+    )
+    command(backends, "adopt", examples=adopting)(adopt)
+    mending = ("readmit backends mend memobase:http://localhost:8019 --embedder minilm",)
+    command(backends, "mend", examples=mending)(mend)
+
+
+_EMBEDDER = click.option("--embedder", metavar="NAME", help="Embedder that the store was made with, if it needs one.")
+
+
+@click.argument("spec", metavar="STORE")
+@options.author("Who claims it.")
+@click.option(
+    "--claim",
+    "claims",
+    multiple=True,
+    metavar="RECORD=ITEM,ITEM",
+    help="Items that a record may come from. Repeatable.",
+)
+@click.option("--gone", is_flag=True, help="Accept that bound records are gone: forget their sources.")
+@_EMBEDDER
+def adopt(
+    invocation: Invocation, /, *, spec: str, by: str, claims: tuple[str, ...], gone: bool, embedder: str | None
+) -> None:
+    """Bind existing records of a store by claims, and list those without a source, altered or gone.
+
+    STORE names it, as mem0:FOLDER, amem:FOLDER or memobase:URL. Without a claim, nothing is bound.
+    """
+    from msgspec import to_builtins
+
+    from readmit.cli.output import emit, show, shown
+
+    named = dict(_claimed(claim) for claim in claims)
+    with _memory(invocation, spec, embedder) as memory:
+        found = to_builtins(memory.adopt(named, by=by, gone=gone))
+    if invocation.json:
+        emit({**found, "accepted": gone})
+        return
+    meaning = {**_MEANING, "gone": "gone, and forgotten"} if gone else _MEANING
+    for name, words in meaning.items():
+        show(f"{len(found[name])} {words}", *(f"  {shown(record)}" for record in found[name]))
+
+
+_MEANING = {
+    "bound": "bound by these claims",
+    "unproven": "without a source: out of every view until they are claimed",
+    "altered": "bound, with another text now: out of every view until they are claimed again",
+    "gone": "bound, and no longer in the store: accept that with --gone",
+}
+
+
+def _claimed(claim: str) -> tuple[str, tuple[str, ...]]:
+    record, equals, items = claim.rpartition("=")
+    if not equals or not record or not items:
+        raise click.UsageError(f"--claim: {claim!r} is not RECORD=ITEM,ITEM")
+    return record, tuple(one.strip() for one in items.split(",") if one.strip())
+
+
+@click.argument("spec", metavar="STORE")
+@click.option("--owner", "owners", multiple=True, metavar="NAME", help="Also mend this private bank. Repeatable.")
+@_EMBEDDER
+def mend(invocation: Invocation, /, *, spec: str, owners: tuple[str, ...], embedder: str | None) -> None:
+    """Remove what a call that did not end left behind in a store, and stops later ones.
+
+    In Memobase: chats whose flush died with the server. Run it when no flush is running.
+    """
+    from readmit.cli.output import emit, show, shown
+
+    with _memory(invocation, spec, embedder) as memory:
+        done = memory.mend(owners)
+    if invocation.json:
+        emit({"mended": list(done)})
+        return
+    show(*(shown(one) for one in done or ("Nothing to mend.",)))
+
+
+@contextmanager
+def _memory(invocation: Invocation, spec: str, embedder: str | None) -> Iterator[Memory]:
+    from readmit.models.embedders import open_embedder
+    from readmit.workspace.memory import Memory
+
+    with invocation.open() as workspace:
+        memory = Memory.open(workspace, spec, embedder=open_embedder(embedder) if embedder else None)
+        try:
+            yield memory
+        finally:
+            memory.close()
 
 
 @click.argument("file", type=click.File("rb"))

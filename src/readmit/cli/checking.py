@@ -11,7 +11,7 @@ import click
 from readmit.cli.command import command
 from readmit.cli.status import Status
 from readmit.cli.teams import MODEL
-from readmit.records.errors import PendingAnswers, ReadmitError
+from readmit.records.errors import CheckLimitError, PendingAnswers, ReadmitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +35,10 @@ def add_to(group: click.Group) -> None:
     "--root", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
     help="The working tree to check against. Default: the repository that the first file is in.",
 )  # fmt: skip
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), default=300, show_default=True, metavar="SECONDS",
+    help="Most seconds for looking at the tree. A model that is asked has its own.",
+)  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="Also list what was not checked, with the reason.")
 @click.option(
     "--verifier", metavar="MODEL", envvar="READMIT_VERIFIER",
@@ -42,16 +46,23 @@ def add_to(group: click.Group) -> None:
     f"{MODEL}. [env: READMIT_VERIFIER]",
 )  # fmt: skip
 def check(
-    invocation: Invocation, /, *, files: tuple[Path, ...], root: Path | None, everything: bool, verifier: str | None
+    invocation: Invocation,
+    /,
+    *,
+    files: tuple[Path, ...],
+    root: Path | None,
+    everything: bool,
+    verifier: str | None,
+    timeout: float,
 ) -> Status:
     """Look for what memory files name (paths, symbols, commands, options, versions, links) in the working tree.
 
     FILE is Markdown, a JSON list of statements, or a folder of such files; without one, the usual places of coding
-    agents are looked at: CLAUDE.md, AGENTS.md, memory-bank and others. Ends with 1 if something no longer holds, and
-    with 2 if it could not look.
+    agents are looked at: CLAUDE.md, AGENTS.md, memory-bank and others. Ends with 1 if something no longer holds, with
+    2 if it could not look, and with 9 if that takes more time or memory than it may.
     """
+    from readmit.check.apart import check_apart
     from readmit.check.checking import USUAL, read_memories
-    from readmit.check.checking import check as checked
     from readmit.check.implicit import with_changes
     from readmit.cli.output import emit, show
 
@@ -60,11 +71,10 @@ def check(
     if not chosen:
         raise click.UsageError(f"FILE: none of {', '.join(USUAL)} is here; name your memory files")
     try:
-        memories = read_memories(chosen, root)
-        report = checked(memories)
+        report = check_apart(chosen, root, seconds=timeout)
         if verifier is not None:
-            report = with_changes(report, memories, verifier)
-    except PendingAnswers:
+            report = with_changes(report, read_memories(chosen, root), verifier)
+    except (PendingAnswers, CheckLimitError):
         raise
     except ReadmitError as error:
         raise click.UsageError(str(error)) from None

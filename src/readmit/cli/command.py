@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -13,7 +14,7 @@ from readmit.cli.options import GroupedOption
 from readmit.cli.references import Reference, resolve_all
 from readmit.cli.status import Status
 from readmit.records.base import nfc
-from readmit.records.errors import PendingAnswers, ReadmitError, StoreError
+from readmit.records.errors import CheckLimitError, PendingAnswers, ReadmitError, StoreError
 from readmit.store.location import exists, names, shown
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 
@@ -41,12 +42,12 @@ class Invocation(NamedTuple):
     def open(self) -> Workspace:
         """The workspace, which must exist: only ``init`` and ``play`` make one."""
         if not exists(self.db):
-            raise StoreError(f"--db: {self.store} does not exist; run `readmit init --db {self.store}`")
+            raise StoreError(f"--db: {self.store} does not exist; run `readmit init --db {quote(self.store)}`")
         if not {self.workspace, nfc(self.workspace)}.intersection(known := names(self.db)):
             there = f"; it has {', '.join(map(repr, known))}" if known else ""
             raise StoreError(
                 f"--workspace: {self.store} has no workspace {self.workspace!r}{there}; "
-                f"run `readmit init --db {self.store} --workspace {self.workspace}` to start it"
+                f"run `readmit init --db {quote(self.store)} --workspace {quote(self.workspace)}` to start it"
             )
         workspace = Workspace.open(self.db, name=self.workspace)
         if self.as_owner:
@@ -115,8 +116,7 @@ class Command(click.Command):
         except ReadmitError as error:
             message = errors.in_options(str(error), self, self._fields)
             status = errors.report(error, message, as_json=as_json, debug=debug)
-            if isinstance(error, PendingAnswers):
-                status = Status.WAITING
+            status = {PendingAnswers: Status.WAITING, CheckLimitError: Status.TOO_MUCH}.get(type(error), status)
         except OSError as error:
             status = errors.report(error, errors.of_file(error), as_json=as_json, debug=debug)
         except Exception as error:  # noqa: BLE001 - whatever it is, the user gets one line, and a traceback on demand

@@ -53,19 +53,23 @@ def _option(kind: DeclaredKind, wording: Wording, said: SaidField) -> click.Opti
     name = wording.options.get(said.field, said.name).replace("_", "-")
     if isinstance(said.info, msgspec.inspect.BoolType):
         return click.Option([f"--{name}", said.name], is_flag=True, help=said.meaning)
+    env = "READMIT_TASK" if said.field == "task" else None
     return click.Option(
         [f"--{name}", said.name],
+        envvar=env,
         multiple=isinstance(said.info, msgspec.inspect.VarTupleType),
         required=said.default is msgspec.NODEFAULT,
         type=_type(kind, said),
         metavar=_metavar(said),
-        help=said.meaning,
+        help=said.meaning if env is None else f"{said.meaning} [env: {env}]".strip(),
     )
 
 
 def _type(kind: DeclaredKind, said: SaidField) -> click.ParamType[Any]:
     if isinstance(said.info, msgspec.inspect.LiteralType):
         return click.Choice([str(value) for value in said.info.values])
+    if isinstance(said.info, msgspec.inspect.IntType):
+        return click.INT
     space = names_in(kind.payload).get(said.field)
     return click.STRING if space is None else Reference(space)
 

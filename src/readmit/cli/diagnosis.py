@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from readmit.cli import options
 from readmit.cli.command import DEFAULT_DB, command
 from readmit.cli.references import Reference
 from readmit.cli.status import Status
@@ -66,7 +67,7 @@ def doctor(invocation: Invocation, /, *, principal: str | None, role: str | None
 
     given = {"--principal": principal, "--role": role, "--task": task}
     absent = [option for option, value in given.items() if value is None]
-    if absent and len(absent) < len(given):
+    if absent and any(map(options.is_typed, ("principal", "role", "task"))):
         raise click.UsageError(
             f"{', '.join(absent)}: name the agent with all three of {', '.join(given)}, or with none"
         )

@@ -57,6 +57,7 @@ def event(one: Event) -> dict[str, Any]:
         "id": one.id.partition(":")[2],
         "by": one.by,
         "at": one.at.isoformat(),
+        "given": one.given,
         "learnt": one.learnt.isoformat(),
         "payload": msgspec.to_builtins(one.payload),
     }

@@ -122,7 +122,7 @@ def extract(
     """Draw items from observed evidence and record them with receipts and quotes, marked as drafted by the model.
 
     Statements without a verbatim quote in their evidence, and quotes of an assistant, a question or a greeting, are
-    dropped and counted. A statement that says more than its quote is recorded as the quote. Extracting twice changes
+    dropped and counted. A statement that its quote does not carry is recorded as the quote. Extracting twice changes
     and costs nothing.
     """
     from readmit.cli.output import emit, show, shown
@@ -159,7 +159,9 @@ def extract(
 @click.option("--planner", required=True, metavar="MODEL", help=f"Who plans: {MODEL}.")
 @options.author("Who asks for it.")
 @click.option("--role", required=True, metavar="NAME", help="Role that owes it.")
-@click.option("--task", required=True, metavar="NAME", help="Task it belongs to.")
+@click.option(
+    "--task", required=True, envvar="READMIT_TASK", metavar="NAME", help="Task it belongs to. [env: READMIT_TASK]"
+)
 def plan(invocation: Invocation, /, *, text: str, planner: str, by: str, role: str, task: str) -> None:
     """Open the obligations of a task or question, with what each requires."""
     from readmit.cli.output import emit, show, shown

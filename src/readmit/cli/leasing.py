@@ -58,9 +58,9 @@ def present(
 def sweep(invocation: Invocation, /, *, every: float | None, trust_clock: bool) -> Status:
     """Depart for every agent whose lease ran out.
 
-    Without --every it looks once. If the clock is ahead of the log by more than the policy's max_clock_skew, nobody
-    wrote for that long or the clock was set forward: leases that only such a clock ends are named, not ended, and the
-    status is 8. With --every, they are ended once they were seen unrenewed for their whole length. Stop it with Ctrl-C.
+    Without --every it looks once. If the clock is ahead of the log, nobody wrote since or the clock is wrong: leases
+    that only the clock ends are named, not ended, and the status is 8. With --every, they are ended once they were seen
+    unrenewed for their whole length. Stop it with Ctrl-C.
     """
     from readmit.cli.output import show
     from readmit.workspace.leasing import Sweeper
@@ -92,8 +92,8 @@ def _print(invocation: Invocation, found: Sweep) -> None:
     for lease in found.unjudged:
         show(
             shown(
-                f"{agent(lease.identity)}: the clock is {lease.ahead} s ahead of the log, more than max_clock_skew. If "
-                "it is right, run `readmit sweep --trust-clock`; or let `readmit sweep --every 5` watch the lease"
+                f"{agent(lease.identity)}: the lease is over by this clock alone, which is {lease.ahead} s ahead of "
+                "the log. If it is right, run `readmit sweep --trust-clock`; or let `readmit sweep --every 5` watch it"
             )
         )
     if not (found.departed or found.unjudged):

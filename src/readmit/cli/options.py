@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from readmit.cli.references import Reference
 from readmit.records.policy import OWNER
@@ -86,7 +87,9 @@ def scope(function: F) -> F:
     """Who may see what is written. Everybody by default."""
     for add in reversed(
         (
-            click.option("--task", metavar="NAME", help="Only this task may see it."),
+            click.option(
+                "--task", envvar="READMIT_TASK", metavar="NAME", help="Only this task may see it. [env: READMIT_TASK]"
+            ),
             click.option("--role", "roles", multiple=True, metavar="NAME", help="Only this role may. Repeatable."),
             click.option("--principal", "principals", multiple=True, metavar="NAME", help="Only they may. Repeatable."),
         )
@@ -102,8 +105,8 @@ def item(function: F) -> F:
             click.option("--id", "id", metavar="ID", help="Name of the item; makes the write idempotent."),
             click.option(
                 "--source", "sources", multiple=True, metavar="TEXT|@FILE|DIGEST",
-                help="Evidence it rests on: what was observed, a file that holds it, or a digest, where 8 "
-                "characters may be enough. Repeatable.",
+                help="Evidence it rests on: what was observed, a file that holds it, or the digest or id of an "
+                "observation; of a digest, 8 characters may be enough. Repeatable.",
             ),
             click.option("--slot", metavar="ID", help="What it is about; a later item about it replaces this one."),
             click.option(
@@ -122,6 +125,11 @@ def item(function: F) -> F:
     ):  # fmt: skip
         function = add(function)
     return function
+
+
+def is_typed(name: str) -> bool:
+    """Whether a parameter of the running command was given on the command line, and not by the environment."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def output_file(help: str) -> Callable[[F], F]:  # noqa: A002 - click's own word for it

@@ -88,6 +88,7 @@ def replay(invocation: Invocation, /, *, return_id: str | None, every: bool) -> 
                         "matches": one.matches,
                         "differences": list(one.differences),
                         "skipped": one.skipped,
+                        "refused": one.refused,
                     }
                     for one in done
                 ]
@@ -95,9 +96,10 @@ def replay(invocation: Invocation, /, *, return_id: str | None, every: bool) -> 
         )
     else:
         for one in done:
-            said = "the same bytes" if one.matches else one.skipped or f"differs: {', '.join(one.differences)}"
+            said = one.skipped or one.refused or f"differs: {', '.join(one.differences)}"
+            said = "the same bytes" if one.matches else said
             show(f"{one.return_id}: {one.kind}, {counted(one.candidates, 'candidate')}, {said}")
-    return Status.UNVERIFIED if any(one.differences for one in done) else Status.OK
+    return Status.UNVERIFIED if any(one.differences or one.refused for one in done) else Status.OK
 
 
 def status(invocation: Invocation, /) -> None:

@@ -9,7 +9,7 @@ from readmit.cli import shapes
 from readmit.cli.output import shown, table
 from readmit.records.reasons import DutyState, State
 from readmit.records.wording import counted
-from readmit.workspace.history import draft_in_words
+from readmit.workspace.history import chain, draft_in_words, looked_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from readmit.records.decisions import Cause, Decision, Disposition, DutyNote
+    from readmit.records.decisions import Cause, ConstraintNote, Decision, Disposition, DutyNote
     from readmit.records.items import Drafted
     from readmit.workspace.missing import Former, Lack
 
@@ -61,47 +61,66 @@ def details(decision: Decision, *, private: bool = True) -> Iterator[Text]:
         yield Text(f"View: {' '.join(item.id for item in decision.view.items)}")
     elif decision.view is not None:
         yield Text("The view is empty: no duty applies, and the policy's nothing_owed hands over nothing else.")
+    yield from retractions(decision)
     for label, ids in shapes.experiences(decision).items():
         if ids and (private or label == "readmitted"):
             yield Text(f"Experiences {label}: {', '.join(ids)}")
     if private and not decision.faults:
-        yield Text(f"Implicit changes: {looked(decision)}")
+        yield Text(f"Implicit changes: {shown(looked_in_words(decision))}")
 
 
-def looked(decision: Decision) -> str:
-    """Whether implicit changes were looked for, by whom and how far."""
-    done = decision.examination
-    words = "no examination is on record"
-    if done is not None:
-        words = f"looked for by {shown(done.verifier)} up to epoch {done.until}"
-        if done.unexamined:
-            words += f", not in {counted(done.unexamined, 'later observation')}"
-    return f"{words}; {counted(decision.open_pairs, 'open pair')}" if decision.open_pairs else words
+def retractions(decision: Decision) -> Iterator[Text]:
+    """What is new to the agent, what was said again, and what it held and should no longer rely on."""
+    from rich.text import Text
+
+    items = () if decision.view is None else decision.view.items
+    for label, news in (("New since departure", "new"), ("Confirmed again since departure", "confirmed")):
+        if names := [item.id for item in items if item.news == news]:
+            yield Text(f"{label}: {' '.join(names)}")
+    made = decision.retractions
+    for label, listed in (("No longer holds", made.fallen), ("In doubt", made.in_doubt)):
+        for one in listed:
+            about = f" about {one.slot}" if one.slot is not None else ""
+            since = f" since {one.since:%Y-%m-%d %H:%M:%S} UTC" if one.since is not None else ""
+            instead = f"; instead: {one.instead}" if one.instead is not None else ""
+            yield Text(f"{label}: {one.id}{about}, {one.state}{since}{instead}")
+    if made.more:
+        yield Text(f"Not listed for lack of room: {made.more} more")
+    if made.earlier:
+        yield Text(f"Had fallen before departure: {made.earlier} more")
 
 
 def duties(decision: Decision) -> Iterator[Table | str]:
-    """One row per duty that was considered, for the operator; nothing if none was."""
+    """One row per duty and constraint that was considered, for the operator; nothing if none was."""
+    yield from _bound("duty", [(note.obligation, note, fate(note)) for note in decision.duties])
+    yield from _bound("constraint", [(note.constraint, note, _outcome(note)) for note in decision.constraints])
+
+
+def _bound(what: str, notes: Iterable[tuple[str, DutyNote | ConstraintNote, str]]) -> Iterator[Table | str]:
     from rich.text import Text
 
-    if not decision.duties:
-        return
     rows = []
-    for note in decision.duties:
+    for name, note, outcome in notes:
         style = "green" if note.handed_over else "red" if note.state.owed else "dim"
-        rows.append((note.obligation, Text(str(note.state), style=style), Text(fate(note))))
-    fates = "outcome"
-    yield from ("", table(("duty", "state", fates), rows, prose=fates))
+        rows.append((name, Text(str(note.state), style=style), Text(outcome)))
+    if rows:
+        yield from ("", table((what, "state", "outcome"), rows, prose="outcome"))
 
 
 def fate(note: DutyNote) -> str:
     """The outcome of a duty, in a sentence or two."""
-    words = "" if note.state is DutyState.OWED else f"{note.state.doc} "
-    if note.state.owed:
-        words += "Handed over." if note.handed_over else "Not handed over."
+    words = _outcome(note)
     if note.lacks:
         words += f" Lacks {', '.join(note.lacks)}."
     if note.questions:
         words += f" Open questions: {', '.join(note.questions)}."
+    return words
+
+
+def _outcome(note: DutyNote | ConstraintNote) -> str:
+    words = "" if note.state is DutyState.OWED else f"{note.state.doc} "
+    if note.state.owed:
+        words += "Handed over." if note.handed_over else "Not handed over."
     return words.strip()
 
 
@@ -159,7 +178,7 @@ def why(one: Disposition) -> Iterator[str]:
     yield from (str(reason) for reason in one.reasons if reason not in causes)
     yield from map(ground, one.causes)
     yield from (f"set aside by an overseer: {ground(cause)}" for cause in one.overruled)
-    yield from (f"stands again through {cause.ref} in place of {' ← '.join(cause.chain)}" for cause in one.recovered)
+    yield from (f"stands again through {cause.ref} in place of {cause.root}" for cause in one.recovered)
 
 
 def ground(cause: Cause) -> str:
@@ -167,8 +186,8 @@ def ground(cause: Cause) -> str:
     words = str(cause.reason)
     if cause.ref:
         words += f" by {short(cause.ref)}"
-    if cause.chain:
-        words += f", through {' ← '.join(cause.chain)}"
+    if cause.root:
+        words += f", through {' ← '.join(chain(cause))}"
     place = ", ".join(part for part in (f"epoch {cause.epoch}" if cause.epoch else "", shown(cause.by)) if part)
     if place:
         words += f" ({place})"

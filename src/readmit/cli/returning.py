@@ -34,7 +34,11 @@ def add_to(group: click.Group) -> None:
         f"readmit return {WHO} --prepare --verifier openai:gpt-5 --embedder minilm",
     )
     command(group, "return", examples=returning)(come_back)
-    command(group, "expose", examples=(f"readmit expose RETURN --secret SECRET {WHO}",))(expose)
+    exposing = (
+        f"readmit expose RETURN --secret SECRET {WHO}",
+        f"readmit expose RETURN --secret SECRET {WHO} --retractions",
+    )
+    command(group, "expose", examples=exposing)(expose)
     command(group, "acknowledge", examples=(f"readmit acknowledge RETURN --secret SECRET {WHO}",))(acknowledge)
 
 
@@ -174,11 +178,13 @@ def _print(
         show("", reports.dispositions(returned.dispositions))
         if not returned.view or returned.partial or not returned.view.items:
             show("", "Why, and what would fix it:", f"  {shown(shlex.join(['readmit', 'why', returned.id, *store]))}")
+    words = ["readmit", "expose", returned.id, "--secret", returned.secret]
+    words += ["--principal", who.principal, "--role", who.role, "--task", who.task]
+    words += store
     if decision.view is not None:
-        words = ["readmit", "expose", returned.id, "--secret", returned.secret]
-        words += ["--principal", who.principal, "--role", who.role, "--task", who.task]
-        words += store
         show("", "Hand it over:", f"  {shown(shlex.join(words))}")
+    elif decision.retracting is not None:
+        show("", "Hand over what no longer holds:", f"  {shown(shlex.join([*words, '--retractions']))}")
 
 
 _SECRET = click.option(
@@ -189,15 +195,18 @@ _SECRET = click.option(
 @click.argument("return_id", type=Reference("return"), metavar="RETURN")
 @_SECRET
 @options.identity
+@click.option("--retractions", is_flag=True, help="Of a blocked return: hand over what no longer holds, and no item.")
 @click.option("--envelope", type=click.Path(dir_okay=False), metavar="FILE", help="Write the signed view to this file.")
 def expose(
     invocation: Invocation, /, *, return_id: str, secret: str, principal: str, role: str, task: str,
-    envelope: str | None,
+    retractions: bool, envelope: str | None,
 ) -> Status:  # fmt: skip
     """Check a view again at this moment and hand it over.
 
-    Prints the bundle for a prompt as Markdown, or as JSON with --json. It holds nothing about items left out. If it
-    gets lost, ask again: until the workload acknowledges it, writes or departs, it gets the same bundle.
+    Prints the bundle for a prompt as Markdown, or as JSON with --json. Of items left out it names only those that the
+    agent held and that no longer hold. If it gets lost, ask again: until the workload acknowledges it, writes or
+    departs, it gets the same bundle. A return that was blocked for what it lacks hands over no item; --retractions
+    hands over what no longer holds, and the agent stays away.
     """
     from readmit.cli.output import emit, shown
     from readmit.records.canonical import canonical
@@ -206,7 +215,8 @@ def expose(
     with invocation.open() as workspace:
         try:
             identity = workspace.agent(principal, role=role, task=task).identity
-            bundle = workspace.expose(return_id, identity=identity, secret=secret)
+            hand_over = workspace.expose_retractions if retractions else workspace.expose
+            bundle = hand_over(return_id, identity=identity, secret=secret)
         except ExposureError as error:
             if invocation.json:
                 emit({"return": return_id, "exposed": False, "reasons": list(error.reasons)})

@@ -11,8 +11,9 @@ from readmit.records.reasons import Reason
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from readmit.records.decisions import Cause, Decision, Disposition, DutyNote
+    from readmit.records.decisions import Cause, ConstraintNote, Decision, Disposition, DutyNote
     from readmit.records.items import Drafted
+    from readmit.records.retractions import Retractions
     from readmit.scenario.play import PlayedReturn
     from readmit.workspace.missing import Lack
 
@@ -30,15 +31,17 @@ def summary(decision: Decision, dispositions: Iterable[Disposition]) -> dict[str
 
 
 def account(decision: Decision) -> dict[str, Any]:
-    """The outcome of every duty, what was not examined, and what could not be handed over. For operators only."""
+    """The outcome of duties and constraints, what was not examined, and what is absent. For operators only."""
     looked = decision.examination
     return {
         "duties": [duty(note) for note in decision.duties],
+        "constraints": [constraint(note) for note in decision.constraints],
         "absent": list(decision.absent),
         "examination": {
             "examined": looked is not None,
             **({} if looked is None else msgspec.to_builtins(looked)),
             "open_pairs": decision.open_pairs,
+            "unheeded": decision.unheeded,
         },
     }
 
@@ -55,13 +58,26 @@ def duty(note: DutyNote) -> dict[str, Any]:
     }
 
 
+def constraint(note: ConstraintNote) -> dict[str, Any]:
+    """One constraint that a return considered."""
+    return {
+        "constraint": note.constraint,
+        "state": str(note.state),
+        "binds": note.state.owed,
+        "handed_over": note.handed_over,
+    }
+
+
 def lacking(lacks: Iterable[Lack]) -> list[dict[str, Any]]:
     """What a return lacked. For operators only: it mentions items that were left out."""
     return [msgspec.to_builtins(one) for one in lacks]
 
 
 def outcome(decision: Decision) -> dict[str, Any]:
-    """The decision without anything about items that were left out, save the duties that a partial view names."""
+    """The decision without the text of any item that was left out.
+
+    Of those, the duties that a partial view withholds and what the agent held and fell are named.
+    """
     return {
         "decision": decision.kind,
         "coverage": None if decision.faults else float(decision.report.coverage),
@@ -71,6 +87,22 @@ def outcome(decision: Decision) -> dict[str, Any]:
         "withheld": [] if decision.view is None else list(decision.view.withheld),
         "view_items": [] if decision.view is None else [item.id for item in decision.view.items],
         "sources": [] if decision.view is None else [msgspec.to_builtins(one) for one in decision.view.sources],
+        "new": [] if decision.view is None else [item.id for item in decision.view.items if item.news == "new"],
+        "confirmed": []
+        if decision.view is None
+        else [item.id for item in decision.view.items if item.news == "confirmed"],
+        "retractions": retractions(decision.retractions),
+    }
+
+
+def retractions(made: Retractions) -> dict[str, Any]:
+    """What the agent held and should no longer rely on, by id."""
+    return {
+        "fallen": [msgspec.to_builtins(one) for one in made.fallen],
+        "in_doubt": [msgspec.to_builtins(one) for one in made.in_doubt],
+        "more": made.more,
+        "earlier": made.earlier,
+        "without_text": made.without_text,
     }
 
 
@@ -126,7 +158,4 @@ def disposition(one: Disposition) -> dict[str, Any]:
 
 
 def _cause(cause: Cause) -> dict[str, Any]:
-    fields = {"reason": str(cause.reason), "epoch": cause.epoch, "ref": cause.ref, "by": cause.by, "note": cause.note}
-    return {name: value for name, value in fields.items() if value} | (
-        {"chain": list(cause.chain)} if cause.chain else {}
-    )
+    return {name: value for name, value in msgspec.to_builtins(cause).items() if value}

@@ -17,6 +17,7 @@ class Status(IntEnum):
     WAITING = 6
     OUTAGE = 7
     UNWELL = 8
+    TOO_MUCH = 9
     INTERRUPTED = 130
 
 
@@ -32,5 +33,6 @@ MEANINGS = {
     Status.WAITING: "requests wait in a batch directory; answer them and run the same command again",
     Status.OUTAGE: "a model's provider gave no answer; run the same command again when it does",
     Status.UNWELL: "`readmit doctor` found a problem, or `readmit sweep` a lease that it cannot judge",
+    Status.TOO_MUCH: "`readmit check` gave up: the tree or a memory file takes more time or memory than it may",
     Status.INTERRUPTED: "stopped by Ctrl-C; run the same command again to continue",
 }

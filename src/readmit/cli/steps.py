@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from readmit.cli.command import Invocation
     from readmit.scenario.steps import Step
+    from readmit.workspace.plans import Notice
     from readmit.workspace.workspace import Workspace
 
 # Shorter ones may be ordinary words: an observation is text too.
-_DIGEST = re.compile("[0-9a-f]{8,64}")
+_DIGEST = re.compile("[0-9a-fA-F]{8,64}")
+# One word with a digit or an underscore in it: e0, msg-17, o_plan.
+_AN_ID = re.compile(r"(?=[^\d_]*[\d_])[A-Za-z][\w-]*", re.ASCII)
 
 
 def step_of(fields: dict[str, Any]) -> Step:
@@ -33,8 +36,17 @@ def write_steps(invocation: Invocation, written: Sequence[tuple[Step, str]]) -> 
         return [player.play(step, place) for step, place in written], workspace.epoch
 
 
-def write_item(invocation: Invocation, fields: dict[str, Any], *, sources: Sequence[str]) -> tuple[str, list[str], int]:
-    """Write an item and the observations it rests on, all or nothing. Returns its id, its evidence and the epoch."""
+class WrittenItem(NamedTuple):
+    """An item that was written, its evidence, the end of the log, and the notices to its writer."""
+
+    item: str
+    evidence: list[str]
+    epoch: int
+    notices: tuple[Notice, ...]
+
+
+def write_item(invocation: Invocation, fields: dict[str, Any], *, sources: Sequence[str]) -> WrittenItem:
+    """Write an item and the observations it rests on, all or nothing."""
     from readmit.scenario.play import Player
 
     scope = {name: fields[name] for name in ("task", "roles", "principals")}
@@ -48,7 +60,12 @@ def write_item(invocation: Invocation, fields: dict[str, Any], *, sources: Seque
                 digest = player.play(step_of({**seen, "by": fields["by"]}), f"--source {number}")
             evidence.append(digest)
         item = player.play(step_of({**fields, "sources": evidence}), str(fields["do"]))
-        return item, evidence, workspace.epoch
+        return WrittenItem(item, evidence, workspace.epoch, notices_of(workspace, fields["by"], [item]))
+
+
+def notices_of(workspace: Workspace, by: str, written: Collection[str]) -> tuple[Notice, ...]:
+    """The plans that somebody has just passed over with items of these ids."""
+    return tuple(one for one in workspace.notices(by=by) if one.news in written and one.written_by == by)
 
 
 def _source_id(item: str | None, number: int) -> str | None:
@@ -71,12 +88,24 @@ def text_of(source: str) -> str:
 
 
 def _digest(workspace: Workspace, source: str) -> str | None:
-    """Stored evidence by its digest, or by the beginning of it; none for a text."""
-    from readmit.cli.references import resolve
+    """Stored evidence by its id, its digest or the beginning of that; none for a text.
 
-    if not _DIGEST.fullmatch(source):
+    What looks like either and is unknown is refused: a mistyped digest would become evidence with that text.
+    """
+    from readmit.cli.references import resolve
+    from readmit.records.errors import UnknownError
+    from readmit.records.events import EventKind
+
+    if not (_DIGEST.fullmatch(source) or _AN_ID.fullmatch(source)):
         return None
-    found = resolve(workspace, ("evidence",), source, label="--source")
-    if found is None and len(source) == 64:  # noqa: PLR2004 - SHA-256 in hex
-        return source
-    return None if found is None else found.name
+    if (seen := workspace.log.named(EventKind.OBSERVE, source)) is not None:
+        return seen.digest
+    found = resolve(workspace, ("evidence",), source, label="--source") if _DIGEST.fullmatch(source) else None
+    if found is not None:
+        return found.name
+    is_item = workspace.log.named(EventKind.RECORD, source) is not None
+    raise UnknownError(
+        f"--source: {source!r} is "
+        + ("an item, not evidence: name it with --depends-on" if is_item else "neither evidence nor an id of any")
+        + "; if it is what was observed, word for word, observe it first (`readmit observe`), or put it into a @FILE"
+    )

@@ -16,6 +16,7 @@ from readmit.records.errors import RecordError, SealError
 if TYPE_CHECKING:
     from readmit.cli.command import Invocation
     from readmit.records.decisions import ReturnView
+    from readmit.records.retractions import RetractionView
     from readmit.seal.notes import NoteKey
     from readmit.seal.proofs import ProvenEvent
 
@@ -82,7 +83,7 @@ def verify(invocation: Invocation, /, *, file: BinaryIO, keys: tuple[str, ...], 
 
 def _words(value: object) -> str:
     from readmit.cli.output import shown
-    from readmit.seal.render import json_text
+    from readmit.seal.escaping import json_text
 
     return shown(json_text(value) if isinstance(value, dict) else str(value))
 
@@ -149,6 +150,7 @@ def _of_event(event: ProvenEvent) -> dict[str, Any]:
         "kind": event.kind,
         "by": event.by,
         "at": event.at,
+        "given": event.given,
         "learnt": event.learnt,
         "says": decode(event.body, dict[str, Any], what="body"),
         "cosigned": {one.key.name: _moment(one.time) for one in event.signatures if one.time is not None},
@@ -167,15 +169,17 @@ def _moment(seconds: int) -> str:
 def _viewed(data: bytes, name: str, keys: dict[str, bytes]) -> dict[str, Any]:
     from readmit.records.canonical import decode
     from readmit.records.decisions import Envelope
-    from readmit.seal.statement import open_view
+    from readmit.seal.statement import open_either
 
-    return _described(open_view(decode(data, Envelope, what=name), keys))
+    return _described(open_either(decode(data, Envelope, what=name), keys))
 
 
-def _described(view: ReturnView) -> dict[str, Any]:
+def _described(view: ReturnView | RetractionView) -> dict[str, Any]:
     from datetime import UTC, datetime
 
-    return {
+    from readmit.records.decisions import ReturnView
+
+    said = {
         "return": view.return_id,
         "workspace": view.identity.workspace,
         "principal": view.identity.principal,
@@ -186,7 +190,13 @@ def _described(view: ReturnView) -> dict[str, Any]:
         "issued": view.issued.isoformat(),
         "expires": view.expires.isoformat(),
         "expired": view.expires <= datetime.now(UTC),
-        "partial": view.partial,
-        "withheld": list(view.withheld),
-        "items": [item.id for item in view.items],
+        "admitted": isinstance(view, ReturnView),
+        "retracted": [one.id for one in view.retractions.listed],
     }
+    if isinstance(view, ReturnView):
+        said |= {
+            "partial": view.partial,
+            "withheld": list(view.withheld),
+            "items": [item.id for item in view.items],
+        }
+    return said

@@ -10,11 +10,14 @@ from readmit.cli import errors, options
 from readmit.cli.command import command
 from readmit.cli.declared import command_of
 from readmit.cli.references import Reference
-from readmit.cli.steps import step_of, text_of, write_item, write_steps
+from readmit.cli.steps import notices_of, step_of, text_of, write_item, write_steps
 from readmit.records.kinds import KINDS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from readmit.cli.command import Invocation
+    from readmit.workspace.plans import Notice
 
 WHO = "--principal A1 --role planner --task trip"
 
@@ -53,7 +56,7 @@ def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
     from readmit.cli.output import emit, show, shown
     from readmit.records.base import nfc
     from readmit.records.canonical import decode_file
-    from readmit.records.policy import Policy
+    from readmit.records.policy import Policy, differences
     from readmit.store.location import names
     from readmit.workspace.naming import normal
     from readmit.workspace.workspace import Workspace
@@ -61,16 +64,22 @@ def init(invocation: Invocation, /, *, policy: BinaryIO | None) -> None:
     chosen = None if policy is None else decode_file(policy.read(), Policy, what=errors.name_of(policy))
     created = not {invocation.workspace, nfc(invocation.workspace)}.intersection(names(invocation.db))
     with Workspace.open(invocation.db, name=invocation.workspace) as workspace:
-        if chosen is not None and normal(chosen) != workspace.policy:
+        changed = [] if chosen is None else list(differences(workspace.policy, normal(chosen)))
+        if chosen is not None and changed:
             workspace.as_owner(signer=invocation.signer).govern(chosen)
         key = workspace.signer().keyid
         if invocation.json:
-            emit({"db": invocation.store, "workspace": workspace.name, "created": created, "epoch": workspace.epoch})
+            emit(
+                {"db": invocation.store, "workspace": workspace.name, "created": created, "epoch": workspace.epoch,
+                 "policy_changed": changed}
+            )  # fmt: skip
             return
         verb = "Started" if created else "Found"
         show(
             f"{verb} workspace {shown(workspace.name)} in {invocation.store}, epoch {workspace.epoch}, key {key[:12]}…"
         )
+        if changed:
+            show(f"The policy that governs everybody changed: {shown(', '.join(changed))}")
 
 
 @click.argument("text", metavar="TEXT|@FILE")
@@ -125,6 +134,8 @@ def record(invocation: Invocation, /, *, text: str | None, file: BinaryIO | None
     if (text is None) == (file is None):
         raise click.UsageError("give either TEXT or --file")
     if file is not None:
+        if unused := [name for name in fields if options.is_typed(name)]:
+            raise click.UsageError(f"--{unused[0].replace('_', '-')}: the steps in --file say it; leave it out")
         _write_file(invocation, file)
         return
     if fields["by"] is None:
@@ -206,19 +217,28 @@ def overrule(invocation: Invocation, /, *, target: str, **fields: Any) -> None:
 
 
 def _write_item(invocation: Invocation, fields: dict[str, Any], verb: str, *, warn: bool = False) -> None:
-    from readmit.cli.output import emit, show
-
     sources = fields.pop("sources")
-    name, evidence, epoch = write_item(invocation, fields, sources=sources)
+    name, evidence, epoch, notices = write_item(invocation, fields, sources=sources)
+    unproven = " without a source: it proves nothing" if warn and not sources else ""
+    done = {"id": name, "epoch": epoch, "evidence": evidence}
+    _say(invocation, done, f"{verb} {name} at epoch {epoch}{unproven}", notices)
+
+
+def _say(invocation: Invocation, done: dict[str, Any], words: str, notices: Sequence[Notice]) -> None:
+    """What was written, and what its writer should know of the plans that it passed over."""
+    from readmit.cli.output import emit, show, shown
+
     if invocation.json:
-        emit({"id": name, "epoch": epoch, "evidence": evidence})
-    else:
-        unproven = " without a source: it proves nothing" if warn and not sources else ""
-        show(f"{verb} {name} at epoch {epoch}{unproven}")
+        emit(done | ({"notices": [str(one) for one in notices]} if notices else {}))
+        return
+    show(words)
+    for notice in notices:
+        show(shown(str(notice)))
+        for remedy in notice.remedies:
+            show(f"  {remedy.command}")
 
 
 def _write_file(invocation: Invocation, file: BinaryIO) -> None:
-    from readmit.cli.output import emit, show
     from readmit.cli.output import progress as bar
     from readmit.records.wording import counted
     from readmit.scenario.document import read_steps
@@ -228,7 +248,7 @@ def _write_file(invocation: Invocation, file: BinaryIO) -> None:
     with invocation.open() as workspace, bar("Writing", len(steps)) as watch:
         ids = write(workspace, steps, watch=watch)
         epoch = workspace.epoch
-    if invocation.json:
-        emit({"ids": ids, "epoch": epoch})
-    else:
-        show(f"Wrote {counted(len(ids), 'step')}; the log is at epoch {epoch}")
+        writers = sorted({by for step in steps if (by := getattr(step, "by", None))})
+        notices = [one for by in writers for one in notices_of(workspace, by, ids)]
+    done = {"ids": ids, "epoch": epoch}
+    _say(invocation, done, f"Wrote {counted(len(ids), 'step')}; the log is at epoch {epoch}", notices)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.cover.coverage import required, supported
-from readmit.records.decisions import Disposition, DutyNote
-from readmit.records.items import Frontier, InterfaceConstraint, Obligation, RoleConstraint
+from readmit.gate.constraints import statement
+from readmit.records.decisions import ConstraintNote, Disposition, DutyNote
+from readmit.records.items import CONSTRAINTS, Frontier, Obligation
 from readmit.records.reasons import Reason, State
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def leaving_out(duties: Duties, selection: Selection, policy: Policy) -> Callabl
                 needed = item.id in named
             case Frontier():
                 needed = item.obligation in named
-            case RoleConstraint() | InterfaceConstraint() if always:
+            case _ if always and type(item) in CONSTRAINTS:
                 needed = True
             case _:
                 needed = not dependencies.isdisjoint(item.covers)
@@ -90,3 +91,12 @@ def duty_notes(duties: Duties, gated: Gated, selection: Selection) -> Iterator[D
             lacks=tuple(lacks) if duty.state.owed else (),
             questions=duty.questions,
         )
+
+
+def constraint_notes(duties: Duties, selection: Selection) -> Iterator[ConstraintNote]:
+    """One for each constraint that was considered, in log order."""
+    shown = frozenset(selection.items)
+    said = {statement(one.constraint) for one in duties.limits if one.constraint.id in shown}
+    for one in duties.limits:
+        handed = one.state.owed and statement(one.constraint) in said
+        yield ConstraintNote(constraint=one.constraint.id, state=one.state, handed_over=handed)

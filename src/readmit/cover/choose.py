@@ -16,8 +16,9 @@ import msgspec
 from readmit.cover.budget import Room, cost
 from readmit.cover.coverage import Supply, report, required, sufficient, supported
 from readmit.cover.find import Deadline, find_cover
+from readmit.gate.constraints import statement
 from readmit.records.decisions import Selection
-from readmit.records.items import InterfaceConstraint, Item, RoleConstraint
+from readmit.records.items import Item
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
 
@@ -40,12 +41,14 @@ class Pool(msgspec.Struct, frozen=True):
     deadline: Deadline = Deadline.AHEAD
     instead: Mapping[str, frozenset[str]] = {}
     """Drafts of what replaced an item: by id, the dependencies that the replaced item had met."""
+    latest: Mapping[str, Item] = {}
+    """By dependency, the item that has to be in a view that needs it. It may be too long to be evidence."""
 
 
 def choose(pool: Pool, duties: Sequence[Duty], absent: Sequence[str] = ()) -> Selection:
-    """The set that covers all owed ``duties``. ``absent`` names their records that are not eligible."""
+    """The set that covers all owed ``duties``. ``absent`` names what binds and is not eligible."""
     if not duties:
-        return _unowed(pool)
+        return _unowed(pool, absent)
     evidence, policy = pool.evidence, pool.policy
     obligations = [duty.obligation for duty in duties]
     supply = Supply(required(obligations))
@@ -56,38 +59,45 @@ def choose(pool: Pool, duties: Sequence[Duty], absent: Sequence[str] = ()) -> Se
         return _refused(Reason.COVERAGE_SHORT, attainable)
     mandatory = [record for duty in duties for record in duty.records]
     room = Room.of(policy).after(mandatory)
-    if room.overdrawn:
-        return _refused(Reason.BUDGET_SHORT, report(obligations, frozenset()))
+    latest = _latest(pool, required(obligations))
+    if room.overdrawn or not _have_room(latest, room, policy):
+        met = frozenset() if room.overdrawn else supported(evidence).difference(pool.latest)
+        named = () if room.overdrawn else _ids(latest)
+        return _refused(Reason.BUDGET_SHORT, report(obligations, met), absent=named)
 
-    found = find_cover(evidence, obligations, policy, room, deadline=pool.deadline)
+    found = find_cover(evidence, obligations, policy, room, given=latest, deadline=pool.deadline)
     if found.outcome != "found":
         reason = Reason.COVER_UNDECIDED if found.outcome == "undecided" else Reason.BUDGET_SHORT
-        return _refused(reason, report(obligations, supported(found.items)), found)
+        return _refused(reason, report(obligations, supported((*latest, *found.items))), found)
     always = _always(pool)
-    beside = _beyond(always, found.items)
-    if room.after((*found.items, *beside)).overdrawn:
+    beside = _beyond(always, (*latest, *found.items))
+    if room.after((*latest, *found.items, *beside)).overdrawn:
         # Constraints are included anyway, and the dependencies that they cover need no other item.
-        again = find_cover(evidence, obligations, policy, room, given=always, deadline=pool.deadline)
+        given = (*latest, *_beyond(always, latest))
+        again = find_cover(evidence, obligations, policy, room, given=given, deadline=pool.deadline)
         late = Deadline.met_by(found, again)
         if late > pool.deadline:
             # A replay knows that the deadline passed, but not in which of two searches, so both take this path.
             return choose(msgspec.structs.replace(pool, deadline=late), duties, absent)
         if again.outcome == "undecided":
-            return _refused(Reason.COVER_UNDECIDED, report(obligations, supported((*always, *again.items))), again)
+            return _refused(Reason.COVER_UNDECIDED, report(obligations, supported((*given, *again.items))), again)
         if again.outcome == "infeasible":
             return _refused(Reason.CONSTRAINTS_SHORT, attainable, again, absent=_ids(beside))
-        found, beside = again, always
+        found, beside = again, _beyond(always, latest)
+    found = msgspec.structs.replace(found, items=(*latest, *found.items))
     instead = _instead(pool, required(obligations), (*found.items, *beside), room)
     fill = _fill(pool.newest, (*found.items, *beside, *instead), room) if policy.fill else ()
     selection = _selection(pool, mandatory, found, _Beside(beside, instead, fill))
     return msgspec.structs.replace(selection, report=report(obligations, supported(_chosen(pool, selection))))
 
 
-def _unowed(pool: Pool) -> Selection:
+def _unowed(pool: Pool, absent: Sequence[str]) -> Selection:
     """The selection where no duty applies, as the policy decides."""
     nothing, room = report((), frozenset()), Room.of(pool.policy)
     if pool.policy.nothing_owed == "block":
         return _refused(Reason.NOTHING_OWED, nothing)
+    if absent:
+        return _refused(Reason.MANDATORY_MISSING, nothing, absent=absent)
     always = _always(pool)
     if room.after(always).overdrawn:
         return _refused(Reason.CONSTRAINTS_SHORT, nothing, absent=_ids(always))
@@ -97,16 +107,25 @@ def _unowed(pool: Pool) -> Selection:
 
 def _always(pool: Pool) -> tuple[Item, ...]:
     """Constraints that the policy includes whether or not a duty requires them."""
-    if pool.policy.constraints == "as_needed":
-        return ()
-    constraints = [item for item in pool.evidence if isinstance(item, RoleConstraint | InterfaceConstraint)]
+    constraints = [item for item in pool.evidence if pool.policy.constrains(item)]
     # A repeated constraint is handed over once, in its latest version.
-    return tuple({_statement(item): item for item in constraints}.values())
+    return tuple({statement(item): item for item in constraints}.values())
+
+
+def _latest(pool: Pool, needs: frozenset[str]) -> tuple[Item, ...]:
+    """The items that have to be in because each is the newest that meets one of these dependencies."""
+    found = {item.id: item for need, item in pool.latest.items() if need in needs}
+    return tuple(found[name] for name in sorted(found))
+
+
+def _have_room(items: Sequence[Item], room: Room, policy: Policy) -> bool:
+    return not room.after(items).overdrawn and all(item.length <= policy.max_item_chars for item in items)
 
 
 def _beyond(items: Iterable[Item], taken: Iterable[Item]) -> tuple[Item, ...]:
-    known = {item.id for item in taken}
-    return tuple(item for item in items if item.id not in known)
+    """The items that say what none of the others says."""
+    known = {statement(item) for item in taken}
+    return tuple(item for item in items if statement(item) not in known)
 
 
 def _instead(pool: Pool, needed: frozenset[str], taken: Sequence[Item], room: Room) -> tuple[Item, ...]:
@@ -121,20 +140,16 @@ def _fill(newest: Sequence[Item], taken: Sequence[Item], room: Room) -> tuple[It
     """Further eligible evidence, newest first, as far as the budget allows, without duplicates."""
     room = room.after(taken)
     known = {item.id for item in taken}
-    said = {_statement(item) for item in taken}
+    said = {statement(item) for item in taken}
     added: list[Item] = []
     for item in newest:
         if room.items < 1:
             break
-        if item.id not in known and room.fits(item) and _statement(item) not in said:
+        if item.id not in known and room.fits(item) and statement(item) not in said:
             added.append(item)
-            said.add(_statement(item))
+            said.add(statement(item))
             room = room.after([item])
     return tuple(added)
-
-
-def _statement(item: Item) -> tuple[str, str, str | None]:
-    return item.kind, item.text, item.slot
 
 
 class _Beside(NamedTuple):

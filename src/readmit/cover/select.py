@@ -9,6 +9,7 @@ import msgspec
 from readmit.cover.choose import Pool, choose
 from readmit.cover.coverage import report, supported
 from readmit.cover.find import Deadline
+from readmit.cover.newest import newest_supporters
 from readmit.cover.partial import choose_whole_duties
 from readmit.invalidate.order import Order
 from readmit.records.decisions import Selection
@@ -29,8 +30,8 @@ def select(request: Request, snapshot: Snapshot, gated: Gated, duties: Duties, d
     policy, looked = request.policy, request.examination
     if policy.examination == "required" and (looked is None or looked.unexamined):
         return _unexamined(pool, duties)
-    selection = choose(pool, duties.owed, duties.absent)
-    if selection.outcome != "found" and policy.on_incomplete == "partial" and duties.owed:
+    selection = choose(pool, duties.owed, (*duties.absent, *duties.obstructed))
+    if selection.outcome != "found" and policy.on_incomplete == "partial" and duties.owed and not duties.obstructed:
         late = Deadline.MET_BY_ALL if selection.timed_out else deadline
         return choose_whole_duties(msgspec.structs.replace(pool, deadline=late), duties) or selection
     return selection
@@ -50,6 +51,7 @@ def _pool(request: Request, snapshot: Snapshot, gated: Gated, duties: Duties, de
         policy=request.policy,
         deadline=deadline,
         instead=_instead(snapshot, gated, order),
+        latest=newest_supporters(snapshot, gated, duties.obligations, request.policy),
     )
 
 

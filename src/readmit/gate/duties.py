@@ -1,7 +1,8 @@
-"""The mandatory structure: what the returning role owes, and whether it is fit to be handed over.
+"""The mandatory structure: what binds the returning role, and whether it is fit to be handed over.
 
 A duty is an act of its author and ends by an act: it is settled, withdrawn, replaced by another duty, or owed by
-another agent. An obstacle does not end it. The decision lists every duty, ended or not.
+another agent. A constraint ends in the same way, or with its time. An obstacle ends neither. The decision lists every
+one, ended or not.
 """
 
 from __future__ import annotations
@@ -10,17 +11,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.gate.constraints import Limit, ending, limits
 from readmit.gate.needs import Needs
 from readmit.invalidate.lifecycle import closed
 from readmit.records.items import Frontier, Item, Obligation
-from readmit.records.reasons import DutyState, Reason, State
+from readmit.records.reasons import DutyState, State
 
 if TYPE_CHECKING:
     from readmit.gate.judge import Gated
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held, Snapshot
-
-_ORDER = tuple(DutyState)
 
 # States in which a frontier is over, rather than withheld.
 _ENDED = frozenset(
@@ -51,11 +51,17 @@ class Duty(msgspec.Struct, frozen=True):
 
 
 class Duties(msgspec.Struct, frozen=True):
-    """Every duty that was considered, in log order."""
+    """Every duty and every constraint that was considered, each in log order."""
 
     considered: tuple[Duty, ...] = ()
     absent: tuple[str, ...] = ()
     """Duties and frontiers that must be handed over and are not eligible."""
+    limits: tuple[Limit, ...] = ()
+
+    @property
+    def obstructed(self) -> tuple[str, ...]:
+        """Constraints that must be handed over and are not eligible. They limit every duty, so nothing is."""
+        return tuple(one.constraint.id for one in self.limits if one.state.obstructs)
 
     @property
     def owed(self) -> tuple[Duty, ...]:
@@ -94,19 +100,14 @@ def duties(snapshot: Snapshot, gated: Gated, policy: Policy) -> Duties:
         absent += lacking
         obligation, questions = needs.asked(held, held.item)
         considered.append(Duty(obligation, state, frontier, questions))
-    return Duties(tuple(considered), tuple(dict.fromkeys(absent)))
+    return Duties(tuple(considered), tuple(dict.fromkeys(absent)), limits(snapshot, gated, policy))
 
 
 def _state(held: Held, snapshot: Snapshot, gated: Gated) -> DutyState:
     rejected = gated.rejected.get(held.item.id)
     reasons = frozenset(() if rejected is None else rejected.reasons)
-    if ended := {reason.ends_duty for reason in reasons if reason.ends_duty is not None}:
-        return min(ended, key=_ORDER.index)
-    if Reason.WRITER_NOT_ALLOWED in reasons:
-        # A duty from a writer who is not allowed does not count, or anyone could block every return; it stays listed.
-        then = snapshot.writers_then
-        owed_then = held.epoch <= snapshot.checkpoint.epoch and (not then or held.item.by in then)
-        return DutyState.UNPROVEN if owed_then else DutyState.NOT_IMPOSED
+    if (ended := ending(reasons, held, snapshot)) is not None:
+        return ended
     if reasons:
         return DutyState.OBSTRUCTED
     end = held.item.valid.end

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.records.decisions import Cause
-from readmit.records.items import KINDS, Frontier, Obligation
+from readmit.records.items import KINDS, Frontier
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
@@ -42,16 +42,16 @@ def current(item: Item, findings: Findings) -> tuple[Cause, ...]:
 def applicable(item: Item, task: str, purpose: str | None, policy: Policy) -> Iterator[Cause]:
     """``U``: does it serve this task and purpose, and is its kind admitted at all?
 
-    A duty is owed whatever kinds the policy admits. A return without a purpose owes it too, with its frontier.
+    What binds does so whatever kinds the policy admits, and in a return without a purpose too. So does the frontier of
+    a duty.
     """
-    if KINDS[type(item)] not in policy.kinds and type(item) is not Obligation:
+    if KINDS[type(item)] not in policy.kinds and not policy.binds(item):
         yield Cause(reason=Reason.KIND_NOT_ADMITTED)
     if item.tasks and task not in item.tasks:
         yield Cause(reason=Reason.OTHER_TASK)
-    if item.purposes and purpose not in item.purposes:
-        owed = purpose is None and isinstance(item, Obligation | Frontier)
-        if not owed:
-            yield Cause(reason=Reason.OTHER_PURPOSE)
+    any_purpose = purpose is None and (policy.binds(item) or type(item) is Frontier)
+    if item.purposes and purpose not in item.purposes and not any_purpose:
+        yield Cause(reason=Reason.OTHER_PURPOSE)
 
 
 def proven(item: Item, flaws: Mapping[str, tuple[Cause, ...]]) -> tuple[Cause, ...]:

@@ -72,7 +72,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
 
     def observations(self) -> tuple[Observation, ...]:
         sightings = {
-            digest: Sighting(event.epoch, event.by, intact=True, body=b"", said=min(event.at, event.learnt))
+            digest: Sighting(event.epoch, event.by, intact=True, body=b"", said=event.said)
             for digest, event in self.observed.items()
         }
         return observations_of(sightings, self.known.values())
@@ -210,4 +210,4 @@ def _open_items(
 
 def _may_lapse(cause: Cause, open_: Callable[[str], bool]) -> bool:
     """Whether a verdict could still remove this cause: it is a suspicion, or depends on one."""
-    return cause.reason is Reason.SUSPECTED or bool(cause.chain and open_(cause.chain[-1]))
+    return cause.reason is Reason.SUSPECTED or bool(cause.root and open_(cause.root))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.models.embedders import CachedEmbedder
+from readmit.models.embedders import CachedEmbedder, TextVectors
 from readmit.models.stages import imply
 from readmit.models.stages.scan import PER_CALL, scan
 from readmit.models.stages.scan import PROMPT as SCAN
@@ -184,24 +184,11 @@ def _pair(place: tuple[str, str]) -> Pair:
     return Pair(item=place[0], evidence=place[1])
 
 
-class StoredVectors:
+class StoredVectors(TextVectors):
     """Vectors of texts; each text is embedded once per workspace."""
 
     def __init__(self, embedder: Embedder, derived: Derived, workspace: str) -> None:
-        self._embedder = CachedEmbedder(embedder, workspace, _Kept(derived, workspace))
-
-    def rows(self, texts: Mapping[str, tuple[str, ...]]) -> dict[str, Matrix]:
-        """One matrix per name, a row per text; missing texts are embedded in one call."""
-        flat = [text for own in texts.values() for text in own]
-        if not flat:
-            return {}
-        matrix = self._embedder.embed(flat)
-        found: dict[str, Matrix] = {}
-        start = 0
-        for name, own in texts.items():
-            found[name] = matrix[start : start + len(own)]
-            start += len(own)
-        return found
+        super().__init__(CachedEmbedder(embedder, workspace, _Kept(derived, workspace)))
 
 
 class _Kept:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.records.base import LONGEST_NAME
-from readmit.records.events import EventKind, Examine
+from readmit.records.events import EventKind
+from readmit.records.verdicts import Examine
 from readmit.workspace.examining import examination, observations, statements
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.cycle import examine
-from readmit.inference.nearness import name_words
 from readmit.records.canonical import digest
 from readmit.records.decisions import Disposition
 from readmit.records.events import Link
 from readmit.records.items import Frontier, Obligation
 from readmit.records.reasons import Reason
 from readmit.records.snapshot import Held
+from readmit.text.nearness import name_words
 from readmit.workspace.loading import snapshot as take_snapshot
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ from readmit.records.carried import worded
 from readmit.records.errors import ModelError
 from readmit.records.evidence import Evidence
 from readmit.records.items import Drafted, Item
+from readmit.records.quotes import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +44,8 @@ class Ingested(msgspec.Struct, frozen=True, kw_only=True):
     dropped: dict[str, int] = {}
     """How many proposed items were dropped, per reason."""
     quoted: int = 0
-    """How many statements said more than their quote carries, so that the quote was recorded instead."""
+    """How many statements were held back, because they say more than their quote or leave out what turns it. The quoted
+    sentences were recorded instead."""
     failure: str = ""
     """Why nothing could be drawn from it; it can be tried again."""
 
@@ -87,7 +89,7 @@ def ingest(
                 ingested.append(Ingested(evidence=name, failure=said.message))
                 continue
             drafts = [_draft(item, seen[name].text, model_name) for item in said.items]
-            kept = [one for one in drafts if one is not None]
+            kept = [one for one in drafts if isinstance(one, _Draft)]
             keep_premises(workspace.log.derived, model_name, {one.text: one.premises for one in kept})
             keep_facts(
                 workspace.log.derived, model_name, {seen[name].text: tuple(dict.fromkeys(one.text for one in kept))}
@@ -96,13 +98,12 @@ def ingest(
                 _recorded(workspace, name, one, by=by, evidence=seen[name], supports=supports or {}, fields=fields)
                 for one in kept
             )
-            counts = Counter(str(drop) for drop in said.dropped)
-            counts[str(Drop.QUOTE_NOT_FOUND)] += len(drafts) - len(kept)
+            counts = Counter(str(drop) for drop in (*said.dropped, *drafts) if isinstance(drop, Drop))
             ingested.append(
                 Ingested(
                     evidence=name,
                     items=tuple(dict.fromkeys(items)),
-                    dropped={why: count for why, count in counts.items() if count},
+                    dropped=dict(counts),
                     quoted=sum(not one.as_stated for one in kept),
                 )
             )
@@ -119,11 +120,11 @@ class _Draft(msgspec.Struct, frozen=True, kw_only=True):
     drafted: Drafted
 
 
-def _draft(item: Extracted, evidence: str, model: str) -> _Draft | None:
-    """What may be recorded of a statement; nothing if the evidence does not contain its quote."""
+def _draft(item: Extracted, evidence: str, model: str) -> _Draft | Drop:
+    """What may be recorded of a statement, or why nothing may."""
     found = worded(item.statement, item.quote, evidence)
     if found is None:
-        return None
+        return Drop.HELD_BACK if quoted(item.quote, evidence) else Drop.QUOTE_NOT_FOUND
     text, quote = found
     return _Draft(
         text=text,

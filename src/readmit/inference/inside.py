@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.cycle import RULES, decide
+from readmit.cycle import decide
 from readmit.inference import judging
-from readmit.inference.nearness import words_of
 from readmit.records.canonical import digest
-from readmit.records.decisions import Request
 from readmit.records.verdicts import Pair, Ruling
+from readmit.text.nearness import words_of
+from readmit.workspace.asking import ask
 from readmit.workspace.loading import requested
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator
 
     from readmit.inference.baseline import Baseline
     from readmit.models.stages.verify import Verifier
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from readmit.records.items import Item
     from readmit.workspace.workspace import Workspace
 
-NAME = "preview"
 PASSED = "inside"
 """The kind of derived text that lists pairs inside a view that a look skipped."""
 
@@ -45,36 +44,14 @@ class Inside(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[str, ...] = ()
 
 
-def previewed(
-    workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None
-) -> tuple[str, ...]:
-    """What a return now would hand over."""
-    log = workspace.log
-    with log.reading():
-        request = Request(
-            return_id=NAME,
-            identity=identity,
-            instance=NAME,
-            nonce=NAME,
-            purpose=purpose,
-            now=workspace.now(),
-            policy=workspace.policy,
-            checkpoint=departed.id,
-            epoch=log.head,
-            rules=RULES,
-            learnt=log.learnt,
-        )
-        seen = requested(log, departed, request)
-    view = decide(request, seen).decision.view
-    return () if view is None else tuple(item.id for item in view.items)
-
-
 def look_inside(
     workspace: Workspace,
+    departed: Checkpoint,
+    identity: Identity,
     stand: Callable[[], Baseline],
     verifier: Verifier,
-    names: Sequence[str],
     *,
+    purpose: str | None,
     besides: Collection[Pair],
     looker: str,
     most: int,
@@ -84,6 +61,7 @@ def look_inside(
     Pairs about the same need come first, then those that share most words. This ``looker`` never examines pairs beyond
     ``most``, like pairs that no signal proposes. ``besides`` are pairs that were just asked about.
     """
+    names = _previewed(workspace, departed, identity, purpose=purpose, verifier=verifier) if most else ()
     if len(names) < 2:  # noqa: PLR2004 - a pair has two sides
         return Inside()
     state = stand()
@@ -107,6 +85,22 @@ def look_inside(
         fell=tuple(dict.fromkeys(one.pair.item for one in confirmed)),
         faults=tuple(f"verify: {why.message}" for _, why in judged.failed),
     )
+
+
+def _previewed(
+    workspace: Workspace, departed: Checkpoint, identity: Identity, *, purpose: str | None, verifier: Verifier
+) -> tuple[str, ...]:
+    """What a return would hand over once the verifier has examined everything up to now."""
+    log = workspace.log
+    with log.reading():
+        request = ask(
+            log, departed, identity, purpose=purpose, now=workspace.now(), policy=workspace.policy,
+            examined_by=verifier.model.name,
+        )  # fmt: skip
+        # Sources may be looked at again before the return, so it does not matter how old the last looks are.
+        seen = requested(log, departed, request, rehearsed=True)
+    view = decide(request, seen).decision.view
+    return () if view is None else tuple(item.id for item in view.items)
 
 
 def _pairs(earlier: Item, later: Item, state: Baseline) -> Iterator[Pair]:

@@ -13,7 +13,6 @@ import msgspec
 
 from readmit.inference.deriving import StoredVectors, maker
 from readmit.inference.field import field, meets, spoken_of, stood
-from readmit.inference.nearness import name_words, near
 from readmit.models.stages import link as stage
 from readmit.ports.models import Failure
 from readmit.records.base import LONGEST_NAME
@@ -21,6 +20,7 @@ from readmit.records.canonical import digest
 from readmit.records.errors import ConflictError
 from readmit.records.events import EventKind, Link
 from readmit.records.policy import AUTHOR
+from readmit.text.nearness import name_words, near
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -12,7 +12,7 @@ import msgspec
 from readmit.inference import judging
 from readmit.inference.baseline import baseline
 from readmit.inference.deriving import maker
-from readmit.inference.inside import look_inside, previewed
+from readmit.inference.inside import look_inside
 from readmit.inference.linking import Drawn, link
 from readmit.inference.prepared import Prepared, ProposedPair, SignalCount, StageTokens
 from readmit.inference.proposing import Readers, find
@@ -99,8 +99,10 @@ def prepare(
         judging.suspect(workspace, left, "not_looked_at")
     suspected = left if settings.on_cut == "block" else []
     unlooked = _except([*chosen, *suspected], left_out)
-    names = previewed(workspace, departed, identity, purpose=purpose) if settings.pairs_inside else ()
-    inside = look_inside(workspace, stand, verifier, names, besides=chosen, looker=looker, most=settings.pairs_inside)
+    inside = look_inside(
+        workspace, departed, identity, stand, verifier, purpose=purpose, besides=chosen, looker=looker,
+        most=settings.pairs_inside,
+    )  # fmt: skip
     replacements: tuple[str, ...] = ()
     if owing and (inside.fell or _may_have_fallen(state, judged)):
         replacements = replace(workspace, departed, identity, purpose=purpose, settings=settings)

@@ -19,7 +19,7 @@ from readmit.models.stages.verify import PairCase
 from readmit.ports.models import Failure
 from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
-from readmit.records.carried import LONGEST_QUOTE, carried
+from readmit.records.carried import worded
 from readmit.records.errors import ConflictError
 from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
@@ -172,5 +172,6 @@ def _carrying(case: PairCase, verdict: Verdict) -> Iterator[str]:
     parts = (flat(part) for part in paragraphs(text))
     whole = (part[start:end] for part in parts for start, end in sentences(part))
     for quote in (case.item_text, *whole, verdict.evidence_quote):
-        if quote and len(quote) <= LONGEST_QUOTE and carried(case.item_text, quote, text):
-            yield quote
+        found = worded(case.item_text, quote, text)
+        if found is not None and found[0] == case.item_text:
+            yield found[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from readmit.invalidate.propose import Center, Embeddings, ImpliedFacts, Passages, passages, windows
 
@@ -12,15 +12,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from readmit.text.nearness import VectorRows
+
     Matrix = NDArray[np.float32]
-
-
-class VectorRows(Protocol):
-    """Where vectors come from."""
-
-    def rows(self, texts: Mapping[str, tuple[str, ...]]) -> dict[str, Matrix]:
-        """One matrix per name, a row per text."""
-        ...
 
 
 def whole_texts(vectors: VectorRows, items: Mapping[str, str], observations: Mapping[str, str]) -> Embeddings:

@@ -17,7 +17,8 @@ import msgspec
 from readmit.inference.prepared import Prepared
 from readmit.records.base import Count, Id, Record
 from readmit.records.canonical import canonical
-from readmit.records.events import Checkpoint, Event, EventKind, Exposed
+from readmit.records.deliveries import Exposed
+from readmit.records.events import Checkpoint, Event, EventKind
 from readmit.records.identity import Identity
 from readmit.records.looks import Looked
 from readmit.records.reasons import Reason, State

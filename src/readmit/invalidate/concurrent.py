@@ -3,11 +3,15 @@
 The log has a dispute for each, written by readmit together with the later statement. A resolution settles it, or a
 supersession between its sides; otherwise the policy does: the newest stands, or the one whose writer ranks higher, or
 neither until somebody settles it.
+
+A plan that later news passed over has such a dispute too, from the plan's date on. Which of the two the slot holds then
+depends on what else was said about it (``replacement``).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.invalidate.lifecycle import Charge, outcome, point_of
 from readmit.records.decisions import Cause
@@ -15,9 +19,9 @@ from readmit.records.events import Dispute, Event
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from datetime import datetime
 
-    from readmit.invalidate.supersession import Named
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held
 
@@ -26,18 +30,81 @@ def charges(
     held: Held,
     resolutions: Mapping[str, Event],
     known: Mapping[str, Held],
-    named: Iterable[Named],
+    settled: Callable[[str, str], bool],
+    *,
     policy: Policy,
+    now: datetime,
 ) -> Iterator[Charge]:
-    """The charges against one side."""
+    """The charges against one side. ``settled``: whether a supersession decides between two items."""
     for event in held.marks:
-        sides = event.payload.items if isinstance(event.payload, Dispute) and event.payload.basis is not None else ()
-        if not sides:
+        if not isinstance(event.payload, Dispute) or (event.payload.basis is None and event.payload.plan is None):
+            continue
+        sides, planned = event.payload.items, event.payload.plan is not None
+        if planned and not event.holds(now):
             continue
         if event.name in resolutions:
             yield from outcome(held, event, resolutions)
-        elif not any(one.target in sides and one.successor in sides for one in named):
+        elif not planned and not any(settled(one, other) for one, other in combinations(sides, 2)):
             yield from _by_policy(held, event, [known[name] for name in sides if name in known], policy)
+
+
+class PassedOver(NamedTuple):
+    """A plan, later news about its slot, and which of the two somebody or the policy prefers, if any."""
+
+    plan: Held
+    news: Held
+    event: Event
+    preferred: str | None
+
+    def contests(self, held: Held) -> Cause:
+        """The cause against one of the two, if neither is preferred."""
+        other = self.news if held.item.id == self.plan.item.id else self.plan
+        note = ""
+        if not self.news.item.scope.principals and not self.plan.item.scope.principals:
+            # Items for particular principals are not named to everybody.
+            note = (
+                f"{other.item.by} wrote {other.item.id} after it was planned"
+                if other is self.news
+                else f"{other.item.by} had planned {other.item.id}"
+            )
+        return _charge(Reason.CONCURRENT_UPDATE, self.event, other, note).cause
+
+
+def passed_over(
+    everything: Iterable[Held],
+    known: Mapping[str, Held],
+    *,
+    decided: Callable[[Event], bool],
+    prefers: Callable[[str, Cause], bool],
+    policy: Policy,
+    now: datetime,
+) -> dict[str, list[PassedOver]]:
+    """By plan: the news that passed it over, as far as that is not settled.
+
+    ``decided``: whether a resolution or a supersession settled a dispute. ``prefers``: whether an overseer set the
+    cause aside for an item.
+    """
+    found: dict[str, list[PassedOver]] = {}
+    for held in everything:
+        for event in held.marks:
+            if not isinstance(event.payload, Dispute) or event.payload.plan != held.item.id:
+                continue
+            news = known.get(event.payload.items[-1])
+            if news is None or not event.holds(now) or decided(event):
+                continue
+            one = PassedOver(held, news, event, None)
+            settled = (side.item.id for side in (held, news) if prefers(side.item.id, one.contests(side)))
+            chosen = next(settled, None) or _preferred(held, news, policy)
+            found.setdefault(held.item.id, []).append(one._replace(preferred=chosen))
+    return found
+
+
+def _preferred(plan: Held, news: Held, policy: Policy) -> str | None:
+    if policy.on_concurrent == "newest":
+        return news.item.id
+    if policy.on_concurrent == "authority" and _rank(plan, policy) != _rank(news, policy):
+        return min(plan, news, key=lambda side: _rank(side, policy)).item.id
+    return None
 
 
 def _by_policy(held: Held, event: Event, sides: list[Held], policy: Policy) -> Iterator[Charge]:

@@ -58,8 +58,8 @@ def judged(held: Held, snapshot: Snapshot, policy: Policy) -> Iterator[Charge]:
                 settling.setdefault(pair.evidence, (Ruling.OPEN, event))
             case Verdict(pair=pair, use=meant) as verdict if meant in ("", use):
                 found = ruling(verdict, policy, grounded=partial(_grounded, verdict, held, snapshot.evidence, policy))
-                # A principal neither clears nor weakens a suspicion against its own item for its own return.
-                if event.by == held.item.by == principal:
+                # A principal neither clears nor weakens a suspicion for its own return.
+                if event.by == principal:
                     if found is Ruling.COMPATIBLE:
                         continue
                     found = Ruling.OPEN if found is Ruling.DOUBTFUL else found

@@ -1,7 +1,7 @@
 """Explicit, linkable invalidation (paper, section 2.2): revocation, closed interval, settlement, dispute.
 
-Each event counts from when it was true (``at``), not from when it was learnt; one already true when learnt counts at
-once. Supersession is in ``supersession``.
+Each event counts from its date, if one was given and has not passed when it was learnt; otherwise at once.
+Supersession is in ``supersession``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Charge(NamedTuple):
 
 def point_of(event: Event) -> Point:
     """The position and moment of an event."""
-    return Point(event.epoch, min(event.at, event.learnt))
+    return Point(event.epoch, event.said)
 
 
 def interval(held: Held, now: datetime) -> Iterator[Cause]:
@@ -63,7 +63,7 @@ def marks(held: Held, resolutions: Mapping[str, Event], now: datetime) -> Iterat
                 yield _charge(Reason.REVOKED, event, why)
             case Settle(reason=why):
                 yield _charge(Reason.SETTLED, event, why)
-            case Dispute(basis=None):
+            case Dispute(basis=None, plan=None):
                 yield from outcome(held, event, resolutions)
     if not isinstance(held.item, Obligation):
         for event, close in closed(held, now):
@@ -89,7 +89,7 @@ def deciding(resolutions: Mapping[str, tuple[Event, ...]], principal: str, now: 
     """The resolution of each dispute: the latest that counts. A principal's own does not count in its return."""
     found: dict[str, Event] = {}
     for name, events in resolutions.items():
-        counting = [event for event in events if event.by != principal and event.at <= now]
+        counting = [event for event in events if event.by != principal and event.holds(now)]
         if counting:
             found[name] = counting[-1]
     return found

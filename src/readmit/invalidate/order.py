@@ -1,7 +1,9 @@
 """Which of two items about the same thing came later (the paper compares source epochs).
 
-An item starts when it begins to be valid or when its latest own evidence was true, whichever is later. Evidence counts
-from its own date, but never from later than the log learnt it, so backdating and postdating gain nothing.
+An item starts when it begins to be valid or when its latest own evidence was true, whichever is later. Evidence
+without a date counts from the log's moment at its position, so the log orders it, whatever a host's clock says.
+Evidence with a date counts from that, but never from later than the log learnt it: backdating and postdating gain
+nothing.
 """
 
 from __future__ import annotations

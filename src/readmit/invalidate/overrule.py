@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from readmit.records.decisions import Cause
     from readmit.records.events import Event
     from readmit.records.policy import Policy
+    from readmit.records.reasons import Grant
     from readmit.records.snapshot import Held, Snapshot
 
 LONGEST_NOTE = 2_000
@@ -29,7 +30,8 @@ def honored(held: Held, snapshot: Snapshot, policy: Policy) -> list[Event]:
         event
         for event in held.marks
         if isinstance(event.payload, Overrule)
-        and event.at <= snapshot.now < event.payload.expires
+        and event.holds(snapshot.now)
+        and snapshot.now < event.payload.expires
         and event.by in policy.overseers
         and event.by != snapshot.identity.principal
     ]
@@ -41,7 +43,7 @@ def split(causes: Iterable[Cause], overrules: Iterable[Event]) -> tuple[list[Cau
     aside: list[Cause] = []
     granted = [(event, event.payload) for event in overrules if isinstance(event.payload, Overrule)]
     for cause in causes:
-        reaching = next((event for event, overrule in granted if _reaches(overrule, event.epoch, cause)), None)
+        reaching = next((event for event, overrule in granted if reaches(overrule.grant, event.epoch, cause)), None)
         if reaching is None:
             stand.append(cause)
         else:
@@ -54,10 +56,11 @@ def _who_and_why(event: Event) -> str:
     return f"set aside by {event.by} at epoch {event.epoch}: {why}"[:LONGEST_NOTE]
 
 
-def _reaches(overrule: Overrule, epoch: int, cause: Cause) -> bool:
-    if overrule.grant == "rejustify":
+def reaches(grant: Grant, epoch: int, cause: Cause) -> bool:
+    """Whether a grant at an epoch sets a cause aside."""
+    if grant == "rejustify":
         # A premise that expired by the clock alone has no epoch.
-        return bool(cause.chain) and (cause.epoch is None or cause.epoch <= epoch)
-    if cause.epoch is None or cause.epoch > epoch or cause.chain:
+        return bool(cause.root) and (cause.epoch is None or cause.epoch <= epoch)
+    if cause.epoch is None or cause.epoch > epoch or cause.root:
         return False
-    return cause.reason.set_aside_by == overrule.grant
+    return cause.reason.set_aside_by == grant

@@ -1,8 +1,8 @@
 """Declared premises: an item stands only while everything it depends on does.
 
 As in a truth maintenance system (Doyle 1979): premises are recorded before the items that depend on them, so one pass
-is enough, and each rejection keeps the chain down to the premise that fell. If a fallen premise is stated again from
-later evidence, it stands again, and so do items that fell only because of it.
+is enough, and each rejection names the item's own premise and the one at the end of the chain. If a fallen premise is
+stated again from later evidence, it stands again, and so do items that fell only because of it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def fallen(
     for premise in held.item.depends_on:
         if premise not in known or known[premise].epoch >= held.epoch:
             # Not recorded before the item, so it cannot be a premise that stands.
-            causes.append(Cause(reason=Reason.PREMISE_CHANGED, ref=premise, note="unknown premise", chain=(premise,)))
+            causes.append(Cause(reason=Reason.PREMISE_CHANGED, ref=premise, note="unknown premise", root=premise))
         elif reasons := out.get(premise):
             again = [other for other in same.repeated.get(premise, ()) if other.item.id not in out]
             if again:
@@ -47,10 +47,10 @@ def _changed(premise: str, reasons: Sequence[Cause]) -> Cause:
         epoch=root.epoch,
         ref=premise,
         by=root.by,
-        note=f"{premise} is {root.reason}" + (f" by {root.ref}" if root.ref and not root.chain else ""),
-        chain=(premise, *root.chain),
+        note=f"{premise} is {root.reason}" + (f" by {root.ref}" if root.ref and not root.root else ""),
+        root=root.root or premise,
     )
 
 
 def _restored(premise: str, by: Held) -> Cause:
-    return Cause(reason=Reason.PREMISE_RESTORED, epoch=by.epoch, ref=by.item.id, by=by.item.by, chain=(premise,))
+    return Cause(reason=Reason.PREMISE_RESTORED, epoch=by.epoch, ref=by.item.id, by=by.item.by, root=premise)

@@ -13,21 +13,23 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.invalidate.concurrent import PassedOver
 from readmit.invalidate.lifecycle import point_of
 from readmit.invalidate.order import Order, Rank, ranks
 from readmit.invalidate.statements import SameStatements
 from readmit.invalidate.supersession import concerns, reaches
 from readmit.records.decisions import Cause
-from readmit.records.events import Close, Event, Rebase, Revoke, Settle
+from readmit.records.events import Close, Event, Revoke, Settle
 from readmit.records.identity import Identity
 from readmit.records.items import Frontier, Obligation
+from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from readmit.records.items import Item
-    from readmit.records.snapshot import Held, Snapshot
+    from readmit.records.snapshot import Held
 
 Found = tuple[str, Cause, bool]
 """An item, the cause against it, and whether an overseer's event covers that cause."""
@@ -50,6 +52,11 @@ class ReplacementField(msgspec.Struct, frozen=True):
     """Item → those that it was explicitly named to replace."""
     restored: Mapping[str, Event]
     """Item → the overseer's event that restores it."""
+    policy: Policy
+    ended: frozenset[str] = frozenset()
+    """Items that were withdrawn, closed or explicitly replaced."""
+    passed: Mapping[str, Sequence[PassedOver]] = {}
+    """Plan → the news that passed it over."""
 
 
 def slots(everything: Iterable[Held], field: ReplacementField) -> Iterator[Found]:
@@ -96,8 +103,9 @@ def _outranked(alike: Sequence[Held], task: str, field: ReplacementField, reason
     """What is replaced on a task. An explicit successor takes over a rank only from an item in the same slot."""
     rivals = [held for held in alike if _competes(held, task, field)]
     here = [held for held in alike if (held.item.scope.task or field.reader.task) == task]
-    # An item without evidence has no rank of its own, and is out for that reason alone.
-    judged = [held for held in here if field.order.own(held)]
+    # An item without evidence has no rank of its own, and is out for that reason alone. A constraint would block then,
+    # so a later one replaces it.
+    judged = [held for held in here if field.order.own(held) or field.policy.constrains(held.item)]
     ranked = ranks(alike, field.order, field.after)
     restored = [held for held in judged if held.item.id in field.restored] if reason is Reason.SLOT_UPDATED else []
     raised: dict[str, Rank] = {}
@@ -113,19 +121,64 @@ def _outranked(alike: Sequence[Held], task: str, field: ReplacementField, reason
     best = sorted(rivals, key=lambda held: ranked[held.item.id], reverse=True)
     # Filtered once: items that name other principals replace nothing for this reader.
     shared = [rival for rival in best if reaches(rival.item, field.reader)]
+    beaten: dict[str, Held] = {}
+    if reason is Reason.SLOT_UPDATED and any(rival.item.id in field.passed for rival in shared):
+        beaten, open_ = _plans(shared, field)
+        best, shared = ([one for one in some if one.item.id not in beaten] for some in (best, shared))
+        field = msgspec.structs.replace(field, contested=field.contested | open_.keys())
+        yield from ((name, cause, True) for name, cause in open_.items())
     for held in judged:
-        if cause := _replacing(held, best if held.item.scope.principals else shared, ranked, field, reason):
+        cause = _replacing(held, best if held.item.scope.principals else shared, ranked, field, reason)
+        if cause is None and (news := beaten.get(held.item.id)) is not None:
+            cause = Cause(reason=reason, epoch=news.epoch, ref=news.item.id, by=news.item.by)
+        if cause is not None:
             yield held.item.id, cause, held.item.id not in field.restored
+
+
+def _plans(best: Sequence[Held], field: ReplacementField) -> tuple[dict[str, Held], dict[str, Cause]]:
+    """Plans that lose to news that passed them over, each with the news; and the causes where neither wins.
+
+    News counts only while the slot holds it: not once it has ended, nor once something else replaced it.
+    """
+    beaten: dict[str, Held] = {}
+    holding: list[Held] = []
+    contests: list[tuple[PassedOver, Held, Held]] = []
+    for rival in reversed(best):
+        over = [
+            (one, news)
+            for one in field.passed.get(rival.item.id, ())
+            for news in holding
+            if (news.item.id == one.news.item.id or field.same.same(news.item.id, one.news.item.id))
+            and not _is_over(news, field)
+            and _displaces(rival, news, field)
+            and _displaces(news, rival, field)
+        ]
+        lost = next((news for one, news in over if one.preferred == one.news.item.id), None)
+        if lost is not None:
+            beaten[rival.item.id] = lost
+            continue
+        open_ = {news.item.id: (one, rival, news) for one, news in over if one.preferred is None}
+        contests += open_.values()
+        holding = [one for one in holding if one.item.id in open_ or not _displaces(rival, one, field)] + [rival]
+    held = {one.item.id for one in holding}
+    sides = [(one, side) for one, *both in contests if held.issuperset(side.item.id for side in both) for side in both]
+    return beaten, {side.item.id: one.contests(side) for one, side in sides}
+
+
+def _is_over(held: Held, field: ReplacementField) -> bool:
+    """Whether an item was withdrawn, closed or explicitly replaced, or has ended."""
+    end = held.item.valid.end
+    return held.item.id in field.ended or (end is not None and end <= field.now)
 
 
 def _known_at(event: Event, held: Held, rivals: Iterable[Held], field: ReplacementField) -> list[Held]:
     """The items that could have replaced an item for this reader at the time of an event."""
-    # A backdated event counts from when it was learnt; one dated by a log ahead of its writer's clock, from its date.
-    moment = max(event.at, event.learnt)
     return [
         rival
         for rival in rivals
-        if rival.epoch < event.epoch and field.order.key(rival).start <= moment and _displaces(rival, held, field)
+        if rival.epoch < event.epoch
+        and field.order.key(rival).start <= event.effective
+        and _displaces(rival, held, field)
     ]
 
 
@@ -147,7 +200,30 @@ def _replacing(
 def _displaces(rival: Held, held: Held, field: ReplacementField) -> bool:
     """Whether a rival says something different and replaces the item for this reader."""
     same = field.same.same(held.item.id, rival.item.id)
-    return not same and concerns(rival.item, held.item, field.reader)
+    if same or not concerns(rival.item, held.item, field.reader):
+        return False
+    return not field.policy.constrains(held.item) or _relieves(rival, held, field)
+
+
+def _relieves(rival: Held, held: Held, field: ReplacementField) -> bool:
+    """Whether a rival takes the place of a constraint: another constraint, for everyone that the first one binds here.
+
+    That of a writer who may not end the first one does so only while it is in force itself.
+    """
+    new, old = rival.item, held.item
+    entitled = new.by == old.by or new.by in field.policy.overseers
+    return (
+        field.policy.constrains(new)
+        and (entitled or not _is_over(rival, field))
+        and _includes(new.scope.roles, old.scope.roles, field.reader.role)
+        and _includes(new.purposes, old.purposes, field.purpose)
+        and (rival.epoch > held.epoch or bool(field.order.own(held)))
+    )
+
+
+def _includes(new: Sequence[str], old: Sequence[str], here: str | None) -> bool:
+    """Whether one list of names reaches this reader, or everybody whom another reaches. An empty one names all."""
+    return not new or here in new or (bool(old) and set(old) <= set(new))
 
 
 def _above(held: Held, best: Sequence[Held], ranked: Mapping[str, Rank]) -> Iterator[Held]:
@@ -166,14 +242,15 @@ def _competes(held: Held, task: str, field: ReplacementField) -> bool:
         and item.id not in field.lost
         and item.scope.task in (None, task)
         and (not item.tasks or task in item.tasks)
-        and _serves(item, field.purpose)
+        and _serves(item, field)
         and _was_in_force(held, field)
     )
 
 
-def _serves(item: Item, purpose: str | None) -> bool:
-    """A return without a purpose owes duties of every purpose, and needs their frontiers."""
-    return not item.purposes or purpose in item.purposes or (purpose is None and isinstance(item, Frontier))
+def _serves(item: Item, field: ReplacementField) -> bool:
+    """A return without a purpose is bound for every purpose, and needs the frontiers of its duties."""
+    any_purpose = field.purpose is None and (type(item) is Frontier or field.policy.binds(item))
+    return not item.purposes or field.purpose in item.purposes or any_purpose
 
 
 def _was_in_force(held: Held, field: ReplacementField) -> bool:
@@ -190,7 +267,7 @@ def _was_in_force(held: Held, field: ReplacementField) -> bool:
             case Close(end=closed) if closed < start:
                 return False
             # A backdated event counts from when it was learnt, so that it cannot undo a replacement.
-            case Revoke() if max(event.at, event.learnt) < start:
+            case Revoke() if event.effective < start:
                 return False
     return True
 
@@ -201,33 +278,3 @@ def _marks(held: Held, field: ReplacementField) -> Iterator[Event]:
     for other in field.same.repeated.get(held.item.id, ()):
         if other is not held:
             yield from (event for event in other.marks if not field.order.confirms(held, point_of(event)))
-
-
-def rebases(everything: Iterable[Held], snapshot: Snapshot, order: Order) -> Iterator[Found]:
-    """Items whose source epoch precedes the rebase of their slot.
-
-    An item of every task counts as one of the returning task.
-    """
-    now, task = snapshot.now, snapshot.identity.task
-    distinct = {event.epoch: event for event in (*snapshot.background.rebases, *snapshot.state.rebases)}.values()
-    starts = [(event, event.payload) for event in distinct if isinstance(event.payload, Rebase) and event.holds(now)]
-    if not starts:
-        return
-    for held in everything:
-        slot, own = held.item.slot, held.item.scope.task or task
-        if slot is None or type(held.item) is Obligation:
-            continue
-        for event, rebase in starts:
-            below = slot == rebase.slot or slot.startswith(f"{rebase.slot}.")
-            if below and own == rebase.task and (order.source(held).position or held.epoch) < event.epoch:
-                yield (
-                    held.item.id,
-                    Cause(
-                        reason=Reason.EPOCH_INCOMPATIBLE,
-                        epoch=event.epoch,
-                        ref=rebase.slot,
-                        by=event.by,
-                        note=rebase.reason,
-                    ),
-                    True,
-                )

@@ -14,7 +14,7 @@ from readmit.invalidate import concurrent, implicit, lifecycle, overrule, premis
 from readmit.invalidate.order import Order
 from readmit.invalidate.statements import SameStatements
 from readmit.records.decisions import Cause
-from readmit.records.events import Event, EventKind, Overrule
+from readmit.records.events import Dispute, Event, EventKind, Overrule
 from readmit.records.items import Obligation
 from readmit.records.reasons import Reason
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from readmit.records.snapshot import Held, Snapshot
 
 Causes = dict[str, list[Cause]]
+_ENDING = frozenset({Reason.REVOKED, Reason.SUPERSEDED, Reason.EXPIRED})
 _OF_DISPUTES = frozenset({Reason.DISPUTED, Reason.DISPUTE_LOST, Reason.CONCURRENT_UPDATE})
 
 
@@ -72,10 +73,11 @@ class _Case:
         self.marked = [held for held in self.everything if held.marks]
         self.order = Order(snapshot, policy)
         self.same = SameStatements(self.everything)
-        self.named = supersession.named(self.marked, snapshot.now)
-        self.successors: dict[str, list[str]] = {}
-        for one in self.named:
-            self.successors.setdefault(one.target, []).append(one.successor)
+        self.named = supersession.named(self.everything, self.same, snapshot.now)
+        said = supersession.said(self.marked, snapshot.now)
+        self.pairs = {self.same.between(one.target, one.successor) for one in said}
+        resolved = {**snapshot.background.resolutions, **snapshot.state.resolutions}
+        self.resolutions = lifecycle.deciding(resolved, snapshot.identity.principal, snapshot.now)
         self.overrules = {
             held.item.id: events for held in self.marked if (events := overrule.honored(held, snapshot, policy))
         }
@@ -88,13 +90,12 @@ class _Case:
     def charges(self) -> dict[str, list[Charge]]:
         """The charges of events, verdicts and suspicions against the items they name."""
         snapshot = self.snapshot
-        resolved = {**snapshot.background.resolutions, **snapshot.state.resolutions}
-        resolutions = lifecycle.deciding(resolved, snapshot.identity.principal, snapshot.now)
+        resolutions = self.resolutions
         found: dict[str, list[Charge]] = {}
         for held in self.marked:
             raised = [
                 *lifecycle.marks(held, resolutions, snapshot.now),
-                *concurrent.charges(held, resolutions, self.known, self.named, self.policy),
+                *concurrent.charges(held, resolutions, self.known, self._settled, policy=self.policy, now=snapshot.now),
                 *implicit.judged(held, snapshot, self.policy),
             ]
             if raised:
@@ -104,9 +105,27 @@ class _Case:
                 critical = held.item.id in self.needed
                 for charge in sources.charges(held, causes, snapshot, self.policy, critical=critical):
                     found.setdefault(held.item.id, []).append(charge)
-        for target, charge in supersession.charges(self.named, self.known, self.flaws.keys(), snapshot):
+        for target, charge in supersession.charges(self.named, self.known, self.flaws.keys(), self.policy):
             found.setdefault(target, []).append(charge)
         return found
+
+    def _settled(self, one: str, other: str) -> bool:
+        """Whether a supersession decides between two items."""
+        return self.same.between(one, other) in self.pairs
+
+    def passed_over(self) -> dict[str, list[concurrent.PassedOver]]:
+        """Plans that later news passed over, where nobody has settled that."""
+
+        def decided(event: Event) -> bool:
+            sides = event.payload.items if isinstance(event.payload, Dispute) else ()
+            return event.name in self.resolutions or self._settled(sides[0], sides[-1])
+
+        def preferred(name: str, cause: Cause) -> bool:
+            return bool(self._split(name, [cause])[1])
+
+        return concurrent.passed_over(
+            self.marked, self.known, decided=decided, prefers=preferred, policy=self.policy, now=self.snapshot.now
+        )
 
     def with_inherited(self, charges: dict[str, list[Charge]]) -> dict[str, list[Charge]]:
         """The charges, and those against the same statement that an item's own evidence does not answer."""
@@ -121,7 +140,10 @@ class _Case:
                 held_against = {
                     id(cause)
                     for cause in standing
-                    if not self._answered_outright(name, cause) and not self._names(cause, name)
+                    # A repetition that takes the place of another leaves the statement as it was.
+                    if not self._within(cause, name)
+                    and not self._names(cause, name)
+                    and self._reaches_again(cause, name)
                 }
                 own = found.get(name, [])
                 found[name] = own + [
@@ -133,25 +155,22 @@ class _Case:
                 ]
         return found
 
+    def _within(self, cause: Cause, name: str) -> bool:
+        """Whether an item was superseded by, or is, a repetition of its successor."""
+        return cause.reason is Reason.SUPERSEDED and self.same.same(cause.ref, name)
+
+    def _reaches_again(self, cause: Cause, name: str) -> bool:
+        """Whether an act against a repetition counts against an item. A constraint ends by those who may end it."""
+        item = self.known[name].item
+        if cause.reason not in _ENDING | {Reason.DISPUTE_LOST} or not self.policy.constrains(item):
+            return True
+        return cause.by == item.by or cause.by in self.policy.overseers
+
     def _names(self, cause: Cause, name: str) -> bool:
         """Whether a dispute names an item itself: then its outcome for a repetition does not count against the item."""
         return cause.reason in _OF_DISPUTES and any(
             event.kind is EventKind.DISPUTE and event.name == cause.ref for event in self.known[name].marks
         )
-
-    def _answered_outright(self, name: str, cause: Cause) -> bool:
-        """Whether an item repeats, or later replaced, the item that superseded its statement."""
-        if cause.reason is not Reason.SUPERSEDED:
-            return False
-        met, waiting = {cause.ref}, [cause.ref]
-        while waiting:
-            one = waiting.pop()
-            if self.same.same(one, name):
-                return True
-            fresh = [successor for successor in self.successors.get(one, ()) if successor not in met]
-            met.update(fresh)
-            waiting += fresh
-        return False
 
     def counted(self, charges: Mapping[str, list[Charge]]) -> Causes:
         """The causes that take items out under this policy."""
@@ -167,7 +186,7 @@ class _Case:
         }
 
     def replaced(self, causes: Causes) -> list[replacement.Found]:
-        """Items that another statement about the same thing replaced, or that a rebase made obsolete."""
+        """Items that another statement about the same thing replaced."""
         left = {name: self._split(name, found)[0] for name, found in causes.items()}
         standing = {name: {cause.reason for cause in found} for name, found in left.items()}
         # Repetitions of superseded items count too. Supersessions that an overseer set aside do not, unless they
@@ -176,7 +195,9 @@ class _Case:
         for name, found in causes.items():
             for cause in found:
                 if cause.reason is Reason.SUPERSEDED and (not self._concerns(name, cause) or cause in left[name]):
-                    after.setdefault(cause.ref, []).append(name)
+                    within = self._within(cause, name)
+                    for successor in (cause.ref,) if within else self.same.recordings(cause.ref):
+                        after.setdefault(successor, []).append(name)
         field = replacement.ReplacementField(
             reader=self.snapshot.identity,
             purpose=self.snapshot.purpose,
@@ -191,12 +212,18 @@ class _Case:
                 if {Reason.DISPUTED, Reason.CONCURRENT_UPDATE, Reason.SUSPECTED} & found
             ),
             after=after,
+            passed=self.passed_over(),
             restored={name: event for name, events in self.overrules.items() if (event := _restoring(events))},
+            policy=self.policy,
+            ended=frozenset(
+                name
+                for name, found in left.items()
+                if any(cause.reason in _ENDING and self._concerns(name, cause) for cause in found)
+            ),
         )
         return [
             *replacement.slots(self.everything, field),
             *replacement.frontiers(self.everything, field),
-            *replacement.rebases(self.everything, self.snapshot, self.order),
         ]
 
     def concerning(self, causes: Causes) -> Causes:

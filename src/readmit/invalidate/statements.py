@@ -54,3 +54,13 @@ class SameStatements:
     def same(self, one: str, other: str) -> bool:
         """Whether two items make the same repeated statement."""
         return one in self._same and self._same[one] is self._same.get(other)
+
+    def between(self, one: str, other: str) -> frozenset[str]:
+        """A key of the statements of two items; of the items themselves if they make the same statement."""
+        if self.same(one, other):
+            return frozenset((one, other))
+        return frozenset(self._same[name][0].item.id if name in self._same else name for name in (one, other))
+
+    def recordings(self, item: str) -> tuple[str, ...]:
+        """Every item that makes the statement of one."""
+        return tuple(held.item.id for held in self._same[item]) if item in self._same else (item,)

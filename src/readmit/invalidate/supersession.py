@@ -1,6 +1,7 @@
 """Explicit supersession: ``successor`` replaces ``target``, whatever their dates.
 
-Between two items the latest event decides, so superseding in the other direction undoes it.
+It is about what the two state: between two statements the latest event decides, whatever recordings it names, so
+superseding in the other direction undoes it. Within one statement it is about the two recordings.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from datetime import datetime
 
+    from readmit.invalidate.statements import SameStatements
     from readmit.records.identity import Identity
     from readmit.records.items import Item
-    from readmit.records.snapshot import Held, Snapshot
+    from readmit.records.policy import Policy
+    from readmit.records.snapshot import Held
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -33,17 +36,26 @@ class Named(msgspec.Struct, frozen=True):
     event: Event
 
 
-def named(everything: Iterable[Held], now: datetime) -> list[Named]:
-    """The latest supersession between any two items, in log order."""
+def named(everything: Iterable[Held], same: SameStatements, now: datetime) -> list[Named]:
+    """The supersessions in effect, in log order: the latest between any two statements.
+
+    One whose successor has not begun is not in effect: it neither ends its target nor undoes an earlier one.
+    """
+    marked = list(everything)
+    known = {held.item.id: held for held in marked}
     latest: dict[frozenset[str], Named] = {}
+    for one in sorted(said(marked, now), key=lambda one: one.event.epoch):
+        if (successor := known.get(one.successor)) is None or begun(successor, now):
+            latest[same.between(one.target, one.successor)] = one
+    return sorted(latest.values(), key=lambda one: one.event.epoch)
+
+
+def said(everything: Iterable[Held], now: datetime) -> Iterator[Named]:
+    """The supersessions that hold, in effect or not."""
     for held in everything:
         for event in held.marks:
             if isinstance(event.payload, Supersede) and event.holds(now):
-                one = Named(event.payload.target, event.payload.successor, event)
-                pair = frozenset((one.target, one.successor))
-                if pair not in latest or latest[pair].event.epoch < event.epoch:
-                    latest[pair] = one
-    return sorted(latest.values(), key=lambda one: one.event.epoch)
+                yield Named(event.payload.target, event.payload.successor, event)
 
 
 def concerns(rival: Item, item: Item, reader: Identity) -> bool:
@@ -66,20 +78,22 @@ def charges(
     supersessions: Iterable[Named],
     known: Mapping[str, Held],
     flawed: AbstractSet[str],
-    snapshot: Snapshot,
+    policy: Policy,
 ) -> Iterator[tuple[str, Charge]]:
     """Targets with the charge against each.
 
-    A successor that has not begun leaves the target in force until it does. A duty is replaced only by another duty
-    whose author may impose it: otherwise it would vanish. An item that names principals replaces only for those
+    What binds is replaced only by what binds in its place, a duty by a duty and a constraint by a constraint, whose
+    author may impose it: otherwise it would vanish. An item that names principals replaces only for those
     (``concerns``), but ranks after its target for everybody.
     """
     for one in supersessions:
         target, successor = known[one.target].item, known.get(one.successor)
-        imposed = successor is not None and isinstance(successor.item, Obligation) and one.successor not in flawed
-        if isinstance(target, Obligation) and not imposed:
-            continue
-        if successor is not None and not begun(successor, snapshot.now):
+        if policy.binds(target) and not (
+            successor is not None
+            and policy.binds(successor.item)
+            and isinstance(target, Obligation) == isinstance(successor.item, Obligation)
+            and one.successor not in flawed
+        ):
             continue
         why = one.event.payload.reason if isinstance(one.event.payload, Supersede) else ""
         cause = Cause(reason=Reason.SUPERSEDED, epoch=one.event.epoch, ref=one.successor, by=one.event.by, note=why)

@@ -291,6 +291,26 @@ class CachedEmbedder:
         return stacked.astype(np.float32).reshape(len(texts), self.dimensions)
 
 
+class TextVectors:
+    """The vectors of named texts by one embedder."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def rows(self, texts: Mapping[str, tuple[str, ...]]) -> dict[str, Matrix]:
+        """One matrix per name, a row per text; the texts are embedded in one call."""
+        flat = [text for own in texts.values() for text in own]
+        if not flat:
+            return {}
+        matrix = self._embedder.embed(flat)
+        found: dict[str, Matrix] = {}
+        start = 0
+        for name, own in texts.items():
+            found[name] = matrix[start : start + len(own)]
+            start += len(own)
+        return found
+
+
 def _checked(rows: Any, count: int, dimensions: int, name: str) -> Matrix:
     import numpy as np
 

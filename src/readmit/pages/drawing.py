@@ -15,7 +15,7 @@ from readmit.pages.markup import Markup, element, together, trusted
 from readmit.pages.values import LANES
 from readmit.pages.wording import moment
 from readmit.records.wording import counted
-from readmit.seal.render import escaped
+from readmit.seal.escaping import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

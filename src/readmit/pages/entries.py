@@ -12,7 +12,7 @@ from readmit.pages.values import Quote, ShownItem, Why
 from readmit.pages.wording import cut, happening, moment
 from readmit.records.canonical import decode
 from readmit.records.evidence import Evidence
-from readmit.records.items import Frontier, Obligation
+from readmit.records.items import Frontier, Item, Obligation
 from readmit.records.kinds import targets_of
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from readmit.records.decisions import Cause, Disposition
     from readmit.records.events import Event
     from readmit.records.identity import Identity
-    from readmit.records.items import Item
     from readmit.records.snapshot import Held, Sighting
 
 PRIVATE = "Private to others: its text is not shown."
@@ -67,9 +66,10 @@ class Sight:
 
     def worded(self, event: Event) -> Happening:
         """An event in words, as far as a page says them."""
-        about = (
-            self.held[name].item if name in self.held else self.log.item(name) for name in targets_of(event.payload)
-        )
+        names = targets_of(event.payload)
+        about = [self.held[name].item if name in self.held else self.log.item(name) for name in names]
+        if isinstance(event.payload, Item):
+            about.append(event.payload)
         return replace(happening(event), text=PRIVATE) if any(map(self.hides, about)) else happening(event)
 
     def entry(self, held: Held, judged: Disposition | None, at: datetime) -> ShownItem:
@@ -99,7 +99,7 @@ class Sight:
                 yield self._side(name)
                 yield self._side(cause.ref)
             return
-        about = cause.chain[-1] if cause.chain else name
+        about = cause.root or name
         if about not in self.held or self.hides(self.held[about].item):
             return
         event = self._mark(about, cause.epoch)
@@ -167,7 +167,7 @@ def confirmed(sight: Sight, judged: Disposition) -> Iterator[AppliedVerdict]:
     if judged.item not in sight.held or sight.hides(sight.held[judged.item].item):
         return
     for cause in judged.causes:
-        if cause.reason is Reason.PREMISE_CHANGED and not cause.chain:
+        if cause.reason is Reason.PREMISE_CHANGED and not cause.root:
             for mark in sight.held[judged.item].marks:
                 if mark.epoch == cause.epoch and isinstance(mark.payload, Verdict):
                     yield AppliedVerdict(mark.payload, cause.ref)

@@ -20,8 +20,7 @@ from readmit.records.events import EventKind
 from readmit.records.items import Item, Obligation
 from readmit.records.reasons import State
 from readmit.records.snapshot import WorkState
-from readmit.records.wording import counted
-from readmit.workspace.history import dispositions, recorded
+from readmit.workspace.history import dispositions, looked_in_words, recorded
 from readmit.workspace.missing import lacking
 from readmit.workspace.trial import FIT
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
     from readmit.pages.values import Tone
     from readmit.ports.store import Log
-    from readmit.records.decisions import Decision, Disposition, Request
+    from readmit.records.decisions import Decision, Disposition, Request, ViewItem
     from readmit.records.events import Checkpoint, Event
     from readmit.records.snapshot import Held
     from readmit.workspace.missing import Former, Lack
@@ -76,6 +75,8 @@ def _gathered(log: Log, return_id: str, now: datetime) -> ReturnPage:
         happenings=tuple(map(sight.worded, _events(log, seen, departed, request))),
         entries=tuple(sight.entry(held[name], one, entered[name].at) for name, one in judged.items()),
         fallen=trees(sight, judged),
+        retractions=decision.retractions,
+        news=tuple((item.id, item.news) for item in _viewed(decision) if item.news is not None),
         duties=tuple(_duties(decision, held, judged, linked_needs(state.held, request.policy, request.moment))),
         lacking=tuple(_shown(lack, sight) for lack in lacking(log, return_id)),
         uses=tuple(_uses(request, decision)),
@@ -84,6 +85,10 @@ def _gathered(log: Log, return_id: str, now: datetime) -> ReturnPage:
         deliveries=tuple(deliveries(log, return_id)),
         experiences=tuple((note.experience, note.bound_to, note.reason.doc) for note in decision.experiences),
     )
+
+
+def _viewed(decision: Decision) -> tuple[ViewItem, ...]:
+    return () if decision.view is None else decision.view.items
 
 
 def _point(epoch: int, at: datetime, words: str) -> Happening:
@@ -114,17 +119,7 @@ def _facts(request: Request, decision: Decision, departed: Checkpoint) -> Iterat
         yield "Duties covered", f"{report.covered} of {report.obligations}"
         yield "Critical needs met", f"{report.critical_covered} of {report.critical}"
         yield "Candidates", str(decision.candidates)
-    yield "Implicit changes", _looked(decision)
-
-
-def _looked(decision: Decision) -> str:
-    done = decision.examination
-    words = "no examination is on record"
-    if done is not None:
-        words = f"looked for by {done.verifier} up to epoch {done.until}"
-        if done.unexamined:
-            words += f", not in {counted(done.unexamined, 'later observation')}"
-    return f"{words}; {counted(decision.open_pairs, 'open pair')}" if decision.open_pairs else words
+    yield "Implicit changes", looked_in_words(decision)
 
 
 def _events(log: Log, seen: list[Event], departed: Checkpoint, request: Request) -> list[Event]:
@@ -178,3 +173,4 @@ def _uses(request: Request, decision: Decision) -> Iterator[Use]:
     yield Use("Items", 0 if view is None else len(view.items), policy.max_items)
     yield Use("Characters", 0 if view is None else view.chars, policy.max_chars)
     yield Use("Private experiences", 0 if view is None else len(view.experiences), policy.max_experiences)
+    yield Use("Retractions", len(decision.retractions.listed), policy.max_retractions)

@@ -14,6 +14,7 @@ import msgspec
 from readmit.capture.bindings import flaws
 from readmit.capture.checkpoint import checkpoint
 from readmit.capture.fold import fold
+from readmit.capture.voided import evidence_without, state_without
 from readmit.gate.judge import distinct
 from readmit.invalidate.resolve import resolve
 from readmit.pages.entries import Sight
@@ -21,12 +22,13 @@ from readmit.pages.values import Happening, Heading, Moment, ShownItem, SlotItem
 from readmit.pages.wording import moment
 from readmit.records.decisions import Disposition
 from readmit.records.errors import UnknownError
-from readmit.records.events import Close, Event, EventKind, Overrule, Rebase
+from readmit.records.events import Close, Event, EventKind, Overrule
 from readmit.records.identity import Identity
 from readmit.records.items import Item
 from readmit.records.policy import Policy
 from readmit.records.reasons import state_of
 from readmit.records.snapshot import Held, Sighting, Snapshot, WorkState
+from readmit.records.voids import Voids
 from readmit.workspace.background import concerned
 from readmit.workspace.loading import add_judged
 
@@ -74,7 +76,8 @@ class _Point(msgspec.Struct, frozen=True):
     epoch: int
     happening: Happening
     recorded: str = ""
-    is_policy: bool = False
+    elsewhere: bool = False
+    """A policy, or an item of another slot: a moment of this one if it changes what stands here."""
 
 
 class _Life:
@@ -85,16 +88,15 @@ class _Life:
         head = log.head
         entered = log.rivals((None, reader.task), (slot,), until=head, known=set())
         self.entered = {event.payload.id: event for event in entered if isinstance(event.payload, Item)}
-        self.events = log.about(self.entered, until=head)
-        starts = log.milestones(EventKind.REBASE, reader.task, until=head) if reader.task else []
-        self.rebases = [event for event in starts if isinstance(event.payload, Rebase) and _covers(event.payload, slot)]
-        everything = sorted((*self.events, *self.rebases), key=lambda event: event.epoch)
-        self.state = fold(WorkState(), (event for event in everything if self._visible(event)))
-        self.background = concerned(log, reader, self.state, head)
+        voids = Voids(log.milestones(EventKind.VOID, until=head))
+        self.events = list(map(voids.event, log.about(self.entered, until=head)))
+        self.state = fold(WorkState(), filter(self._visible, self.events))
+        self.background = state_without(voids, concerned(log, reader, self.state, head))
         held = (*self.state.held.values(), *self.background.held.values())
-        self.evidence: dict[str, Sighting] = log.evidence_for(one.epoch for one in held)
-        add_judged(log, held, self.evidence)
-        self.policies = log.milestones(EventKind.GOVERN, until=head)
+        evidence = log.evidence_for(one.epoch for one in held)
+        add_judged(log, held, evidence)
+        self.evidence: dict[str, Sighting] = evidence_without(voids, evidence)
+        self.policies = list(map(voids.event, log.milestones(EventKind.GOVERN, until=head)))
         self.sight = Sight(log, reader, self.state.held, self.evidence)
 
     def _visible(self, event: Event) -> bool:
@@ -111,8 +113,7 @@ class _Life:
             out = self._out(point)
             fell = [name for name in self.state.held if name in out and (name in stood or name == point.recorded)]
             stands = {name for name, held in self.state.held.items() if held.epoch <= point.epoch and name not in out}
-            # A policy is a moment of the slot if it changes what stands there.
-            if not (moments and point.is_policy and stands == stood):
+            if not (moments and point.elsewhere and stands == stood):
                 standing = tuple(name for name in self.state.held if name in stands)
                 whys = tuple((name, why) for name in fell for why in self.sight.whys(out[name]))
                 moments.append(Moment(happening=point.happening, standing=standing, fell=whys))
@@ -147,7 +148,9 @@ class _Life:
         hidden = {mark.epoch: mark for held in self.background.held.values() for mark in held.marks}
         first = min(event.epoch for event in self.entered.values())
         ruled = {event.epoch: event for event in self.policies if event.epoch > first}
-        touching = hidden | ruled | {event.epoch: event for event in (*self.events, *self.rebases)}
+        others = {held.epoch for name, held in self.background.held.items() if name not in self.entered}
+        elsewhere = ruled | {epoch: self.log.event(epoch) for epoch in others if epoch > first}
+        touching = hidden | elsewhere | {event.epoch: event for event in self.events}
         events = [touching[epoch] for epoch in sorted(touching)]
         turns = {turn for event in events for turn in _turns(event)}
         turns |= {turn for held in self.background.held.values() for turn in _bounds(held.item)}
@@ -156,13 +159,14 @@ class _Life:
         for place, event in enumerate(events):
             until = events[place + 1].learnt if place + 1 < len(events) else self.now
             recorded = event.payload.id if isinstance(event.payload, Item) else ""
-            yield _Point(event.learnt, event.epoch, self.sight.worded(event), recorded, event.kind == EventKind.GOVERN)
-            for at, words in ahead[last:]:
+            words = self.sight.worded(event)
+            yield _Point(event.learnt, event.epoch, words, recorded, elsewhere=event.epoch in elsewhere)
+            for at, said in ahead[last:]:
                 if at > until:
                     break
                 last += 1
                 if at > event.learnt:
-                    turn = Happening(epoch=event.epoch, at=at, lane="looked into", words=words)
+                    turn = Happening(epoch=event.epoch, at=at, lane="looked into", words=said)
                     yield _Point(at, event.epoch, turn)
 
     def _out(self, point: _Point) -> dict[str, Disposition]:
@@ -209,15 +213,11 @@ class _Life:
         return self.sight.entry(Held(item, event.digest, event.epoch), None, event.at)
 
 
-def _covers(rebase: Rebase, slot: str) -> bool:
-    return slot == rebase.slot or slot.startswith(f"{rebase.slot}.")
-
-
 def _turns(event: Event) -> Iterator[tuple[datetime, str]]:
     """Moments at which an event, or its item, starts or stops to count."""
     payload = event.payload
-    if event.at > event.learnt:
-        yield event.at, f"What was written at epoch {event.epoch} takes effect"
+    if event.effective > event.learnt:
+        yield event.effective, f"What was written at epoch {event.epoch} takes effect"
     match payload:
         case Item():
             yield from _bounds(payload)
@@ -247,7 +247,6 @@ def _until(state: WorkState, epoch: int) -> WorkState:
             for name, held in state.held.items()
             if held.epoch <= epoch
         },
-        before(state.rebases),
         {name: kept for name, events in state.resolutions.items() if (kept := before(events))},
     )
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from readmit.pages.entries import confirmed, short
 from readmit.pages.values import Fallen
 from readmit.pages.wording import cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from readmit.pages.entries import Sight
     from readmit.records.decisions import Disposition
@@ -21,53 +21,62 @@ DEEPEST = 12
 """Most boxes drawn of one chain; dependents of the last one are counted."""
 NODE_CHARS = 240
 
-Branches: TypeAlias = "dict[str, Branches]"
 # No id has a space in it.
 _OBSERVED = "observed "
 
 
 def trees(sight: Sight, judged: Mapping[str, Disposition]) -> tuple[Fallen, ...]:
     """One tree for each premise that fell and each observation that made one fall, in log order."""
-    forest = _Forest(sight, judged)
-    roots: Branches = {}
+    forest = _Forest(sight, judged, {})
     for one in judged.values():
-        for path in forest.paths(one):
-            branches = roots
-            for name in path:
-                branches = branches.setdefault(name, {})
-    return tuple(forest.tree((name,), below) for name, below in roots.items())
+        for above, name in forest.links(one):
+            forest.below.setdefault(above, {})[name] = None
+    resting = {name for names in forest.below.values() for name in names}
+    return tuple(forest.tree((name,)) for name in forest.below if name not in resting)
 
 
 @dataclass(frozen=True)
 class _Forest:
-    """The candidates of a return, and their dispositions."""
+    """The candidates of a return, their dispositions, and what rests on what."""
 
     sight: Sight
     judged: Mapping[str, Disposition]
+    below: dict[str, dict[str, None]]
+    """Premise, or observation → the items that fell with it, in log order."""
 
-    def paths(self, one: Disposition) -> Iterator[tuple[str, ...]]:
-        """The path from what changed down to an item that fell with it."""
+    def links(self, one: Disposition) -> Iterator[tuple[str, str]]:
+        """What changed, or a premise, with an item that fell with it."""
         for case in confirmed(self.sight, one):
             yield _OBSERVED + case.digest, one.item
         for cause in one.causes:
-            if cause.chain:
-                path = (*reversed(cause.chain), one.item)
-                root = self.judged.get(path[0])
-                changed = [] if root is None else [_OBSERVED + case.digest for case in confirmed(self.sight, root)]
-                yield (*changed[:1], *path)
+            if cause.root:
+                if cause.ref != cause.root and cause.ref not in self.judged:
+                    # The agent could not see this premise, so its disposition does not lead on.
+                    yield cause.root, cause.ref
+                yield cause.ref, one.item
 
-    def tree(self, path: tuple[str, ...], below: Branches) -> Fallen:
+    def tree(self, path: tuple[str, ...]) -> Fallen:
         """The end of a path, and its dependents."""
-        drawn = list(below)[: BRANCHES if len(path) < DEEPEST else 0]
-        resting = tuple(self.tree((*path, name), below[name]) for name in drawn)
-        more = sum(1 + _size(further) for further in list(below.values())[len(drawn) :])
+        below = list(self.below.get(path[-1], ()))
+        drawn = below[: BRANCHES if len(path) < DEEPEST else 0]
+        resting = tuple(self.tree((*path, name)) for name in drawn)
+        more = self._count(below[len(drawn) :])
         if path[-1].startswith(_OBSERVED):
             return Fallen(*self._observed(path[-1], below), "", resting, more)
         held = self.sight.held.get(path[-1])
         text = "" if held is None else cut(self.sight.says(held.item), NODE_CHARS)
         return Fallen(path[-1], text, self._note(path), resting, more)
 
-    def _observed(self, name: str, below: Branches) -> tuple[str, str]:
+    def _count(self, names: Sequence[str]) -> int:
+        """How many items these are, with all that rests on them."""
+        met, waiting = set(names), list(names)
+        while waiting:
+            fresh = [name for name in self.below.get(waiting.pop(), ()) if name not in met]
+            met.update(fresh)
+            waiting += fresh
+        return len(met)
+
+    def _observed(self, name: str, below: Sequence[str]) -> tuple[str, str]:
         """Who observed something, and the words of it that counted."""
         label, text = self.sight.observed(name.removeprefix(_OBSERVED))
         cases = (case for one in below if one in self.judged for case in confirmed(self.sight, self.judged[one]))
@@ -90,13 +99,3 @@ class _Forest:
         first = one.causes[0]
         by = f" by {first.by}" if first.by else ""
         return short(f"{first.reason}{by}: {first.note}" if first.note else f"{first.reason}{by}")
-
-
-def _size(branches: Branches) -> int:
-    """How many items there are on all branches."""
-    count, waiting = 0, [branches]
-    while waiting:
-        one = waiting.pop()
-        count += len(one)
-        waiting += one.values()
-    return count

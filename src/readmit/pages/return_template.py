@@ -8,18 +8,21 @@ from readmit.pages import drawing, layout
 from readmit.pages.entries import short
 from readmit.pages.layout import PageSection, badge, folded, named, tone_of
 from readmit.pages.markup import Markup, element, together
-from readmit.pages.wording import cut
+from readmit.pages.wording import cut, moment
 from readmit.records.reasons import PRECEDENCE, State
+from readmit.records.retractions import Retractions
 from readmit.records.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from readmit.pages.values import ReturnPage, ShownDuty, ShownItem, ShownNeed, Tone
+    from readmit.records.retractions import Retraction
     from readmit.workspace.missing import Former, Lack
 
 LISTED = 400
 """Most events that the timeline lists in words; all of them are drawn."""
+_CHANGES = ("Item", "What changed", "Instead")
 DRAWN = 24
 """Most trees of premises that are drawn."""
 
@@ -37,6 +40,8 @@ def _sections(page: ReturnPage, anchors: Mapping[str, str]) -> Iterator[PageSect
         yield PageSection("lacking", "What is missing", _lacking(page, anchors))
     if page.duties:
         yield PageSection("duties", "Duties", _duties(page.duties, anchors))
+    if page.retractions != Retractions() or page.news:
+        yield PageSection("retractions", "What the agent learns has changed", _changes(page, anchors))
     yield PageSection("timeline", "From departure to return", _timeline(page, anchors))
     if page.fallen:
         yield PageSection("premises", "What fell, and what fell with it", _premises(page))
@@ -45,6 +50,29 @@ def _sections(page: ReturnPage, anchors: Mapping[str, str]) -> Iterator[PageSect
     if page.experiences:
         yield PageSection("experiences", "Private experiences", _experiences(page, anchors))
     yield PageSection("signatures", "Signatures", _signatures(page))
+
+
+def _changes(page: ReturnPage, anchors: Mapping[str, str]) -> Markup:
+    """What no longer holds or is in doubt, what is new, and what was confirmed again."""
+    made = page.retractions
+    labeled = [("no longer holds", one) for one in made.fallen] + [("in doubt", one) for one in made.in_doubt]
+    rows = [(named(one.id, anchors), _retracted(label, one), _instead(one, anchors)) for label, one in labeled]
+    labels = {"new": "new since departure", "confirmed": "confirmed again since departure"}
+    rows += [(named(name, anchors), badge(labels[news], "in"), "") for name, news in page.news]
+    counts = {"not listed for lack of room": made.more, "fallen before departure, not listed": made.earlier}
+    said = "; ".join(f"{count} {words}" for words, count in counts.items() if count)
+    whole = layout.table("Handed over with the view, or alone if the return is blocked", _CHANGES, rows)
+    return together((whole if rows else "", element("p", f"{said}.") if said else ""))
+
+
+def _retracted(label: str, one: Retraction) -> Markup:
+    since = f" since {moment(one.since)}" if one.since is not None else ""
+    place = f", epoch {one.epoch}" if one.epoch is not None else ""
+    return together((badge(label, "out"), f" {one.state.replace('_', ' ')}{since}{place}"))
+
+
+def _instead(one: Retraction, anchors: Mapping[str, str]) -> Markup | str:
+    return "" if one.instead is None else named(one.instead, anchors)
 
 
 def _lacking(page: ReturnPage, anchors: Mapping[str, str]) -> Markup:
@@ -56,6 +84,7 @@ def _lacking(page: ReturnPage, anchors: Mapping[str, str]) -> Markup:
 def _lack(one: Lack, anchors: Mapping[str, str]) -> Markup:
     title = f"Lacking {one.name}" if one.kind == "dependency" else f"Not fit to be handed over: {one.kind} {one.name}"
     needed = f"Needed by {', '.join(one.duties)}." if one.duties else "Needed by no duty."
+    needed = "It limits every duty." if one.kind == "constraint" else needed
     last = (_former(former, anchors) for former in (*one.last, *one.instead))
     mending = (
         element("li", element("code", remedy.call), element("br"), element("code", f"$ {remedy.command}"))

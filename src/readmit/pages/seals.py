@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from readmit.pages.values import Seal
 from readmit.pages.wording import moment
 from readmit.records.canonical import decode
-from readmit.records.decisions import Envelope
+from readmit.records.decisions import Decision, Envelope
 from readmit.records.errors import ReadmitError, RecordError, SealError
 from readmit.records.events import EventKind
 from readmit.seal.notes import verify
-from readmit.seal.statement import open_view
+from readmit.seal.statement import open_either
 from readmit.seal.tlog import LogCheckpoint
 from readmit.seal.trust import trusted
 from readmit.workspace.proving import signed_head, verifier_key
@@ -21,21 +21,22 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from readmit.ports.store import Log, StoredDecision
-    from readmit.records.decisions import Decision, Returned
+    from readmit.records.decisions import Returned
     from readmit.records.events import Checkpoint
 
 NO_KEY = "none"
 
 
 def seals(log: Log, return_id: str, now: datetime) -> Iterator[Seal]:
-    """The signed view, if the return has one, and the signed head of the log that covers its rows."""
+    """The signed view or retractions, if the return has any, and the signed head of the log that covers its rows."""
     stored = log.audit.decision(return_id)
     keys = trusted(log.milestones(EventKind.KEY), now)
     if stored is not None and stored.envelope is not None:
-        what = "Return view"
+        decision = decode(stored.body, Decision, what="decision")
+        what = "Return view" if decision.view is not None else "Retractions"
         try:
             envelope = decode(stored.envelope, Envelope, what="envelope")
-            view = open_view(envelope, keys)
+            view = open_either(envelope, keys)
         except (RecordError, SealError) as error:
             yield Seal(what=what, key=NO_KEY, verifies=False, note=str(error))
         else:

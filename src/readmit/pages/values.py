@@ -9,6 +9,7 @@ import msgspec
 from readmit.records.base import Time
 from readmit.records.items import Kind
 from readmit.records.reasons import DutyState, State
+from readmit.records.retractions import Retractions
 from readmit.workspace.missing import Lack
 
 Lane = Literal["observed", "recorded", "taken out", "looked into"]
@@ -127,6 +128,9 @@ class ReturnPage(msgspec.Struct, frozen=True, kw_only=True):
     happenings: tuple[Happening, ...]
     entries: tuple[ShownItem, ...]
     fallen: tuple[Fallen, ...]
+    retractions: Retractions
+    news: tuple[tuple[str, str], ...]
+    """Items of the view that are new since departure or were confirmed again, with that word."""
     duties: tuple[ShownDuty, ...]
     lacking: tuple[Lack, ...]
     uses: tuple[Use, ...]

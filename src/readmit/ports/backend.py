@@ -147,6 +147,24 @@ class Narrowing(Protocol):
 
 
 @runtime_checkable
+class Banked(Protocol):
+    """A store that keeps its records in banks, and refuses to list one that is gone: it would look empty."""
+
+    def lost(self) -> Iterable[str]:
+        """The bound records whose bank is gone."""
+        ...
+
+
+@runtime_checkable
+class Mending(Protocol):
+    """A store in which a call that did not end can leave something behind that stops later ones."""
+
+    def mend(self, owners: Iterable[str] = ()) -> Iterable[str]:
+        """Remove it, and say what was done. ``owners`` have private banks that the store may not know of yet."""
+        ...
+
+
+@runtime_checkable
 class Apart(Protocol):
     """A store that never touches another record than the one it is asked to write. Its writers wait per record.
 

@@ -11,6 +11,7 @@ from readmit.records.decisions import Returned
 from readmit.records.events import Checkpoint, Event, EventKind
 from readmit.records.identity import Identity
 from readmit.records.leases import Lease
+from readmit.records.voids import Voids
 
 if TYPE_CHECKING:
     from readmit.ports.store import Log
@@ -46,6 +47,18 @@ def last_absence(log: Log, identity: Identity) -> Absence | None:
     return Absence(departure)
 
 
+def came_back_between(log: Log, identity: Identity, first: int, last: int) -> bool:
+    """Whether an agent was handed a view, or was reset, after one position in the log and before another."""
+    returned = log.latest(EventKind.RETURN, identity.agent, until=last)
+    while returned is not None and returned.epoch > first:
+        exposed = log.named(EventKind.EXPOSE, returned.name)
+        fresh = isinstance(returned.payload, Returned) and returned.payload.starts_anew
+        if fresh or (exposed is not None and exposed.epoch < last):
+            return True
+        returned = log.latest(EventKind.RETURN, identity.agent, until=returned.epoch - 1)
+    return False
+
+
 class Tenure(NamedTuple):
     """A presence that no departure has ended: its token, and its lease as it was last renewed."""
 
@@ -60,7 +73,8 @@ def tenure(log: Log, agent: str) -> Tenure | None:
 
 
 def tenure_in(log: Log, event: Event) -> Tenure | None:
-    """The presence that the last lease of an agent belongs to."""
+    """The presence that the last lease of an agent belongs to. A lease from a void moment runs from the void."""
+    event = Voids(log.milestones(EventKind.VOID)).event(event)
     if not isinstance(event.payload, Lease):
         return None
     token = event.payload.token or event.epoch

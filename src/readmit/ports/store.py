@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from readmit.ports.derived import Derived
     from readmit.ports.memories import Memories
     from readmit.ports.sealer import Sealer
+    from readmit.ports.timekeeper import Timekeeper
     from readmit.records.commits import EventParts
     from readmit.records.decisions import Returned
     from readmit.records.drafts import Draft
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from readmit.records.identity import Identity
     from readmit.records.items import Item
     from readmit.records.kinds import DeclaredKind
-    from readmit.records.snapshot import Sighting
+    from readmit.records.snapshot import SeenObservation, Sighting
 
 
 class AuditRow(NamedTuple):
@@ -81,9 +82,6 @@ class Log(Protocol):
 
     def seal_with(self, sealer: Sealer) -> None:
         """Sign every commit, and check every read, with a workspace's keys."""
-
-    def adopt(self) -> None:
-        """Take a log of an earlier release, which has no commits, into the tree."""
 
     def sight(self, identity: Identity, *, until: int) -> Visible:
         """What an identity can see at an epoch.
@@ -143,10 +141,13 @@ class Log(Protocol):
     def learnt(self) -> datetime | None:
         """The last moment that the log has learnt, including an open transaction; none if it is empty."""
 
+    def keep_time(self, keeper: Timekeeper) -> None:
+        """Ask whose clocks may move the log's moment. Without it, everybody's may."""
+
     def append(self, drafts: Sequence[Draft], *, now: datetime, check: Callable[[Draft], None] = ...) -> list[int]:
         """Commit events in order and return their epochs. An id already used for the same content is a no-op.
 
-        The moment of a draft that is not ``dated`` is not part of its content. ``check`` sees each new
+        The moment of a draft that is not ``given`` is not part of its content. ``check`` sees each new
         event within the transaction and refuses it by raising. Observations that follow one another may all be checked
         before the first of them can be read.
         """
@@ -156,6 +157,9 @@ class Log(Protocol):
 
     def observations(self, identity: Identity, *, since: int = 0, until: int) -> list[Event]:
         """Raw observations that an identity can see, in order."""
+
+    def observed(self, identity: Identity, *, since: int, until: int) -> list[SeenObservation]:
+        """The same, without their texts."""
 
     def evidence_behind(self, identity: Identity, *, since: int = 0, until: int) -> dict[str, Sighting]:
         """The evidence bound to items that an identity can see, rehashed."""

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import time
+from contextlib import contextmanager
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +20,8 @@ from readmit.records.errors import GoneError, ProbeError
 from readmit.records.probes import FileProbe, Finding
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from readmit.ports.prober import LookLimits
     from readmit.probes.looking import LookDeadline
 
@@ -94,13 +97,17 @@ class Files:
         return result
 
     def capture(self, path: str, *, lines: str, symbol: str, lifetime: int) -> Captured:
-        data, _ = self._read(*self._place(path))
+        data = self.read(path)
         quote = quoted_part(path, data, lines=lines, symbol=symbol)
         probe = msgspec.convert(
             {"digest": digest_of(quote.data), "path": self._stored(path), "lifetime": lifetime, **quote.place},
             FileProbe,
         )
         return Captured(text_of(quote.data), probe)
+
+    def read(self, path: str) -> bytes:
+        """The whole of a file."""
+        return self._read(*self._place(path))[0]
 
     def _stored(self, path: str) -> str:
         """A path as a probe keeps it: relative to the first root if it is below it, so that the root can move."""
@@ -127,19 +134,7 @@ class Files:
         root, parts = below(self._limits.roots, parent, said=path)
         if secret := next(filter(_SECRET.fullmatch, parts), ""):
             raise ProbeError(f"path: {secret} may hold secrets; nothing in it is read")
-        try:
-            directory = os.open(root, _DIRECTORY)
-        except OSError as error:
-            raise ProbeError(f"the root {root} cannot be opened: {error.strerror}") from None
-        for part in parts:
-            try:
-                inner = os.open(part, _DIRECTORY | os.O_NOFOLLOW, dir_fd=directory)
-            except OSError as error:
-                raise _refusal(directory, part, error) from None
-            finally:
-                os.close(directory)
-            directory = inner
-        return directory
+        return opened_below(root, parts)
 
     def _read(self, directory: int, name: str) -> tuple[bytes, FileVersion]:
         """The whole of a file in one version of it."""
@@ -182,6 +177,57 @@ def below(roots: tuple[str, ...], path: str, *, said: str) -> tuple[str, tuple[s
         if pure.is_relative_to(absolute):
             return str(absolute), pure.relative_to(absolute).parts
     raise ProbeError(f"roots: {said} is not below {' or '.join(roots)}; add its directory to looks.roots of the policy")
+
+
+def opened_below(root: str, parts: Iterable[str]) -> int:
+    """A directory below a root, reached through no link."""
+    try:
+        directory = os.open(root, _DIRECTORY)
+    except OSError as error:
+        raise ProbeError(f"the root {root} cannot be opened: {error.strerror}") from None
+    return descended(directory, parts)
+
+
+def descended(directory: int, parts: Iterable[str]) -> int:
+    """A directory below an open one, reached through no link. The open one is closed."""
+    for part in parts:
+        try:
+            inner = os.open(part, _DIRECTORY | os.O_NOFOLLOW, dir_fd=directory)
+        except OSError as error:
+            raise _refusal(directory, part, error) from None
+        finally:
+            os.close(directory)
+        directory = inner
+    return directory
+
+
+@contextmanager
+def opened_file(directory: int, path: str) -> Iterator[int]:
+    """A regular file below an open directory, reached through no link."""
+    *parts, name = path.split("/")
+    if not {"", ".", ".."}.isdisjoint((*parts, name)):
+        raise ProbeError(f"{path} leads elsewhere")
+    inner = descended(os.dup(directory), parts)
+    try:
+        # Examined before it is opened: opening a device can have effects.
+        _status(inner, name)
+        try:
+            file = os.open(name, _FILE, dir_fd=inner)
+        except OSError as error:
+            raise _refusal(inner, name, error) from None
+    finally:
+        os.close(inner)
+    try:
+        _regular(os.fstat(file), name)
+        yield file
+    finally:
+        os.close(file)
+
+
+def read_below(directory: int, path: str, limit: int) -> bytes:
+    """A whole file below an open directory."""
+    with opened_file(directory, path) as file:
+        return _all(file, limit)
 
 
 def _status(directory: int, name: str) -> os.stat_result:

@@ -9,7 +9,7 @@ import socket
 import ssl
 import threading
 from contextlib import contextmanager, suppress
-from html.parser import HTMLParser
+from html import unescape
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -32,8 +32,10 @@ _MOVED = {301, 302, 303, 307, 308}
 _GONE = {404, 410}
 _PORTS = {"http": 80, "https": 443}
 _CHARSETS = {"utf-8", "us-ascii", "iso-8859-1", "windows-1252"}
-_HIDDEN = {"script", "style", "template"}
-_PIECE = 8_192
+_MARKUP = re.compile(r"<(?:!--|[!?]|(?P<slash>/?)(?P<name>[a-zA-Z][^\s/>]*+)|/)")
+_END, _COMMENT_END = re.compile(">"), re.compile("--!?>")
+_END_OR_QUOTE = re.compile(r""">|=\s*+(["'])""")
+_RAW = {name: re.compile(rf"</{name}(?=[\s/>])[^>]*+>?", re.IGNORECASE) for name in ("script", "style")}
 _VALIDATOR = re.compile(r"[ -~]{1,256}")
 # IPv6 networks whose last four bytes are an IPv4 address.
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
@@ -263,30 +265,46 @@ def _part(body: bytes, pointer: str) -> bytes:
     return value.encode() if isinstance(value, str) else msgspec.json.encode(value, order="sorted")
 
 
-class _Words(HTMLParser):
-    """The words of a page, without markup, scripts and styles."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.words: list[str] = []
-        self._hidden = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
-        self._hidden += tag in _HIDDEN
-
-    def handle_endtag(self, tag: str) -> None:
-        self._hidden -= tag in _HIDDEN and self._hidden > 0
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden:
-            self.words += data.split()
-
-
 def _words(page: str, deadline: LookDeadline) -> str:
-    parser = _Words()
-    # In pieces: unfinished markup makes the parser start over, which a hostile page can repeat without end.
-    for start in range(0, len(page), _PIECE):
+    """The words of a page, without markup, scripts and styles.
+
+    One pass: Python's parser starts over wherever markup is not finished, which a hostile page can repeat without end.
+    What is still open at the end hides the rest, as in a browser.
+    """
+    words: list[str] = []
+    hidden = at = 0
+    while at < len(page):
         deadline.left()
-        parser.feed(page[start : start + _PIECE])
-    parser.close()
-    return " ".join(parser.words)
+        found = _MARKUP.search(page, at)
+        if not hidden:
+            words += unescape(page[at : found.start() if found else len(page)]).split()
+        if found is None:
+            break
+        name, closing = (found["name"] or "").lower(), found["slash"] == "/"
+        if not name:
+            at = _after(_COMMENT_END if found[0] == "<!--" else _END, page, found.start() + 2)
+            continue
+        at = _after_tag(page, found.end())
+        if page.startswith("/>", at - 2):
+            continue
+        if name in _RAW and not closing:
+            at = _after(_RAW[name], page, at)
+        elif name == "template":
+            hidden = max(0, hidden - 1) if closing else hidden + 1
+    return " ".join(words)
+
+
+def _after(end: re.Pattern[str], page: str, at: int) -> int:
+    found = end.search(page, at)
+    return found.end() if found else len(page)
+
+
+def _after_tag(page: str, at: int) -> int:
+    """Where a tag ends. A sign in the quotes of an attribute does not end it."""
+    while found := _END_OR_QUOTE.search(page, at):
+        if not found[1]:
+            return found.end()
+        at = page.find(found[1], found.end()) + 1
+        if not at:
+            break
+    return len(page)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _WHOLE = "value"
-LARGEST_INTEGER = 2**53 - 1
 
 _BYTE = re.compile(r" \(byte (\d+)\)")
 # In JSON that was decoded before, a string with a colon after it is a key.
@@ -83,7 +82,7 @@ def digest_of_set(digests: Iterable[str]) -> str:
 
 def decode(data: bytes | str, kind: type[T], *, what: str) -> T:
     """Decode JSON strictly; the error names the record and the path of the field."""
-    return decoded(data, msgspec.json.Decoder(kind).decode, what=what)
+    return decoded(data, msgspec.json.Decoder(kind).decode, what=what, kind=kind)
 
 
 def decode_file(data: bytes | str, kind: type[T], *, what: str) -> T:
@@ -117,12 +116,12 @@ def repeated_key(data: bytes | str) -> str | None:
     return None
 
 
-def decoded(data: bytes | str, decoder: Callable[[bytes | str], T], *, what: str) -> T:
-    """As ``decode``, with a prepared decoder."""
+def decoded(data: bytes | str, decoder: Callable[[bytes | str], T], *, what: str, kind: Any = None) -> T:
+    """As ``decode``, with a prepared decoder, and the type that it reads if errors are to name the nearest field."""
     try:
         return decoder(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RecordError(located(explained(error, data), what)) from None
+        raise RecordError(located(explained(error, data), what, kind)) from None
 
 
 def convert(value: Any, kind: type[T], *, what: str) -> T:
@@ -132,8 +131,7 @@ def convert(value: Any, kind: type[T], *, what: str) -> T:
     except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
         if isinstance(error, UnicodeEncodeError):
             raise RecordError(f"{what}.{_culprit(value)}: holds a character that UTF-8 cannot carry") from None
-        fields = getattr(kind, "__struct_encode_fields__", ())
-        said = located(str(error) or type(error).__name__, what, fields)
+        said = located(str(error) or type(error).__name__, what, kind)
         if found := re.match(rf"{what}\.(\w+)(\[\d+\])?: Invalid enum value", said):
             said += f"; use one of {', '.join(_choices(get_type_hints(kind)[found[1]]))}"
         raise RecordError(said) from None
@@ -177,17 +175,17 @@ def _choices(hint: Any) -> Iterable[str]:
     return [one for part in get_args(hint) for one in ([part] if isinstance(part, str) else _choices(part))]
 
 
-def located(message: str, what: str, fields: Iterable[str] = ()) -> str:
+def located(message: str, what: str, kind: Any = None) -> str:
     """A message of msgspec's with the path of the field in front, and in words where it gives a regular expression.
 
-    ``fields`` are those of the outermost record, where they are known.
+    ``kind`` is the type that was read, where it is known: an unknown field is then named with the nearest known one.
     """
     words, _, place = message.partition(" - at `")
     path = what + place.removesuffix("`").removeprefix("$")
     if found := re.fullmatch(r"Object missing required field `(.+)`", words):
         return f"{path}.{found[1]}: required, but missing"
     if found := re.fullmatch(r"Object contains unknown field `(.+)`", words):
-        return f"{path}.{unknown(path, found[1], () if place else fields)}"
+        return f"{path}.{unknown(path, found[1], fields_at(kind, place))}"
     if found := re.fullmatch(r"Expected `str` matching regex (.+)", words):
         return f"{path}: not {PATTERNS.get(literal_eval(found[1]), 'in the right form')}"
     if found := re.fullmatch(r"Expected `str` of length ([<>]=) (\d+)", words):
@@ -195,3 +193,27 @@ def located(message: str, what: str, fields: Iterable[str] = ()) -> str:
     if "RFC3339" in words or "timezone" in words:
         return f"{path}: {words}; write it as 2026-05-04T09:00:00Z"
     return f"{path}: {words}"
+
+
+def fields_at(kind: Any, place: str) -> tuple[str, ...]:
+    """The fields of the record at a place that msgspec names (``$.looks``); none where that is unknown."""
+    if kind is None:
+        return ()
+    info = _record(msgspec.inspect.type_info(kind))
+    for name in re.findall(r"\.(\w+)", place):
+        inner = {field.encode_name: field.type for field in info.fields} if info is not None else {}
+        info = _record(inner[name]) if name in inner else None
+    return () if info is None else tuple(field.encode_name for field in info.fields)
+
+
+def _record(info: msgspec.inspect.Type) -> msgspec.inspect.StructType | None:
+    """The one record within a type, if there is one."""
+    match info:
+        case msgspec.inspect.StructType():
+            return info
+        case msgspec.inspect.Metadata(type=inner) | msgspec.inspect.VarTupleType(item_type=inner):
+            return _record(inner)
+        case msgspec.inspect.UnionType(types=types):
+            found = [one for one in map(_record, types) if one is not None]
+            return found[0] if len(found) == 1 else None
+    return None

@@ -1,32 +1,32 @@
 """Whether a model's quote carries the statement it wrote: the one rule for all drafts.
 
-A statement is carried if each of its sentences repeats a stretch of one quoted sentence, in the same order and without
-a gap. Only articles, fillers and the person may change: "I am asleep by half past ten" becomes "the user is asleep by
-half past ten". So every number, amount, date, name and other word of it is in the quoted sentence, beside the same
-words. Words that deny, doubt, condition, defer, end or only report something must be in the statement as often as in
-the quoted sentence: without its "not", a stretch says something else. A stretch does not begin after a "to" or stop at
-an "or". A question, a greeting or thanks carry nothing.
+A quote is at least its whole sentence. With it go the neighbors that it cannot be understood without: the sentence
+before, if it begins with a pronoun or a connective, and whatever denies, attributes or invents it from outside.
 
-That is stricter than a reader: most paraphrases are refused, and the quoted words are recorded instead.
+A statement is carried if each of its sentences repeats a quoted sentence, word by word. Only articles, fillers and the
+person may change: "I am asleep by half past ten" becomes "the user is asleep by half past ten". It may leave out an
+opening ("Well, …") and plain clauses that are joined by "and", "but" or a semicolon. It may leave out no word that
+denies, doubts, conditions, defers, ends, reports or invents, no quotation mark, and no neighbor that does the same. A
+question, a greeting or thanks carry nothing.
+
+That is stricter than a reader: most paraphrases are refused, and the quoted sentences are recorded instead.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from readmit.records.context import clauses, frames, heads, is_tied, leans, marks, units
 from readmit.records.sayings import states
 from readmit.records.tokens import tokens
-from readmit.records.wording import flat, paragraphs, sentences, word_list
+from readmit.records.wording import common_words, flat, paragraphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from readmit.records.tokens import Token
 
 LONGEST_QUOTE = 2_000
 MOST_PLACES = 64
@@ -36,11 +36,6 @@ ASSISTANT = "assistant"
 
 # A conversation is stored as one or more paragraphs per turn, the first below its speaker's line.
 _SPEAKER = re.compile(r"([^\s:][^\n:]{0,63}):\n(?=\S)")
-# Words that reverse a sentence, or make it less than the speaker's own plain statement. For other languages, only plain
-# denials.
-_TURNING = frozenset(
-    word for name in ("turning", "reporting", "turning in other languages") for word in word_list(name)
-)
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -50,43 +45,65 @@ class _Said(msgspec.Struct, frozen=True):
     end: int
     text: str
     speaker: str
+    turn: int
+    is_framed: bool = False
+    """Whether something before it in its paragraph may deny, attribute or invent it."""
 
 
 def carried(statement: str, quote: str, evidence: str) -> bool:
-    """Whether the quoted stretch of the evidence carries the statement. A quote that is not found carries nothing."""
-    return any(_carries(said, statement) for said in _quoted(quote, evidence))
+    """Whether the quote carries the statement. One that is not found, or is not whole, carries nothing."""
+    wanted = flat(quote)
+    return any(whole == wanted and _carries(said, statement) for said, whole in _quoted(wanted, evidence))
 
 
 def worded(statement: str, quote: str, evidence: str) -> tuple[str, str] | None:
-    """What may be recorded of a draft, and its quote: the statement, else the quote, else whole sentences.
+    """What may be recorded of a draft, and its quote, whole: the statement, else the quoted words, else the quote.
 
-    Nothing if the quote is not in the evidence, or only asks or greets.
+    Nothing if the quote is not in the evidence, is too long when whole, or only asks or greets.
     """
     own = flat(quote)
-    for said in _quoted(own, evidence):
-        whole = flat(" ".join(one.text for one in said))
-        for text, resting in ((statement, own), (own, own), (statement, whole), (whole, whole)):
-            if len(resting) <= LONGEST_QUOTE and carried(text, resting, evidence):
-                return text, resting
+    for said, whole in _quoted(own, evidence):
+        for text in (statement, own, whole):
+            if len(whole) <= LONGEST_QUOTE and _carries(said, text):
+                return text, whole
     return None
 
 
 def says_nothing(quote: str, evidence: str) -> bool:
     """Whether the quote is found, but only in questions, greetings or thanks."""
-    found = list(_quoted(quote, evidence))
+    found = [turn[first : last + 1] for turn, first, last in _touched(flat(quote), evidence)]
     return bool(found) and not any(states(one.text) for said in found for one in said)
 
 
-def _quoted(quote: str, evidence: str) -> Iterator[tuple[_Said, ...]]:
-    """The sentences that the quote overlaps, for each of its occurrences."""
-    wanted = flat(quote)
-    # Most texts are long and most quotes short: only the paragraphs around the quote are read closely.
+def _quoted(wanted: str, evidence: str) -> Iterator[tuple[Sequence[_Said], str]]:
+    """The sentences that the quote overlaps and their neighbors, and their text, for each occurrence that states."""
+    text = _paragraphs(evidence)[1] if wanted else ""
+    for turn, *(first, last) in _touched(wanted, evidence):
+        if not any(states(one.text) for one in turn[first : last + 1]):
+            continue
+        while first > 0 and (leans(turn[first].text) or _needs(turn, first)):
+            first -= 1
+        while last + 1 < len(turn) and _needs(turn, last + 1):
+            last += 1
+        said = turn[first : last + 1]
+        yield said, text[said[0].start : said[-1].end].strip()
+
+
+def _needs(said: Sequence[_Said], at: int) -> bool:
+    """Whether a sentence and the one before it are only understood together."""
+    return said[at].is_framed or is_tied(said[at - 1].text, said[at].text)
+
+
+def _touched(wanted: str, evidence: str) -> Iterator[tuple[tuple[_Said, ...], int, int]]:
+    """The turn that holds the quote, and the first and last sentence that it overlaps, for each of its occurrences."""
     said, text = _paragraphs(evidence) if wanted else ((), "")
     for at in _places(wanted, text):
         end = at + len(wanted)
-        around = (one for one in said if one.start < end and one.end > at)
-        touched = (each for one in around for each in _sentences(one))
-        yield tuple(one for one in touched if one.start < end and one.end > at)
+        turns = {one.turn for one in said if one.start < end and one.end > at}
+        if len(turns) == 1:
+            turn = _sentences(evidence, turns.pop())
+            hit = [number for number, one in enumerate(turn) if one.start < end and one.end > at]
+            yield turn, hit[0], hit[-1]
 
 
 def _places(wanted: str, text: str) -> list[int]:
@@ -103,65 +120,73 @@ def _paragraphs(evidence: str) -> tuple[tuple[_Said, ...], str]:
     """The paragraphs of a text under their speakers, and the text once it is flat."""
     said: list[_Said] = []
     parts: list[str] = []
-    length = 0
+    length = turn = 0
     speaker = ""
     for paragraph in paragraphs(evidence):
         body = paragraph.lstrip()
         named = _SPEAKER.match(body)
-        if named is not None and not _turns(named[1]):
+        if named is not None and _is_name(named[1]):
             speaker = named[1].strip().casefold()
+            turn += 1
             parts.append(label := flat(named[0]))
             length += len(label) + 1
             body = body[named.end() :]
         parts.append(line := flat(body))
-        said.append(_Said(length, length + len(line), line, speaker))
+        said.append(_Said(length, length + len(line), line, speaker, turn))
         length += len(line) + 1
     return tuple(said), " ".join(parts)
 
 
 @lru_cache(maxsize=256)
-def _turns(heading: str) -> bool:
-    """Whether a line such as "Never:" is not a speaker but part of the text below it."""
-    return bool(_turning(tokens(heading)))
+def _is_name(heading: str) -> bool:
+    """Whether a line names a speaker. One such as "Never:" or "In the film:" is part of the text below it."""
+    return not marks(heading) and common_words().isdisjoint(heading.casefold().split())
 
 
-def _sentences(said: _Said) -> Iterator[_Said]:
-    for start, end in sentences(said.text):
-        yield _Said(said.start + start, said.start + end, said.text[start:end], said.speaker)
+@lru_cache(maxsize=64)
+def _sentences(evidence: str, turn: int) -> tuple[_Said, ...]:
+    """The sentences of a turn."""
+    found: list[_Said] = []
+    is_framed, begun = False, 0
+    for said in _paragraphs(evidence)[0]:
+        if said.turn != turn:
+            continue
+        # Of a paragraph that says more, only a last line that heads the next paragraph reaches it.
+        is_framed = bool(found) and ((is_framed and len(found) == begun + 1) or heads(found[-1].text, said.text))
+        begun = len(found)
+        for start, end in units(said.text):
+            text = said.text[start:end]
+            found.append(_Said(said.start + start, said.start + end, text, said.speaker, turn, is_framed))
+            is_framed = is_framed or frames(text)
+    return tuple(found)
 
 
 def _carries(said: Sequence[_Said], statement: str) -> bool:
     own = flat(statement)
-    stating = [one for one in said if states(one.text)]
-    if not own or not stating:
+    if not own:
         return False
     if own == flat(" ".join(one.text for one in said)):
         # Compare the sentences as they are, in any script.
-        return True
-    parts = [own[start:end] for start, end in sentences(own)]
-    return all(any(_repeats(part, one) for one in stating) for part in parts)
+        return any(states(one.text) for one in said)
+    repeated: set[int] = set()
+    for start, end in units(own):
+        found = {at for at, one in enumerate(said) if _repeats(own[start:end], one)}
+        if not found:
+            return False
+        repeated |= found
+    pairs = ({at - 1, at} for at in range(1, len(said)) if _needs(said, at))
+    return all(pair <= repeated or not pair & repeated for pair in pairs)
 
 
 def _repeats(part: str, said: _Said) -> bool:
-    new, old = tokens(part), tokens(said.text)
-    if not any(one.has_content for one in new) or _turning(new) != _turning(old):
+    new = tokens(part)
+    if not any(one.has_content for one in new) or marks(part) != marks(said.text) or not states(said.text):
         return False
     if said.speaker == ASSISTANT and any(one.is_person for one in new):
         # What an assistant says of itself is not about the user, and the words alone do not show the difference.
         return False
-    return any(all(one.repeats(old[at + step]) for step, one in enumerate(new)) for at in _places_of(new, old))
-
-
-def _places_of(new: Sequence[Token], old: Sequence[Token]) -> list[int]:
-    """The positions in the old tokens at which the new ones may occur."""
-    # One separator before each token, so that a match in the joined text starts at a token.
-    text = "".join(f"\n{one.key}" for one in old) + "\n"
-    wanted = "".join(f"\n{one.key}" for one in new) + "\n"
-    places = [text.count("\n", 0, at) for at in _places(wanted, text)]
-    edges = ["", *(one.form for one in old), ""]
-    # "Wants to", "forgot to" and "too tired to" do not say that it was done, and "A or B" does not say A.
-    return [at for at in places if edges[at] not in {"to", "or"} and edges[at + len(new) + 1] != "or"]
-
-
-def _turning(found: Sequence[Token]) -> Counter[str]:
-    return Counter(one.stem for one in found if one.stem in _TURNING)
+    for clause in clauses(said.text):
+        old = tokens(clause)
+        if len(new) == len(old) and all(one.repeats(other) for one, other in zip(new, old, strict=True)):
+            return True
+    return False

@@ -49,13 +49,23 @@ def event_data(  # noqa: PLR0917 - called with a row, once per event that is rea
     kind: str,
     by: str,
     at: str,
+    given: int,
     learnt: str,
     digest: str,
     signature: bytes | None,
     bound: Sequence[Bound] = (),
 ) -> bytes:
     """What a leaf says of an event. An item's says which evidence it was bound to when it was recorded."""
-    return _encode((epoch, id, kind, by, at, learnt, digest, signature, bound))
+    return _encode((epoch, id, kind, by, at, given, learnt, digest, signature, bound))
+
+
+def said(at: str, learnt: str, given: int) -> str:
+    """When an observation counts from, of moments in UTC as they are stored.
+
+    From its date if its writer gave one, but never from later than the log learnt it; otherwise from the log's moment
+    at its position, whatever its writer's clock said.
+    """
+    return min(at, learnt) if given else learnt
 
 
 def row_leaf(seq: int, return_id: str, kind: str, item: str, body: bytes) -> bytes:

@@ -10,9 +10,11 @@ import msgspec
 from readmit.records.base import Count, Digest, Id, Name, Note, Record, Time
 from readmit.records.identity import Identity
 from readmit.records.items import Kind
-from readmit.records.policy import Policy, with_old_defaults
+from readmit.records.moments import Jump
+from readmit.records.policy import Policy, Positive
 from readmit.records.probes import Finding
 from readmit.records.reasons import DutyState, Reason, State
+from readmit.records.retractions import Retractions, RetractionView
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -26,8 +28,9 @@ class Cause(Record, kw_only=True):
     ref: Note = ""
     by: Note = ""
     note: Note = ""
-    chain: tuple[Id, ...] = ()
-    """For a changed premise: from the item's own premise down to the one that fell."""
+    root: Note = ""
+    """For a premise that changed or was restored: the one at the end of the chain, which fell by itself. For a changed
+    one, ``ref`` is the item's own premise, and its disposition leads on."""
 
 
 class Disposition(Record, kw_only=True):
@@ -83,6 +86,15 @@ class DutyNote(Record, kw_only=True):
     """Needs that a model planned and no item ever met. They are shown, and block nothing."""
 
 
+class ConstraintNote(Record, kw_only=True):
+    """One constraint that a return considered, and its outcome."""
+
+    constraint: Id
+    state: DutyState
+    handed_over: bool = False
+    """Whether the view holds it, or says the same in another recording."""
+
+
 class Examination(Record, kw_only=True):
     """Which verifier looked for implicit changes before a return, and up to which epoch."""
 
@@ -111,7 +123,7 @@ class Selection(Record, kw_only=True):
     reasons: tuple[Reason, ...] = ()
     report: CoverageReport
     absent: tuple[Id, ...] = ()
-    """Mandatory records that are missing: ineligible duties or frontiers, or constraints over budget."""
+    """Mandatory records that are missing: ineligible duties, frontiers or constraints, or constraints over budget."""
     withheld: tuple[Id, ...] = ()
     """Duties left out of a partial view."""
 
@@ -122,6 +134,8 @@ class ViewItem(Record, kw_only=True):
     id: Id
     digest: Digest
     kind: Kind
+    news: Literal["new", "confirmed"] | None = None
+    """What is new about it since departure: the statement itself, or that it was said again from later evidence."""
 
 
 class ViewExperience(Record, kw_only=True):
@@ -170,8 +184,12 @@ class ReturnView(Record, kw_only=True):
     """The latest examination for implicit changes, if any."""
     open_pairs: Count = 0
     """Suspected changes that no verdict has settled."""
+    unheeded: Count = 0
+    """Observations of the absence that no item rests on and nobody examined."""
     sources: tuple[ViewSource, ...] = ()
     """The items whose sources can be looked at again, and how fresh each is."""
+    retractions: Retractions = Retractions()
+    """What the agent held at departure, or was handed since, and should no longer rely on."""
 
     @property
     def partial(self) -> bool:
@@ -206,10 +224,12 @@ class Request(Record, kw_only=True):
     checkpoint: Id
     epoch: Count
     """The epoch whose state is judged."""
-    rules: Literal[1, 2] = 1
-    """The version of the rules that decide. A replay uses the recorded one."""
+    rules: Positive
+    """The version of the rules that decide. Only these repeat the decision."""
     learnt: Time | None = None
     """The last moment that the log had learnt."""
+    jump: Jump | None = None
+    """The event by which that moment is too far ahead of the clock, if it is."""
     examination: Examination | None = None
 
     @property
@@ -227,7 +247,7 @@ class ExperienceNote(Record, kw_only=True):
 
 
 class Decision(Record, kw_only=True):
-    """The outcome of one return. ``admitted`` carries a view; the other two hand over nothing."""
+    """The outcome of one return. ``admitted`` carries a view; the other two hand over no item."""
 
     kind: Literal["admitted", "blocked", "reset"]
     return_id: Id
@@ -240,15 +260,21 @@ class Decision(Record, kw_only=True):
     """One digest over every candidate's disposition, in order."""
     experiences: tuple[ExperienceNote, ...] = ()
     view: ReturnView | None = None
+    retracting: RetractionView | None = None
+    """What a return that was blocked for what it lacks still hands over: what no longer holds."""
     solver: Literal["greedy", "exact"] = "greedy"
     timed_out: bool = False
     """The solver ran into its deadline. Recorded, because a replay cannot rediscover it."""
     duties: tuple[DutyNote, ...] = ()
     """Every duty that was considered, in log order."""
+    constraints: tuple[ConstraintNote, ...] = ()
+    """Every constraint that was considered, in log order; none if the policy selects them as needed."""
     absent: tuple[Id, ...] = ()
     """Mandatory records that could not be handed over, by id."""
     examination: Examination | None = None
     open_pairs: Count = 0
+    unheeded: Count = 0
+    """Observations of the absence that no item rests on and nobody examined."""
 
     def __repr__(self) -> str:
         named = self.missing if self.view is None else tuple(item.id for item in self.view.items)
@@ -262,6 +288,12 @@ class Decision(Record, kw_only=True):
     @property
     def missing(self) -> tuple[str, ...]:
         return self.report.missing
+
+    @property
+    def retractions(self) -> Retractions:
+        """What the agent learns no longer holds, with the view or without one."""
+        handed = self.view or self.retracting
+        return Retractions() if handed is None else handed.retractions
 
     @property
     def faults(self) -> tuple[Reason, ...]:
@@ -302,13 +334,5 @@ class Returned(Record, kw_only=True):
 
     @property
     def starts_anew(self) -> bool:
-        """Whether this reset ended the absence. Under the first rules, and after a fault, it did not."""
-        return self.kind == "reset" and self.request.rules > 1 and not self.failed
-
-
-def stored_return(body: bytes | str) -> Returned:
-    """A return from the log, under the policy as it was understood then."""
-    stored = msgspec.json.decode(body, type=dict)
-    if isinstance(asked := stored.get("request"), dict) and isinstance(asked.get("policy"), dict):
-        asked["policy"] = with_old_defaults(asked["policy"])
-    return msgspec.convert(stored, Returned)
+        """Whether this reset ended the absence. After a fault it did not."""
+        return self.kind == "reset" and not self.failed

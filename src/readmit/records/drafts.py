@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, time, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -13,6 +13,17 @@ from readmit.records.canonical import canonical, decoded, digest_of
 from readmit.records.errors import RecordError
 from readmit.records.evidence import Evidence
 from readmit.records.kinds import DeclaredKind, name_in
+
+
+class StoredEvent(NamedTuple):
+    """What a stored event is compared by."""
+
+    kind: str
+    by: str
+    at: datetime
+    given: bool
+    digest: str
+    body: bytes
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -30,8 +41,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     digest: str
     named: bool = True
     """Whether the writer gave it its id; otherwise the id is derived from the digest."""
-    dated: bool = False
-    """Whether the writer gave ``at``. A default from the clock is not compared with a stored event."""
+    given: bool = False
+    """Whether the writer gave ``at``. A default from the clock orders nothing, and a repetition may have another."""
     signature: bytes | None = None
     """The signature of the principal that wrote it, if it has a key."""
     about: tuple[str, ...] = ()
@@ -42,14 +53,16 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Its id without the kind."""
         return name_in(self.id)
 
-    def repeats(self, kind: str, by: str, at: datetime, digest: str, body: bytes) -> bool:
+    def repeats(self, stored: StoredEvent) -> bool:
         """Whether this has the same content as a stored event with this id."""
-        if (kind, by) != (self.kind, self.by) or (self.dated and at != self.at):
+        if (stored.kind, stored.by) != (self.kind, self.by):
             return False
-        if digest == self.digest or not isinstance(self.payload, Evidence):
-            return digest == self.digest
-        stored = self.kind.write(body)
-        return msgspec.structs.replace(stored, at=self.at) == self.payload  # type: ignore[no-any-return]
+        if self.given and not (stored.given and stored.at == self.at):
+            return False
+        if stored.digest == self.digest or not isinstance(self.payload, Evidence):
+            return stored.digest == self.digest
+        known = self.kind.decode(stored.body)
+        return msgspec.structs.replace(known, at=self.at) == self.payload  # type: ignore[no-any-return]
 
 
 def draft(
@@ -59,7 +72,7 @@ def draft(
     id: str | None,
     by: str,
     at: Time,
-    dated: bool = False,
+    given: bool = False,
     about: tuple[str, ...] | None = None,
 ) -> Draft:
     """Check a payload as strictly as a stored one, whatever it was built from, and make it ready to append.
@@ -68,7 +81,7 @@ def draft(
     from it.
     """
     _refuse_opaque(kind, payload)
-    checked: Record = decoded(canonical(payload), kind.write, what=kind)
+    checked: Record = decoded(canonical(payload), kind.decode, what=kind)
     settled = canonical(checked)
     digest = digest_of(settled)
     return Draft(
@@ -80,7 +93,7 @@ def draft(
         body=settled,
         digest=digest,
         named=id is not None,
-        dated=dated,
+        given=given,
         about=kind.touches(checked) if about is None else about,
     )
 
@@ -97,7 +110,7 @@ def _refuse_opaque(kind: DeclaredKind, payload: Any) -> None:
 _OPAQUE = frozenset({bytes, bytearray, memoryview, date, time, timedelta, UUID})
 
 
-def draft_alike(first: Draft, text: str, at: datetime) -> Draft:
+def draft_alike(first: Draft, text: str, at: datetime, *, given: bool) -> Draft:
     """An observation that differs from a checked one in its text and its moment, in UTC: only the text is checked."""
     like = first.payload
     if not isinstance(like, Evidence) or not 1 <= len(text) <= LONGEST_TEXT:
@@ -114,5 +127,6 @@ def draft_alike(first: Draft, text: str, at: datetime) -> Draft:
         body=body,
         digest=digest,
         named=False,
+        given=given,
         about=first.about,
     )

@@ -19,6 +19,7 @@
     │   └── TamperedError   the store does not hold what its signed head says, or is not the one that was pinned
     ├── ProbeError          a source cannot be captured: it is not there, not allowed, too large or too slow
     │   └── GoneError       it is not there
+    ├── CheckLimitError     a check of memory files would take more time or memory than it may
     ├── BackendError        a memory backend is missing, misconfigured, down or not as expected
     └── ModelError          a model cannot be used: its name, key, file, package or answers
         └── PendingAnswers  requests wait in a batch directory; run again when they are answered
@@ -76,14 +77,7 @@ class LostStateError(ReadmitError):
 
 
 class StaleAnswerError(ReadmitError):
-    """An answer was given to a question from before the agent's last departure.
-
-    ``waited`` says whether the thread waited for an answer then: if so, running it asks again.
-    """
-
-    def __init__(self, message: str, *, waited: bool) -> None:
-        super().__init__(message)
-        self.waited = waited
+    """An answer may belong to a question from before the agent's last departure."""
 
 
 class ExposureError(ReadmitError):
@@ -120,6 +114,10 @@ class ProbeError(ReadmitError):
 
 class GoneError(ProbeError):
     """The source is not there, or what was captured from it is not."""
+
+
+class CheckLimitError(ReadmitError):
+    """A check of memory files, or a file that it reads, would take more time or memory than it may."""
 
 
 class BackendError(ReadmitError):

@@ -1,32 +1,34 @@
 """The log: what can happen to a workspace.
 
-An event has two times: ``at``, when it was true, and ``learnt``, when the log took it in. Its ``epoch`` is
-its position in the log. What happened is the payload; ``EventKind`` declares each kind with its payload.
+An event has two times: ``at``, when it was true, and ``learnt``, the log's moment when it took it in, which never
+decreases along the log. Unless its writer gave ``at``, that is what the writer's clock said, and orders nothing. Its
+``epoch`` is its position in the log. What happened is the payload; ``EventKind`` declares each kind with its payload.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from readmit.records.base import Count, Digest, Id, Name, Note, Record, Text, Time
-from readmit.records.decisions import Returned, stored_return
+from readmit.records.decisions import Returned
+from readmit.records.deliveries import Acknowledge, Exposed
 from readmit.records.errors import RecordError
 from readmit.records.evidence import Evidence, Experience
-from readmit.records.identity import Identity
+from readmit.records.identity import Identity, agent_key
 from readmit.records.items import AnyItem, Frontier, Item, Obligation
 from readmit.records.kinds import DeclaredKind, Wording, declare, name_in
 from readmit.records.leases import Lease
 from readmit.records.looks import Looked, Resource
-from readmit.records.policy import Policy, stored_policy
-from readmit.records.references import ActingRole, DisputeId, ItemId, Why
-from readmit.records.verdicts import Pair, Verdict
+from readmit.records.moments import Void
+from readmit.records.policy import Policy
+from readmit.records.reasons import Grant
+from readmit.records.references import DisputeId, ItemId, Why
+from readmit.records.roles import Reassign
+from readmit.records.verdicts import Examine, Pair, Verdict
 from readmit.records.waiting import Approve, Decline, Wait
 from readmit.records.writer_keys import WriterKey
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 
 class Supersede(Record, kw_only=True):
@@ -35,7 +37,6 @@ class Supersede(Record, kw_only=True):
     target: ItemId
     successor: ItemId
     reason: Why = ""
-    role: ActingRole | None = None
 
 
 class Revoke(Record, kw_only=True):
@@ -43,7 +44,6 @@ class Revoke(Record, kw_only=True):
 
     target: ItemId
     reason: Why = ""
-    role: ActingRole | None = None
 
 
 class Close(Record, kw_only=True):
@@ -54,20 +54,11 @@ class Close(Record, kw_only=True):
     reason: Why = ""
 
 
-class Rebase(Record, kw_only=True):
-    """A slot, and every slot below it, is reset: earlier items about it are of an incompatible epoch."""
-
-    slot: Id
-    task: Annotated[Name, msgspec.Meta(description="Task that the slot belongs to.")]
-    reason: Why = ""
-
-
 class Settle(Record, kw_only=True):
     """The obligation ``target`` is done or no longer owed."""
 
     target: ItemId
     reason: Why = ""
-    role: ActingRole | None = None
 
 
 class Dispute(Record, kw_only=True):
@@ -77,6 +68,8 @@ class Dispute(Record, kw_only=True):
     reason: Why = ""
     basis: Count | None = None
     """If readmit found it: the epoch up to which the writer of the last item had seen the log."""
+    plan: ItemId | None = None
+    """If readmit found it: the planned item that the last item, later news, passed over. It begins with the plan."""
 
     def __post_init__(self) -> None:
         if not self.items:
@@ -124,7 +117,7 @@ class Overrule(Record, kw_only=True):
     """
 
     target: Id
-    grant: Literal["restore", "rejustify", "settle"]
+    grant: Grant
     reason: Text
     expires: Time
 
@@ -144,35 +137,6 @@ class Checkpoint(Record, kw_only=True):
     digest: Digest
     reason: Literal["", "lease_expired"] = ""
     """Why readmit departed for the agent; empty if the agent departed itself."""
-
-
-class Exposed(Record, kw_only=True):
-    """A view was handed over, or refused."""
-
-    return_id: Id
-    instance: Id
-    refused: tuple[str, ...] = ()
-    again: bool = False
-    """The same workload was handed the same view before."""
-
-
-class Acknowledge(Record, kw_only=True):
-    """The workload that a view was handed to has received it. From here on it is not handed over again."""
-
-    return_id: Id
-    instance: Id
-
-
-class Examine(Record, kw_only=True):
-    """A verifier looked for implicit changes on behalf of one departure, up to an epoch."""
-
-    checkpoint: Id
-    identity: Identity
-    verifier: Name
-    until: Count
-    """Every observation up to here was examined, against everything that the agent could see at the time."""
-    purpose: Name | None = None
-    """The purpose the agent was expected to return for."""
 
 
 class KeyChange(Record, kw_only=True):
@@ -204,8 +168,9 @@ class EventKind:
     OBSERVE = declare("observe", Evidence)
     # Items of all event kinds share one name space.
     RECORD = declare(
-        "record", AnyItem, doc="A fact or a constraint, with its evidence.", touches=_of_item, prefix="item"
-    )
+        "record", AnyItem, doc="A fact or a constraint, with its evidence.",
+        touches=_of_item, belongs=lambda it: it.dated, prefix="item",
+    )  # fmt: skip
     OPEN = declare("open", Obligation, touches=_of_item, prefix="item", verb="oblige")
     MOVE = declare("move", Frontier, touches=_of_item, prefix="item", verb="progress")
     SUPERSEDE = declare(
@@ -228,6 +193,7 @@ class EventKind:
         touches=_target,
         invalidates=True,
         ends_items=True,
+        settles=True,
         wording=Wording(
             arguments=("target",),
             done="Revoked {target}",
@@ -241,24 +207,12 @@ class EventKind:
         touches=_target,
         invalidates=True,
         ends_items=True,
+        settles=True,
         wording=Wording(
             arguments=("target",),
             done="{target} is true until {end}",
             examples=("readmit close h0 --end 2026-05-04T09:00:00Z --by A2",),
             meaning="Say that an item is true only until a moment.",
-        ),
-    )
-    REBASE = declare(
-        "rebase",
-        Rebase,
-        reaches=lambda it: (it.task, "", ""),
-        belongs=lambda it: (it.task,),
-        invalidates=True,
-        wording=Wording(
-            arguments=("slot",),
-            done="{slot} and every slot below it were reset",
-            examples=('readmit rebase hotel --task trip --by A2 --reason "new dates"',),
-            meaning="Reset a slot and those below it: what was recorded about them no longer applies.",
         ),
     )
     SETTLE = declare(
@@ -271,7 +225,7 @@ class EventKind:
         wording=Wording(
             arguments=("obligation",),
             done="Settled {target}",
-            examples=('readmit settle o_plan --by A1 --role planner --reason "sent to the family"',),
+            examples=('readmit settle o_plan --by A1 --reason "sent to the family"',),
             meaning="Say that an obligation is done, or no longer owed.",
             names={"target": "obligation"},
         ),
@@ -280,13 +234,14 @@ class EventKind:
         "dispute",
         Dispute,
         touches=lambda it: tuple(dict.fromkeys(it.items)),
+        belongs=lambda it: () if it.plan is None else ("",),
         invalidates=True,
         wording=Wording(
             arguments=("items",),
             done="No one may act on {items} until the dispute is resolved",
             examples=('readmit dispute h0 h1 --by A2 --reason "two hotels for one night"',),
             meaning="Contest items: none of them may be acted on until the dispute is resolved.",
-            unsaid=("basis",),
+            unsaid=("basis", "plan"),
         ),
     )
     RESOLVE = declare(
@@ -302,11 +257,12 @@ class EventKind:
         ),
     )
     SUSPECT = declare("suspect", Suspect, touches=lambda it: (it.pair.item,), invalidates=True)
-    JUDGE = declare("judge", Verdict, touches=lambda it: (it.pair.item,), invalidates=True)
+    JUDGE = declare("judge", Verdict, touches=lambda it: (it.pair.item,), invalidates=True, settles=True)
     LINK = declare(
         "link",
         Link,
         touches=lambda it: (it.item,),
+        settles=True,
         wording=Wording(
             arguments=("item", "need"),
             done=lambda it: f"{it.item} is {'no longer ' if it.withdrawn else ''}evidence for {it.need}",
@@ -321,6 +277,7 @@ class EventKind:
         "confirm",
         Confirm,
         touches=_target,
+        settles=True,
         wording=Wording(
             arguments=("item",),
             done="Confirmed {target}",
@@ -355,16 +312,39 @@ class EventKind:
             meaning="Refuse for good what hit its writer's limit. Overseers only.",
         ),
     )
-    OVERRULE = declare("overrule", Overrule, touches=_target)
+    VOID = declare(
+        "void",
+        Void,
+        is_act=True,
+        wording=Wording(
+            arguments=("event",),
+            done="Voided the date of event {event}; what it says stays in effect",
+            examples=('readmit void 17 --as-owner --reason "its host said 2060"',),
+            meaning="Void the date of an event whose host's clock was ahead, never its effect. Overseers only.",
+        ),
+    )
+    OVERRULE = declare("overrule", Overrule, touches=_target, settles=True)
     REMEMBER = declare("remember", Experience, reaches=lambda it: ("", it.owner, ""), belongs=lambda _: ())
     LEASE = declare("lease", Lease, belongs=lambda it: (it.identity.agent,), is_reserved=True, is_work=False)
     DEPART = declare("depart", Checkpoint, belongs=lambda it: it.identity.departed(it.reason), is_work=False)
-    RETURN = declare("return", Returned, belongs=_of_return, is_reserved=True, is_work=False, read=stored_return)
+    RETURN = declare("return", Returned, belongs=_of_return, is_reserved=True, is_work=False)
     EXPOSE = declare("expose", Exposed, is_reserved=True, is_work=False)
     ACKNOWLEDGE = declare("acknowledge", Acknowledge, is_reserved=True, is_work=False)
     LOOK = declare("look", Looked, belongs=lambda it: it.evidence, is_reserved=True, is_work=False)
+    REASSIGN = declare(
+        "reassign",
+        Reassign,
+        belongs=lambda it: (agent_key(it.principal, it.task), agent_key(it.principal, "")),
+        is_act=True,
+        wording=Wording(
+            arguments=("principal",),
+            done="{principal} has the role {role} on {task}",
+            examples=("readmit reassign A1 --task trip --was planner --role booker --by lead",),
+            meaning="Say which role an agent has on a task, and in which it comes back. Owner and overseers only.",
+        ),
+    )
     EXAMINE = declare("examine", Examine, belongs=lambda it: (it.identity.agent,), is_work=False)
-    GOVERN = declare("govern", Policy, read=stored_policy)
+    GOVERN = declare("govern", Policy)
     KEY = declare("key", KeyChange, is_reserved=True)
     WRITER = declare("writer", WriterKey, is_reserved=True)
 
@@ -380,18 +360,26 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     learnt: Time
     payload: Record
     digest: str
+    given: bool = False
+    """Whether its writer gave ``at``; otherwise it is what the writer's clock said."""
     signature: bytes | None = None
     """The signature of the principal that wrote it, if it has a key."""
+
+    @property
+    def said(self) -> Time:
+        """When it counts from: its date if one was given, but never later than the log learnt it; else that moment."""
+        return min(self.at, self.learnt) if self.given else self.learnt
+
+    @property
+    def effective(self) -> Time:
+        """From when it is in effect: when the log learnt it, or the date that was given, if that is later."""
+        return max(self.at, self.learnt) if self.given else self.learnt
 
     @property
     def name(self) -> str:
         """Its id without the kind: the id that users see of an item, a return or a dispute."""
         return name_in(self.id)
 
-    def holds(self, now: datetime) -> bool:
-        """Whether it is in effect at ``now``.
-
-        An event in effect when it was learnt stays in effect, whatever the reader's clock says: a clock that lags or
-        was set back must not bring back what the event took out.
-        """
-        return self.at <= max(now, self.learnt)
+    def holds(self, now: Time) -> bool:
+        """Whether it is in effect at ``now``. A clock that lags does not bring back what the event took out."""
+        return self.effective <= max(now, self.learnt)

@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from readmit.records.items import Scope
 
 
+def agent_key(principal: str, task: str) -> str:
+    """The key of a principal on a task."""
+    return f"{len(principal)}:{principal}{task}"
+
+
 class Identity(Record, kw_only=True):
     """An authenticated principal in a role on a task of a workspace. The caller authenticates it."""
 
@@ -21,7 +26,7 @@ class Identity(Record, kw_only=True):
     @property
     def agent(self) -> str:
         """The key of an agent's departures and returns: principal and task. The role may change in between."""
-        return f"{len(self.principal)}:{self.principal}{self.task}"
+        return agent_key(self.principal, self.task)
 
     @property
     def bank(self) -> str:

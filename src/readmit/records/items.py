@@ -99,6 +99,11 @@ class Item(Record, kw_only=True, tag_field="kind"):
         return self.supports if self.slot is None else (*self.supports, self.slot)
 
     @property
+    def dated(self) -> tuple[str, ...]:
+        """Its slot, if it says from when it holds: then it may be a plan."""
+        return () if self.slot is None or self.valid.start is None else (self.slot,)
+
+    @property
     def length(self) -> int:
         """``ℓ(m)``: the item's share of the character budget."""
         return len(self.text)
@@ -148,6 +153,11 @@ class Frontier(Item, kw_only=True, tag="frontier"):
         """Nothing: it is never evidence."""
         return ()
 
+
+CONSTRAINTS = (RoleConstraint, InterfaceConstraint)
+"""The kinds that limit what the role may do, whatever its duties are."""
+BINDING = (Obligation, *CONSTRAINTS)
+"""The kinds that bind somebody."""
 
 AnyItem = Fact | Obligation | Frontier | RoleConstraint | InterfaceConstraint
 

@@ -46,6 +46,7 @@ class DeclaredKind(str):
     __slots__ = (
         "belongs",
         "check",
+        "decode",
         "doc",
         "ends_items",
         "invalidates",
@@ -55,11 +56,10 @@ class DeclaredKind(str):
         "payload",
         "prefix",
         "reaches",
-        "read",
+        "settles",
         "touches",
         "verb",
         "wording",
-        "write",
     )
 
     payload: Any
@@ -74,10 +74,10 @@ class DeclaredKind(str):
     is_act: bool
     is_reserved: bool
     is_work: bool
+    settles: bool
     wording: Wording | None
     check: Callable[[Any, Any], None] | None
-    write: Callable[[bytes | str], Any]
-    read: Callable[[bytes | str], Any]
+    decode: Callable[[bytes | str], Any]
 
     def event_id(self, name: str) -> str:
         """The id on the log of an event of this kind named ``name``, by its writer or its content."""
@@ -107,7 +107,7 @@ def declare(
     doc: str = "",
     touches: Callable[[Any], tuple[str, ...]] = _nothing,
     reaches: Callable[[Any], tuple[str, str, str]] | None = None,
-    belongs: Callable[[Any], tuple[str, ...]] = _workspace,
+    belongs: Callable[[Any], tuple[str, ...]] | None = None,
     prefix: str = "",
     verb: str = "",
     invalidates: bool = False,
@@ -115,35 +115,37 @@ def declare(
     is_act: bool = False,
     is_reserved: bool = False,
     is_work: bool = True,
+    settles: bool | None = None,
     wording: Wording | None = None,
     check: Callable[[Any, Any], None] | None = None,
-    read: Callable[[bytes | str], Any] | None = None,
 ) -> DeclaredKind:
     """Declare a kind of event and what it means to the rest of the package.
 
     ``doc`` is one line about it, by default that of its wording or its payload. ``touches`` gives the items whose
     standing an event concerns: it reaches those who can see one of them, only those who may change them write it, and
     it is in their history. An event that touches none ``reaches`` those of a task, a principal and a role (an empty
-    text is any), or it ``belongs`` to keys under which the log finds it again (``Log.latest``), by default to the
-    workspace as a whole.
+    text is any). It ``belongs`` to keys under which the log finds it again (``Log.latest``): by default, if it touches
+    nothing, to the workspace as a whole.
 
     ``prefix`` is the name space of its ids, ``verb`` the command and step that write it where that is not its name.
     ``invalidates``: it takes something out of use, so it needs an allowed writer and counts against the writer's rate.
     ``ends_items``: in the PROV export it ends the life of what it touches. ``is_act``: only a named principal does it,
     never readmit by itself. ``is_reserved``: only readmit itself writes it. ``is_work``: writing it shows that its
-    writer has received its view. ``check`` gets the log and the draft of an event within the transaction, after every
-    other check, and refuses it by raising a ``ReadmitError``. ``read`` decodes what was stored under older defaults.
+    writer has received its view. ``settles``: it decides about what it touches, so nobody writes it who is away from
+    that; by default, if it is an act. ``check`` gets the log and the draft of an event within the transaction, after
+    every other check, and refuses it by raising a ``ReadmitError``.
     """
     if name in KINDS:
         raise ValueError(f"the event kind {name!r} is declared already; choose another name")
     kind = DeclaredKind(name)
     kind.payload, kind.doc = payload, doc or (wording.meaning if wording else _first_line(payload))
-    kind.touches, kind.reaches, kind.belongs = touches, reaches, belongs
+    kind.touches, kind.reaches = touches, reaches
+    kind.belongs = belongs or (_workspace if touches is _nothing else _nothing)
     kind.prefix, kind.verb = prefix or name, verb or name
     kind.invalidates, kind.ends_items, kind.is_act = invalidates, ends_items, is_act
-    kind.is_reserved, kind.is_work, kind.wording, kind.check = is_reserved, is_work, wording, check
-    kind.write = msgspec.json.Decoder(payload).decode
-    kind.read = read or kind.write
+    kind.is_reserved, kind.is_work, kind.settles = is_reserved, is_work, is_act if settles is None else settles
+    kind.wording, kind.check = wording, check
+    kind.decode = msgspec.json.Decoder(payload).decode
     KINDS[name] = kind
     if touches is not _nothing:
         _TOUCHES.update(dict.fromkeys(get_args(payload) or (payload,), touches))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from readmit.records.base import Count, Name, Ratio, Record, require_share
+from readmit.records.base import Count, Name, Ratio, Record, nfc, require_share, shown
 from readmit.records.errors import NotAllowedError, RecordError
-from readmit.records.items import Kind
+from readmit.records.items import CONSTRAINTS, Item, Kind, Obligation
+from readmit.records.likeness import lookalike
 from readmit.records.made import Made
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 OWNER = "owner"
 """The principal that opens the file: it starts the workspace, governs it and changes its keys."""
@@ -76,13 +79,18 @@ class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
     nothing_owed: Literal["fill", "empty", "block"] = "fill"
     """What a return without any duty gets: what stands, newest first; an empty view; or no view."""
     constraints: Literal["always", "as_needed"] = "always"
-    """Whether a view holds every constraint of the role, or only those that cover a dependency, as in the paper."""
+    """Whether every constraint of the role binds and is in the view, or only those that cover a dependency are, as in
+    the paper."""
+    newest: Literal["always", "as_needed"] = "always"
+    """Whether a view holds the newest of the items that meet a need, where one of them has no slot, or any, as in the
+    paper."""
     examination: Literal["optional", "required"] = "optional"
     """Whether a return is blocked unless a verifier examined everything up to the newest observation."""
     require_frontier: bool = False
     """Whether every open obligation must have a current frontier."""
     kinds: tuple[Kind, ...] = tuple(Kind)
-    """Item kinds that may be admitted. Duties are owed whatever this says."""
+    """Item kinds that may be admitted. Duties and constraints bind whatever this says, unless ``constraints`` is
+    ``as_needed``."""
     writers: tuple[Name, ...] = ()
     """Principals whose evidence, items, lifecycle events, suspicions and verdicts count. Empty: everyone's."""
     overseers: tuple[Name, ...] = ()
@@ -107,20 +115,27 @@ class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
     authority: tuple[Name, ...] = ()
     """Writers by rank, highest first, for ``on_concurrent="authority"``. Between equals, none stands."""
     invalidations_per_writer: Count = 1_000
-    """Most that one principal may end within the window: items that its events name or reset, and statements of
-    others that its items replace."""
+    """Most that one principal may end within the window: items that its events name, and statements of others that
+    its items replace."""
     duties_per_writer: Count = 100
     """Most duties that one principal may open for others within the window."""
     invalidation_window_seconds: Seconds = 3_600
     """The window of both limits."""
     max_clock_skew: Seconds = 3_600
-    """Most seconds that the clock may lag behind the last moment the log has learnt."""
+    """Most seconds that a clock may lag behind the last moment the log has learnt, or differ from a server's."""
     view_seconds: Seconds = 900
     """How long a view may wait for exposure."""
     max_experiences: Count = 8
     """Most private experiences handed over."""
     max_experience_chars: Count = 4_000
     """Most characters of private experience handed over."""
+    retractions: Literal["ids", "texts", "none"] = "ids"
+    """Whether a return says what no longer holds of what the agent held: by id; with the text that it held, marked as
+    withdrawn; or not at all."""
+    max_retractions: Count = 32
+    """Most retractions handed over. The rest are counted."""
+    max_retraction_chars: Count = 4_000
+    """Most characters of withdrawn text handed over, where ``retractions`` is ``texts``."""
     looks: LookRules = LookRules()
     """How sources of evidence are looked at again before a return."""
 
@@ -134,31 +149,45 @@ class Policy(Record, kw_only=True, omit_defaults=False, metaclass=Made):
             raise RecordError("suspect_at must not exceed invalid_at")
         if self.on_concurrent == "authority" and not self.authority:
             raise RecordError("authority: name the writers by rank, or choose another on_concurrent")
+        for field, names in (("writers", self.writers), ("overseers", self.overseers), ("authority", self.authority)):
+            for name in names:
+                distinct(field, name, tuple(one for one in self.known_names if one != nfc(name)))
+
+    @property
+    def known_names(self) -> tuple[str, ...]:
+        """The principals that it names, and the reserved ones: nobody else writes under a name that looks like one."""
+        return (OWNER, AUTHOR, *map(nfc, (*self.overseers, *self.writers, *self.authority)))
+
+    def binds(self, item: Item) -> bool:
+        """Whether an item binds those it names until an act ends it: a duty, and a constraint that always applies."""
+        return type(item) is Obligation or self.constrains(item)
+
+    def constrains(self, item: Item) -> bool:
+        """Whether an item is a constraint that binds whatever the duties are."""
+        return self.constraints == "always" and type(item) in CONSTRAINTS
 
 
-def with_old_defaults(stored: dict[str, Any]) -> dict[str, Any]:
-    """A stored policy; one from before the second rules keeps its old behavior."""
-    if "nothing_owed" in stored:
-        return stored
-    return {
-        "nothing_owed": "fill" if stored.get("fill") else "empty",
-        "constraints": "as_needed",
-        "examination": "optional",
-        "duties_per_writer": 2**53 - 1,
-        "max_clock_skew": CENTURY,
-        **stored,
-    }
-
-
-# Every limited write reads the policy in force.
-@lru_cache(16)
-def stored_policy(body: bytes | str) -> Policy:
-    """A policy from the log. One stored before a setting existed keeps the old behavior, not today's default."""
-    return msgspec.convert(with_old_defaults(msgspec.json.decode(body, type=dict)), Policy)
+def differences(given: Record, other: Record, within: str = "") -> Iterator[str]:
+    """Each setting in which two policies differ, with both values."""
+    for name in given.__struct_fields__:
+        one, two = getattr(given, name), getattr(other, name)
+        if isinstance(one, Record):
+            yield from differences(one, two, f"{name}.")
+        elif one != two:
+            there, here = (str(value) if isinstance(value, Decimal) else shown(value) for value in (two, one))
+            yield f"{within}{name} is {there}, not {here}"
 
 
 def unreserved(field: str, name: str) -> str:
-    """A principal's name that is neither the owner's nor readmit's."""
-    if isinstance(name, str) and name in (OWNER, AUTHOR):  # type: ignore[redundant-expr]  # the type check is later
-        raise NotAllowedError(f"{field}: the name {name!r} is reserved; choose another for a principal or an agent")
+    """A principal's name that is neither the owner's nor readmit's, and looks like neither."""
+    if isinstance(name, str):  # other types are refused later, with the name of the field
+        if name in (OWNER, AUTHOR):
+            raise NotAllowedError(f"{field}: the name {name!r} is reserved; choose another for a principal or an agent")
+        distinct(field, name, (OWNER, AUTHOR))
     return name
+
+
+def distinct(field: str, name: str, names: tuple[str, ...]) -> None:
+    """Refuse a name that looks like one of some others without being one of them."""
+    if (other := lookalike(name, names)) is not None:
+        raise NotAllowedError(f"{field}: the name {name!a} looks like {other!r}; write that, or choose another")

@@ -7,7 +7,10 @@ new cause gets a new code; a code never changes its meaning.
 from __future__ import annotations
 
 from enum import Enum, StrEnum, auto
-from typing import Literal, Self
+from typing import Literal, Self, TypeAlias
+
+Grant: TypeAlias = Literal["restore", "rejustify", "settle"]
+"""What an overruling sets aside: what took the item out, its missing premise, or its disputes."""
 
 
 class State(StrEnum):
@@ -31,10 +34,15 @@ class State(StrEnum):
 
 
 class DutyState(StrEnum):
-    """The state of a duty in this return. The first four are owed; of the others, the first that holds counts."""
+    """The state of a duty or constraint in a return. The first four bind; of the others, the first that holds is it."""
 
     doc: str
     owed: bool
+
+    @property
+    def obstructs(self) -> bool:
+        """Whether it binds and cannot be handed over."""
+        return self in (DutyState.OBSTRUCTED, DutyState.UNPROVEN)
 
     def __new__(cls, code: str, doc: str, owed: bool = False) -> Self:  # noqa: FBT001, FBT002 - a table of constants
         member = str.__new__(cls, code)
@@ -43,19 +51,20 @@ class DutyState(StrEnum):
         member.owed = owed
         return member
 
-    OWED = "owed", "The returning agent owes it.", True
+    OWED = "owed", "It binds the returning agent.", True
     OVERDUE = "overdue", "Its time has passed, and it is still owed.", True
-    OBSTRUCTED = "obstructed", "Owed, but it or its frontier cannot be handed over.", True
-    UNPROVEN = "unproven", "Owed at departure, but its author is no longer among the policy's writers.", True
-    OTHERS = "others", "It is owed by others: its scope does not name the returning agent."
+    OBSTRUCTED = "obstructed", "It binds, but it or its frontier cannot be handed over.", True
+    UNPROVEN = "unproven", "It bound at departure, but its author is no longer among the policy's writers.", True
+    OTHERS = "others", "It binds others: its scope does not name the returning agent."
     SETTLED = "settled", "It was settled."
     REVOKED = "revoked", "It was withdrawn."
-    SUPERSEDED = "superseded", "Another duty replaced it."
+    SUPERSEDED = "superseded", "Another duty, or another constraint, replaced it."
+    EXPIRED = "expired", "The time of a constraint has passed. A duty is overdue then."
     OTHER_TASK = "other_task", "It applies to other tasks only."
     OTHER_PURPOSE = "other_purpose", "It serves other purposes than that of this return."
     NOT_BEGUN = "not_begun", "It has not begun yet."
-    NOT_IMPOSED = "not_imposed", "Its author is not among the policy's writers, or did not sign it: nobody owes it."
-    DRAFTED = "drafted", "A model drafted it, and under the policy's drafts setting it is not owed."
+    NOT_IMPOSED = "not_imposed", "Its author is not among the policy's writers, or did not sign it: it binds nobody."
+    DRAFTED = "drafted", "A model drafted it, and it does not count."
 
 
 class Trait(Enum):
@@ -80,7 +89,7 @@ class Reason(StrEnum):
     set_aside_by: Literal["restore", "settle"] | None
     """Which grant of an overseer sets it aside, if one does."""
     ends_duty: DutyState | None
-    """The state of an obligation with this reason, if it is then no longer owed."""
+    """The state of a duty or a constraint with this reason, if it then no longer binds."""
     is_void: bool
     """Whether the item counts as never recorded: it neither moves a frontier nor withholds one."""
 
@@ -151,6 +160,7 @@ class Reason(StrEnum):
         "A sourced item that begins later says something new about the same slot.",
         State.SUPERSEDED,
         Trait.RESTORABLE,
+        DutyState.SUPERSEDED,
     )
     SLOT_CONTESTED = (
         "slot_contested",
@@ -165,13 +175,13 @@ class Reason(StrEnum):
         State.SUPERSEDED,
         DutyState.SETTLED,
     )
-    EPOCH_INCOMPATIBLE = (
-        "epoch_incompatible",
-        "Its source epoch precedes the rebase of its slot.",
-        State.SUPERSEDED,
+    EXPIRED = (
+        "expired",
+        "Its validity interval ended.",
+        State.EXPIRED,
         Trait.RESTORABLE,
+        DutyState.EXPIRED,
     )
-    EXPIRED = ("expired", "Its validity interval ended.", State.EXPIRED, Trait.RESTORABLE)
     NOT_YET_VALID = (
         "not_yet_valid",
         "Its validity interval has not begun.",
@@ -261,6 +271,7 @@ class Reason(StrEnum):
         "draft_not_carried",
         "A model drafted it, and the words that it quotes are not in its evidence or do not carry what it says.",
         State.UNPROVEN,
+        DutyState.DRAFTED,
         Trait.VOID,
     )
     DRAFT_REFUSED = (
@@ -296,7 +307,10 @@ class Reason(StrEnum):
     COVERAGE_SHORT = "coverage_short", "Eligible evidence does not cover the obligations."
     BUDGET_SHORT = "budget_short", "No sufficient set fits the item and character budgets."
     COVER_UNDECIDED = "cover_undecided", "The solver could not decide within its deadline."
-    MANDATORY_MISSING = "mandatory_missing", "An open obligation or its frontier is itself not eligible."
+    MANDATORY_MISSING = (
+        "mandatory_missing",
+        "An open obligation, its frontier, or a constraint that applies is itself not eligible.",
+    )
     CONSTRAINTS_SHORT = "constraints_short", "The constraints that apply do not fit beside what covers the duties."
     NOTHING_OWED = "nothing_owed", "No duty applies to this return, and the policy hands over nothing then."
     NOT_EXAMINED = (
@@ -325,6 +339,10 @@ class Reason(StrEnum):
     DEPARTED_AGAIN = "departed_again", "The agent departed again after the view was issued."
     EPOCH_AHEAD = "epoch_ahead", "The view is newer than the store: the store was rolled back."
     ITEM_NO_LONGER_ELIGIBLE = "item_no_longer_eligible", "An item of the view no longer passes the gates."
+    RETRACTION_CHANGED = (
+        "retraction_changed",
+        "What the view says no longer holds stands again, may not be seen any more, or no longer fits the policy.",
+    )
     COVERAGE_LOST = "coverage_lost", "The view no longer covers the obligations, or no longer fits the budgets."
 
     # Private experience.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -32,7 +33,7 @@ class Sighting(msgspec.Struct, frozen=True):
     intact: bool
     body: bytes
     said: datetime
-    """When it was true, but never later than the log learnt it, so postdating gains nothing."""
+    """When it counts from: its date if one was given, but never later than the log learnt it; else that moment."""
     signed: bool = True
     """Whether it has the signature that was required; without it, ``intact`` is false too."""
 
@@ -61,12 +62,12 @@ class Source(msgspec.Struct, frozen=True):
     """The epoch of the last look; 0 if there was none."""
 
 
-class Delta(msgspec.Struct, frozen=True):
-    """``Δ(t_d, t_r]``: the visible events since departure, in order."""
+class SeenObservation(NamedTuple):
+    """An observation without its text."""
 
-    since: int
-    until: int
-    events: tuple[Event, ...]
+    epoch: int
+    digest: str
+    by: str
 
 
 class WorkState(msgspec.Struct, frozen=True):
@@ -75,7 +76,6 @@ class WorkState(msgspec.Struct, frozen=True):
     epoch: int = 0
     held: Mapping[str, Held] = {}
     """Items by id, in log order."""
-    rebases: tuple[Event, ...] = ()
     resolutions: Mapping[str, tuple[Event, ...]] = {}
     """The resolving events of each dispute, in order."""
     bank: tuple[Event, ...] = ()
@@ -101,5 +101,9 @@ class Snapshot(msgspec.Struct, frozen=True):
     """The moment at which looks at sources must be fresh. None: their age does not count."""
     unsigned: frozenset[int] = frozenset()
     """Positions of items that count for nothing because their writer did not sign them."""
+    observed: tuple[SeenObservation, ...] = ()
+    """The observations of the absence by allowed writers, without those that readmit made when it looked at sources."""
     writers_then: tuple[str, ...] = ()
     """The policy's writers at departure, so that a duty they imposed then is not dropped silently."""
+    handed: frozenset[str] = frozenset()
+    """Items of views that this agent was handed: of the last one before its departure, and of each one since."""

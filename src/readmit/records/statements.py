@@ -21,6 +21,11 @@ def statement_of(item: Item) -> tuple[object, ...]:
     return item.kind, item.slot, seen_by, _names(item.depends_on), about
 
 
+def same_statement(one: Item, other: Item) -> bool:
+    """Whether two items make the same statement. A duty is an act, so opening it twice makes two duties."""
+    return one.text == other.text and not isinstance(one, Obligation) and statement_of(one) == statement_of(other)
+
+
 def kin_of(item: Item) -> str | None:
     """The index key that an item shares with related items that have no slot; none if there is no such key.
 

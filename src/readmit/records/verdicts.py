@@ -10,7 +10,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from readmit.records.base import Digest, Id, Name, Note, Ratio, Record, require_share
+from readmit.records.base import Count, Digest, Id, Name, Note, Ratio, Record, require_share
+from readmit.records.identity import Identity
 from readmit.records.made import Made
 from readmit.records.quotes import quoted
 
@@ -103,3 +104,15 @@ def quotes_found(verdict: Verdict, own: Iterable[str], later: str) -> bool:
 def in_words(stale: Decimal) -> tuple[Answer, Decimal]:
     """A score as the likelier answer and its probability."""
     return (Answer.INVALIDATES, stale) if stale >= EVEN else (Answer.COMPATIBLE, 1 - stale)
+
+
+class Examine(Record, kw_only=True):
+    """A verifier looked for implicit changes on behalf of one departure, up to an epoch."""
+
+    checkpoint: Id
+    identity: Identity
+    verifier: Name
+    until: Count
+    """Every observation up to here was examined, against everything that the agent could see at the time."""
+    purpose: Name | None = None
+    """The purpose the agent was expected to return for."""

@@ -16,7 +16,7 @@ class HeldBack(Record, kw_only=True):
     body: str
     """Its content, as the log would have stored it."""
     named: bool = True
-    dated: bool = False
+    given: bool = False
     signature: Note = ""
     """The writer's signature in base64, if it signed."""
 

@@ -16,14 +16,6 @@ if TYPE_CHECKING:
 
 # A straight and a curly apostrophe make the same word.
 _TYPESET = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-"})  # noqa: RUF001
-# A question or an exclamation ends wherever it is marked. A full stop may belong to an abbreviation, which goes on in
-# lower case or is one of a few titles. A line break ends nothing: letters and lists are wrapped in the middle.
-_END = re.compile(
-    r"""(?:[?!]+(?:[.?!…]*)["')\]*_]*\s+"""
-    r"""|(?<!\b\w)(?<!\b(?:mr|ms|dr|st|vs|no))(?<!\b(?:mrs|e\.g|i\.e|etc))(?<!\bprof)[.…]+["')\]*_]*\s+(?!(?-i:[a-z]))"""
-    r"""|[。！？]+)""",  # noqa: RUF001
-    re.IGNORECASE,
-)
 _CONSONANT_Y = re.compile("[^aeiou]y$")
 _BREAK = re.compile(r"\n[^\S\n]*\n\s*")
 
@@ -63,12 +55,13 @@ def counted(number: int, noun: str) -> str:
 
 
 @cache
-def common_words() -> frozenset[str]:
-    """The function words of English, by the classes that grammars list them in, and no others.
+def common_words(*classes: str) -> frozenset[str]:
+    """The function words of English, by the classes that grammars list them in, and no others: all, or some classes.
 
     Frequent words of a benchmark's conversations are not among them.
     """
-    return frozenset(word for words in _listed("common_words.txt").values() for word in words)
+    listed = _listed("common_words.txt")
+    return frozenset(word for name in classes or listed for word in listed[name])
 
 
 def word_list(name: str) -> tuple[str, ...]:
@@ -81,3 +74,17 @@ def _listed(file: str) -> dict[str, tuple[str, ...]]:
     text = resources.files("readmit.records").joinpath(file).read_text("utf-8")
     lines = (line.partition(":") for line in text.splitlines())
     return {name: tuple(words.split()) for name, _, words in lines}
+
+
+_NAMES = {"i", "i'm", "i've", "i'd", "i'll", "may", "will"}
+_FIRST = "|".join(sorted(word.capitalize() for word in (common_words() | {"please", "thanks"}) - _NAMES))
+# A question or an exclamation ends wherever it is marked. A full stop may belong to an abbreviation, which goes on in
+# lower case or is one of a few titles; one of "p.m." ends a sentence before a word that has a capital only there. A
+# line break ends nothing: letters and lists are wrapped in the middle.
+_END = re.compile(
+    r"""(?:[?!]+(?:[.?!…]*)["')\]*_]*\s+"""
+    r"""|(?<!\b\w)(?<!\b(?:mr|ms|dr|st|vs|no))(?<!\b(?:mrs|e\.g|i\.e|etc))(?<!\bprof)[.…]+["')\]*_]*\s+(?!(?-i:[a-z]))"""
+    rf"""|(?<=\b[ap]\.m)\.\s+(?=(?-i:{_FIRST})\b)"""
+    r"""|[。！？]+)""",  # noqa: RUF001
+    re.IGNORECASE,
+)

@@ -6,6 +6,7 @@ Reading is strict. Errors give the path of the field, before anything is written
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from functools import cache, reduce
 from importlib import resources
 from operator import or_
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 import msgspec
 
 from readmit.records.base import Name, Record, Text, Time
-from readmit.records.canonical import explained, repeated_key, without_mark
+from readmit.records.canonical import explained, fields_at, repeated_key, without_mark
 from readmit.records.errors import ScenarioError
 from readmit.records.policy import Policy
 from readmit.scenario.steps import Step, every_step, step_that_does, writing_steps
@@ -52,13 +53,13 @@ def _scenario(steps: tuple[type[Step], ...]) -> type[Scenario]:
 
 def read(data: bytes | str, *, file: str = "") -> Scenario:
     """A scenario from its JSON. ``file`` is where it was read from, for errors."""
-    return _read(data, file, msgspec.json.Decoder(_scenario(every_step())))
+    return _read(data, file, _scenario(every_step()))
 
 
 def read_steps(data: bytes | str, *, file: str = "") -> tuple[Step, ...]:
     """A bare array of steps that only write: what ``readmit record --file`` takes."""
     kinds: Any = tuple[_one_of(writing_steps()), ...]  # type: ignore[misc]  # known when it runs
-    return _read(data, file, msgspec.json.Decoder(kinds))
+    return _read(data, file, kinds)
 
 
 def step(fields: Mapping[str, object]) -> Step:
@@ -67,7 +68,7 @@ def step(fields: Mapping[str, object]) -> Step:
     try:
         made: Step = msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
-        raise ScenarioError(_located(str(error)).replace("$", str(fields.get("do", "step")), 1)) from None
+        raise ScenarioError(_located(str(error), kind).replace("$", str(fields.get("do", "step")), 1)) from None
     return made
 
 
@@ -91,13 +92,13 @@ def _lenient(value: Any) -> Any:
     return [_lenient(part) for part in value] if isinstance(value, list) else value
 
 
-def _read(data: bytes | str, file: str, decoder: msgspec.json.Decoder[T]) -> T:
+def _read(data: bytes | str, file: str, kind: type[T]) -> T:
     place = f"{file}: " if file else ""
     data = without_mark(data)
     try:
-        made = decoder.decode(data)
+        made = msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
-        raise ScenarioError(f"{place}{_located(str(error))}") from None
+        raise ScenarioError(f"{place}{_located(str(error), kind)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ScenarioError(f"{place}{explained(error, data)}") from None
     if said := repeated_key(data):
@@ -105,14 +106,16 @@ def _read(data: bytes | str, file: str, decoder: msgspec.json.Decoder[T]) -> T:
     return made
 
 
-def _located(message: str) -> str:
+def _located(message: str, kind: Any) -> str:
     """Msgspec's message with the path in front, down to the field that is wrong."""
     words, _, place = message.partition(" - at `")
     path = place.removesuffix("`") or "$"
     if found := re.fullmatch(r"Object missing required field `(.+)`", words):
         return f"{path}.{found[1]}: required, but missing"
     if found := re.fullmatch(r"Object contains unknown field `(.+)`", words):
-        return f"{path}.{found[1]}: no such field; `readmit play --schema` lists the fields"
+        near = get_close_matches(found[1], fields_at(kind, path), n=1)
+        meant = f"did you mean {near[0]}?" if near else "`readmit play --schema` lists the fields"
+        return f"{path}.{found[1]}: no such field; {meant}"
     if path.endswith(".do"):
         tags = (str(step.__struct_config__.tag) for step in every_step())
         return f"{path}: {words}; a step does one of {', '.join(tags)}"

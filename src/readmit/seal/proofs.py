@@ -66,6 +66,8 @@ class ProvenEvent(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     by: str
     at: str
+    given: bool
+    """Whether the writer gave that date; otherwise it is what the writer's clock said."""
     learnt: str
     digest: str
     signature: bytes | None
@@ -95,6 +97,7 @@ class _Leaf(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     kind: str
     by: str
     at: str
+    given: Literal[0, 1]
     learnt: str
     digest: Digest
     signature: bytes | None
@@ -178,6 +181,7 @@ def check_proof(data: bytes, keys: Iterable[NoteKey], witnesses: Iterable[NoteKe
         kind=leaf.kind,
         by=leaf.by,
         at=leaf.at,
+        given=bool(leaf.given),
         learnt=leaf.learnt,
         digest=leaf.digest,
         signature=leaf.signature,

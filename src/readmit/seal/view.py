@@ -7,12 +7,14 @@ role, task, epoch, expiry, item digests, and a coverage report". It names conten
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
 
 from readmit.records.base import utc
 from readmit.records.canonical import digest, digest_of_set
 from readmit.records.decisions import ReturnView, ViewExperience, ViewItem
 from readmit.records.errors import SealError
+from readmit.records.retractions import Retractions, RetractionView
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,9 +34,12 @@ def issue(
     checkpoint: str,
     policy: str,
     open_pairs: int = 0,
+    unheeded: int = 0,
     overdue: Iterable[str] = (),
     questions: Iterable[str] = (),
     sources: Iterable[ViewSource] = (),
+    retractions: Retractions = Retractions(),  # noqa: B008 - a frozen value
+    news: Mapping[str, Literal["new", "confirmed"]] = MappingProxyType({}),
 ) -> ReturnView:
     """The view of a found selection. ``checkpoint`` and ``policy`` are digests; experiences come with theirs."""
     if selection.outcome != "found":
@@ -50,7 +55,10 @@ def issue(
         issued=issued,
         expires=issued + timedelta(seconds=request.policy.view_seconds),
         nonce=request.nonce,
-        items=tuple(ViewItem(id=one.item.id, digest=one.digest, kind=one.item.kind) for one in chosen),
+        items=tuple(
+            ViewItem(id=one.item.id, digest=one.digest, kind=one.item.kind, news=news.get(one.item.id))
+            for one in chosen
+        ),
         items_digest=digest_of_set(one.digest for one in chosen),
         chars=sum(one.item.length for one in chosen),
         experiences=tuple(
@@ -62,9 +70,28 @@ def issue(
         withheld=selection.withheld,
         examination=request.examination,
         open_pairs=open_pairs,
+        unheeded=unheeded,
         overdue=tuple(name for name in overdue if name in selection.mandatory),
         questions=tuple(dict.fromkeys(questions)),
         sources=tuple(sources),
+        retractions=retractions,
+    )
+
+
+def issue_retractions(request: Request, retractions: Retractions, *, checkpoint: str, policy: str) -> RetractionView:
+    """The retractions of a blocked return, bound to its workload like a view."""
+    issued = utc(request.now, field="request.now")
+    return RetractionView(
+        return_id=request.return_id,
+        identity=request.identity,
+        instance=request.instance,
+        epoch=request.epoch,
+        issued=issued,
+        expires=issued + timedelta(seconds=request.policy.view_seconds),
+        nonce=request.nonce,
+        policy=policy,
+        checkpoint=checkpoint,
+        retractions=retractions,
     )
 
 
@@ -85,6 +112,15 @@ def matching_items(view: ReturnView, items: Iterable[Item]) -> dict[str, Item]:
     """Those of the items that are the view's, by id: same id, same digest, same kind."""
     named = {(item.id, item.digest, item.kind) for item in view.items}
     return {item.id: item for item in items if (item.id, digest(item), item.kind) in named}
+
+
+def withdrawn(retractions: Retractions, items: Iterable[Item]) -> tuple[Item, ...]:
+    """The held items whose texts go with the retractions, with every digest recomputed; ``SealError`` as above."""
+    named = {(one.id, one.digest, one.kind) for one in retractions.listed if one.with_text}
+    item_of = {item.id: item for item in items if (item.id, digest(item), item.kind) in named}
+    if absent := [one.id for one in retractions.listed if one.with_text and one.id not in item_of]:
+        raise SealError(f"not at hand with the digest that the retraction names: {', '.join(absent)}")
+    return tuple(item_of[one.id] for one in retractions.listed if one.with_text)
 
 
 def matching_experiences(view: ReturnView, experiences: Iterable[Experience]) -> dict[str, Experience]:

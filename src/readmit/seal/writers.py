@@ -61,6 +61,7 @@ class SigningDomain(NamedTuple):
             "kind": str(entry.kind),
             "by": entry.by,
             "at": entry.at,
+            "given": entry.given,
             "payload": entry.digest,
         }
         return pre_authentication_encoding(EVENT_TYPE, canonical(said))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.records.errors import StoreError
 from readmit.store.files import create_private
-from readmit.store.schema import SHIFT, recognize
+from readmit.store.schema import SHIFT, is_made
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,9 +111,6 @@ def _is_same_log(name: str, one: sqlite3.Connection, other: sqlite3.Connection) 
 
 
 def _commits(sql: sqlite3.Connection, workspace: str) -> int:
-    # A backup of an earlier release has none; they are made when it is first opened.
-    if not sql.execute("SELECT 1 FROM sqlite_master WHERE name = 'commit_record'").fetchone():
-        return 0
     query = "SELECT max(number) FROM commit_record JOIN workspace USING (ws) WHERE name = ?"
     return int(sql.execute(query, (workspace,)).fetchone()[0] or 0)
 
@@ -158,7 +155,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
         raise StoreError(f"{path} is not a file; name a backup that `readmit backup` made")
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)) as sql:
-            recognize(sql)
+            is_made(sql)
             sql.execute("BEGIN")
             sql.execute("SELECT count(*) FROM workspace").fetchone()
             yield sql
@@ -168,7 +165,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _check(sql: sqlite3.Connection, path: Path) -> dict[str, int]:
     """A store's pages must fit together, and its logs be as long as they say. Returns where they end."""
-    recognize(sql)
+    is_made(sql)
     (found,) = sql.execute("PRAGMA quick_check(1)").fetchone()
     if found != "ok":
         raise StoreError(f"{path} is damaged: {found}")

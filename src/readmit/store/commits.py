@@ -26,10 +26,9 @@ from readmit.records.tree import (
     tree_hash,
     verify_inclusion,
 )
-from readmit.store.adopting import adopt
 from readmit.store.changes import ZERO, continued, running
 from readmit.store.schema import SHIFT
-from readmit.store.sql import PAGE, End, blob, chunks
+from readmit.store.sql import PAGE, blob, chunks
 from readmit.store.statemap import EMPTY, Root, StateMap
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ _OF_EPOCH = """
     SELECT number, body FROM commit_record WHERE ws = ? AND epoch >= ? ORDER BY epoch, number LIMIT 1
 """
 _KEY_CHANGES = """
-    SELECT pos, id, kind, by, at, learnt, body, digest, signature FROM event
+    SELECT pos, id, kind, by, at, given, learnt, body, digest, signature FROM event
     WHERE pos > ? AND pos <= ? AND kind = ? ORDER BY pos
 """
 _LEAVES = "SELECT leaf FROM event WHERE pos > ? AND pos <= ? ORDER BY pos"
@@ -107,15 +106,6 @@ class Commits:
         self._leaves: dict[int, tuple[int, list[bytes]]] = {}
         connection.watch(self)
 
-    def adopt(self) -> None:
-        """Take a log of an earlier release, which has no commits, into the tree."""
-        with self._connection.atomic():
-            epoch, learnt, _, size, *_ = self._sql.execute(_ROW, (self._ws,)).fetchone()
-            if not size and epoch:
-                self._head, self._turn = NOTHING, self._connection.turn
-                self._connection.end_of_log = End(epoch, learnt)
-                adopt(self._sql, self._ws, self._changes)
-
     # The newest head.
 
     def head(self) -> _Head:
@@ -139,6 +129,11 @@ class Commits:
                 self._turn = -1
                 raise
         return self._head
+
+    @property
+    def last(self) -> int:
+        """The last epoch, including those of the open transaction."""
+        return self.head().commit.epoch + len(self._changes.leaves)
 
     @property
     def tree_head(self) -> TreeHead:
@@ -240,8 +235,8 @@ class Commits:
             base = self._ws << SHIFT
             rows = self._sql.execute(_KEY_CHANGES, (base + first - 1, base + commit.epoch, str(EventKind.KEY)))
             changes = []
-            for pos, name, kind, by, at, learnt, body, digest, signature in rows.fetchall():
-                data = event_data(pos - base, name, kind, by, at, learnt, digest, signature)
+            for pos, name, kind, by, at, given, learnt, body, digest, signature in rows.fetchall():
+                data = event_data(pos - base, name, kind, by, at, given, learnt, digest, signature)
                 if leaves[pos - base - first] != leaf_hash(data) or digest_of(body) != digest:
                     raise TamperedError(f"event {pos - base} is not the one under the signed checkpoint")
                 changes.append(decode(body, KeyChange, what="key change"))

@@ -11,12 +11,11 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from readmit.records.errors import StoreError
-from readmit.store.backfill import fill
 from readmit.store.backup import copy
 from readmit.store.changes import Changes
 from readmit.store.files import OpenFiles, create_private, identity_of, unopened
 from readmit.store.locks import BesideFile, InProcess, Locks
-from readmit.store.schema import migrate, recognize
+from readmit.store.schema import check, flaws_of, is_made, make
 from readmit.store.sql import ENROLL, FIND, Level, flush
 
 if TYPE_CHECKING:
@@ -30,10 +29,6 @@ if TYPE_CHECKING:
 BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.01
 _NOT_FILES = ("", ":memory:")
-# A full or failing disk can end a transaction by itself. Each further statement would then be committed by itself.
-_ROLLED_BACK = StoreError(
-    "storage failed: the database undid this transaction, so nothing of it was written; repeat it"
-)
 _EXECUTE = sqlite3.Connection.execute
 
 
@@ -120,17 +115,25 @@ class SqliteConnection:
             self.sql.lock, self.sql.place = self.lock, self.path
             # Closes a workspace that was garbage-collected without close().
             self._closing = weakref.finalize(self, self.sql.close)
-            recognize(self.sql)
+            is_made(self.sql)
             _log_ahead(self.sql)
             self.sql.execute("PRAGMA synchronous = FULL")
             self.sql.execute("PRAGMA cache_size = -65536")
-            migrate(self.sql, fill)
+            make(self.sql)
+            check(self.schema_flaws())
             if is_file:
                 self._files = OpenFiles(self.path)
         except (sqlite3.Error, OSError, StoreError) as error:
             raise unopened(self.path, error) from error
         if self._files is not None and self._files.identity != before:
             raise StoreError(f"cannot open {self.path}: it was replaced while it was being opened; open it again")
+
+    server_now = None
+    """A file has no clock but its host's."""
+
+    def schema_flaws(self) -> list[str]:
+        """How the database differs from the schema that readmit made."""
+        return flaws_of(self.sql)
 
     def enroll(self, workspace: str) -> int:
         """The number of a workspace, assigned when it is first opened."""

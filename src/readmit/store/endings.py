@@ -1,6 +1,6 @@
 """How much an event ends: the index behind the limits of a writer.
 
-An act counts for every item that it names or resets, one's own included. An item counts for every statement of another
+An act counts for every item that it names, one's own included. An item counts for every statement of another
 writer that it replaces in its slot, or as the frontier of its obligation: updating what one wrote oneself is ordinary
 work. What no longer stands for another reason counts too, because an overruling may have brought it back.
 
@@ -13,15 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from readmit.records.canonical import digest
-from readmit.records.events import Link, Rebase, Resolve
+from readmit.records.events import Link, Resolve
 from readmit.records.items import Frontier, Item, Obligation, decode_item
-from readmit.records.statements import statement_of
+from readmit.records.statements import same_statement
 from readmit.store.audience import ANY
 from readmit.store.schema import SHIFT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from readmit.records.kinds import DeclaredKind
     from readmit.store.sql import Sql
 
@@ -31,11 +29,6 @@ _ON_EVERY_TASK, _ON_TASK = _HELD.format(""), _HELD.format(" AND task IN (?, ?)")
 _HOLD = """
     INSERT INTO holder VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (ws, use, name, task, readers) DO UPDATE SET epoch = excluded.epoch
-"""
-# "/" follows ".", so the range from "hotel." to "hotel/" is everything below "hotel".
-_RESET = """
-    SELECT count(*) FROM holder
-    WHERE ws = ? AND use = ? AND (name = ? OR (name >= ? AND name < ?)) AND task IN (?, ?)
 """
 _LAST = "SELECT ended FROM invalidation WHERE ws = ? AND by = ?{} ORDER BY learnt DESC, epoch DESC LIMIT 1"
 _END = f"INSERT INTO invalidation SELECT ?, ?, ?, ?, ? + coalesce(({_LAST.format('')}), 0)"
@@ -60,10 +53,10 @@ class Holding(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How many things an event ends, and the places that it takes."""
+    """How many things an event ends, and the place that it takes."""
 
     ends: int
-    takes: tuple[Holding, ...] = ()
+    takes: Holding | None = None
 
 
 _NOTHING = Ending(0)
@@ -81,8 +74,6 @@ class Endings:
         match payload:
             case Item() as item:
                 return self._of_item(item)
-            case Rebase() as rebase:
-                return Ending(max(1, self._reset(rebase)))
             case Resolve(keep=keep):
                 return Ending(max(1, len(set(about).difference(keep))))
             case Link(withdrawn=True):
@@ -91,20 +82,19 @@ class Endings:
 
     def file(self, epoch: int, by: str, learnt: str, ending: Ending) -> None:
         """Index what an event ended."""
-        for place in ending.takes:
-            self._sql.execute(_HOLD, (self._ws, *place, epoch))
+        if ending.takes is not None:
+            self._sql.execute(_HOLD, (self._ws, *ending.takes, epoch))
         if ending.ends:
             self._sql.execute(_END, (self._ws, by, learnt, epoch, ending.ends, self._ws, by))
 
     def _of_item(self, item: Item) -> Ending:
-        places = tuple(_places(item))
-        if not places:
+        place = _place(item)
+        if place is None:
             return _NOTHING
-        held = self._held(places[0])
+        held = self._held(place)
         # A repetition does not take over: otherwise its author could go on to replace "its own" statement.
-        if any(_same(other, item) and places[0] in _places(other) for other in held):
-            places = ()
-        return Ending(sum(_replaces(item, other) for other in held), places)
+        repeats = any(same_statement(other, item) and _place(other) == place for other in held)
+        return Ending(sum(_replaces(item, other) for other in held), None if repeats else place)
 
     def _held(self, place: Holding) -> list[Item]:
         """What was stated last about the same thing, on the same task or on every task."""
@@ -115,26 +105,18 @@ class Endings:
             rows = self._sql.execute(_ON_TASK, (*here, place.task, ANY))
         return [decode_item(body) for (body,) in rows.fetchall()]
 
-    def _reset(self, rebase: Rebase) -> int:
-        slot = rebase.slot
-        values = (self._ws, SLOT, slot, f"{slot}.", f"{slot}/", rebase.task, ANY)
-        (count,) = self._sql.execute(_RESET, values).fetchone()
-        return int(count)
 
-
-def _places(item: Item) -> Iterator[Holding]:
-    """Where an item replaces others, and where else it can be reset. One without evidence replaces nothing."""
+def _place(item: Item) -> Holding | None:
+    """Where an item replaces others. One without evidence replaces nothing."""
     if not item.receipts or isinstance(item, Obligation):
-        return
-    scope, is_frontier = item.scope, isinstance(item, Frontier)
+        return None
+    scope = item.scope
     task = scope.task or ANY
     uses: tuple[Any, ...] = (scope.principals, item.purposes, item.tasks)
     readers = digest(tuple(sorted(set(one)) for one in uses))[:32] if any(uses) else ANY
     if isinstance(item, Frontier):
-        yield Holding(FRONTIER, item.obligation, task, readers)
-    if item.slot is not None:
-        # A frontier's slot can be reset, but statements of other kinds in the slot do not replace it.
-        yield Holding(SLOT, item.slot, task, f"{FRONTIER}:{readers}" if is_frontier else readers)
+        return Holding(FRONTIER, item.obligation, task, readers)
+    return None if item.slot is None else Holding(SLOT, item.slot, task, readers)
 
 
 def _replaces(item: Item, other: Item) -> bool:
@@ -142,18 +124,13 @@ def _replaces(item: Item, other: Item) -> bool:
     return (
         other.by != item.by
         and set(item.scope.principals) != {item.by}
-        and isinstance(other, Frontier) == isinstance(item, Frontier)
         and _overlap(item.scope.principals, other.scope.principals)
         and _overlap(item.purposes, other.purposes)
         and _overlap(item.tasks, other.tasks)
-        and not _same(item, other)
+        and not same_statement(item, other)
     )
 
 
 def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether two lists of names, of which an empty one means everything, have something in common."""
     return not one or not other or not set(one).isdisjoint(other)
-
-
-def _same(one: Item, other: Item) -> bool:
-    return one.text == other.text and statement_of(one) == statement_of(other)

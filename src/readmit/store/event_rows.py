@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readmit.records.commits import event_data
-from readmit.records.errors import TamperedError
+from readmit.records.commits import event_data, said
+from readmit.records.errors import TamperedError, UnknownError
 from readmit.records.events import Event
 from readmit.records.items import Item
 from readmit.records.kinds import KINDS, kind_named
@@ -20,6 +20,7 @@ from readmit.store.commits import check_digest
 from readmit.store.log_end import written
 from readmit.store.schema import SHIFT
 from readmit.store.sql import chunks
+from readmit.store.statemap import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
     from readmit.store.commits import Commits
     from readmit.store.sql import Connection
 
-COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest, signature"
+COLUMNS = "SELECT pos, id, kind, by, at, learnt, body, digest, signature, given"
 EVENT = COLUMNS + " FROM event "
-SIGHTING = "SELECT pos, by, at, learnt, body, digest FROM event "
+SIGHTING = "SELECT pos, by, at, learnt, given, body, digest FROM event "
 
 
 class EventRows:
@@ -55,7 +56,7 @@ class EventRows:
 
     def event(self, row: Sequence[Any]) -> Event:
         """An event from its row. Its digest must match its bytes."""
-        pos, name, kind, by, at, learnt, body, digest, signature = row
+        pos, name, kind, by, at, learnt, body, digest, signature, given = row
         try:
             actual = hashlib.sha256(body).hexdigest()
             if actual != digest:
@@ -72,9 +73,10 @@ class EventRows:
                 at=moment,
                 # Most events are learnt the moment they happen.
                 learnt=moment if learnt == at else datetime.fromisoformat(learnt),
-                payload=kind.read(body),
+                payload=kind.decode(body),
                 digest=actual,
                 signature=signature,
+                given=bool(given),
             )
         except (msgspec.DecodeError, ValueError, TypeError) as error:
             # Whatever is written was checked first.
@@ -98,9 +100,9 @@ class EventRows:
         base, sha = self.base, hashlib.sha256
         return {
             digest: Sighting(
-                pos - base, by, sha(body).hexdigest() == digest, body, datetime.fromisoformat(min(at, learnt))
+                pos - base, by, sha(body).hexdigest() == digest, body, datetime.fromisoformat(said(at, learnt, given))
             )
-            for pos, by, at, learnt, body, digest in rows
+            for pos, by, at, learnt, given, body, digest in rows
         }
 
     def evidence_for(self, items: Iterable[int]) -> dict[str, Sighting]:
@@ -117,7 +119,7 @@ class EventRows:
 
     def data(self, row: Sequence[Any], event: Event, evidence: Mapping[str, Sighting]) -> bytes:
         """What the leaf of an event says."""
-        pos, name, kind, by, at, learnt, _, digest, signature = row
+        pos, name, kind, by, at, learnt, _, digest, signature, given = row
         epoch, item = event.epoch, event.payload
         bound: Sequence[Bound] = ()
         if isinstance(item, Item) and item.receipts:
@@ -133,7 +135,7 @@ class EventRows:
                 if one.epoch < epoch:
                     bound.append((one.epoch, one.by, written(one.said)))
             bound.sort()
-        return event_data(pos - self.base, name, kind, by, at, learnt, digest, signature, bound)
+        return event_data(pos - self.base, name, kind, by, at, given, learnt, digest, signature, bound)
 
     def load(self, epochs: Iterable[int]) -> list[Event]:
         """Events in order, with their leaves kept for the open transaction."""
@@ -171,3 +173,17 @@ class EventRows:
             raise TamperedError(f"event {epoch} of {self.workspace!r} is not there: it was removed")
         self.commits.check_event(epoch, self.known[epoch])
         return found[0]
+
+
+def find_item(rows: EventRows, workspace: str, item_id: str) -> Item:
+    """An item of one workspace by id."""
+    query = "SELECT min(epoch) FROM about WHERE ws = ? AND item = ?"
+    (epoch,) = rows.sql.execute(query, (rows.ws, item_id)).fetchone()
+    if epoch is None:
+        if rows.commits.value(key_of("about", item_id)):
+            raise TamperedError(f"item {item_id!r} is in the log, but an index does not show it: a row was hidden")
+        raise UnknownError(f"no item {item_id!r} in workspace {workspace!r}; record it first")
+    found = rows.checked(epoch).payload
+    if not isinstance(found, Item) or found.id != item_id:
+        raise TamperedError(f"item {item_id!r} leads to another event: an index row was altered")
+    return found

@@ -55,10 +55,10 @@ class Gathered:
         """Whether an observation with this id or text is waiting."""
         return entry.id in self._taken or entry.digest in self._taken
 
-    def add(self, entry: Draft, now: datetime) -> End:
+    def add(self, entry: Draft, now: datetime, *, moves: bool) -> End:
         """Add one and return where the log then ends."""
         self._end.learn(now)
-        appended = self._end.add(self._base, entry)
+        appended = self._end.add(self._base, entry, moves=moves)
         self._entries.append(entry)
         self._rows.append(appended)
         self._taken.add(entry.id)

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from readmit.records.errors import TamperedError
 from readmit.records.wording import counted
+from readmit.store.audience import OBSERVATION
 from readmit.store.changes import running
 from readmit.store.indexes import INDEXES, Indexes
-from readmit.store.schema import SHIFT
+from readmit.store.observed import BITS, block_end, observed_key
+from readmit.store.schema import MASK, SHIFT
 from readmit.store.statemap import key_of
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ class _Rows:
         self.written: dict[tuple[str, tuple[Any, ...]], None] = {}
 
     def execute(self, query: str, values: Sequence[Any] = (), /) -> Rows:
+        if query.startswith("UPDATE"):
+            return _NO_ROWS
         if "INSERT" not in query:
             return self._sql.execute(query, values)
         if (found := _INSERT.match(query)) is not None:
@@ -111,11 +115,14 @@ class TouchedCheck:
 
     def run(self) -> None:
         """Compare the rows of the events with what is stored and signed."""
-        keys: dict[tuple[str, tuple[Any, ...]], None] = {}
+        keys: dict[tuple[str, tuple[Any, ...], str], range] = {}
         lacking: dict[str, int] = {}
         for index, row in self._rows.written:
             if index in _MAPPED:
-                keys[index, row[:-1]] = None
+                # Observations are signed block by block.
+                seen, block = row[0] == OBSERVATION, row[-1] >> BITS << BITS
+                key = observed_key(row[1:-1], block) if seen else key_of(_MAPPED[index], *row[:-1])
+                keys[index, row[:-1], key] = range(block, block_end(block) + 1) if seen else range(MASK)
             elif not self._has(index, row):
                 lacking[index] = lacking.get(index, 0) + 1
         for index, count in lacking.items():
@@ -123,8 +130,8 @@ class TouchedCheck:
         for key, leaf in self._values.names.items():
             if self._commits.value(key) != running((leaf,)):
                 self._problems.append(f"the index 'name' has other rows than signed for {key}")
-        for index, parts in keys:
-            if running(self._leaves(index, parts)) != self._commits.value(key_of(_MAPPED[index], *parts)):
+        for (index, parts, key), epochs in keys.items():
+            if running(self._leaves(index, parts, epochs)) != self._commits.value(key):
                 said = ", ".join(map(repr, parts))
                 self._problems.append(f"the index {index!r} has other rows than signed for {said}")
 
@@ -132,12 +139,14 @@ class TouchedCheck:
         query = f"SELECT 1 FROM {index} WHERE ws = ? AND {_equal(_KNOWN.get(index, INDEXES[index]))}"
         return self._sql.execute(query, (self._ws, *row)).fetchone() is not None
 
-    def _leaves(self, index: str, parts: Sequence[Any]) -> Iterable[bytes]:
+    def _leaves(self, index: str, parts: Sequence[Any], epochs: range) -> Iterable[bytes]:
         query = (
             f"SELECT event.leaf FROM {index} LEFT JOIN event ON event.pos = ? + {index}.epoch "
-            f"WHERE ws = ? AND {_equal(INDEXES[index][:-1], index)} ORDER BY epoch"
+            f"WHERE ws = ? AND {_equal(INDEXES[index][:-1], index)} "
+            "AND epoch >= ? AND epoch < ? ORDER BY epoch"
         )
-        for (leaf,) in self._sql.execute(query, (self._ws << SHIFT, self._ws, *parts)):
+        values = (self._ws << SHIFT, self._ws, *parts, epochs.start, epochs.stop)
+        for (leaf,) in self._sql.execute(query, values):
             yield bytes(leaf or b"")
 
 

@@ -9,15 +9,17 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from readmit.records.canonical import digest
-from readmit.records.commits import event_data
+from readmit.records.commits import event_data, said
 from readmit.records.errors import TamperedError
 from readmit.records.events import KeyChange
 from readmit.records.evidence import Evidence
 from readmit.records.items import Frontier, Item, Obligation
+from readmit.records.moments import Void
 from readmit.records.statements import kin_of
 from readmit.records.tree import leaf_hash
 from readmit.store.audience import ANY, OBSERVATION, STATE, rows_of
 from readmit.store.endings import Endings
+from readmit.store.observed import block_end, observed_key
 from readmit.store.schema import SHIFT
 from readmit.store.sql import PAGE
 from readmit.store.statemap import key_of
@@ -51,7 +53,7 @@ INDEXES = {
 """Every index, with its columns besides the workspace's number."""
 _BIND = "INSERT INTO binding VALUES (?, ?, ?)"
 _EVIDENCE = """
-    SELECT pos, id, kind, by, at, learnt, digest, signature FROM event
+    SELECT pos, id, kind, by, at, given, learnt, digest, signature FROM event
     WHERE pos = ? + (SELECT epoch FROM filed WHERE ws = ? AND digest = ?)
 """
 SLOT, DEPENDENCY = "slot", "dependency"
@@ -156,13 +158,12 @@ class Indexes:
             for digest in {receipt.evidence for receipt in draft.payload.receipts}:
                 row = self._sql.execute(_EVIDENCE, (base, self._ws, digest)).fetchone()
                 if row is not None:
-                    pos, name, kind, by, at, learnt, stored, signature = row
-                    self._commits.check_event(
-                        pos - base, leaf_hash(event_data(pos - base, name, kind, by, at, learnt, stored, signature))
-                    )
+                    pos, name, kind, by, at, given, learnt, stored, signature = row
+                    data = event_data(pos - base, name, kind, by, at, given, learnt, stored, signature)
+                    self._commits.check_event(pos - base, leaf_hash(data))
                     if stored != digest:
                         raise TamperedError(f"evidence {digest!r} is filed under another's epoch: an index was altered")
-                    found[digest] = (pos - base, by, min(at, learnt))
+                    found[digest] = (pos - base, by, said(at, learnt, given))
         return found
 
     def add(self, epoch: int, draft: Draft, learnt: str, leaf: bytes, bound: Mapping[str, Bound]) -> None:
@@ -192,14 +193,22 @@ class Indexes:
                     sql.execute(_BIND, (ws, epoch, evidence_epoch))
                     extend(carried_key(digest_), carried_leaf(draft.id))
                 self._add_item(epoch, item, learnt, leaf)
+                self._milestones(kind, item, epoch, leaf)
             case payload if kind.reaches is not None:
                 self._reach(epoch, STATE, [kind.reaches(payload)], leaf)
                 self._milestones(kind, payload, epoch, leaf)
-            case _ if draft.about:
+            case payload if draft.about:
                 reached = {row for touched in draft.about for row in self._reach_of(touched)}
                 self._reach(epoch, STATE, reached, leaf)
+                self._milestones(kind, payload, epoch, leaf)
             case payload:
                 self._milestones(kind, payload, epoch, leaf)
+                self._redate(payload, learnt)
+
+    def _redate(self, payload: object, learnt: str) -> None:
+        """What was indexed with a moment that is void counts from when it was voided."""
+        for table in ("invalidation", "duty") if isinstance(payload, Void) else ():
+            self._sql.execute(f"UPDATE {table} SET learnt = ? WHERE ws = ? AND learnt > ?", (learnt, self._ws, learnt))
 
     def _add_item(self, epoch: int, item: Item, learnt: str, leaf: bytes) -> None:
         for name, use in terms_of(item):
@@ -220,13 +229,13 @@ class Indexes:
         scopes = [draft.payload.scope for draft in entries if isinstance(draft.payload, Evidence)]
         for scope, run in groupby(scopes):
             last = first + len(list(run)) - 1
-            said = leaves[first - start : last + 1 - start]
-            if last == first:
-                self._reach(first, OBSERVATION, rows_of(scope), said[0])
-            else:
-                for row in rows_of(scope):
-                    self._sql.execute(_REACH_ALL, (ws, OBSERVATION, *row, base, base + first, base + last))
-                    self._commits.extend_all(audience_key(OBSERVATION, row), said)
+            for row in rows_of(scope):
+                self._sql.execute(_REACH_ALL, (ws, OBSERVATION, *row, base, base + first, base + last))
+                at = first
+                while at <= last:
+                    end = min(last, block_end(at))
+                    self._commits.extend_all(observed_key(row, at), leaves[at - start : end + 1 - start])
+                    at = end + 1
             first = last + 1
 
     def _extend(self, epoch: int, item: Item, leaf: bytes) -> set[Row]:
@@ -269,7 +278,8 @@ class Indexes:
         # One by one: there is seldom more than one, and executemany costs more to start than it saves.
         for row in rows:
             self._sql.execute(_REACH, (self._ws, kind, *row, epoch))
-            self._commits.extend(audience_key(kind, row), leaf)
+            key = observed_key(row, epoch) if kind == OBSERVATION else audience_key(kind, row)
+            self._commits.extend(key, leaf)
 
     def _milestones(self, kind: DeclaredKind, payload: object, epoch: int, leaf: bytes) -> None:
         if isinstance(payload, KeyChange):

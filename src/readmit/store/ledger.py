@@ -18,7 +18,7 @@ from readmit.records.kinds import name_in
 from readmit.store.changes import running
 from readmit.store.indexes import carried_key, carried_leaf
 from readmit.store.schema import SHIFT
-from readmit.store.sql import blob
+from readmit.store.sql import blob, chunks
 from readmit.store.statemap import is_short_form, key_of
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from readmit.store.sql import Connection
 
 _decode = msgspec.json.Decoder(Entry).decode
+LEDGER = "ledger"
 
 
 def source_key(backend: str, record: str) -> str:
@@ -38,6 +39,11 @@ def source_key(backend: str, record: str) -> str:
 def source_digest(body: bytes) -> bytes:
     """Its value."""
     return hashlib.sha256(body).digest()
+
+
+def version_key(backend: str) -> str:
+    """The key of how often the sources of a backend's records were written."""
+    return key_of(LEDGER, backend)
 
 
 def _altered(backend: str) -> TamperedError:
@@ -70,9 +76,8 @@ class SqlSourceLedger:
         self._connection.locks.free(f"{self._ws}/{name}")
 
     def version(self, backend: str) -> int:
-        query = "SELECT version FROM source_version WHERE ws = ? AND backend = ?"
-        row = self._sql.execute(query, (self._ws, backend)).fetchone()
-        return 0 if row is None else int(row[0])
+        with self._connection.reading():
+            return int.from_bytes(self._commits.value(version_key(backend)), "big")
 
     def entries(self, backend: str) -> dict[str, Entry]:
         query = "SELECT record, body FROM source WHERE ws = ? AND backend = ?"
@@ -103,43 +108,31 @@ class SqlSourceLedger:
             for entry in entries:
                 self._commits.assign(source_key(backend, entry.record), source_digest(canonical(entry)))
             self._sql.executemany("DELETE FROM source WHERE ws = ? AND backend = ? AND record = ?", gone)
-            self._sql.executemany("DELETE FROM source_evidence WHERE ws = ? AND backend = ? AND record = ?", gone)
             self._sql.executemany(
                 "INSERT INTO source VALUES (?, ?, ?, ?)",
                 [(self._ws, backend, entry.record, canonical(entry)) for entry in entries],
             )
-            self._sql.executemany(
-                "INSERT INTO source_evidence VALUES (?, ?, ?, ?)",
-                [
-                    (self._ws, backend, entry.record, digest)
-                    for entry in entries
-                    for digest in {one.ref for one in entry.bindings if one.of == "evidence"}
-                ],
-            )
-            self._sql.execute(
-                "INSERT INTO source_version VALUES (?, ?, 1) "
-                "ON CONFLICT (ws, backend) DO UPDATE SET version = source_version.version + 1",
-                (self._ws, backend),
-            )
+            self._commits.assign(version_key(backend), (self.version(backend) + 1).to_bytes(8, "big"))
 
     def carriers(self, backend: str) -> dict[str, frozenset[str]]:
         # An item's event has the item's id, so the id is read without decoding the item.
         query = """
-            SELECT named.digest, event.id
-            FROM (SELECT DISTINCT digest FROM source_evidence WHERE ws = ? AND backend = ?) AS named
-            JOIN filed ON filed.ws = ? AND filed.digest = named.digest
-            JOIN binding ON binding.ws = ? AND binding.evidence = filed.epoch
-            JOIN event ON event.pos = ? + binding.item ORDER BY binding.item
+            SELECT filed.digest, event.id FROM filed
+            JOIN binding ON binding.ws = filed.ws AND binding.evidence = filed.epoch
+            JOIN event ON event.pos = ? + binding.item WHERE filed.ws = ? AND filed.digest IN ({}) ORDER BY binding.item
         """
-        found: dict[str, list[str]] = {}
         with self._connection.reading():
-            values = (self._ws, backend, self._ws, self._ws, self._ws << SHIFT)
-            for digest, name in self._sql.execute(query, values).fetchall():
-                found.setdefault(digest, []).append(name)
+            bindings = (one for entry in self.entries(backend).values() for one in entry.bindings)
+            found: dict[str, list[str]] = {one.ref: [] for one in bindings if one.of == "evidence"}
+            for marks, part in chunks(found):
+                for digest, name in self._sql.execute(
+                    query.format(marks), (self._ws << SHIFT, self._ws, *part)
+                ).fetchall():
+                    found[digest].append(name)
             signed = self._commits.values(map(carried_key, found))
-        if any(running(map(carried_leaf, names)) != signed.get(carried_key(one)) for one, names in found.items()):
+        if any(running(map(carried_leaf, names)) != signed.get(carried_key(one), b"") for one, names in found.items()):
             raise _altered(backend)
-        return {digest: frozenset(map(name_in, names)) for digest, names in found.items()}
+        return {digest: frozenset(map(name_in, names)) for digest, names in found.items() if names}
 
     def lacking(self, bindings: Iterable[Binding]) -> tuple[Binding, ...]:
         return tuple(one for one in bindings if not self._exists(one))

@@ -93,7 +93,7 @@ def names(place: str | Path) -> tuple[str, ...]:
     """The names of a store's workspaces, oldest first; none if there is no such store. Creates and changes nothing."""
     if is_url(place):
         _need_server(place)
-        from readmit.store.postgres import workspaces
+        from readmit.store.postgres_schema import workspaces
 
         return workspaces(str(place))
     from readmit.store.names import names

@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.records.base import utc
+from readmit.records.drafts import StoredEvent
 from readmit.records.errors import ConflictError, StoreError, TamperedError
 from readmit.records.events import EventKind
 from readmit.store.audit import AuditTrail
 from readmit.store.bulk import insert, inserted
 from readmit.store.derived import DerivedTexts
+from readmit.store.event_rows import find_item
 from readmit.store.gathered import Gathered, may_wait
 from readmit.store.indexes import Indexes, name_key
 from readmit.store.ledger import SqlSourceLedger
 from readmit.store.log_end import LogEnd
 from readmit.store.memories import MemoryRecords
 from readmit.store.proving import parts_of
-from readmit.store.reads import LogReads, find_item
+from readmit.store.reads import LogReads
 from readmit.store.sql import End, flush
+from readmit.store.timing import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit.ports.sealer import Sealer
+    from readmit.ports.timekeeper import Timekeeper
     from readmit.records.commits import EventParts
     from readmit.records.drafts import Draft
     from readmit.store.log_end import Appended
@@ -51,6 +55,7 @@ class SqlLog(LogReads):
         # Not through the log itself: a reference cycle would keep an unused store open.
         item = partial(find_item, self._rows, workspace)
         self._indexes = Indexes(connection.sql, self._ws, self.commits, item)
+        self._timing: Timing | None = None
         self.audit = AuditTrail(connection, self._ws)
         self.derived = DerivedTexts(connection, self._ws, self.commits)
         self.sources = SqlSourceLedger(connection, self._ws, self.commits)
@@ -72,8 +77,8 @@ class SqlLog(LogReads):
     def seal_with(self, sealer: Sealer) -> None:
         self.commits.sealer = sealer
 
-    def adopt(self) -> None:
-        self.commits.adopt()
+    def keep_time(self, keeper: Timekeeper) -> None:
+        self._timing = Timing(keeper)
 
     def signed_note(self) -> bytes | None:
         with self.reading():
@@ -102,7 +107,7 @@ class SqlLog(LogReads):
     ) -> list[int]:
         """Commit events in order and return their epochs. An id already used for the same content is a no-op.
 
-        The moment of a draft that is not ``dated`` is not part of its content.
+        The moment of a draft that is not ``given`` is not part of its content.
 
         ``check`` sees each new event within the transaction and refuses it by raising. Observations that follow one
         another are all checked before the first of them can be read.
@@ -126,6 +131,10 @@ class SqlLog(LogReads):
                 self.connection.end_of_log = end.moved()
         return epochs
 
+    def _moves(self, entry: Draft) -> bool:
+        """Whether the writer's clock may move the log's moment. Refuses a clock that the server's contradicts."""
+        return self._timing is None or self._timing.moves(entry, self)
+
     def _end_in_transaction(self) -> End:
         last = self.commits.head().commit
         return self.connection.end_of_log or End(last.epoch, last.learnt)
@@ -137,12 +146,13 @@ class SqlLog(LogReads):
         if not may_wait(entry) or (gathered is not None and gathered.has(entry)) or self._is_taken(entry):
             return None
         check(entry)
-        # The check may have read something, which flushes the buffer.
+        moves = self._moves(entry)
+        # The checks may have read something, which flushes the buffer.
         gathered = sql.waiting
         if gathered is None or gathered.full:
             flush(sql)
             gathered = sql.waiting = Gathered(self._end(), self._base, self._write)
-        end = self.connection.end_of_log = gathered.add(entry, utc(now))
+        end = self.connection.end_of_log = gathered.add(entry, utc(now), moves=moves)
         return end.epoch
 
     def _is_taken(self, entry: Draft) -> bool:
@@ -175,8 +185,8 @@ class SqlLog(LogReads):
             self._known(entry, end.epoch + 1)
         check(entry)
         bound = self._indexes.bound(entry)
-        row, leaf = end.add(self._base, entry, sorted(bound.values()))
-        self._sql.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        row, leaf = end.add(self._base, entry, sorted(bound.values()), moves=self._moves(entry))
+        self._sql.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         self.connection.changes.leaves.append(leaf)
         self._indexes.add(end.epoch, entry, end.last, leaf, bound)
         return end.epoch
@@ -186,7 +196,7 @@ class SqlLog(LogReads):
         first = end.epoch + 1
         for entry in entries:
             check(entry)
-        appended = [end.add(self._base, entry) for entry in entries]
+        appended = [end.add(self._base, entry, moves=self._moves(entry)) for entry in entries]
         if inserted(insert(self._sql, "event", [one.row for one in appended])) != len(appended):
             raise StoreError(f"the log has an event at epoch {first} or later, but ends before: it was tampered with")
         self._index_all(first, entries, appended)
@@ -217,10 +227,11 @@ class SqlLog(LogReads):
         ws, sql = self._ws, self._sql
         if not sql.execute(_NAME, (ws, draft.id, epoch)).rowcount:
             (known,) = sql.execute(_NAMED, (ws, draft.id)).fetchone()
-            query = "SELECT kind, by, at, digest, body FROM event WHERE pos = ?"
+            query = "SELECT kind, by, at, given, digest, body FROM event WHERE pos = ?"
             self._rows.checked(known)
-            kind, by, at, digest, body = sql.execute(query, (self._base + known,)).fetchone()
-            if not draft.repeats(kind, by, datetime.fromisoformat(at), digest, bytes(body)):
+            kind, by, at, given, digest, body = sql.execute(query, (self._base + known,)).fetchone()
+            stored = StoredEvent(kind, by, datetime.fromisoformat(at), bool(given), digest, bytes(body))
+            if not draft.repeats(stored):
                 raise ConflictError(f"id {draft.id!r} is already used for a different {kind}; choose another id")
             return int(known)
         if _is_observation(draft):

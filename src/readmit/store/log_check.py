@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from readmit.ports.store import AuditRow
-from readmit.records.commits import Commit, event_data, row_leaf
+from readmit.records.commits import Commit, event_data, row_leaf, said
 from readmit.records.events import EventKind
 from readmit.records.tree import (
     HASH_BYTES,
@@ -41,15 +41,15 @@ _COMMITS = """
 """
 # The name and the digest of an event lead back to it. A digest leads to the first observation of its text.
 _EVENTS = """
-    SELECT event.pos, event.id, event.kind, event.by, event.at, event.learnt, event.body, event.digest, event.signature,
-           event.leaf, name.epoch, filed.epoch
+    SELECT event.pos, event.id, event.kind, event.by, event.at, event.given, event.learnt, event.body, event.digest,
+           event.signature, event.leaf, name.epoch, filed.epoch
     FROM event
     LEFT JOIN name ON name.ws = ? AND name.id = event.id
     LEFT JOIN filed ON event.kind = ? AND filed.ws = ? AND filed.digest = event.digest
     WHERE event.pos > ? AND event.pos <= ? ORDER BY event.pos LIMIT ?
 """
 _BOUND = """
-    SELECT binding.item, binding.evidence, event.by, event.at, event.learnt
+    SELECT binding.item, binding.evidence, event.by, event.at, event.given, event.learnt
     FROM binding LEFT JOIN event ON event.pos = ? + binding.evidence
     WHERE binding.ws = ? AND binding.item > ? AND binding.item <= ? ORDER BY binding.item, binding.evidence
 """
@@ -85,7 +85,6 @@ class KeyCommit(NamedTuple):
     """A commit with a note of its own, or with changes of the keys, which needs one."""
 
     head: TreeHead
-    epoch: int
     note: bytes | None
     changes: tuple[bytes, ...]
     """The bodies of its key changes."""
@@ -160,7 +159,7 @@ class LogCheck:
             return
         changes = [body for epoch, body in self._changes if epoch <= commit.epoch]
         self._changes = [one for one in self._changes if one[0] > commit.epoch]
-        self.key_commits.append(KeyCommit(self.head, commit.epoch, note, tuple(changes)))
+        self.key_commits.append(KeyCommit(self.head, note, tuple(changes)))
 
     def _commits(self) -> Iterator[tuple[Any, ...]]:
         done = self.since.size
@@ -193,7 +192,7 @@ class LogCheck:
                 break
             expected = self.epoch
             bound = self._bound(expected, page[-1][0] - base)
-            for pos, name, kind, by, at, learnt, body, digest, signature, stored, named, filed in page:
+            for pos, name, kind, by, at, given, learnt, body, digest, signature, stored, named, filed in page:
                 epoch = pos - base
                 expected += 1
                 if epoch != expected:
@@ -205,7 +204,8 @@ class LogCheck:
                     leaves += _NO_LEAF * (epoch - expected)
                     expected = epoch
                 evidence = bound.pop(epoch, ())
-                leaf = sha(b"\0" + data(epoch, name, kind, by, at, learnt, digest, signature, evidence)).digest()
+                leaf_data = data(epoch, name, kind, by, at, given, learnt, digest, signature, evidence)
+                leaf = sha(b"\0" + leaf_data).digest()
                 if leaf != stored or sha(body).hexdigest() != digest:
                     say(
                         f"event {epoch} is not what was written: it, its evidence or its rows of 'binding' were altered"
@@ -229,9 +229,9 @@ class LogCheck:
 
     def _bound(self, after: int, until: int) -> dict[int, list[Bound]]:
         found: dict[int, list[Bound]] = {}
-        for item, evidence, by, at, learnt in self._sql.execute(_BOUND, (self._base, self._ws, after, until)):
+        for item, evidence, by, at, given, learnt in self._sql.execute(_BOUND, (self._base, self._ws, after, until)):
             # Evidence that is gone gives a bound that no leaf was made with.
-            found.setdefault(item, []).append((evidence, by, "" if at is None else min(at, learnt)))
+            found.setdefault(item, []).append((evidence, by, "" if at is None else said(at, learnt, given)))
             self.bound += 1
         return found
 

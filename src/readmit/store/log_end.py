@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from readmit.records.commits import event_data
+from readmit.records.events import EventKind
 from readmit.records.tree import leaf_hash
 from readmit.store.sql import End
 
@@ -34,46 +35,50 @@ def written(moment: datetime) -> str:
 
 
 class LogEnd:
-    """The end of a log during an append: its epoch, and the moment new events are learnt."""
+    """The end of a log during an append: its epoch, and the last moment that it has learnt.
 
-    __slots__ = ("_at", "_last", "_moment", "epoch", "learnt")
+    That moment never decreases along the log, whatever a writer's clock says, so it orders events by position. Only a
+    voided date sets it back.
+    """
+
+    __slots__ = ("_at", "_last", "_moment", "_now", "epoch")
 
     def __init__(self, before: End) -> None:
         self.epoch = before.epoch
         self._last = before.learnt
-        self.learnt = ""
+        self._now = ""
         self._moment: datetime | None = None
         self._at = ""
 
     def learn(self, now: datetime) -> None:
-        """Set the moment at which the next events are learnt."""
-        self.learnt = self._at = written(now)
+        """Set the clock at which the next events arrive."""
+        self._now = self._at = written(now)
         self._moment = now
-        # Moments are stored as UTC text, which sorts by time. The last one never decreases.
-        if self._last is None or self._last < self.learnt:
-            self._last = self.learnt
 
-    def add(self, base: int, entry: Draft, bound: Sequence[Bound] = ()) -> Appended:
-        """Advance by one event."""
-        # Many events are true from when they are learnt, and formatting a moment costs as much as hashing the event.
+    def add(self, base: int, entry: Draft, bound: Sequence[Bound] = (), *, moves: bool) -> Appended:
+        """Advance by one event. ``moves``: its writer's clock may move the log's moment."""
+        # Most events are true from when they arrive, and formatting a moment costs as much as hashing the event.
         if entry.at is not self._moment:
             self._moment, self._at = entry.at, written(entry.at)
+        # Moments are stored as UTC text, which sorts by time.
+        if self._last is None or (moves and self._last < self._now) or entry.kind is EventKind.VOID:
+            self._last = self._now
         self.epoch += 1
-        at, learnt, kind = self._at, self.learnt, str(entry.kind)
+        at, given, learnt, kind = self._at, int(entry.given), self._last, str(entry.kind)
         leaf = leaf_hash(
-            event_data(self.epoch, entry.id, kind, entry.by, at, learnt, entry.digest, entry.signature, bound)
+            event_data(self.epoch, entry.id, kind, entry.by, at, given, learnt, entry.digest, entry.signature, bound)
         )
         # The sqlite3 module binds plain strings and byte arrays directly, and searches for an adapter for other types.
         row = (
             base + self.epoch, entry.id, kind, entry.by, at, learnt, bytearray(entry.body), entry.digest,
-            bytearray(leaf), entry.signature,
+            bytearray(leaf), entry.signature, given,
         )  # fmt: skip
         return Appended(row, leaf)
 
     @property
     def last(self) -> str:
-        """The last moment that the log has learnt. It never decreases, whatever a writer's clock says."""
-        return self._last or self.learnt
+        """The last moment that the log has learnt."""
+        return self._last or self._now
 
     def moved(self) -> End:
         """Where the log ends now."""

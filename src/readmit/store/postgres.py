@@ -19,14 +19,16 @@ from psycopg.pq import TransactionStatus
 from readmit.records.errors import StoreError
 from readmit.store.changes import Changes
 from readmit.store.locks import Locks
-from readmit.store.postgres_client import Address, Client, Unanswered, failure, in_doubt, outgoing
+from readmit.store.postgres_client import CLOCK, Address, Client, Unanswered, failure, in_doubt, outgoing
 from readmit.store.postgres_dialect import answers, for_rows, only_reads, translated
 from readmit.store.postgres_locks import OnServer
-from readmit.store.postgres_schema import DIRECTORY, migrate, recognize
+from readmit.store.postgres_schema import DIRECTORY, flaws_of, make, recognize
+from readmit.store.schema import check
 from readmit.store.sql import ENROLL, FIND, Level, flush
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from readmit.store.gathered import Gathered
@@ -60,7 +62,8 @@ class PostgresConnection:
         self._client = self._address.connect()
         self._closing = weakref.finalize(self, self._client.close)
         try:
-            self.store_id = migrate(self._client, self._address)
+            self.store_id = make(self._client, self._address)
+            check(self.schema_flaws())
         except psycopg.Error as error:
             self._client.close()
             raise failure(error, self._address) from None
@@ -87,6 +90,15 @@ class PostgresConnection:
     @end_of_log.setter
     def end_of_log(self, end: End | None) -> None:
         self._end_of_log = end
+
+    @property
+    def server_now(self) -> datetime | None:
+        """What the server's clock says within the open transaction; none in simulated time."""
+        return self._client.server_now
+
+    def schema_flaws(self) -> list[str]:
+        """How the schema differs from the one that readmit made, as far as every server shows it the same way."""
+        return flaws_of(self._client, self._address)
 
     def enroll(self, workspace: str) -> int:
         """The number of a workspace, assigned when it is first opened."""
@@ -143,7 +155,8 @@ class PostgresConnection:
                 self._queue.append(_Later(self, f"SAVEPOINT level{level}"))
             else:
                 locked = "" if self._ws is None else f"SELECT FROM workspace WHERE ws = {self._ws} FOR UPDATE"
-                self._begin(f"BEGIN; {self._serving}; {locked}")
+                # After the lock: waiting for it takes time.
+                self._begin(f"BEGIN; {self._serving}; {locked}; {'' if self._address.simulated else CLOCK}")
         except BaseException:
             self.lock.release()
             raise
@@ -233,14 +246,14 @@ class PostgresConnection:
         try:
             if not self._client.closed:
                 try:
-                    self._client.execute(script, prepare=False)
+                    self._client.start(script)
                 except psycopg.OperationalError as error:
                     if isinstance(error, Unanswered) or not self._client.closed:
                         raise
                 else:
                     return
             self._reconnect()
-            self._client.execute(script, prepare=False)
+            self._client.start(script)
         except psycopg.Error as error:
             self._give_up()
             raise failure(error, self._address) from error
@@ -249,8 +262,7 @@ class PostgresConnection:
         self._closing()
         self._client = self._address.connect()
         self._closing = weakref.finalize(self, self._client.close)
-        found = recognize(self._client, self._address)
-        if found is None or found.store != self.store_id:
+        if recognize(self._client, self._address) != self.store_id:
             self._client.close()
             raise StoreError(f"storage failed: {self._address.shown} is another store than before; open it again")
 
@@ -382,19 +394,3 @@ class PostgresTransaction:
 
     def __exit__(self, kind: type[BaseException] | None, _: object, __: object) -> None:
         self._connection.end(self._level, undo=kind is not None)
-
-
-def workspaces(url: str) -> tuple[str, ...]:
-    """The names of a store's workspaces, oldest first; none if there is no such store."""
-    address = Address(url)
-    client = address.connect()
-    try:
-        if recognize(client, address) is None:
-            return ()
-        client.execute(f"BEGIN READ ONLY; {DIRECTORY}", prepare=False)
-        found = client.execute("SELECT name FROM workspace ORDER BY ws").fetchall()
-        return tuple(name for (name,) in found)
-    except psycopg.Error as error:
-        raise failure(error, address) from error
-    finally:
-        client.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -15,6 +16,7 @@ from readmit.store.location import FORM, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
+    from datetime import datetime
 
 CONNECT_SECONDS = 10
 LOCK_SECONDS = 30
@@ -24,7 +26,11 @@ ANSWER_SECONDS = 75
 IDLE_SECONDS = 600
 """How long a client that hangs within a transaction may block other writers."""
 
+CLOCK = "SELECT clock_timestamp()"
+"""Asks for the server's clock, as the last statement that begins a transaction."""
 DEFAULT_SCHEMA = "readmit"
+# Parameters of the URL that are not libpq's.
+_OURS = ("schema=", "clock=")
 _SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
 
 
@@ -41,13 +47,17 @@ class Address:
         # A scheme is the same in capitals, which libpq does not know.
         base, _, query = f"{scheme.lower()}{separator}{rest}".partition("?")
         parameters = [one for one in query.split("&") if one]
-        ours = [one.removeprefix("schema=") for one in parameters if one.startswith("schema=")]
-        self.schema = ours[-1] if ours else DEFAULT_SCHEMA
+        ours = dict(one.split("=", 1) for one in parameters if one.startswith(_OURS))
+        self.schema = ours.get("schema", DEFAULT_SCHEMA)
+        self.simulated = ours.get("clock") == "simulated"
+        """Whether the workspaces live in simulated time, which is not compared with the server's clock."""
+        if not self.simulated and "clock" in ours:
+            raise StoreError(f"cannot open {self.shown}: clock: write clock=simulated, or leave it out")
         if not _SCHEMA.fullmatch(self.schema):
             raise StoreError(
                 f"cannot open {self.shown}: schema: this is not a name for one; use lower-case letters, digits and _"
             )
-        theirs = "&".join(one for one in parameters if not one.startswith("schema="))
+        theirs = "&".join(one for one in parameters if not one.startswith(_OURS))
         try:
             given: dict[str, Any] = conninfo_to_dict(f"{base}?{theirs}" if theirs else base)
             given.setdefault("connect_timeout", CONNECT_SECONDS)
@@ -98,6 +108,21 @@ def _settings(schema: str) -> str:
 
 class Client(psycopg.Connection[tuple[Any, ...]]):
     """A connection that gives up on a server that hangs."""
+
+    _said: tuple[datetime, float] | None = None
+
+    def start(self, script: str) -> None:
+        """Run the statements that begin a transaction. If the last one asks for the server's clock, remember it."""
+        cursor = self.execute(script, prepare=False)
+        while cursor.nextset():
+            pass
+        found = cursor.fetchone() if script.endswith(CLOCK) else None
+        self._said = None if found is None else (found[0].astimezone(UTC), time.monotonic())
+
+    @property
+    def server_now(self) -> datetime | None:
+        """What the server's clock says now, if it was asked when the open transaction began."""
+        return None if self._said is None else self._said[0] + timedelta(seconds=time.monotonic() - self._said[1])
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **kwargs: Any) -> Any:
         try:

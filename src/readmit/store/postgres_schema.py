@@ -1,4 +1,4 @@
-"""The PostgreSQL schema: the tables of SQLite's migrations, in a schema of their own, with row-level security.
+"""The PostgreSQL schema: the tables of SQLite's, in a schema of their own, with row-level security.
 
 A transaction says which workspace it serves (``readmit.ws``), and sees and writes only that workspace's rows, whatever
 its statements ask for. One that sets nothing sees nothing. ``readmit.directory`` allows reading the list of workspaces,
@@ -10,23 +10,29 @@ from __future__ import annotations
 import re
 import secrets
 import zlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
+import psycopg
 from psycopg import errors
 
 from readmit.records.base import shown as shown_value
 from readmit.records.errors import StoreError
-from readmit.store.backfill import fill
-from readmit.store.postgres_client import grant, outgoing
-from readmit.store.postgres_dialect import for_rows
-from readmit.store.postgres_dialect import translated as spoken
-from readmit.store.schema import APPEND_ONLY_TABLES, APPLICATION_ID, MIGRATIONS, SHIFT, newer
+from readmit.store.postgres_client import Address, failure, grant
+from readmit.store.schema import (
+    APPEND_ONLY_TABLES,
+    APPLICATION_ID,
+    SHIFT,
+    TABLES,
+    VERSION,
+    check_version,
+    differences,
+    made,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator
 
-    from readmit.store.postgres_client import Address, Client
-    from readmit.store.sql import Rows
+    from readmit.store.postgres_client import Client
 
 DIRECTORY = "SET LOCAL readmit.directory TO 'on'"
 _DIALECT = (
@@ -44,19 +50,12 @@ _ID = re.compile(r"[0-9a-f]{32}")
 _TABLE = re.compile(r"CREATE TABLE (\w+) \((\s*pos\b)?")
 
 
-class Version(NamedTuple):
-    """An existing store: the version of its tables, and its id."""
-
-    number: int
-    store: str
-
-
-def translated(migration: str) -> str:
-    """One of SQLite's migrations for PostgreSQL, with a policy for each of its tables."""
-    text = migration
+def translated(tables: str) -> str:
+    """SQLite's tables for PostgreSQL, with a policy for each of them."""
+    text = tables
     for pattern, replacement in _DIALECT:
         text = re.sub(pattern, replacement, text)
-    return text + "".join(_secured(name, by_position=bool(pos)) for name, pos in _TABLE.findall(migration))
+    return text + "".join(_secured(name, by_position=bool(pos)) for name, pos in _TABLE.findall(tables))
 
 
 def _secured(table: str, *, by_position: bool) -> str:
@@ -88,8 +87,65 @@ _FIRST = """
 """
 
 
-def recognize(client: Client, address: Address) -> Version | None:
-    """The version of an existing store, or none. A schema of another program is refused."""
+# What every version of a server shows the same way. It rewrites expressions, so the conditions of row-level security
+# are not compared: they can hide rows, and a reader notices a hidden row.
+_OBJECTS = """
+    WITH here AS (
+        SELECT pg_class.oid, relname, relkind, relrowsecurity AND relforcerowsecurity AS secured
+        FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = %(schema)s
+    )
+    SELECT CASE relkind WHEN 'r' THEN 'table' WHEN 'v' THEN 'view' ELSE 'relation' END, relname, concat_ws(
+        ', ', (SELECT string_agg(attname, ', ' ORDER BY attnum) FROM pg_attribute
+               WHERE attrelid = oid AND attnum > 0 AND NOT attisdropped), CASE WHEN secured THEN 'secured' END)
+    FROM here WHERE relkind NOT IN ('i', 'S')
+    UNION ALL
+    SELECT 'index', relname, concat_ws(', ', (
+        SELECT string_agg(attname, ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = oid),
+        pg_get_expr(indexprs, indrelid), pg_get_expr(indpred, indrelid), CASE WHEN NOT indisvalid THEN 'invalid' END)
+    FROM here JOIN pg_index ON indexrelid = oid
+    UNION ALL
+    SELECT 'trigger', concat(relname, '.', tgname), concat(tgfoid::regproc::text, ' ', tgenabled)
+    FROM here JOIN pg_trigger ON tgrelid = here.oid WHERE NOT tgisinternal
+    UNION ALL
+    SELECT 'policy', concat(relname, '.', polname), '' FROM here JOIN pg_policy ON polrelid = here.oid
+    UNION ALL
+    SELECT 'rule', concat(relname, '.', rulename), '' FROM here JOIN pg_rewrite ON ev_class = here.oid
+    WHERE rulename <> '_RETURN'
+    UNION ALL
+    SELECT 'function', proname, btrim(prosrc, E' \\n')
+    FROM pg_proc JOIN pg_namespace ON pg_namespace.oid = pronamespace WHERE nspname = %(schema)s
+"""
+
+
+def flaws_of(client: Client, address: Address) -> list[str]:
+    """How a store's schema differs from the one that was made, by name: what is comparable on every server."""
+    found = client.execute(_OBJECTS, {"schema": address.schema}).fetchall()
+    return differences([(f"{kind} {name!r}", text) for kind, name, text in found], dict(_wanted()))
+
+
+def _wanted() -> Iterator[tuple[str, str]]:
+    yield "table 'store'", "version, id"
+    yield "function 'refuse_change'", "BEGIN RAISE EXCEPTION '% is append-only', TG_TABLE_NAME; END"
+    yield "policy 'workspace.listed'", ""
+    yield "policy 'workspace.enrolled'", ""
+    for table in APPEND_ONLY_TABLES:
+        yield f"trigger '{table}.append_only'", "refuse_change O"
+    with made() as sql:
+        for (table,) in sql.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            columns = sql.execute(f"SELECT name, pk FROM pragma_table_info('{table}')").fetchall()
+            yield f"table {table!r}", f"{', '.join(name for name, _ in columns)}, secured"
+            yield f"policy '{table}.own'", ""
+            key = sorted((place, name) for name, place in columns if place)
+            yield f"index '{table}_pkey'", ", ".join(name for _, name in key)
+            indexes = f"SELECT name, origin FROM pragma_index_list('{table}') WHERE origin <> 'pk'"
+            for index, origin in sql.execute(indexes).fetchall():
+                names = [name for (name,) in sql.execute(f"SELECT name FROM pragma_index_info('{index}')")]
+                named = index if origin == "c" else "_".join((table, *names, "key"))
+                yield f"index {named!r}", ", ".join(names)
+
+
+def recognize(client: Client, address: Address) -> str | None:
+    """The id of an existing store, or none. A schema of another program or another release is refused."""
     # One catalog query, for a consistent answer: another process may be creating the tables.
     # `to_regclass` would answer from the session's cache, which a lock that is not on a table does not refresh.
     relations = client.execute(
@@ -110,44 +166,35 @@ def recognize(client: Client, address: Address) -> Version | None:
         raise StoreError(f"cannot open {address.shown}: the role may not read the store; {grant(address)}") from None
     if row is None:
         raise _foreign(address)
-    found = Version(int(row[0]), str(row[1]))
-    if found.number > len(MIGRATIONS):
-        raise newer(found.number)
+    check_version(int(row[0]))
+    store = str(row[1])
     # The folder of the store's keys is named by the id, which anyone who can write the table can change.
-    if not _ID.fullmatch(found.store):
+    if not _ID.fullmatch(store):
         raise StoreError(
-            f"cannot open {address.shown}: store.id: {shown_value(found.store)} is not 32 lower-case hex digits; "
+            f"cannot open {address.shown}: store.id: {shown_value(store)} is not 32 lower-case hex digits; "
             "restore the table from a backup, or set the id to the name of the store's folder of keys without .keys"
         )
-    return found
+    return store
 
 
-def migrate(client: Client, address: Address) -> str:
-    """Bring a store to the newest schema and return its id; refuse one that is not ours or newer than this code."""
+def make(client: Client, address: Address) -> str:
+    """Make the tables of a new store, unless they are there. Returns the store's id."""
     found = recognize(client, address)
-    if found is not None and found.number == len(MIGRATIONS):
-        return found.store
+    if found is not None:
+        return found
     client.execute("BEGIN")
     try:
         # One process at a time: the second finds everything created.
         key = APPLICATION_ID << 32 | zlib.crc32(address.schema.encode())
         client.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
-        found = recognize(client, address)
-        if found is not None and found.number == len(MIGRATIONS):
-            # Another process was faster, and others may be writing: nothing is locked or filled again.
-            client.execute("COMMIT")
-            return found.store
-        store = secrets.token_hex(16) if found is None else found.store
-        if found is None:
+        store = recognize(client, address)
+        if store is None:
+            store = secrets.token_hex(16)
             if client.execute("SELECT FROM pg_namespace WHERE nspname = %s", (address.schema,)).fetchone() is None:
                 client.execute(f"CREATE SCHEMA {address.schema}")
             client.execute(_FIRST, prepare=False)
-            client.execute("INSERT INTO store VALUES (0, %s)", (store,))
-        for migration in MIGRATIONS[0 if found is None else found.number :]:
-            client.execute(translated(migration), prepare=False)
-        if found is not None:
-            _fill(client)
-        client.execute("UPDATE store SET version = %s", (len(MIGRATIONS),))
+            client.execute(translated(TABLES), prepare=False)
+            client.execute("INSERT INTO store VALUES (%s, %s)", (VERSION, store))
         client.execute("COMMIT")
     except errors.InsufficientPrivilege as error:
         client.execute("ROLLBACK")
@@ -163,28 +210,20 @@ def migrate(client: Client, address: Address) -> str:
     return store
 
 
-def _fill(client: Client) -> None:
-    """Fill the new tables from each log, one workspace at a time: the policies show no more."""
-    client.execute(DIRECTORY)
-    for (ws,) in client.execute("SELECT ws FROM workspace ORDER BY ws").fetchall():
-        client.execute(f"SET LOCAL readmit.ws TO '{ws}'")
-        client.execute("ALTER TABLE event DISABLE TRIGGER append_only")
-        fill(_Statements(client), ws)
-        client.execute("ALTER TABLE event ENABLE TRIGGER append_only")
-
-
-class _Statements:
-    """Runs the store's statements at once."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    def execute(self, query: str, values: Sequence[Any] = (), /) -> Rows:
-        return self._client.execute(spoken(query), [outgoing(value) for value in values], binary=True)
-
-    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> None:
-        for statement, values in for_rows(query, rows):
-            self.execute(statement, values)
+def workspaces(url: str) -> tuple[str, ...]:
+    """The names of a store's workspaces, oldest first; none if there is no such store."""
+    address = Address(url)
+    client = address.connect()
+    try:
+        if recognize(client, address) is None:
+            return ()
+        client.execute(f"BEGIN READ ONLY; {DIRECTORY}", prepare=False)
+        found = client.execute("SELECT name FROM workspace ORDER BY ws").fetchall()
+        return tuple(name for (name,) in found)
+    except psycopg.Error as error:
+        raise failure(error, address) from error
+    finally:
+        client.close()
 
 
 def _foreign(address: Address) -> StoreError:

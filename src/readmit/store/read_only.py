@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from readmit.records.errors import StoreError
 from readmit.store.changes import Changes
 from readmit.store.locks import InProcess, Locks
-from readmit.store.schema import MIGRATIONS, recognize
+from readmit.store.schema import flaws_of, is_made
 from readmit.store.sql import FIND
 
 if TYPE_CHECKING:
@@ -47,13 +47,20 @@ class ReadOnlyConnection:
         self._watcher: Callable[[], Watcher | None] = lambda: None
         self.sql = _opened(self._path)
         self._closing = weakref.finalize(self, self.sql.close)
-        if (version := recognize(self.sql)) != len(MIGRATIONS):
+        try:
+            if not is_made(self.sql):
+                raise StoreError("it is empty; name a store")  # noqa: TRY301 - one report for every flaw
+        except StoreError as error:
             self.close()
-            raise StoreError(
-                f"cannot verify {path}: an earlier release wrote it (schema {version}, now {len(MIGRATIONS)}); open it "
-                "once where it can be written"
-            )
+            raise StoreError(f"cannot verify {path}: {error}") from None
         self.sql.execute(f"PRAGMA cache_size = {CACHE}")
+
+    server_now = None
+    """Nothing is written, so no clock is compared."""
+
+    def schema_flaws(self) -> list[str]:
+        """How the database differs from the schema that readmit made."""
+        return flaws_of(self.sql)
 
     def enroll(self, workspace: str) -> int:
         """The number of a workspace, which must exist."""

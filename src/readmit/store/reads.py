@@ -16,14 +16,14 @@ from readmit.records.errors import TamperedError, UnknownError
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.items import Item
 from readmit.records.statements import kin_of
-from readmit.store import overview
-from readmit.store.audience import ANY, OBSERVATION, STATE, keys_of
+from readmit.store import observed, overview
+from readmit.store.audience import ANY, STATE, keys_of
 from readmit.store.commits import Commits, check_last
 from readmit.store.endings import ended
-from readmit.store.event_rows import EVENT, SIGHTING, EventRows
+from readmit.store.event_rows import EVENT, SIGHTING, EventRows, find_item
 from readmit.store.indexes import DEPENDENCY, SLOT, audience_key, stored_rows, worked_key
 from readmit.store.newest import latest_of
-from readmit.store.schema import SHIFT
+from readmit.store.schema import MASK, SHIFT
 from readmit.store.sql import PAGE, End, chunks, flush
 from readmit.store.statemap import is_short_form, key_of
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from readmit.records.events import Event
     from readmit.records.identity import Identity
     from readmit.records.kinds import DeclaredKind
-    from readmit.records.snapshot import Sighting
+    from readmit.records.snapshot import SeenObservation, Sighting
     from readmit.store.audience import Row
     from readmit.store.sql import Connection
 
@@ -53,11 +53,10 @@ _FOR_AUDIENCE = """
 """
 _TAIL = EVENT + "WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?"
 _FILED = "SELECT epoch FROM filed WHERE ws = ? AND digest = ?"
-_OF_TASK = " FROM slot_item WHERE ws = ? AND task = ? AND epoch <= ?"
+_OF_TASK = " FROM slot_item WHERE ws = ? AND task = ?"
 _SLOT_ROWS = f"SELECT count(*) FROM (SELECT 1{_OF_TASK} LIMIT ?) AS few"
 # An agent usually sees most of its task. Scanning this many rows costs as much as one index search.
 _WALK = 3
-_AT = EVENT + "WHERE pos IN (SELECT ? + epoch FROM "
 
 
 class LogReads:
@@ -89,26 +88,29 @@ class LogReads:
         head, learnt = self._sql.execute("SELECT head, learnt FROM workspace WHERE ws = ?", (self._ws,)).fetchone()
         return End(int(head), learnt)
 
-    def _is_now(self, until: int | None) -> bool:
-        """Whether a read goes up to the newest commit, which is what the digests of the indexes cover."""
-        return until is None or until >= self.head
-
     def sight(self, identity: Identity, *, until: int) -> Visible:
         """Events on the state that an identity can see, in order, and the evidence of its items, rehashed.
 
-        Up to the newest commit, they are proven to be all and only what the signed log holds for the identity.
+        They are proven to be all and only what the signed log holds for the identity. Its digests cover everything, so
+        what came later is read too.
         """
         with self.connection.reading():
-            values = (self._base, self._ws, STATE, *keys_of(identity), 0, until)
+            values = (self._base, self._ws, STATE, *keys_of(identity), 0, MASK)
             rows = self._sql.execute(_SEEN, values).fetchall()
             events = [self._rows.event(row) for row in rows]
-            evidence = self.evidence_behind(identity, until=until)
-            if self._is_now(until):
-                known, leaf = self._rows.known, self._rows.leaf
-                for row, event in zip(rows, events, strict=True):
-                    known[event.epoch] = leaf(row, event, evidence)
-                self._rows.check(self._audiences(identity, STATE), f"what {identity.principal!r} can see")
-        return Visible(events, evidence)
+            evidence = self.evidence_behind(identity, until=MASK)
+            known, leaf = self._rows.known, self._rows.leaf
+            for row, event in zip(rows, events, strict=True):
+                known[event.epoch] = leaf(row, event, evidence)
+            lists, what = self._audiences(identity, STATE), f"what {identity.principal!r} can see"
+            self._rows.check(lists, what)
+            # An index may answer two queries differently. What was loaded is what was proven, and nothing else.
+            if {event.epoch for event in events} != {epoch for some in lists.values() for epoch in some}:
+                raise TamperedError(f"{what}: the index answers differently when it is asked twice: it was altered")
+        if not events or events[-1].epoch <= until:
+            return Visible(events, evidence)
+        then = [event for event in events if event.epoch <= until]
+        return Visible(then, _bound_to(then, evidence))
 
     def _audiences(self, identity: Identity, kind: str) -> dict[str, list[int]]:
         task, _, principal, _, role, _ = keys_of(identity)
@@ -118,16 +120,15 @@ class LogReads:
 
     def seen(self, identity: Identity, *, since: int = 0, until: int) -> list[Event]:
         """Events on the state that an identity can see, in order."""
-        if since or not self._is_now(until):
-            return self._seen(identity, STATE, since, until)
-        return self.sight(identity, until=until).events
+        return [event for event in self.sight(identity, until=until).events if event.epoch > since]
 
     def observations(self, identity: Identity, *, since: int = 0, until: int) -> list[Event]:
         """Raw observations that an identity can see, in order."""
-        return self._seen(identity, OBSERVATION, since, until)
+        return observed.events(self._rows, identity, since, until)
 
-    def _seen(self, identity: Identity, kind: str, since: int, until: int) -> list[Event]:
-        return self._rows.events(_SEEN, (self._base, self._ws, kind, *keys_of(identity), since, until))
+    def observed(self, identity: Identity, *, since: int, until: int) -> list[SeenObservation]:
+        """The same, without their texts."""
+        return observed.named(self._rows, identity, since, until)
 
     def evidence_behind(self, identity: Identity, *, since: int = 0, until: int) -> dict[str, Sighting]:
         """The evidence bound to items that an identity can see, rehashed."""
@@ -155,19 +156,19 @@ class LogReads:
 
     def in_slot(self, task: str | None, slot: str, *, until: int) -> list[Event]:
         """Every item recorded about a slot, visible or not, in order."""
-        query = _AT + "slot_item WHERE ws = ? AND task = ? AND slot = ? AND epoch <= ?) ORDER BY pos"
-        return self._rows.events(query, (self._base, self._ws, task or ANY, slot, until))
+        keys = {slot: key_of("slot", task or ANY, slot)}
+        query = "SELECT slot, epoch FROM slot_item WHERE ws = ? AND task = ? AND slot IN ({}) ORDER BY slot, epoch"
+        return self._listed(keys, query, until, "what is known of a slot", task or ANY)
 
-    def _listed(self, keys: Mapping[str, str], query: str, until: int, what: str) -> list[Event]:
-        """The events that an index lists under some names, in order, proven if they go up to the newest commit."""
+    def _listed(self, keys: Mapping[str, str], query: str, until: int, what: str, *within: str) -> list[Event]:
+        """The events that an index lists under some names, in order, proven to be all and only those."""
         with self.connection.reading():
             lists: dict[str, list[int]] = {key: [] for key in keys.values()}
             for marks, part in chunks(keys):
-                for name, epoch in self._sql.execute(query.format(marks), (self._ws, *part)).fetchall():
+                for name, epoch in self._sql.execute(query.format(marks), (self._ws, *within, *part)).fetchall():
                     lists[keys[name]].append(epoch)
             events = self._rows.load({epoch for epochs in lists.values() for epoch in epochs})
-            if self._is_now(until):
-                self._rows.check(lists, what)
+            self._rows.check(lists, what)
         return [event for event in events if event.epoch <= until]
 
     def rivals(
@@ -177,23 +178,20 @@ class LogReads:
 
         A return already has nearly all of them, so only the rest are read, found through the index alone.
         """
-        wanted, fresh = set(slots), set[int]()
+        fresh: dict[int, Event] = {}
+        wanted = set(slots)
         with self.connection.reading():
             for task in {task or ANY for task in tasks}:
-                lists, values = self._in_slots(task, wanted, until)
-                fresh.update(epoch for epochs in lists.values() for epoch in epochs if epoch not in known)
-                if self._is_now(until):
-                    self._rows.load(
-                        epoch for epochs in lists.values() for epoch in epochs if epoch not in self._rows.known
-                    )
-                    self._rows.check_values(lists, values, "what is known of a slot")
-            return self._rows.load(fresh)
+                lists, values = self._in_slots(task, wanted)
+                every = {epoch for epochs in lists.values() for epoch in epochs}
+                found = self._rows.load(every - known | (every - self._rows.known.keys()))
+                fresh |= {event.epoch: event for event in found if event.epoch <= until and event.epoch not in known}
+                self._rows.check_values(lists, values, "what is known of a slot")
+        return [fresh[epoch] for epoch in sorted(fresh)]
 
-    def _in_slots(
-        self, task: str, slots: AbstractSet[str], until: int
-    ) -> tuple[dict[str, list[int]], dict[str, bytes]]:
+    def _in_slots(self, task: str, slots: AbstractSet[str]) -> tuple[dict[str, list[int]], dict[str, bytes]]:
         """The epochs of a task's items about some slots, and the digests that cover them, by key."""
-        here = (self._ws, task, until)
+        here = (self._ws, task)
         (rows,) = self._sql.execute(_SLOT_ROWS, (*here, _WALK * len(slots) + 1)).fetchone()
         if rows <= _WALK * len(slots):
             found = self._sql.execute("SELECT slot, epoch" + _OF_TASK + " ORDER BY slot, epoch", here).fetchall()
@@ -227,8 +225,7 @@ class LogReads:
 
     def has_evidence(self, digest: str) -> bool:
         """Whether an observation is filed under this digest."""
-        query = "SELECT 1 FROM filed WHERE ws = ? AND digest = ?"
-        return self._sql.execute(query, (self._ws, digest)).fetchone() is not None
+        return self._sql.execute(_FILED, (self._ws, digest)).fetchone() is not None
 
     def evidence(self, digest: str) -> Event:
         """Stored evidence by digest."""
@@ -319,11 +316,10 @@ class LogReads:
     def duties_opened(self, by: str, *, since: datetime) -> int:
         """How many obligations a principal opened since a moment that are not its own alone."""
         query = "SELECT count(*) FROM duty WHERE ws = ? AND by = ? AND learnt > ?"
-        (count,) = self._sql.execute(query, (self._ws, by, utc(since).isoformat())).fetchone()
-        return int(count)
+        return int(self._sql.execute(query, (self._ws, by, utc(since).isoformat())).fetchone()[0])
 
     def wrote(self, by: str, *, since: int) -> bool:
-        """Whether a principal wrote anything after an epoch, other than departures, returns and their events."""
+        """Whether a principal wrote after an epoch, other than departures, returns and their events."""
         with self.connection.reading():
             flush(self._sql)
             return int.from_bytes(self.commits.value(worked_key(by)), "big") > since
@@ -339,16 +335,25 @@ class LogReads:
 
     def agents(self) -> Iterator[Checkpoint]:
         """The last departure of every agent that ever departed."""
-        for key in overview.keys(self._sql, self._ws, EventKind.DEPART):
+        for key in self._keys(EventKind.DEPART):
             last = self.latest(EventKind.DEPART, key)
             if last is not None and isinstance(last.payload, Checkpoint) and last.payload.identity.agent == key:
                 yield last.payload
 
     def leases(self) -> Iterator[Event]:
         """The last lease of every agent that ever had one."""
-        for key in overview.keys(self._sql, self._ws, EventKind.LEASE):
+        for key in self._keys(EventKind.LEASE):
             if (last := self.latest(EventKind.LEASE, key)) is not None:
                 yield last
+
+    def _keys(self, kind: DeclaredKind) -> list[str]:
+        """Every agent, or bank, that has events of a kind, proven to be all."""
+        with self.connection.reading():
+            found = list(overview.keys(self._sql, self._ws, kind))
+            signed = self.commits.beginning_with(f"{key_of('milestone', str(kind))[:-1]},")
+        if {key_of("milestone", str(kind), key) for key in found} != signed.keys():
+            raise TamperedError(f"who has {kind} events: an index row was altered, hidden or added")
+        return found
 
     def is_slot(self, name: str) -> bool:
         """Whether some item that is not private is about this slot."""
@@ -359,8 +364,8 @@ class LogReads:
         return self._is_term(name, DEPENDENCY)
 
     def _is_term(self, name: str, use: str) -> bool:
-        query = "SELECT 1 FROM term WHERE ws = ? AND name = ? AND use = ?"
-        return self._sql.execute(query, (self._ws, name, use)).fetchone() is not None
+        found = self._sql.execute("SELECT 1 FROM term WHERE ws = ? AND name = ? AND use = ?", (self._ws, name, use))
+        return found.fetchone() is not None
 
     def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
         """Every event in order, as it is stored."""
@@ -384,15 +389,12 @@ class LogReads:
         return stored_rows(self._sql, self._ws, index)
 
 
-def find_item(rows: EventRows, workspace: str, item_id: str) -> Item:
-    """An item of one workspace by id."""
-    query = "SELECT min(epoch) FROM about WHERE ws = ? AND item = ?"
-    (epoch,) = rows.sql.execute(query, (rows.ws, item_id)).fetchone()
-    if epoch is None:
-        if rows.commits.value(key_of("about", item_id)):
-            raise TamperedError(f"item {item_id!r} is in the log, but an index does not show it: a row was hidden")
-        raise UnknownError(f"no item {item_id!r} in workspace {workspace!r}; record it first")
-    found = rows.checked(epoch).payload
-    if not isinstance(found, Item) or found.id != item_id:
-        raise TamperedError(f"item {item_id!r} leads to another event: an index row was altered")
-    return found
+def _bound_to(events: Iterable[Event], evidence: Mapping[str, Sighting]) -> dict[str, Sighting]:
+    """The evidence that was there when the items of some events were recorded."""
+    receipts = (
+        (event.epoch, one.evidence)
+        for event in events
+        if isinstance(event.payload, Item)
+        for one in event.payload.receipts
+    )
+    return {name: evidence[name] for epoch, name in receipts if name in evidence and evidence[name].epoch < epoch}

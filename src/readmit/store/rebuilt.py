@@ -85,6 +85,7 @@ def draft_of(event: Event, log: Log) -> Draft:
         payload=event.payload,
         body=canonical(event.payload),
         digest=event.digest,
+        given=event.given,
         signature=event.signature,
         about=targets_of(about),
     )

@@ -1,4 +1,4 @@
-"""The SQLite schema as numbered migrations.
+"""The SQLite schema.
 
 ``event`` is the log. Everything else about state is an index over it, written in the same transaction:
 ``audience`` answers "what can this identity see" without touching the rest of the store, ``about`` answers
@@ -9,27 +9,33 @@ A row's key is ``workspace number << 40 | position``: one integer seek, and the 
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from readmit.records.errors import StoreError
+from readmit.records.errors import StoreError, TamperedError
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable
+    from collections.abc import Iterable, Mapping
+
+    from readmit.store.sql import Sql
 
 APPLICATION_ID = 0x72646D74  # "rdmt"
 SHIFT = 40
 MASK = (1 << SHIFT) - 1
 
-MIGRATIONS: tuple[str, ...] = (
-    """
+VERSION = 1
+"""The version of these tables. A store of another version is refused."""
+TABLES = """
     CREATE TABLE workspace (
         ws INTEGER PRIMARY KEY,
         name TEXT NOT NULL UNIQUE,
         head INTEGER NOT NULL DEFAULT 0,
-        link BLOB NOT NULL,
+        learnt TEXT,
         audit INTEGER NOT NULL DEFAULT 0,
-        audit_hash BLOB NOT NULL
+        size INTEGER NOT NULL DEFAULT 0,
+        edge BLOB,
+        note BLOB
     );
     CREATE TABLE event (
         pos INTEGER PRIMARY KEY,
@@ -40,7 +46,32 @@ MIGRATIONS: tuple[str, ...] = (
         learnt TEXT NOT NULL,
         body BLOB NOT NULL,
         digest TEXT NOT NULL,
-        link BLOB NOT NULL
+        leaf BLOB NOT NULL,
+        signature BLOB,
+        given INTEGER NOT NULL
+    );
+    CREATE TABLE audit (
+        pos INTEGER PRIMARY KEY,
+        return_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        item TEXT NOT NULL,
+        body BLOB NOT NULL
+    );
+    CREATE TABLE decision (
+        ws INTEGER NOT NULL, return_id TEXT NOT NULL, body BLOB NOT NULL, envelope BLOB,
+        first INTEGER NOT NULL, last INTEGER NOT NULL,
+        PRIMARY KEY (ws, return_id)
+    ) WITHOUT ROWID;
+    -- The tree over commits, and the map of what the indexes answer.
+    CREATE TABLE commit_record (
+        ws INTEGER NOT NULL, number INTEGER NOT NULL, epoch INTEGER NOT NULL, audit INTEGER NOT NULL,
+        body BLOB NOT NULL, nodes BLOB NOT NULL, note BLOB,
+        PRIMARY KEY (ws, number)
+    ) WITHOUT ROWID;
+    CREATE INDEX commit_of_epoch ON commit_record (ws, epoch, number);
+    CREATE TABLE node (
+        ws INTEGER NOT NULL, level INTEGER NOT NULL, start TEXT NOT NULL, body BLOB NOT NULL,
+        PRIMARY KEY (ws, level, start)
     );
     CREATE TABLE name (
         ws INTEGER NOT NULL, id TEXT NOT NULL, epoch INTEGER NOT NULL,
@@ -72,53 +103,44 @@ MIGRATIONS: tuple[str, ...] = (
         ws INTEGER NOT NULL, item INTEGER NOT NULL, evidence INTEGER NOT NULL,
         PRIMARY KEY (ws, item, evidence)
     ) WITHOUT ROWID;
+    CREATE INDEX binding_of_evidence ON binding (ws, evidence);
     CREATE TABLE milestone (
         ws INTEGER NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, epoch INTEGER NOT NULL,
         PRIMARY KEY (ws, kind, key, epoch)
     ) WITHOUT ROWID;
+    -- Which names are slots, and which dependencies.
+    CREATE TABLE term (
+        ws INTEGER NOT NULL, name TEXT NOT NULL, use TEXT NOT NULL,
+        PRIMARY KEY (ws, name, use)
+    ) WITHOUT ROWID;
+    -- The items that make the same statement without a slot, and the frontiers of one obligation.
+    CREATE TABLE kin (
+        ws INTEGER NOT NULL, key TEXT NOT NULL, epoch INTEGER NOT NULL,
+        PRIMARY KEY (ws, key, epoch)
+    ) WITHOUT ROWID;
+    -- The limits of a writer: what it has ended, the duties it opened, and what was stated last about a slot.
     CREATE TABLE invalidation (
+        ws INTEGER NOT NULL, by TEXT NOT NULL, learnt TEXT NOT NULL, epoch INTEGER NOT NULL, ended INTEGER NOT NULL,
+        PRIMARY KEY (ws, by, learnt, epoch)
+    ) WITHOUT ROWID;
+    CREATE TABLE duty (
         ws INTEGER NOT NULL, by TEXT NOT NULL, learnt TEXT NOT NULL, epoch INTEGER NOT NULL,
         PRIMARY KEY (ws, by, learnt, epoch)
     ) WITHOUT ROWID;
-    CREATE TABLE decision (
-        ws INTEGER NOT NULL, return_id TEXT NOT NULL, body BLOB NOT NULL, envelope BLOB,
-        first INTEGER NOT NULL, last INTEGER NOT NULL,
-        PRIMARY KEY (ws, return_id)
+    CREATE TABLE holder (
+        ws INTEGER NOT NULL, use TEXT NOT NULL, name TEXT NOT NULL, task TEXT NOT NULL, readers TEXT NOT NULL,
+        epoch INTEGER NOT NULL,
+        PRIMARY KEY (ws, use, name, task, readers)
     ) WITHOUT ROWID;
-    CREATE TABLE audit (
-        pos INTEGER PRIMARY KEY,
-        return_id TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        item TEXT NOT NULL,
-        body BLOB NOT NULL,
-        hash BLOB NOT NULL
-    );
-    CREATE TABLE audit_head (
-        ws INTEGER NOT NULL, seq INTEGER NOT NULL, envelope BLOB NOT NULL,
-        PRIMARY KEY (ws, seq)
-    ) WITHOUT ROWID;
-    """,
-    """
     CREATE TABLE derived (
         ws INTEGER NOT NULL, kind TEXT NOT NULL, maker TEXT NOT NULL, source TEXT NOT NULL, body BLOB NOT NULL,
         PRIMARY KEY (ws, kind, maker, source)
     ) WITHOUT ROWID;
-    """,
-    # Memory backends: which sources each native record was formed from, and the reference store.
-    """
+    -- Memory backends: which sources each native record was formed from, and the reference store.
     CREATE TABLE source (
         ws INTEGER NOT NULL, backend TEXT NOT NULL, record TEXT NOT NULL, body BLOB NOT NULL,
         PRIMARY KEY (ws, backend, record)
     ) WITHOUT ROWID;
-    CREATE TABLE source_evidence (
-        ws INTEGER NOT NULL, backend TEXT NOT NULL, record TEXT NOT NULL, digest TEXT NOT NULL,
-        PRIMARY KEY (ws, backend, record, digest)
-    ) WITHOUT ROWID;
-    CREATE TABLE source_version (
-        ws INTEGER NOT NULL, backend TEXT NOT NULL, version INTEGER NOT NULL,
-        PRIMARY KEY (ws, backend)
-    ) WITHOUT ROWID;
-    CREATE INDEX binding_of_evidence ON binding (ws, evidence);
     CREATE TABLE memory (
         seq INTEGER PRIMARY KEY,
         ws INTEGER NOT NULL, store TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL,
@@ -141,133 +163,97 @@ MIGRATIONS: tuple[str, ...] = (
         records INTEGER NOT NULL, length INTEGER NOT NULL,
         PRIMARY KEY (ws, store)
     ) WITHOUT ROWID;
-    """,
-    # Suspicions and verdicts count against a writer's limit as well.
-    """
-    INSERT INTO invalidation SELECT pos >> 40, by, learnt, pos & 1099511627775 FROM event
-    WHERE kind IN ('suspect', 'judge');
-    """,
-    # The last moment that a log has learnt, which names are slots and which dependencies, and who opened duties.
-    """
-    ALTER TABLE workspace ADD COLUMN learnt TEXT;
-    CREATE TABLE term (
-        ws INTEGER NOT NULL, name TEXT NOT NULL, use TEXT NOT NULL,
-        PRIMARY KEY (ws, name, use)
-    ) WITHOUT ROWID;
-    CREATE TABLE duty (
-        ws INTEGER NOT NULL, by TEXT NOT NULL, learnt TEXT NOT NULL, epoch INTEGER NOT NULL,
-        PRIMARY KEY (ws, by, learnt, epoch)
-    ) WITHOUT ROWID;
-    """,
-    # The items that make the same statement without a slot, and the frontiers of one obligation.
-    """
-    CREATE TABLE kin (
-        ws INTEGER NOT NULL, key TEXT NOT NULL, epoch INTEGER NOT NULL,
-        PRIMARY KEY (ws, key, epoch)
-    ) WITHOUT ROWID;
-    """,
-    # How much a writer has ended up to an event, and what was stated last about a slot or an obligation.
-    """
-    ALTER TABLE invalidation ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;
-    CREATE TABLE holder (
-        ws INTEGER NOT NULL, use TEXT NOT NULL, name TEXT NOT NULL, task TEXT NOT NULL, readers TEXT NOT NULL,
-        epoch INTEGER NOT NULL,
-        PRIMARY KEY (ws, use, name, task, readers)
-    ) WITHOUT ROWID;
-    """,
-    # One tree over commits in place of two hash chains, and the digests of what the indexes answer.
-    """
-    ALTER TABLE event DROP COLUMN link;
-    ALTER TABLE event ADD COLUMN leaf BLOB;
-    ALTER TABLE event ADD COLUMN signature BLOB;
-    ALTER TABLE audit DROP COLUMN hash;
-    ALTER TABLE workspace DROP COLUMN link;
-    ALTER TABLE workspace DROP COLUMN audit_hash;
-    ALTER TABLE workspace ADD COLUMN size INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE workspace ADD COLUMN edge BLOB;
-    ALTER TABLE workspace ADD COLUMN note BLOB;
-    DROP TABLE audit_head;
-    CREATE TABLE commit_record (
-        ws INTEGER NOT NULL, number INTEGER NOT NULL, epoch INTEGER NOT NULL, audit INTEGER NOT NULL,
-        body BLOB NOT NULL, nodes BLOB NOT NULL, note BLOB,
-        PRIMARY KEY (ws, number)
-    ) WITHOUT ROWID;
-    CREATE INDEX commit_of_epoch ON commit_record (ws, epoch, number);
-    CREATE TABLE node (
-        ws INTEGER NOT NULL, level INTEGER NOT NULL, start TEXT NOT NULL, body BLOB NOT NULL,
-        PRIMARY KEY (ws, level, start)
-    );
-    """,
-)
+"""
 
 # The log and the audit are append-only, for other programs on the same file too.
 APPEND_ONLY_TABLES = ("event", "audit", "commit_record", "decision")
-_VERBS = ("update", "delete")
-APPEND_ONLY = "".join(
-    f"""
-    CREATE TRIGGER IF NOT EXISTS {table}_{verb}_refused BEFORE {verb} ON {table}
-    BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END;
-    """
+APPEND_ONLY = tuple(
+    f"CREATE TRIGGER {table}_{verb}_refused BEFORE {verb} ON {table} "
+    f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
     for table in APPEND_ONLY_TABLES
-    for verb in _VERBS
+    for verb in ("update", "delete")
 )
 
 
-def recognize(connection: sqlite3.Connection) -> int:
-    """The schema version of a readmit or empty database. Others are refused before anything is changed."""
+def is_made(connection: sqlite3.Connection) -> bool:
+    """Whether a database has the tables, or is empty. Any other is refused before anything is changed."""
     # In this order: another process may be creating the tables now, and marks the file in the same transaction.
     tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION_ID and (application or tables):
         raise StoreError("this SQLite file belongs to another program; name a new file")
-    if version > len(MIGRATIONS):
-        raise newer(version)
-    return version
+    if application == APPLICATION_ID:
+        check_version(version)
+    return application == APPLICATION_ID
 
 
-def newer(version: int) -> StoreError:
-    """The store was made by a later release."""
-    return StoreError(f"the store has schema {version}, this readmit knows {len(MIGRATIONS)}: install a newer readmit")
+def check_version(version: int) -> None:
+    """Refuse the tables of another release."""
+    if version != VERSION:
+        raise StoreError(
+            f"the store has schema {version}, and this readmit reads and writes schema {VERSION} alone: "
+            "open it with the release that made it, or name a new store"
+        )
 
 
-def migrate(connection: sqlite3.Connection, fill: Callable[[sqlite3.Connection, int], None]) -> None:
-    """Bring a database to the newest schema, or refuse one that is not ours or is newer than this code.
-
-    ``fill`` then fills the new tables from a workspace's log.
-    """
-    version = recognize(connection)
-    if version == len(MIGRATIONS):
+def make(connection: sqlite3.Connection) -> None:
+    """Make the tables in an empty database."""
+    if is_made(connection):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Another process may have migrated while this one waited for the lock.
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version == len(MIGRATIONS):
-            connection.execute("COMMIT")
-            return
-        _drop_triggers(connection)
-        for number in range(version, len(MIGRATIONS)):
-            for statement in MIGRATIONS[number].split(";\n"):
+        # Another process may have made them while this one waited for the lock.
+        if not is_made(connection):
+            for statement in (*TABLES.split(";\n"), *APPEND_ONLY):
                 connection.execute(statement)
-        for (ws,) in connection.execute("SELECT ws FROM workspace").fetchall():
-            fill(connection, ws)
-        _create_triggers(connection)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
 
 
-def _drop_triggers(connection: sqlite3.Connection) -> None:
-    for table in APPEND_ONLY_TABLES:
-        for verb in _VERBS:
-            connection.execute(f"DROP TRIGGER IF EXISTS {table}_{verb}_refused")
+# Statistics change the order in which rows are searched for, never which rows there are.
+_OBJECTS = """
+    SELECT type, name, sql FROM main.sqlite_master
+    WHERE NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4')) ORDER BY type, name
+"""
 
 
-def _create_triggers(connection: sqlite3.Connection) -> None:
-    for statement in APPEND_ONLY.split("END;"):
-        if statement.strip():
-            connection.execute(statement + "END;")
+def flaws_of(sql: Sql) -> list[str]:
+    """How a database differs from this schema: tables, indexes, triggers and views by name, and its encoding."""
+    (encoding,) = sql.execute("PRAGMA encoding").fetchone()
+    other = [] if encoding == "UTF-8" else [f"its texts are encoded in {encoding}, not UTF-8"]
+    with made() as empty:
+        return other + differences(_objects(sql), dict(_objects(empty)))
+
+
+def differences(found: Iterable[tuple[str, str]], wanted: Mapping[str, str]) -> list[str]:
+    """The objects of a database that are not those that are wanted, each as its name and its definition."""
+    flaws, left = [], dict(wanted)
+    for name, text in found:
+        if name not in left:
+            flaws.append(f"the {name} is none of readmit's: it was added")
+        elif left.pop(name) != text:
+            flaws.append(f"the {name} is not as readmit made it: it was altered")
+    return flaws + [f"the {name} is not there: it was removed" for name in left]
+
+
+def check(flaws: Iterable[str]) -> None:
+    """Refuse a database with another schema. A single index can show one query rows that another does not see."""
+    if said := "; ".join(flaws):
+        raise TamperedError(f"the schema of the store was changed: {said}; undo this, or put a backup back")
+
+
+def _objects(sql: Sql) -> list[tuple[str, str]]:
+    found = sql.execute(_OBJECTS).fetchall()
+    return [(f"{kind} {name!r}", " ".join(str(text).split())) for kind, name, text in found]
+
+
+def made() -> closing[sqlite3.Connection]:
+    """An empty database with the tables."""
+    empty = sqlite3.connect(":memory:", isolation_level=None)
+    make(empty)
+    return closing(empty)

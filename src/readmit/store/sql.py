@@ -15,6 +15,7 @@ from readmit.records.errors import TamperedError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
     from pathlib import Path
 
     from readmit.store.changes import Changes, Mark
@@ -140,6 +141,13 @@ class Connection(Protocol):
     @property
     def pending(self) -> bool:
         """Whether a transaction is open, with nothing durable yet."""
+
+    @property
+    def server_now(self) -> datetime | None:
+        """What the server's clock says within the open transaction; none for a file, and in simulated time."""
+
+    def schema_flaws(self) -> list[str]:
+        """How the database differs from the schema that readmit made."""
 
     def enroll(self, workspace: str) -> int:
         """The number of a workspace, assigned when it is first opened."""

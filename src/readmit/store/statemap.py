@@ -31,7 +31,6 @@ Entry: TypeAlias = tuple[str, bytes]
 Row: TypeAlias = tuple[int, int, str, bytes]
 # One key in 23 begins a chunk: small enough to rewrite with a commit, large enough for few levels.
 _BOUNDARY = 11
-_KEPT = 8_192
 _LONGEST_KEY = 600
 _READ = "SELECT start, body FROM node WHERE ws = ? AND level = ? AND start IN"
 _WRITE = """
@@ -70,9 +69,11 @@ EMPTY = Root(0, hashlib.sha256(b"\0" + _encode([])).digest())
 class StateMap:
     """The map of one workspace."""
 
-    def __init__(self, sql: Sql, ws: int) -> None:
+    def __init__(self, sql: Sql, ws: int, *, kept: int = 8_192) -> None:
+        """Read and write the map through ``sql``. ``kept`` is the most chunks that are cached."""
         self._sql = sql
         self._ws = ws
+        self._kept = kept
         # By hash: what is kept here is right, whatever has happened to the table since.
         self._known: dict[bytes, list[Entry]] = {}
 
@@ -162,26 +163,28 @@ class StateMap:
 
     def _load(self, level: int, chunks_: list[Entry]) -> list[list[Entry]]:
         """Chunks of one level by their first keys, each checked against its hash."""
-        missing = [start for start, hash_ in chunks_ if hash_ not in self._known and hash_ != EMPTY.hash]
+        # Held here for the whole call: keeping one chunk may drop another from the cache.
+        known = [[] if hash_ == EMPTY.hash else self._known.get(hash_) for _, hash_ in chunks_]
+        missing = [start for (start, _), entries in zip(chunks_, known, strict=True) if entries is None]
         stored: dict[str, object] = {}
         for marks, part in chunks(missing):
             rows = self._sql.execute(f"{_READ} ({marks})", (self._ws, level, *part)).fetchall()
             stored |= dict(rows)
-        loaded = []
-        for start, hash_ in chunks_:
-            entries = [] if hash_ == EMPTY.hash else self._known.get(hash_)
-            if entries is None:
-                body = stored.get(start)
-                if not isinstance(body, bytes) or _hash(level, body) != hash_:
-                    raise TamperedError("the digests of the indexes are not those under the signed checkpoint: altered")
-                entries = _decode(body)
-                self._keep(hash_, entries)
-            loaded.append(entries)
-        return loaded
+        return [
+            self._decoded(level, hash_, stored.get(start)) if entries is None else entries
+            for (start, hash_), entries in zip(chunks_, known, strict=True)
+        ]
+
+    def _decoded(self, level: int, hash_: bytes, body: object) -> list[Entry]:
+        if not isinstance(body, bytes) or _hash(level, body) != hash_:
+            raise TamperedError("the digests of the indexes are not those under the signed checkpoint: altered")
+        entries = _decode(body)
+        self._keep(hash_, entries)
+        return entries
 
     def _keep(self, hash_: bytes, entries: list[Entry]) -> None:
-        if len(self._known) >= _KEPT:
-            for old in list(self._known)[: _KEPT // 2]:
+        if len(self._known) >= self._kept:
+            for old in list(self._known)[: self._kept // 2]:
                 del self._known[old]
         self._known[hash_] = entries
 

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 
 from readmit.capture.moment import later
 from readmit.records.arguments import explained
-from readmit.records.base import listed, nfc, require_id
+from readmit.records.base import listed, nfc, require_flag, require_id
 from readmit.records.errors import RateError, RecordError
 from readmit.records.events import EventKind
-from readmit.records.items import Item
+from readmit.records.items import Frontier, Item, Obligation
+from readmit.records.moments import Void
 from readmit.records.waiting import Approve
 from readmit.workspace.naming import all_nfc
-from readmit.workspace.slots import SlotUse, check_expected, contest, counts, unseen
+from readmit.workspace.plans import Notice, contest_plans, notices
+from readmit.workspace.slots import SlotUse, check_expected, check_replaces, contest, counts, unseen
+from readmit.workspace.timekeeping import resumed
 from readmit.workspace.waiting import file, held_back, waiting
 from readmit.workspace.writing import check
 
@@ -86,8 +89,20 @@ class Acting(ABC):
         """What hit its writer's limit and waits for an overseer to ``approve`` or ``decline`` it, in order."""
         return tuple(waiting(self.log))
 
+    def notices(self, *, by: str | None = None) -> tuple[Notice, ...]:
+        """Plans that later news passed over, so that their slot is or will be contested, until somebody settles it.
+
+        For a writer, those that it wrote one side of. Items for particular principals are not named to others.
+        """
+        by = self.writer.name if by is None else self.writer.author(by)
+        return tuple(notices(self.log, by, self.policy, later(self.now(), self.log.learnt)))
+
     def _append(self, entry: Draft, now: datetime, named: tuple[str, ...] = ()) -> int:
         """Append one event. Outside of an act and a batch it waits by itself if it is beyond a limit."""
+        if isinstance(entry.payload, Void):
+            with self.log.atomic():
+                (epoch,) = self._write([entry], resumed(self.log, entry.payload.event, now))
+            return epoch
         if isinstance(entry.payload, Approve):
             return self._approve(entry, entry.payload.waiting, now)
         try:
@@ -123,26 +138,36 @@ class Acting(ABC):
         with self.log.atomic():
             moment = later(now, self.log.learnt)
             found = unseen(self.log, item, named, self._rules, moment)
-            if found is not None and self.log.named(entry.kind, entry.name) is not None:
-                # A repetition of what is recorded.
-                found = None
+            head = self.log.head
+            repeated = self.log.named(entry.kind, entry.name) is not None
             yield
+            if repeated or self.log.head == head:
+                return
             if found is not None and counts(self.log, item, self.policy, moment):
                 contest(self.log, item, *found, now)
+            if not isinstance(item, Obligation | Frontier):
+                contest_plans(self.log, item, named, self.policy, moment)
 
-    def _check_expected(self, name: str, expects: str | None, fields: ItemFields, by: str, *, nothing: bool) -> None:
-        """Refuse unless the slot holds what the writer expects. A repetition of what is recorded changes nothing."""
-        if nothing and expects is not None:
+    @contextmanager
+    def _expecting(
+        self, name: str, expects: str | None, kind: str, fields: ItemFields, by: str, *, nothing: bool
+    ) -> Iterator[None]:
+        """Refuse a statement unless its slot holds what the writer expects, and holds the statement afterwards.
+
+        A repetition of what is recorded changes nothing.
+        """
+        if require_flag("expects_nothing", nothing) and expects is not None:
             raise RecordError("expects: give either expects or expects_nothing")
-        if self.log.named(EventKind.RECORD, require_id("id", name)) is None:
-            slot, task, purposes = (
-                fields.get("slot"),
-                fields.get("task"),
-                listed("purposes", fields.get("purposes", ())),
-            )
-            use = None if slot is None else SlotUse(slot, None if task is None else nfc(task), all_nfc(purposes))
-            moment = later(self.now(), self.log.learnt)
-            check_expected(self.log, use, expects=expects, by=by, policy=self.policy, now=moment)
+        expected = None if expects is None else require_id("expects", expects)
+        if (expected is None and not nothing) or self.log.named(EventKind.RECORD, require_id("id", name)) is not None:
+            yield
+            return
+        slot, task, purposes = fields.get("slot"), fields.get("task"), listed("purposes", fields.get("purposes", ()))
+        use = None if slot is None else SlotUse(slot, None if task is None else nfc(task), all_nfc(purposes), kind)
+        moment = later(self.now(), self.log.learnt)
+        check_expected(self.log, use, expects=expected, by=by, policy=self.policy, now=moment)
+        yield
+        check_replaces(self.log, self.log.item(name), expected, self.policy, moment)
 
     def _write(
         self, entries: Sequence[Draft], now: datetime, check: Callable[[Draft], None] | None = None

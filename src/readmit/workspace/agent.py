@@ -7,29 +7,28 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from readmit.capture.checkpoint import checkpoint
-from readmit.cycle import RULES
 from readmit.ports.presence import last_absence, received
 from readmit.records.arguments import explained
 from readmit.records.base import nfc, require_id, require_name
-from readmit.records.canonical import checked
-from readmit.records.decisions import Request
-from readmit.records.errors import ConflictError, PendingAnswers, QuarantineError, UnknownError
+from readmit.records.errors import ConflictError, LeaseError, PendingAnswers, QuarantineError, UnknownError
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.evidence import Experience
+from readmit.workspace.asking import Caller, ask
 from readmit.workspace.banks import readable
-from readmit.workspace.examining import examination
 from readmit.workspace.exposing import instance_of
-from readmit.workspace.leasing import begin, followed, leave_if_over
+from readmit.workspace.leasing import begin, followed, is_over, leave_if_over
 from readmit.workspace.looking import look_behind, look_for
 from readmit.workspace.returning import carry_out, logger
 from readmit.workspace.returns import Return
+from readmit.workspace.roles import check_purpose, check_return, nearest, own_tasks
 from readmit.workspace.signatures import check_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import timedelta
+    from datetime import datetime, timedelta
 
     from readmit.ports.presence import Absence
+    from readmit.records.decisions import Request
     from readmit.records.identity import Identity
     from readmit.workspace.leasing import PresentAgent
     from readmit.workspace.workspace import Workspace
@@ -94,35 +93,25 @@ class Agent:
         leave_if_over(self._workspace, self.identity)
         departed = self.departed(checkpoint)
         purpose = None if purpose is None else require_name("purpose", nfc(purpose))
+        if purpose is not None:
+            check_purpose(self._log, self.identity, purpose)
         return_id = secrets.token_hex(8) if id is None else require_id("id", id)
-        secret, nonce = secrets.token_hex(16), secrets.token_hex(16)
+        secret = secrets.token_hex(16)
         if prepare is not None:
             # First, so that what is there now is part of what it looks at.
             look_for(self._workspace, departed, self.identity, purpose=purpose)
         unprepared = "" if prepare is None else _fault(prepare, departed, return_id)
 
-        def ask(epoch: int) -> Request:
-            policy = self._workspace.policy
-            request = Request(
-                return_id=return_id,
-                identity=self.identity,
-                instance=instance_of(secret),
-                nonce=nonce,
-                purpose=purpose,
-                now=self._workspace.now(),
-                policy=policy,
-                checkpoint=departed.id,
-                epoch=epoch,
-                rules=RULES,
-                learnt=self._log.learnt,
-                examination=examination(
-                    self._log, departed, self.identity, purpose=purpose, epoch=epoch, policy=policy
-                ),
-            )
-            return checked(request, what="return")
+        caller = Caller(return_id, instance_of(secret), secrets.token_hex(16))
+
+        def asked() -> Request:
+            now, policy = self._workspace.now(), self._workspace.policy
+            return ask(self._log, departed, self.identity, purpose=purpose, now=now, policy=policy, caller=caller)
 
         look = partial(look_behind, self._workspace)
-        request, outcome = carry_out(self._log, departed, ask, self._workspace.signer, look=look, unprepared=unprepared)
+        request, outcome = carry_out(
+            self._log, departed, asked, self._workspace.signer, look=look, unprepared=unprepared
+        )
         return Return(self._workspace, request, outcome.decision, outcome.dispositions, secret=secret)
 
     def remember(self, text: str, *, bound_to: str, id: str | None = None) -> str:
@@ -147,12 +136,26 @@ class Agent:
             self._presence.touch()
         return readable(self._log, self.identity)
 
+    def moment(self) -> datetime:
+        """What counts as now for this agent, and for its lease."""
+        return self._workspace.moment()
+
     def settle(self, obligation: str, *, reason: str = "") -> int:
         """Settle a duty that this agent owes in its role."""
-        return self._workspace.settle(obligation, by=self.identity.principal, role=self.identity.role, reason=reason)
+        if is_over(self._workspace, self.identity):
+            raise LeaseError(f"the lease of {self.identity.principal!r} ran out: come back before settling anything")
+        return self._workspace.settle(obligation, by=self.identity.principal, reason=reason)
 
     def departed(self, name: str | None = None) -> Checkpoint:
-        """The departure that a return now would be from, or the named one."""
+        """The departure that a return now would be from, or the named one.
+
+        Refused in a role that the agent does not have, and on a task that nothing it may see names.
+        """
+        found = self._departure(name)
+        check_return(self._log, found, self.identity)
+        return found
+
+    def _departure(self, name: str | None) -> Checkpoint:
         principal = self.identity.principal
         if name is not None:
             require_id("checkpoint", name)
@@ -164,9 +167,11 @@ class Agent:
             return self._log.departure(name)
         absence = last_absence(self._log, self.identity)
         if absence is None or self._is_back(absence):
+            others = [task for task in own_tasks(self._log, self.identity) if task != self.identity.task]
+            meant = nearest(self.identity.task, others)
             raise UnknownError(
-                f"{principal!r} has not departed from {self.identity.task!r}: call depart() first, "
-                "with the epoch it had reached if it crashed"
+                f"{principal!r} has not departed from {self.identity.task!r}{f', {meant}' if meant else ''}: "
+                "call depart() first, with the epoch it had reached if it crashed"
             )
         check_counts(self._log, absence.departure)
         return absence.departure.payload  # type: ignore[return-value]  # the kind of the event says which payload it is
@@ -178,9 +183,9 @@ class Agent:
         return absence.started_anew or received(self._log, absence.end)
 
     def _away(self) -> bool:
-        """Whether the last departure was ended neither by an exposed view nor by a reset."""
+        """Whether its lease ran out, or its last departure was ended neither by an exposed view nor by a reset."""
         absence = last_absence(self._log, self.identity)
-        return absence is not None and absence.end is None
+        return is_over(self._workspace, self.identity) or (absence is not None and absence.end is None)
 
 
 def _fault(prepare: Callable[[Checkpoint, str], object], departed: Checkpoint, return_id: str) -> str:

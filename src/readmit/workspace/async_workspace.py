@@ -88,6 +88,7 @@ class AsyncReturn(DecidedReturn, _OnThread[Return]):
         DecidedReturn.__init__(self, twin.request, twin.decision, twin.dispositions, secret=twin.secret)
 
     expose = _same(Return.expose)
+    expose_retractions = _same(Return.expose_retractions)
     acknowledge = _same(Return.acknowledge)
     explain = _same(Return.explain)
     lacking = _same(Return.lacking)
@@ -127,6 +128,7 @@ class AsyncAgent(_OnThread[Agent]):
     come_back = _Verb(Agent.come_back, AsyncReturn)
     remember = _same(Agent.remember)
     recall = _same(Agent.recall)
+    moment = _same(Agent.moment)
     settle = _same(Agent.settle)
 
 
@@ -284,8 +286,8 @@ class AsyncWorkspace(_OnThread[Workspace]):
     supersede = _same(Workspace.supersede)
     revoke = _same(Workspace.revoke)
     close_validity = _same(Workspace.close_validity)
-    rebase = _same(Workspace.rebase)
     settle = _same(Workspace.settle)
+    reassign = _same(Workspace.reassign)
     dispute = _same(Workspace.dispute)
     resolve = _same(Workspace.resolve)
     suspect = _same(Workspace.suspect)
@@ -295,9 +297,12 @@ class AsyncWorkspace(_OnThread[Workspace]):
     overrule = _same(Workspace.overrule)
     govern = _same(Workspace.govern)
     approve = _same(Workspace.approve)
+    void = _same(Workspace.void)
     decline = _same(Workspace.decline)
     waiting = _same(Workspace.waiting)
+    notices = _same(Workspace.notices)
     expose = _same(Workspace.expose)
+    expose_retractions = _same(Workspace.expose_retractions)
     acknowledge = _same(Workspace.acknowledge)
     explain = _same(Workspace.explain)
     lacking = _same(Workspace.lacking)

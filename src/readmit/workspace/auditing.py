@@ -7,20 +7,17 @@ rows and its decision, and every row its return.
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.canonical import decode, digest_of
-from readmit.records.decisions import Decision, Envelope, Returned
-from readmit.records.errors import ReadmitError, SealError, StoreError, TamperedError
-from readmit.records.events import Acknowledge, EventKind, Exposed, KeyChange
+from readmit.records.canonical import decode
+from readmit.records.errors import SealError, StoreError, TamperedError
+from readmit.records.events import EventKind, KeyChange
 from readmit.records.kinds import kind_named
 from readmit.records.tree import tree_hash, verify_consistency
 from readmit.seal.notes import NoteKey, open_note
-from readmit.seal.statement import open_view
 from readmit.seal.tlog import LogCheckpoint
 from readmit.seal.trust import public_of
 from readmit.store.index_check import IndexCheck
@@ -30,12 +27,16 @@ from readmit.store.log_check import LogCheck, Reached
 from readmit.store.rebuilt import Rebuilt, draft_of
 from readmit.store.row_check import RowCheck
 from readmit.store.statemap import Root
+from readmit.workspace.history import replay
+from readmit.workspace.return_check import BasisCheck, FiledRows, delivery_flaws, return_flaws
 from readmit.workspace.sealing import LogSealer, keys_after, origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from readmit.ports.store import AuditRow, Log, StoredDecision
+    from readmit.ports.store import AuditRow, Log
+    from readmit.records.decisions import Returned
+    from readmit.records.deliveries import Acknowledge, Exposed
 
 _NO_ROWS = tree_hash(()).hex()
 _DELIVERIES = {str(EventKind.EXPOSE): "exposure", str(EventKind.ACKNOWLEDGE): "acknowledgement"}
@@ -62,35 +63,6 @@ class AuditReport(msgspec.Struct, frozen=True):
     @property
     def intact(self) -> bool:
         return not self.problems
-
-
-class _Filed:
-    """The rows of one return, collected in one pass.
-
-    A preparation has its own rows: before those of its return, or under its own id if no return followed.
-    """
-
-    def __init__(self) -> None:
-        self.first = 0
-        self.last = 0
-        self.candidates = 0
-        self.joined = hashlib.sha256()
-        self.decision = ""
-        self.delivered: set[str] = set()
-        """The steps of a delivery that have a row."""
-
-    def add(self, row: AuditRow) -> None:
-        if row.kind != "inference" and not self.first:
-            self.first = row.seq
-        match row.kind:
-            case "candidate":
-                self.joined.update(b"\n" + row.body if self.candidates else row.body)
-                self.candidates += 1
-            case "decision":
-                self.decision = digest_of(row.body)
-                self.last = row.seq
-            case "exposure" | "acknowledgement" as step:
-                self.delivered.add(step)
 
 
 def audit(
@@ -131,11 +103,13 @@ class _Audit:
         self._rows = RowCheck(sql, ws, problems)
         self._returns: dict[str, str] = {}
         """Return → digest of its decision, from the log."""
-        self._filed: dict[str, _Filed] = {}
+        self._filed: dict[str, FiledRows] = {}
+        self._basis = BasisCheck(sql, ws)
         self._delivered: dict[str, set[str]] = {step: set() for step in _DELIVERIES.values()}
 
     def run(self, kept: bytes | None, *, full: bool) -> AuditReport:
         check, log, problems = self._check, self._log, self._problems
+        problems += log.connection.schema_flaws()
         on_first_use = self._check_head()
         query = "SELECT size, note FROM workspace WHERE ws = ?"
         size, note = log.connection.sql.execute(query, (log.ws,)).fetchone()
@@ -158,6 +132,7 @@ class _Audit:
         self._check_returns()
         if full:
             self._rebuild()
+            self._replay()
         covered = None if kept is None else self._check_kept(kept)
         if on_first_use:
             self._notes.append(
@@ -223,16 +198,14 @@ class _Audit:
         """
         origin = origin_of(self._log.workspace)
         before = keys = dict(self._check.since.keys)
-        for head, epoch, note, bodies in self._check.key_commits:
+        for head, note, bodies in self._check.key_commits:
             what = f"commit {head.size}, which changes the keys,"
             if not bodies:
                 self._problems.append(f"commit {head.size} has a signed note of its own, but changes no key")
                 continue
             before, keys = keys, keys_after(keys, _changes(bodies))
             if note is None:
-                # A log of an earlier release is taken over in one commit, also where no key is at hand.
-                if head.size > 1 or epoch == len(bodies):
-                    self._problems.append(f"{what} has no signed note: it was removed")
+                self._problems.append(f"{what} has no signed note: it was removed")
                 continue
             try:
                 said = _opened(note, origin, before or keys)
@@ -278,31 +251,35 @@ class _Audit:
         if not self._check.since.size:
             self._rows.event(epoch, kind, by, learnt, body)
         if kind == EventKind.RETURN:
-            returned: Returned = kind_named(kind).read(body)
+            returned: Returned = kind_named(kind).decode(body)
             self._returns[returned.request.return_id] = returned.decision
         elif (step := _DELIVERIES.get(kind)) is not None:
-            payload: Exposed | Acknowledge = kind_named(kind).read(body)
+            payload: Exposed | Acknowledge = kind_named(kind).decode(body)
             self._delivered[step].add(payload.return_id)
 
     def _row(self, row: AuditRow) -> None:
         self._watch()
         filed = self._filed.get(row.return_id)
         if filed is None:
-            filed = self._filed[row.return_id] = _Filed()
+            filed = self._filed[row.return_id] = FiledRows()
         filed.add(row)
+        self._basis.row(row)
 
     def _check_returns(self) -> None:
         # A past view stays what it was, whatever became of its key.
         keys = self._keys_ever(revoked=True)
         for name, decision in self._returns.items():
-            self._problems += _return_flaws(self._log.audit.decision(name), name, decision, self._filed.get(name), keys)
+            self._problems += return_flaws(
+                self._log.audit.decision(name), name, decision, self._filed.get(name), keys, basis=self._basis
+            )
         for name, rows in self._filed.items():
             # A later check sees exposures of earlier returns.
             if (rows.decision if self._check.since.size else rows.first) and name not in self._returns:
                 self._problems.append(f"rows of return {name!r} belong to no return in the log")
         for step, logged in self._delivered.items():
             audited = {name for name, rows in self._filed.items() if step in rows.delivered}
-            self._problems += _delivery_flaws(step, logged, audited)
+            self._problems += delivery_flaws(step, logged, audited)
+        self._problems += self._basis.flaws()
         if not self._check.since.size:
             query = "SELECT return_id FROM decision WHERE ws = ?"
             for (name,) in self._log.connection.sql.execute(query, (self._log.ws,)):
@@ -337,6 +314,15 @@ class _Audit:
         except StoreError as error:
             self._problems.append(f"the indexes could not be built from the log: {error}")
 
+    def _replay(self) -> None:
+        """Decide again whatever was handed over."""
+        for name in sorted(self._delivered["exposure"]):
+            again = replay(self._log, name)
+            if again.differences:
+                self._problems.append(
+                    f"return {name!r} was handed over, and the log leads to another: {', '.join(again.differences)}"
+                )
+
 
 def _changes(bodies: Iterable[bytes]) -> list[KeyChange]:
     return [decode(body, KeyChange, what="key change") for body in bodies]
@@ -344,43 +330,3 @@ def _changes(bodies: Iterable[bytes]) -> list[KeyChange]:
 
 def _opened(note: bytes, origin: str, keys: Mapping[str, bytes]) -> LogCheckpoint:
     return LogCheckpoint.from_text(open_note(note, [NoteKey(origin, public) for public in keys.values()]).text)
-
-
-def _delivery_flaws(step: str, logged: set[str], audited: set[str]) -> Iterator[str]:
-    """Differences between the log and the audit about exposed or acknowledged views."""
-    for name in sorted(audited - logged):
-        yield f"return {name!r} has an {step} row, but no {step} in the log"
-    for name in sorted(logged - audited):
-        yield f"return {name!r} has an {step} in the log, but no {step} row"
-
-
-def _return_flaws(
-    stored: StoredDecision | None, name: str, logged: str, rows: _Filed | None, keys: Mapping[str, bytes]
-) -> Iterator[str]:
-    """Inconsistencies between a return in the log, its filed decision and its rows."""
-    if stored is None:
-        yield f"return {name!r} has no filed decision"
-        return
-    if rows is None:
-        yield f"return {name!r} has no audit rows"
-        return
-    if not digest_of(stored.body) == logged == rows.decision:
-        yield f"return {name!r}: the filed decision is not the one in the log and in the audit"
-        return
-    if (stored.first, stored.last) != (rows.first, rows.last):
-        yield f"return {name!r}: rows {rows.first} to {rows.last}, but filed as {stored.first} to {stored.last}"
-    decision = decode(stored.body, Decision, what=f"decision of {name!r}")
-    if (decision.candidates, decision.dispositions) != (rows.candidates, rows.joined.hexdigest()):
-        yield f"return {name!r}: its candidates' rows are not those it was decided on"
-    if not _sealed(decision, stored, keys):
-        yield f"return {name!r}: its signed view is not the view that was decided"
-
-
-def _sealed(decision: Decision, stored: StoredDecision, keys: Mapping[str, bytes]) -> bool:
-    if decision.view is None or stored.envelope is None:
-        return decision.view is None and stored.envelope is None
-    try:
-        envelope = decode(stored.envelope, Envelope, what="envelope")
-        return open_view(envelope, keys) == decision.view
-    except ReadmitError:
-        return False

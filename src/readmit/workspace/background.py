@@ -1,4 +1,4 @@
-"""Invisible items that a return is judged with: premises, successors and rivals that the reader cannot see.
+"""Invisible items that a return is judged with: premises, successors, rivals and duties that the reader cannot see.
 
 They are read from the log by item, by slot and by statement, not through the reader's audience: an item recorded today
 may outdate one that was visible at departure, and an index row for it would alter what the checkpoint covers.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from readmit.capture.fold import fold
-from readmit.records.events import EventKind, Supersede
+from readmit.records.events import Supersede
 from readmit.records.items import Frontier, Obligation
 from readmit.records.snapshot import WorkState
 
@@ -49,9 +49,6 @@ def concerned(log: Log, identity: Identity, state: WorkState, epoch: int) -> Wor
         known.update(held.item.id for held in fresh)
         epochs.update(held.epoch for held in fresh)
         apart = [held.item for held in fresh]
-        for of in {held.item.scope.task for held in fresh if held.item.slot is not None}:
-            if of is not None:
-                events |= {event.epoch: event for event in log.milestones(EventKind.REBASE, of, until=epoch)}
     return fold(WorkState(), _in_order(events.values()))
 
 
@@ -74,13 +71,15 @@ def with_frontiers(log: Log, identity: Identity, state: WorkState, epoch: int) -
 
 
 def _leads(fresh: Collection[Held], task: str) -> tuple[set[str], dict[str, set[str]]]:
-    """Premises and successors of some items, and their slots by task."""
+    """Premises, successors and duties of some items, and their slots by task."""
     named: set[str] = set()
     slots: dict[str, set[str]] = {}
     for held in fresh:
         item = held.item
         if item.depends_on:
             named.update(item.depends_on)
+        if type(item) is Frontier:
+            named.add(item.obligation)
         if held.marks:
             named.update(mark.payload.successor for mark in held.marks if isinstance(mark.payload, Supersede))
         if item.slot is not None and type(item) is not Obligation:
@@ -103,24 +102,3 @@ def _apart(state: WorkState) -> list[Item]:
 def _in_order(events: Iterable[Event]) -> list[Event]:
     distinct = {event.epoch: event for event in events}
     return [distinct[epoch] for epoch in sorted(distinct)]
-
-
-def premises(log: Log, state: WorkState, epoch: int) -> WorkState:
-    """What the first rules considered: premises, and the later statements of their slots."""
-    events: dict[int, Event] = {}
-    known: set[str] = set(state.held)
-    wanted = {premise for entry in state.held.values() for premise in entry.item.depends_on} - known
-    while wanted:
-        known |= wanted
-        found = log.about(wanted, until=epoch)
-        events |= {event.epoch: event for event in found}
-        items = fold(WorkState(), found).held.values()
-        for entry in items:
-            if entry.item.slot is not None:
-                later = log.in_slot(entry.item.scope.task, entry.item.slot, until=epoch)
-                events |= {event.epoch: event for event in later}
-            if entry.item.scope.task is not None:
-                starts = log.milestones(EventKind.REBASE, entry.item.scope.task, until=epoch)
-                events |= {event.epoch: event for event in starts}
-        wanted = {premise for entry in items for premise in entry.item.depends_on} - known
-    return fold(WorkState(), (events[number] for number in sorted(events)))

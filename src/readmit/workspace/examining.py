@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.records.decisions import Examination
-from readmit.records.events import EventKind, Examine
+from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
 from readmit.records.items import Frontier, Item, Obligation
+from readmit.records.verdicts import Examine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,12 +20,14 @@ import msgspec
 
 from readmit.records.commits import row_leaf
 from readmit.records.decisions import Decision, Returned
+from readmit.records.deliveries import Exposed
 from readmit.records.errors import ReadmitError, SealError
-from readmit.records.events import EventKind, Exposed, Overrule, Supersede
+from readmit.records.events import EventKind, Overrule, Supersede
 from readmit.records.evidence import Evidence
 from readmit.records.items import Item
 from readmit.records.kinds import targets_of
 from readmit.records.looks import Looked
+from readmit.records.voids import Voids
 from readmit.workspace.history import dispositions, recorded
 from readmit.workspace.proving import signed_head
 from readmit.workspace.unnamed_endings import REPLACING, all_endings, endings_of_return
@@ -104,14 +106,15 @@ class _Story:
         self._activities: dict[str, Any] = {}
         self._versions: dict[str, Any] = {}
         """Item → its present version."""
+        self._revisions: set[tuple[str, str]] = set()
         self._epochs: dict[str, int] = {}
         """Item → where it was recorded."""
         self._moment = datetime.min.replace(tzinfo=UTC)
+        self._voids = Voids(log.milestones(EventKind.VOID))
 
     def add(self, event: Event) -> None:
         """Add one event."""
-        # A writer's clock may be set back; the log goes on.
-        self._moment = max(self._moment, event.learnt)
+        self._moment = self._voids.moment(event.epoch, event.learnt)
         match event.payload:
             case Evidence():
                 self._evidence(event)
@@ -203,7 +206,9 @@ class _Story:
     def _revision(self, successor: str, item: str) -> None:
         """One item replaced another. It may have been recorded before it: then it is no revision of it."""
         self._ensure(successor)
-        if self._epochs.get(successor, 0) > self._epochs.get(item, 0):
+        new = (successor, item) not in self._revisions
+        self._revisions.add((successor, item))
+        if new and self._epochs.get(successor, 0) > self._epochs.get(item, 0):
             self.document.wasRevisionOf(self._of("item", successor), self._of("item", item))
 
     def _return(self, event: Event, returned: Returned) -> None:

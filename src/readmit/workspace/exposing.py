@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from readmit.capture.moment import lag, later
+from readmit.capture.moment import later
+from readmit.cover.newest import newest_supporters
 from readmit.cycle import examine
 from readmit.ports.presence import received
+from readmit.readmission.retract import out
 from readmit.records.base import Time
 from readmit.records.canonical import canonical, decode, digest_of
 from readmit.records.decisions import Decision, Envelope, Returned, ReturnView
+from readmit.records.deliveries import Acknowledge, Exposed
 from readmit.records.drafts import draft
 from readmit.records.errors import ExposureError, RecordError, SealError, TamperedError, UnknownError
-from readmit.records.events import Acknowledge, EventKind, Exposed
+from readmit.records.events import EventKind
 from readmit.records.evidence import Experience
 from readmit.records.identity import Identity
 from readmit.records.items import Item
@@ -30,10 +33,12 @@ from readmit.seal import render
 from readmit.seal.recheck import recheck
 from readmit.seal.statement import open_view
 from readmit.seal.trust import trusted
-from readmit.seal.view import contents
+from readmit.seal.view import contents, withdrawn
 from readmit.workspace.examining import examination
 from readmit.workspace.loading import current
 from readmit.workspace.returning import logger
+from readmit.workspace.roles import role_of
+from readmit.workspace.timekeeping import lagging
 
 if TYPE_CHECKING:
     from readmit.ports.store import Log
@@ -49,6 +54,8 @@ class Bundle(msgspec.Struct, frozen=True):
     envelope: Envelope
     items: tuple[Item, ...]
     experiences: tuple[Experience, ...]
+    withdrawn: tuple[Item, ...] = ()
+    """What the agent held and no longer holds, if the policy hands over the texts of that."""
 
     def __repr__(self) -> str:
         # Without the texts: what is handed over is for the agent, not for a log file.
@@ -57,11 +64,11 @@ class Bundle(msgspec.Struct, frozen=True):
 
     def markdown(self) -> str:
         """For a prompt."""
-        return render.markdown(self.view, self.items, self.experiences)
+        return render.markdown(self.view, self.items, self.experiences, self.withdrawn)
 
     def json(self) -> str:
         """For a program."""
-        return render.json_bundle(self.view, self.items, self.experiences)
+        return render.json_bundle(self.view, self.items, self.experiences, self.withdrawn)
 
 
 class Asker(msgspec.Struct, frozen=True):
@@ -91,7 +98,7 @@ class _Answer(NamedTuple):
     advice: str = "Return again to get a new decision"
 
 
-_OLDER = (
+OLDER = (
     "This store ends before the last exposure: an older copy was put back. Put a newer one back, or accept the loss: "
     "`readmit restore --help` says how"
 )
@@ -106,7 +113,7 @@ def expose(log: Log, return_id: str, ask: Callable[[], Asker]) -> Bundle:
     with log.atomic():
         asker = ask()
         before = log.named(EventKind.EXPOSE, return_id)
-        failed, bundle, advice = _answer(log, _returned(log, return_id), asker, before)
+        failed, bundle, advice = _answer(log, return_of(log, return_id), asker, before)
         again = bundle is not None and before is not None
         entry = Exposed(return_id=return_id, instance=asker.instance, refused=tuple(failed), again=again)
         log.audit.append(return_id, [("refusal" if failed else "exposure", "", canonical(entry))])
@@ -122,7 +129,7 @@ def acknowledge(log: Log, return_id: str, ask: Callable[[], Asker]) -> None:
     """Record that a view has arrived at its workload. Repeating it changes nothing."""
     with log.atomic():
         asker = ask()
-        issued = _issued_to(_returned(log, return_id), asker)
+        issued = issued_to(return_of(log, return_id), asker)
         if issued and log.named(EventKind.EXPOSE, return_id) is None:
             raise UnknownError(f"return {return_id!r} was not handed over: expose it first")
         if issued and log.named(EventKind.ACKNOWLEDGE, return_id) is not None:
@@ -142,32 +149,34 @@ def acknowledge(log: Log, return_id: str, ask: Callable[[], Asker]) -> None:
         )
 
 
-def _returned(log: Log, return_id: str) -> Event:
+def return_of(log: Log, return_id: str) -> Event:
+    """The return with this id."""
     event = log.named(EventKind.RETURN, return_id)
     if event is None or not isinstance(event.payload, Returned):
         raise UnknownError(f"no return {return_id!r} in workspace {log.workspace!r}")
     return event
 
 
-def _issued_to(event: Event, asker: Asker) -> bool:
-    assert isinstance(event.payload, Returned)  # noqa: S101 - _returned has seen to it
+def issued_to(event: Event, asker: Asker) -> bool:
+    """Whether a workload is the one that a return was decided for."""
+    assert isinstance(event.payload, Returned)  # noqa: S101 - return_of has seen to it
     request = event.payload.request
     return (request.identity, request.instance) == (asker.identity, asker.instance)
 
 
 def _answer(log: Log, event: Event, asker: Asker, before: Event | None) -> _Answer:
-    assert isinstance(event.payload, Returned)  # noqa: S101 - _returned has seen to it
+    assert isinstance(event.payload, Returned)  # noqa: S101 - return_of has seen to it
     request = event.payload.request
     stored = log.audit.decision(request.return_id)
     if stored is None:
         raise UnknownError(f"no decision is filed for return {request.return_id!r}")
-    altered = digest_of(stored.body) != event.payload.decision
-    if altered or (stored.envelope is None and event.payload.kind == "admitted"):
+    admitted = event.payload.kind == "admitted"
+    if digest_of(stored.body) != event.payload.decision or (admitted and stored.envelope is None):
         return _Answer((Reason.LOG_ALTERED,), advice="The decision that is filed is not the one in the log")
-    if stored.envelope is None:
+    if not admitted or stored.envelope is None:
         return _without_view(event, asker, decode(stored.body, Decision, what="decision"))
     learnt = log.learnt
-    if advice := lag(asker.now, learnt, asker.policy):
+    if advice := lagging(log, asker.now, asker.policy):
         return _Answer((Reason.CLOCK_SKEW,), advice=advice)
     moment = later(asker.now, learnt)
     try:
@@ -180,8 +189,9 @@ def _answer(log: Log, event: Event, asker: Asker, before: Event | None) -> _Answ
         state = current(log, request, moment, identity=asker.identity)
         failed, items, experiences = _judge(log, event, before, view=view, asker=asker, state=state)
         if failed:
-            return _Answer(failed, advice=_OLDER) if Reason.EPOCH_AHEAD in failed else _Answer(failed)
-        return _Answer((), Bundle(view, envelope, *contents(view, items, experiences)))
+            return _Answer(failed, advice=OLDER) if Reason.EPOCH_AHEAD in failed else _Answer(failed)
+        retracted = withdrawn(view.retractions, items)
+        return _Answer((), Bundle(view, envelope, *contents(view, items, experiences), retracted))
     except TamperedError as error:
         return _Answer((Reason.LOG_ALTERED,), advice=str(error))
     except Exception:  # noqa: BLE001 - whatever failed, the agent gets nothing and the audit gets a row
@@ -191,12 +201,14 @@ def _answer(log: Log, event: Event, asker: Asker, before: Event | None) -> _Answ
 
 def _without_view(event: Event, asker: Asker, decision: Decision) -> _Answer:
     """A return that was not admitted has nothing to hand over. Only its own workload learns why."""
-    if not _issued_to(event, asker):
+    if not issued_to(event, asker):
         return _Answer((Reason.BINDING_MISMATCH,))
     if decision.kind == "reset":
         return _Answer(decision.reasons, advice="The return was reset: there is no view, and its bank is empty")
     lacking = f"; missing: {', '.join(decision.missing)}" if decision.missing else ""
-    return _Answer(decision.reasons, advice=f"The return was blocked: there is no view{lacking}. Return again later")
+    alone = "" if decision.retracting is None else ", or hand over what no longer holds: expose_retractions()"
+    advice = f"The return was blocked: there is no view{lacking}. Return again later{alone}"
+    return _Answer(decision.reasons, advice=advice)
 
 
 def _judge(
@@ -206,8 +218,12 @@ def _judge(
         return (Reason.CHECKPOINT_ALTERED,), [], []
     examined = examine(state, asker.policy)
     held = state.state.held
-    items = [held[named.id].item for named in view.items if named.id in held]
+    names = (*(one.id for one in view.items), *(one.id for one in view.retractions.listed))
+    items = [held[name].item for name in names if name in held]
     bank = [one.payload for one in state.state.bank if isinstance(one.payload, Experience)]
+    if role_of(log, state.checkpoint, asker.identity) != asker.identity.role:
+        # It was reassigned since.
+        return (Reason.BINDING_MISMATCH,), [], []
     latest = log.latest(EventKind.RETURN, view.identity.agent)
     departure = log.latest(EventKind.DEPART, view.identity.agent)
     failed = recheck(
@@ -225,7 +241,9 @@ def _judge(
         duties=examined.duties,
         items=items,
         experiences=bank,
+        out=out(state, examined.gated),
         policy=asker.policy,
+        newest=newest_supporters(examined.snapshot, examined.gated, examined.duties.obligations, asker.policy),
         examination=_examined(log, state, asker.policy),
     )
     return failed, items, bank

@@ -11,6 +11,7 @@ from readmit.records.policy import AUTHOR, OWNER, unreserved
 from readmit.seal.signer_file import load_signer
 from readmit.workspace.observing import Observer
 from readmit.workspace.signatures import Signatures
+from readmit.workspace.timekeeping import HostClock
 from readmit.workspace.writer import ANYBODY, Writer
 from readmit.workspace.writers import Writers
 
@@ -39,6 +40,8 @@ class Handles:
         eyes: Eyes,
     ) -> None:
         self.log = log
+        if signatures is None:
+            log.keep_time(HostClock(clock))
         self.signatures = signatures or Signatures(log)
         self.keys = keys.written_by(writer, self.signatures)
         self.writer = writer
@@ -51,10 +54,13 @@ class Handles:
 
         With a ``signer``, or the file of a private key, what it writes is signed.
         """
-        return self._as(Writer(unreserved("name", nfc(require_name("name", name))), _signer(signer)))
+        who = unreserved("name", nfc(require_name("name", name)))
+        self.writer.acts_for(who)
+        return self._as(Writer(who, _signer(signer)))
 
     def as_owner(self, *, signer: Signer | str | Path | None = None) -> Self:
         """A handle that writes as ``owner``, who governs and changes keys. For the operator's code only."""
+        self.writer.acts_for(OWNER)
         return self._as(Writer(OWNER, _signer(signer)))
 
     def as_readmit(self) -> Self:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from readmit.cover.find import Deadline
-from readmit.cycle import decide
+from readmit.cycle import RULES, decide
 from readmit.gate.gates import authorized
 from readmit.gate.judge import distinct
 from readmit.records.canonical import canonical, decode, digest, digest_of
-from readmit.records.decisions import Cause, Decision, Disposition, DutyNote, Envelope, Returned
+from readmit.records.decisions import (
+    Cause,
+    ConstraintNote,
+    Decision,
+    Disposition,
+    DutyNote,
+    Envelope,
+    Returned,
+    ReturnView,
+)
 from readmit.records.errors import SealError, TamperedError, UnknownError
 from readmit.records.events import EventKind
 from readmit.records.items import Drafted, Item
 from readmit.records.reasons import Reason, state_of
 from readmit.records.wording import counted
-from readmit.rules_1 import decide as rules_1
-from readmit.seal.render import escaped
+from readmit.seal.escaping import escaped
 from readmit.seal.signatures import decode64
-from readmit.seal.statement import decode_view
+from readmit.seal.statement import decode_retractions, decode_view
 from readmit.workspace.loading import requested
 from readmit.workspace.sources import sources_in_words
 
@@ -28,11 +38,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from readmit.ports.store import Log
-    from readmit.records.decisions import Outcome, ReturnView
+    from readmit.records.decisions import Outcome
     from readmit.records.identity import Identity
+    from readmit.records.retractions import RetractionView
     from readmit.records.snapshot import Snapshot
 
 
+LINKS = 12
+"""Most premises of a chain that are named; then the last one is."""
 _STEP = 256
 
 
@@ -46,8 +59,12 @@ class Explanation(msgspec.Struct, frozen=True):
     """Whether the returning agent could see the item at all."""
     duty: DutyNote | None = None
     """For an obligation: what it was to this return."""
+    constraint: ConstraintNote | None = None
+    """For a constraint: what it was to this return."""
     drafted: Drafted | None = None
     """Which model wrote the item, if one did, and the words it quotes."""
+    premises: Mapping[str, Disposition] = {}
+    """The dispositions of the premises through which it fell."""
     sources: tuple[str, ...] = ()
     """Where its evidence was read, when that place was last looked at, and what was found; a sentence each."""
 
@@ -58,9 +75,10 @@ class Explanation(msgspec.Struct, frozen=True):
         """One reason per line, safe to print: names and notes in it are user input."""
         name = self.disposition.item
         said = [*_duty(self.duty)] if self.duty is not None else []
+        said += [_bound(self.constraint)] if self.constraint is not None else []
         drafted = [" ".join(escaped(draft_in_words(self.drafted)).split())] if self.drafted is not None else []
         seen = (" ".join(escaped(line).split()) for line in self.sources)
-        return (f"{name}: {line}" for line in (*said, *in_words(self.disposition), *drafted, *seen))
+        return (f"{name}: {line}" for line in (*said, *in_words(self.disposition, self.premises), *drafted, *seen))
 
 
 def draft_in_words(drafted: Drafted) -> str:
@@ -68,23 +86,36 @@ def draft_in_words(drafted: Drafted) -> str:
     return f"Drafted by {drafted.model}" + (f", quote: “{drafted.quote}”." if drafted.quote else ".")
 
 
-def in_words(one: Disposition) -> Iterator[str]:
-    """Why an item is in or out, one sentence per reason, safe to print: names and notes in it are user input."""
-    return (" ".join(escaped(line).split()) for line in _sentences(one))
+def in_words(one: Disposition, judged: Mapping[str, Disposition] = MappingProxyType({})) -> Iterator[str]:
+    """Why an item is in or out, one sentence per reason, safe to print: names and notes in it are user input.
+
+    ``judged`` holds dispositions of premises, so that a chain is named link by link.
+    """
+    return (" ".join(escaped(line).split()) for line in _sentences(one, judged))
 
 
-def _sentences(one: Disposition) -> Iterator[str]:
+def chain(cause: Cause, judged: Mapping[str, Disposition] = MappingProxyType({})) -> tuple[str, ...]:
+    """From an item's own premise to the one that fell by itself, as far as ``judged`` leads; ``…`` stands for the rest.
+
+    A premise that the returning agent could not see has no disposition.
+    """
+    path = [cause.ref]
+    while path[-1] != cause.root and len(path) < LINKS and path[-1] in judged:
+        path += [one.ref for one in judged[path[-1]].causes if one.root == cause.root][:1] or [cause.root]
+    return tuple(path) if path[-1] == cause.root else (*path, "…", cause.root)
+
+
+def _sentences(one: Disposition, judged: Mapping[str, Disposition]) -> Iterator[str]:
     if not one.causes:
         yield from (reason.doc for reason in one.reasons)
     for cause in one.causes:
-        chain = f" Chain: {' ← '.join((one.item, *cause.chain))}." if cause.chain else ""
-        yield f"{cause.reason.doc}{chain}{_details(cause)}"
+        links = f" Chain: {' ← '.join((one.item, *chain(cause, judged)))}." if cause.root else ""
+        yield f"{cause.reason.doc}{links}{_details(cause)}"
     for cause in one.recovered:
         if cause.reason is Reason.SOURCE_CARRIES:
             yield f"{cause.reason.doc} Found by {cause.by}, quote: “{cause.note}”."
             continue
-        fell = cause.chain[0] if cause.chain else "a premise"
-        yield f"It stands again through {cause.ref}, which says from later evidence what {fell} said."
+        yield f"It stands again through {cause.ref}, which says from later evidence what {cause.root} said."
     for cause in one.unseen:
         yield f"{cause.reason.doc}{_details(cause)} It supports nothing critical, so that does not take it out."
     for cause in one.overruled:
@@ -101,8 +132,12 @@ def _details(cause: Cause) -> str:
     return f" {words[0].upper()}{words[1:].removesuffix('.')}." if words else ""
 
 
+def _bound(note: DutyNote | ConstraintNote) -> str:
+    return f"{note.state}. {note.state.doc}"
+
+
 def _duty(note: DutyNote) -> Iterator[str]:
-    yield f"{note.state}. {note.state.doc}"
+    yield _bound(note)
     if note.lacks:
         yield f"It lacks {', '.join(note.lacks)}."
     if note.questions:
@@ -153,19 +188,22 @@ def drafts(log: Log, return_id: str) -> dict[str, Drafted]:
 def explain(log: Log, return_id: str, item_id: str) -> Explanation:
     """Why an item was in or out of a past return."""
     returned, decision = recorded(log, return_id)
-    for found in dispositions(log, return_id):
-        if found.item == item_id:
-            duty = next((note for note in decision.duties if note.obligation == item_id), None)
-            item = log.item(item_id)
-            return Explanation(
-                return_id,
-                decision.kind,
-                found,
-                candidate=True,
-                duty=duty,
-                drafted=item.drafted,
-                sources=tuple(sources_in_words(log, item, until=returned.request.epoch)),
-            )
+    judged = {one.item: one for one in dispositions(log, return_id)}
+    if (found := judged.get(item_id)) is not None:
+        duty = next((note for note in decision.duties if note.obligation == item_id), None)
+        constraint = next((note for note in decision.constraints if note.constraint == item_id), None)
+        item = log.item(item_id)
+        return Explanation(
+            return_id,
+            decision.kind,
+            found,
+            candidate=True,
+            duty=duty,
+            constraint=constraint,
+            drafted=item.drafted,
+            premises=_premises(found, judged),
+            sources=tuple(sources_in_words(log, item, until=returned.request.epoch)),
+        )
     unseen = out_of_sight(log.item(item_id), returned.request.identity)
     if unseen is None and returned.request.epoch < _entered(log, item_id):
         raise UnknownError(f"{item_id!r} was not a candidate: it was recorded after return {return_id!r}")
@@ -173,6 +211,12 @@ def explain(log: Log, return_id: str, item_id: str) -> Explanation:
         why = ", ".join(decision.reasons)
         raise UnknownError(f"{item_id!r} was not judged: return {return_id!r} ended before that ({why})")
     return Explanation(return_id, decision.kind, unseen, candidate=False)
+
+
+def _premises(one: Disposition, judged: Mapping[str, Disposition]) -> dict[str, Disposition]:
+    """The dispositions that lead from an item to the premises that fell by themselves."""
+    links = (name for cause in one.causes if cause.root for name in chain(cause, judged))
+    return {name: judged[name] for name in links if name in judged}
 
 
 def out_of_sight(item: Item, identity: Identity) -> Disposition | None:
@@ -197,17 +241,17 @@ class Replay(msgspec.Struct, frozen=True):
     candidates: int
     differences: tuple[str, ...] = ()
     skipped: str = ""
-    """Why it was not recomputed."""
+    """The fault that the decision rests on: it does not follow from the log."""
+    refused: str = ""
+    """Why it cannot be recomputed: this release has other rules."""
 
     @property
     def matches(self) -> bool:
-        return not self.differences and not self.skipped
+        return not (self.differences or self.skipped or self.refused)
 
 
 def _again(returned: Returned, decision: Decision, state: Snapshot) -> Outcome:
-    """The decision under the rules that its request names, with the recorded timeouts of searches."""
-    if returned.request.rules == 1:
-        return rules_1.decide(returned.request, state, timed_out=returned.timed_out)
+    """The decision, with the recorded timeouts of searches."""
     deadline = Deadline.AHEAD
     if returned.timed_out:
         partial = decision.view is not None and decision.view.partial
@@ -223,6 +267,9 @@ def replay(log: Log, return_id: str) -> Replay:
     if returned.failed or stored is None:
         return Replay(return_id, decision.kind, 0, skipped=f"the decision rests on a fault: {returned.failed}")
     request = returned.request
+    if request.rules != RULES:
+        why = f"it was decided under version {request.rules} of the rules, and this release has version {RULES}"
+        return Replay(return_id, decision.kind, 0, refused=why)
     outcome = _again(returned, decision, requested(log, log.departure(request.checkpoint), request))
     differences = []
     if canonical(outcome.decision) != stored.body:
@@ -233,16 +280,32 @@ def replay(log: Log, return_id: str) -> Replay:
     differences += [
         f"disposition of {row.item}" for row, again in zip(rows, outcome.rows, strict=False) if row.body != again
     ]
-    if stored.envelope is not None and outcome.decision.view is not None:
-        envelope = decode(stored.envelope, Envelope, what="envelope")
-        if not _carries(envelope, outcome.decision.view):
-            differences.append("signed view")
+    if stored.envelope is not None and not _carries(
+        decode(stored.envelope, Envelope, what="envelope"), outcome.decision.view or outcome.decision.retracting
+    ):
+        differences.append("signed view")
     return Replay(return_id, decision.kind, len(rows), tuple(differences))
 
 
-def _carries(envelope: Envelope, view: ReturnView) -> bool:
+def _carries(envelope: Envelope, view: ReturnView | RetractionView | None) -> bool:
     try:
         # Strict base64 and canonical bytes: nothing else can stand for the same view.
-        return decode_view(decode64(envelope.payload, "payload")) == view
+        signed = decode64(envelope.payload, "payload")
+        return (decode_view(signed) if isinstance(view, ReturnView) else decode_retractions(signed)) == view
     except SealError:
         return False
+
+
+def looked_in_words(decision: Decision) -> str:
+    """Whether implicit changes were looked for, by whom and how far, and how much nobody looked at."""
+    done = decision.examination
+    words = "no examination is on record"
+    if done is not None:
+        words = f"looked for by {done.verifier} up to epoch {done.until}"
+        if done.unexamined:
+            words += f", not in {counted(done.unexamined, 'later observation')}"
+    if decision.open_pairs:
+        words += f"; {counted(decision.open_pairs, 'open pair')}"
+    if decision.unheeded:
+        words += f"; no item rests on {counted(decision.unheeded, 'observation')}, and nobody examined them"
+    return words

@@ -48,7 +48,7 @@ def for_langgraph(
     if store is not None:
         memory = LangGraphMemory(store, workspace.name, history=log.memories)
         back = parts["checkpointer"].memory(Memory(workspace, memory).returned) if saver is not None else None
-        parts["store"] = TeamStore(memory, log=log, identity=agent.identity, private=private, returned=back)
+        parts["store"] = TeamStore(memory, log=log, agent=agent, private=private, returned=back)
     if cache is not None:
         parts["cache"] = ReturningCache(cache, agent=agent, log=log)
     return parts

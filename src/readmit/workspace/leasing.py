@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readmit.capture.checkpoint import checkpoint
-from readmit.capture.moment import lag, later
+from readmit.capture.moment import later
 from readmit.ports.presence import last_absence, tenure, tenure_in
 from readmit.records.base import shown
 from readmit.records.drafts import draft
-from readmit.records.errors import LeaseError, RecordError
+from readmit.records.errors import LeaseError, NotAllowedError, RecordError
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.identity import Identity
 from readmit.records.leases import Lease
-from readmit.records.policy import AUTHOR, CENTURY
+from readmit.records.policy import AUTHOR, CENTURY, OWNER
 from readmit.workspace.signatures import swept_away
+from readmit.workspace.timekeeping import lagging
 from readmit.workspace.writer import Writer
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def _followed(log: Log, identity: Identity) -> int:
 
 
 class Unjudged(msgspec.Struct, frozen=True):
-    """A lease that is over by the clock alone, which is further ahead of the log than the policy allows a clock."""
+    """A lease that is over by the sweeper's clock alone, which may be wrong."""
 
     identity: Identity
     until: datetime
@@ -218,15 +219,17 @@ class Sweep(msgspec.Struct, frozen=True):
 class Sweeper:
     """Departs for agents whose lease ran out.
 
-    A lease is over at the later of the clock and the log's last moment: a clock that was set back keeps none alive. If
-    the clock is ahead of the log by more than the policy's ``max_clock_skew``, either nobody wrote for that long or the
-    clock was set forward. Then a lease is over once this sweeper itself has seen it unrenewed for its whole length, or
-    if the caller trusts the clock.
+    A lease is over at the log's last moment: a clock that was set back keeps none alive. A clock that is ahead of the
+    log looks like that of a team that wrote nothing meanwhile, so it sends nobody away: then a lease is over once this
+    sweeper itself has seen it unrenewed for its whole length, or if the operator trusts the clock. So is one that ends
+    later than if it were taken now: its agent's clock was ahead.
     """
 
     def __init__(
         self, workspace: Workspace, *, trust_clock: bool = False, elapsed: Callable[[], float] = time.monotonic
     ) -> None:
+        if trust_clock and workspace.writer.name not in (None, OWNER, *workspace.policy.overseers):
+            raise NotAllowedError("trust_clock: whether a clock is right is for the owner and the overseers to say")
         self._workspace = workspace
         self._trust_clock = trust_clock
         self._elapsed = elapsed
@@ -235,7 +238,7 @@ class Sweeper:
     def sweep(self) -> Sweep:
         """Look at every lease once."""
         space = self._workspace
-        if behind := lag(space.now(), space.log.learnt, space.policy):
+        if behind := lagging(space.log, space.now(), space.policy):
             raise LeaseError(f"leases cannot be judged: {behind}")
         found = [self._judge(one.identity) for one in list(self._present())]
         return Sweep(
@@ -269,15 +272,20 @@ class Sweeper:
         with log.atomic():
             held = tenure(log, identity.agent)
             now, learnt = space.now(), log.learnt
-            if held is None or learnt is None or later(now, learnt) < held.lease.until:
+            if held is None or learnt is None or self._runs(held.lease, later(now, learnt)):
                 return None
-            ahead = int((now - learnt).total_seconds())
-            if ahead > space.policy.max_clock_skew and not self._trust_clock:
-                if not self._has_watched(held.lease):
-                    return Unjudged(held.lease.identity, held.lease.until, ahead)
-                # The clock may be wrong, so the log must not learn its moment.
-                now = learnt
-            return depart_for(log, held.lease, now)
+            if self._trust_clock:
+                return depart_for(log, held.lease, now)
+            if learnt < held.lease.until and not self._has_watched(held.lease):
+                return Unjudged(held.lease.identity, held.lease.until, int((now - learnt).total_seconds()))
+            # The clock may be wrong, so the log must not learn its moment.
+            return depart_for(log, held.lease, learnt)
+
+    def _runs(self, lease: Lease, moment: datetime) -> bool:
+        """Whether a lease runs. If it ends later than one that is taken now, its agent's clock was ahead."""
+        longest = timedelta(seconds=lease.seconds + self._workspace.policy.max_clock_skew)
+        credible = lease.until - moment <= longest
+        return moment < lease.until and (credible or not (self._trust_clock or self._has_watched(lease)))
 
     def _has_watched(self, lease: Lease) -> bool:
         known = self._watched.get(lease.identity.agent)
@@ -293,10 +301,16 @@ def depart_for(log: Log, lease: Lease, now: datetime) -> Checkpoint:
     return departed
 
 
+def is_over(workspace: Workspace, identity: Identity) -> bool:
+    """Whether the lease of an agent ran out, and no departure says so yet."""
+    held = tenure(workspace.log, identity.agent)
+    return held is not None and workspace.moment() >= held.lease.until
+
+
 def leave_if_over(workspace: Workspace, identity: Identity) -> None:
     """Depart for an agent that comes back after its lease ran out and before a sweeper noticed."""
     log = workspace.log
     with log.atomic():
-        held, now = tenure(log, identity.agent), workspace.now()
-        if held is not None and later(now, log.learnt) >= held.lease.until:
-            depart_for(log, held.lease, now)
+        held = tenure(log, identity.agent)
+        if held is not None and is_over(workspace, identity):
+            depart_for(log, held.lease, workspace.now())

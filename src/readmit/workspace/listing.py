@@ -12,15 +12,18 @@ import msgspec
 
 from readmit.capture.checkpoint import checkpoint
 from readmit.capture.fold import fold
+from readmit.capture.voided import evidence_without
 from readmit.cycle import examine
 from readmit.gate.judge import distinct
 from readmit.records.decisions import Cause, Returned
-from readmit.records.events import Checkpoint, Event, Exposed, Suspect
+from readmit.records.deliveries import Exposed
+from readmit.records.events import Checkpoint, Event, EventKind, Suspect
 from readmit.records.identity import Identity
 from readmit.records.items import Item
 from readmit.records.reasons import State, state_of
 from readmit.records.snapshot import Snapshot, WorkState
 from readmit.records.verdicts import Verdict
+from readmit.records.voids import Voids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -68,8 +71,9 @@ def read_items(log: Log, policy: Policy, now: datetime, *, watch: Callable[[], o
     for event in log.tail():
         events.append(event)
         watch()
-    state = fold(WorkState(), events)
-    evidence = _evidence(log, state)
+    voids = Voids([event for event in events if event.kind is EventKind.VOID])
+    state = fold(WorkState(), map(voids.event, events))
+    evidence = evidence_without(voids, _evidence(log, state))
     listed: dict[str, ListedItem] = {}
     for task in dict.fromkeys(held.item.scope.task for held in state.held.values()):
         reader = Identity(workspace=log.workspace, principal="", role="", task=task or "")

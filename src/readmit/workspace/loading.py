@@ -8,13 +8,16 @@ from msgspec.structs import replace
 
 from readmit.capture.checkpoint import unchanged
 from readmit.capture.fold import fold
-from readmit.cycle import RULES
+from readmit.capture.voided import evidence_without, sources_without, state_without
 from readmit.records.errors import TamperedError
-from readmit.records.events import Suspect
-from readmit.records.snapshot import Delta, Snapshot, WorkState
+from readmit.records.events import EventKind, Suspect
+from readmit.records.policy import AUTHOR
+from readmit.records.snapshot import Snapshot, WorkState
 from readmit.records.verdicts import Verdict
-from readmit.workspace.background import concerned, premises, with_frontiers
+from readmit.records.voids import Voids
+from readmit.workspace.background import concerned, with_frontiers
 from readmit.workspace.banks import within_reach
+from readmit.workspace.handed import handed_since
 from readmit.workspace.signatures import authority, policy_in_force
 from readmit.workspace.sources import add_sources
 from readmit.workspace.vetting import vetted
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from readmit.records.decisions import Request
     from readmit.records.events import Checkpoint
     from readmit.records.identity import Identity
-    from readmit.records.snapshot import Held, Sighting
+    from readmit.records.snapshot import Held, SeenObservation, Sighting
 
 
 def snapshot(
@@ -38,10 +41,9 @@ def snapshot(
     epoch: int,
     purpose: str | None,
     now: datetime,
-    rules: int = RULES,
     fresh_at: datetime | None = None,
 ) -> Snapshot:
-    """``C = D_a ⊕ Δ`` at an epoch. The first rules considered fewer invisible items.
+    """``C = D_a ⊕ Δ`` at an epoch.
 
     ``fresh_at`` is the moment at which looks at sources must be fresh, if their age counts.
     """
@@ -55,19 +57,22 @@ def snapshot(
     state = fold(WorkState(), events)
     if state.bank:
         state = replace(state, bank=within_reach(log, identity, state.bank, until=epoch))
-    if rules > 1:
-        state = with_frontiers(log, identity, state, epoch)
-    background = premises(log, state, epoch) if rules == 1 else concerned(log, identity, state, epoch)
+    state = with_frontiers(log, identity, state, epoch)
+    background = concerned(log, identity, state, epoch)
     if background.held:
         evidence |= log.evidence_for(held.epoch for held in background.held.values())
     everything = (*state.held.values(), *background.held.values())
     add_judged(log, everything, evidence)
-    sources = add_sources(log, evidence, until=epoch) if rules > 1 else {}
+    sources = add_sources(log, evidence, until=epoch)
+    voids = Voids(log.milestones(EventKind.VOID, until=epoch))
+    if voids:
+        state, background = state_without(voids, state), state_without(voids, background)
+        evidence, sources = evidence_without(voids, evidence), sources_without(voids, sources)
     made = Snapshot(
         identity=identity,
         purpose=purpose,
         now=now,
-        checkpoint=departed,
+        checkpoint=_as_learnt(log, departed, voids),
         intact=unchanged(departed, before),
         state=state,
         evidence=evidence,
@@ -75,47 +80,50 @@ def snapshot(
         sources=sources,
         fresh_at=fresh_at,
         writers_then=policy_in_force(log, until=departed.epoch).writers,
+        handed=handed_since(log, departed, until=epoch),
     )
     signing = authority(log, until=epoch)
     return made if signing is None or not signing.was_required else vetted(made, log, signing)
 
 
+def _as_learnt(log: Log, departed: Checkpoint, voids: Voids) -> Checkpoint:
+    """A departure no later than the log learnt it: a host's clock does not say what had ended by then."""
+    event = log.named(EventKind.DEPART, departed.id)
+    return departed if event is None else replace(departed, at=min(departed.at, voids.event(event).learnt))
+
+
 def requested(log: Log, departed: Checkpoint, request: Request, *, rehearsed: bool = False) -> Snapshot:
-    """The input of a return: the state and the rules that its request names.
+    """The input of a return: the state that its request names.
 
     One that is only rehearsed looks at no source, so it does not count how old the last looks are.
     """
-    return snapshot(
+    made = snapshot(
         log,
         departed,
         request.identity,
         epoch=request.epoch,
         purpose=request.purpose,
         now=request.moment,
-        rules=request.rules,
         fresh_at=None if rehearsed else request.moment,
     )
+    return replace(made, observed=_observed(log, departed, request))
+
+
+def _observed(log: Log, departed: Checkpoint, request: Request) -> tuple[SeenObservation, ...]:
+    """The observations of the absence that the departed or the returning identity can see, by allowed writers."""
+    eyes, writers = {departed.identity, request.identity}, request.policy.writers
+    seen = {one for who in eyes for one in log.observed(who, since=departed.epoch, until=request.epoch)}
+    # What readmit saw when it looked at a source is judged as that source.
+    return tuple(sorted(one for one in seen if one.by != AUTHOR and (not writers or one.by in writers)))
 
 
 def current(log: Log, request: Request, now: datetime, *, identity: Identity | None = None) -> Snapshot:
-    """The input of a past return if it were decided now, for its own or another identity, under today's rules.
+    """The input of a past return if it were decided now, for its own or another identity.
 
     Sources are looked at for the return, so looks must have been fresh then; what later ones found counts.
     """
     departed, seen = log.departure(request.checkpoint), identity or request.identity
     return snapshot(log, departed, seen, epoch=log.head, purpose=request.purpose, now=now, fresh_at=request.moment)
-
-
-def delta(log: Log, departed: Checkpoint, identity: Identity, *, until: int) -> Delta:
-    """``Δ(t_d, t_r]``: the visible part of what happened since departure.
-
-    An agent that returns in another role also gets what that role could see before: it is new to the agent.
-    """
-    events = {event.epoch: event for event in log.seen(departed.identity, since=departed.epoch, until=until)}
-    if identity != departed.identity:
-        known = {event.epoch for event in log.seen(departed.identity, until=departed.epoch)}
-        events |= {event.epoch: event for event in log.seen(identity, until=until) if event.epoch not in known}
-    return Delta(departed.epoch, until, tuple(events[epoch] for epoch in sorted(events)))
 
 
 def cited(log: Log, digest: str) -> dict[str, Sighting]:

@@ -16,22 +16,25 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from readmit.backends.admission import Ground, Standing, gone, items_of, standing
+from readmit.backends.admission import Ground, Standing, gone, items_of, standing, unaltered
 from readmit.backends.binding import BoundBackend, bindings, conservative
 from readmit.backends.handle import Gate, ReturnedMemory
 from readmit.backends.opening import open_backend
-from readmit.capture.moment import lag, later
+from readmit.capture.moment import later
 from readmit.cycle import examine
-from readmit.ports.backend import TEAM
+from readmit.ports.backend import TEAM, Banked, Mending
+from readmit.ports.presence import tenure
 from readmit.records.arguments import explained
-from readmit.records.base import Count, Digest, Id, Name, Record, nfc, require_digest, shown
+from readmit.records.base import Count, Digest, Id, Name, Record, listed, nfc, require_digest, require_flag, shown
 from readmit.records.canonical import canonical, digest
 from readmit.records.decisions import Returned, ReturnView
+from readmit.records.deliveries import Exposed
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, RecordError, UnknownError
-from readmit.records.events import Close, EventKind, Exposed, Overrule
+from readmit.records.events import Close, EventKind, Overrule
 from readmit.seal.view import contents
 from readmit.workspace.history import dispositions, explain, recorded
 from readmit.workspace.loading import current
+from readmit.workspace.timekeeping import lagging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,6 +72,8 @@ class Adoption(msgspec.Struct, frozen=True):
     """Records without a source. They stay out of every view."""
     gone: tuple[str, ...] = ()
     """Bound records that the store no longer holds: deleted or merged there, or expired."""
+    altered: tuple[str, ...] = ()
+    """Bound records whose text is another one now. They stay out of every view until they are claimed again."""
 
 
 @explained
@@ -142,16 +147,21 @@ class Memory:
         """Remove a record and what is known about its sources."""
         self._bound.delete(record)
 
-    def adopt(self, claims: Mapping[str, Sequence[str]], *, by: str) -> Adoption:
+    def adopt(self, claims: Mapping[str, Sequence[str]], *, by: str, gone: bool = False) -> Adoption:
         """Bind existing records of the store by claims: record → items it may come from.
 
         A claim is not proof, so the binding is conservative; it holds for the text that the record has now. Records
-        without a claim, and claims without a record, are reported.
+        without a claim, bound ones whose text changed and bound ones that are gone are reported. With ``gone``, it is
+        accepted that they are gone: what is known of their sources is dropped.
         """
-        by = self._allowed(by)
+        by, forget = self._allowed(by), require_flag("gone", gone)
         if not isinstance(claims, Mapping):
             raise RecordError(f"claims: {shown(claims)} is not a mapping of records to lists of items")
+        ledger, name = self._bound.ledger, self.backend.name
         with self._bound.alone():
+            lost = tuple(self.backend.lost()) if forget and isinstance(self.backend, Banked) else ()
+            if lost:
+                ledger.write(name, (), drop=lost)
             held = {record.id: record for record in self.backend.records()}
             strangers = sorted(set(claims) - set(held))
             if strangers:
@@ -160,12 +170,29 @@ class Memory:
                 )
             bound = [(held[name], tuple(map(conservative, bindings(items)))) for name, items in claims.items() if items]
             self._bound.bind(bound, by=by)
-        known = self._bound.ledger.entries(self.backend.name)
+            known = ledger.entries(name)
+            missing = tuple(one for one in known if one not in held)
+            if missing and forget:
+                ledger.write(name, (), drop=missing)
         return Adoption(
             bound=tuple(record.id for record, _ in bound),
-            unproven=tuple(name for name in held if name not in known),
-            gone=tuple(name for name in known if name not in held),
+            unproven=tuple(one for one in held if one not in known),
+            gone=(*lost, *missing),
+            altered=tuple(
+                one.id for one in held.values() if one.id in known and not unaltered(known[one.id], one.text)
+            ),
         )
+
+    def mend(self, owners: Sequence[str] = ()) -> tuple[str, ...]:
+        """Mend what a call that did not end left behind in the store, and say what was done. Most stores leave nothing.
+
+        For Memobase: chats whose flush died with the server, which keep their bank from being written, are deleted.
+        ``owners`` have private banks of which nothing is bound yet.
+        """
+        if not isinstance(self.backend, Mending):
+            return ()
+        with self._bound.alone():
+            return tuple(self.backend.mend([nfc(one) for one in listed("owners", owners)]))
 
     def records(self) -> Iterator[tuple[Stored, tuple[Binding, ...]]]:
         """Every record of the store, with its sources."""
@@ -282,18 +309,26 @@ class StandingView:
         log = self._workspace.log
         with log.reading():
             now, learnt = self._workspace.now(), log.learnt
-            if behind := lag(now, learnt, self._workspace.policy):
+            if behind := lagging(log, now, self._workspace.policy):
                 raise QuarantineError(f"nothing is read while the clock cannot be right: {behind}")
             moment = later(now, learnt)
             moved = log.head != self._epoch or (self._until is not None and moment >= self._until)
             if self._ground is None or moved or moment < self._judged:
-                self._refuse_departed()
+                lease_over = self._refuse_departed(moment)
                 self._judge(moment)
+                self._until = min((one for one in (self._until, lease_over) if one is not None), default=None)
         assert self._ground is not None  # noqa: S101 - set by _judge, for the type checker
         return self._ground
 
-    def _refuse_departed(self) -> None:
+    def _refuse_departed(self, moment: datetime) -> datetime | None:
+        """Refuse an agent that is not at work with this view. Gives the moment at which its lease runs out."""
         agent, log = self._view.identity.agent, self._workspace.log
+        held = tenure(log, agent)
+        if held is not None and moment >= held.lease.until:
+            raise QuarantineError(
+                f"the lease of {self._view.identity.principal!r} ran out at {held.lease.until.isoformat()}: let it "
+                "come back, and use the memory of that return"
+            )
         departure = log.latest(EventKind.DEPART, agent)
         newest = log.latest(EventKind.RETURN, agent)
         # A view that waits to be exposed has replaced nothing yet: the process that asked for it may have ended.
@@ -305,6 +340,7 @@ class StandingView:
             raise QuarantineError(
                 f"{self._view.identity.principal!r} has departed or returned since: use the memory of its last return"
             )
+        return None if held is None else held.lease.until
 
     def _judge(self, moment: datetime) -> None:
         log, policy = self._workspace.log, self._workspace.policy
@@ -330,10 +366,9 @@ def _next_turn(state: Snapshot, now: datetime) -> datetime | None:
     for held in (*state.state.held.values(), *state.background.held.values()):
         turns += [moment for moment in (held.item.valid.start, held.item.valid.end) if moment is not None]
         for mark in held.marks:
-            turns.append(mark.at)
+            turns.append(mark.effective)
             if isinstance(mark.payload, Close):
                 turns.append(mark.payload.end)
             elif isinstance(mark.payload, Overrule):
                 turns.append(mark.payload.expires)
-    turns += [event.at for event in (*state.state.rebases, *state.background.rebases)]
     return min((turn for turn in turns if turn > now), default=None)

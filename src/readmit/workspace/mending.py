@@ -61,7 +61,9 @@ def against(trial: Trial, item: Item, cause: Cause) -> Iterator[Remedy]:
     """What removes one cause from an item."""
     match cause.reason:
         case Reason.DISPUTED | Reason.CONCURRENT_UPDATE:
-            yield act("resolve", cause.ref, keep=[item.id], by=trial.other_writer(item.by))
+            contested = cause.reason is Reason.CONCURRENT_UPDATE
+            by = trial.uninvolved(item.by, cause.by) if contested else trial.other_writer(item.by)
+            yield act("resolve", cause.ref, keep=[item.id], by=by)
         case Reason.TOO_LARGE:
             yield govern(trial.policy, max_item_chars=item.length)
         case Reason.KIND_NOT_ADMITTED:
@@ -80,7 +82,7 @@ def against(trial: Trial, item: Item, cause: Cause) -> Iterator[Remedy]:
         case Reason.DISPUTE_LOST:
             yield overrule(item.id, "settle", trial.overseer or BLANK)
         case _:
-            yield overrule(item.id, "rejustify" if cause.chain else "restore", trial.overseer or BLANK)
+            yield overrule(item.id, "rejustify" if cause.root else "restore", trial.overseer or BLANK)
 
 
 def again(
@@ -112,5 +114,5 @@ def reopened(trial: Trial, duty: Obligation, *, roles: Sequence[str] = ()) -> It
         roles=list(roles) or None,
         task=duty.scope.task,
     )
-    ends = duty.by if trial.writer(duty.by) == duty.by != trial.reader else trial.overseer or BLANK
+    ends = duty.by if trial.other_writer(duty.by) == duty.by else trial.overseer or BLANK
     yield act("settle", duty.id, by=ends)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from readmit.records.items import Frontier, Item, Kind, Obligation
-from readmit.records.reasons import DutyState, Reason, State
+from readmit.records.reasons import Reason, State
 from readmit.workspace.history import in_words, recorded
-from readmit.workspace.mending import against, reopened
-from readmit.workspace.remedies import BLANK, Remedy, confirm, govern, link, write
+from readmit.workspace.mending import again, against, mended, reopened
+from readmit.workspace.remedies import BLANK, Remedy, act, confirm, govern, link, write
 from readmit.workspace.trial import FIT, Trial, past
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ class _Case:
         for name in self.decision.missing:
             duties = [duty for duty in self._owed() if name in duty.required]
             bearing = [one for one in reversed(tuple(self.items.values())) if self.trial.meets(one, name)]
+            # First what has to be handed over and does not fit.
+            bearing.sort(key=lambda one: one.id not in self.decision.absent)
             fit = [one for one in bearing if self.trial.fit(one.id)]
             critical = any(name in duty.critical for duty in duties)
             yield Lack(
@@ -111,7 +113,8 @@ class _Case:
 
     def records(self) -> Iterator[Lack]:
         """Duties, frontiers and constraints that had to be handed over and could not be."""
-        for name in self.decision.absent or self._obstructing():
+        short = Reason.BUDGET_SHORT in self.decision.reasons
+        for name in (() if short else self.decision.absent) or self._obstructing():
             item = self.items[name]
             kind, remedies = self._handing_over(item)
             duty = item.obligation if isinstance(item, Frontier) else name
@@ -126,7 +129,7 @@ class _Case:
 
     def without_room(self) -> Iterator[Lack]:
         """Duties of a partial view that only lack budget."""
-        short = {note.obligation for note in self.decision.duties if note.lacks or note.state in _OBSTRUCTED}
+        short = {note.obligation for note in self.decision.duties if note.lacks or note.state.obstructs}
         for name in () if self.decision.view is None else self.decision.view.withheld:
             duty = self.items[name]
             if name not in short and isinstance(duty, Obligation):
@@ -146,14 +149,13 @@ class _Case:
                 yield item.id
 
     def _owed(self) -> list[Obligation]:
-        # Decisions under the first rules list no duties; they name those that are not covered.
-        owed = {note.obligation for note in self.decision.duties if note.state.owed} or self.decision.report.uncovered
+        owed = {note.obligation for note in self.decision.duties if note.state.owed}
         return [item for item in self.items.values() if isinstance(item, Obligation) and item.id in owed]
 
     def _obstructing(self) -> Iterator[str]:
         """The records behind the obstructed duties of a partial view."""
         for note in self.decision.duties:
-            if note.state in _OBSTRUCTED:
+            if note.state.obstructs:
                 own = self.judged[note.obligation]
                 frontiers = [
                     item.id
@@ -210,7 +212,18 @@ class _Case:
             case Frontier():
                 return "frontier", (self._progress(item.obligation, item.scope.task),)
             case _:
-                return "constraint", (self._room(),)
+                return "constraint", self._constraining(item)
+
+    def _constraining(self, item: Item) -> tuple[Remedy, ...]:
+        """What makes a constraint fit to be handed over, or ends it."""
+        reasons = {cause.reason for cause in self.judged[item.id].causes}
+        if not reasons:
+            return (self._room(),)
+        if self.trial.overseer is None and reasons & _OVERRULED:
+            # Nobody can set that aside. Said again from later evidence, it stands.
+            return (again(self.trial, msgspec.structs.replace(item, depends_on=())),)
+        ends = item.by if self.trial.writer(item.by) == item.by != self.trial.reader else self.trial.overseer or BLANK
+        return mended(self.trial, item) or (act("revoke", item.id, by=ends),)
 
     def _progress(self, obligation: str, task: str | None) -> Remedy:
         return write("progress", obligation=obligation, by=self.trial.writer(), sources=[BLANK], task=task)
@@ -228,12 +241,17 @@ class _Case:
             return govern(policy, solver_milliseconds=policy.solver_milliseconds * 10)
         if self.decision.admitted and self.decision.view is not None and not self.decision.view.partial:
             return govern(policy, gamma=Decimal(1), rho=Decimal(1))
-        fit = [item for item in self.items.values() if self.trial.fit(item.id)]
-        chars = sum(item.length for item in fit)
-        return govern(policy, max_items=max(policy.max_items, len(fit)), max_chars=max(policy.max_chars, chars))
+        named = self.decision.absent
+        fit = [item for item in self.items.values() if self.trial.fit(item.id) or item.id in named]
+        needed = {"max_items": len(fit), "max_chars": sum(item.length for item in fit)}
+        longest = max((item.length for item in fit), default=0)
+        if longest > policy.max_item_chars:
+            needed["max_item_chars"] = longest
+        return govern(policy, **{name: max(getattr(policy, name), least) for name, least in needed.items()})
 
 
-_OBSTRUCTED = frozenset({DutyState.OBSTRUCTED, DutyState.UNPROVEN})
+# What only an overseer sets aside.
+_OVERRULED = frozenset({Reason.PREMISE_CHANGED, Reason.SUSPECTED, Reason.SLOT_CONTESTED})
 # Reasons that withhold the current frontier without ending it.
 _OBSCURED = frozenset(
     {

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from readmit.records.base import nfc
-from readmit.records.events import Checkpoint, Examine, Rebase, Revoke, Settle, Supersede
+from readmit.records.events import Checkpoint
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.items import Item
 from readmit.records.policy import Policy
+from readmit.records.roles import Reassign
+from readmit.records.verdicts import Examine
 from readmit.records.writer_keys import WriterKey
-from readmit.store.location import MEMORY, names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from readmit.records.identity import Identity
     from readmit.records.items import Scope
@@ -30,15 +30,6 @@ T = TypeVar("T")
 def all_nfc(names: Iterable[str]) -> tuple[str, ...]:
     """Several names."""
     return tuple(map(nfc, names))
-
-
-def spelled(path: str | Path, name: str) -> str:
-    """A workspace's name in NFC, unless it was created under another spelling by an older release."""
-    composed = nfc(name)
-    if composed != name and str(path) != MEMORY:
-        known = names(path)
-        return name if name in known and composed not in known else composed
-    return composed
 
 
 def who(identity: Identity) -> Identity:
@@ -59,10 +50,8 @@ def normal(value: T) -> T:
             return replace(value, identity=who(identity))
         case Examine(identity=identity, purpose=purpose):
             return replace(value, identity=who(identity), purpose=_optional(purpose))
-        case Rebase(task=task):
-            return replace(value, task=nfc(task))
-        case Settle(role=role) | Revoke(role=role) | Supersede(role=role):
-            return replace(value, role=_optional(role))
+        case Reassign(principal=principal, task=task, was=was, role=role):
+            return replace(value, principal=nfc(principal), task=nfc(task), was=_optional(was), role=nfc(role))
         case WriterKey(principal=principal):
             return replace(value, principal=nfc(principal))
         case Policy(writers=writers, overseers=overseers):

@@ -94,7 +94,7 @@ def drafts(
                 first = _draft(workspace, {**shared, "text": str(given)}, now)
                 yield first
             else:
-                yield draft_alike(first, str(given), first.at)
+                yield draft_alike(first, str(given), first.at, given=first.given)
         except RecordError as error:
             raise RecordError(f"observations[{number}]: {error}") from None
 
@@ -114,7 +114,7 @@ class Observer:
         text: str,
         at: datetime,
         *,
-        dated: bool,
+        given: bool,
         by: str,
         id: str | None,
         source: Source,
@@ -126,11 +126,11 @@ class Observer:
         shared = (by, source, task, roles, principals)
         last = self._last
         if id is None and last is not None and last[0] == shared and type(text) is str and type(at) is datetime:
-            return draft_alike(last[1], text, at)
+            return draft_alike(last[1], text, at, given=given)
         require_choice("source", source, _SOURCES)
         author, scope = nfc(by), scope_of(self._workspace, task, roles, principals)
         evidence = Evidence(text=text, by=author, at=at, source=source, scope=scope)
-        entry = draft(EventKind.OBSERVE, evidence, id=id, by=author, at=at, dated=dated)
+        entry = draft(EventKind.OBSERVE, evidence, id=id, by=author, at=at, given=given)
         self._last = shared, entry
         return entry
 
@@ -141,7 +141,7 @@ def captured(workspace: str, text: str, probe: Probe, fields: CapturedFields, *,
     plain = _draft(workspace, content, now)
     assert isinstance(plain.payload, Evidence)  # noqa: S101 - _draft makes it
     evidence = msgspec.structs.replace(plain.payload, probe=probe)
-    return draft(EventKind.OBSERVE, evidence, id=fields.get("id"), by=plain.by, at=plain.at, dated=plain.dated)
+    return draft(EventKind.OBSERVE, evidence, id=fields.get("id"), by=plain.by, at=plain.at, given=plain.given)
 
 
 def _draft(workspace: str, given: object, now: datetime) -> Draft:
@@ -151,4 +151,4 @@ def _draft(workspace: str, given: object, now: datetime) -> Draft:
     scope = scope_of(workspace, observed.task, observed.roles, observed.principals)
     moment, by = now if observed.at is None else utc(observed.at, field="at"), nfc(observed.by)
     evidence = Evidence(text=observed.text, by=by, at=moment, source=observed.source, scope=scope)
-    return draft(EventKind.OBSERVE, evidence, id=observed.id, by=by, at=moment, dated=observed.at is not None)
+    return draft(EventKind.OBSERVE, evidence, id=observed.id, by=by, at=moment, given=observed.at is not None)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from readmit.records.policy import LookRules, Policy
     from readmit.records.probes import Scalar
     from readmit.workspace.agent import Agent
+    from readmit.workspace.writer import Writer
 
 
 class Eyes:
@@ -65,6 +66,7 @@ class Probing(ABC):
 
     log: Log
     eyes: Eyes
+    writer: Writer
 
     @property
     @abstractmethod
@@ -84,6 +86,7 @@ class Probing(ABC):
 
         Returns what was written down, for the operator; none if nothing was.
         """
+        self.writer.acts_for(agent.identity.principal)
         return look_for(self, agent.departed(), agent.identity, purpose=purpose)
 
     def _prober(self) -> Looker:

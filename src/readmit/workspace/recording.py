@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 from readmit.records.arguments import check_fields
-from readmit.records.base import listed, nfc, require_digest, require_flag, utc
+from readmit.records.base import listed, nfc, require_digest, require_flag, require_id, utc
 from readmit.records.canonical import digest
-from readmit.records.errors import RecordError, UnknownError
+from readmit.records.errors import ConflictError, RecordError, UnknownError
 from readmit.records.events import EventKind
-from readmit.records.items import Interval, Item, Receipt, Scope
+from readmit.records.items import Interval, Item, Obligation, Receipt, Scope
 from readmit.workspace.naming import all_nfc
-from readmit.workspace.replacing import is_over
+from readmit.workspace.replacing import ending, over
 from readmit.workspace.rights import item_for, known_to
 
 if TYPE_CHECKING:
@@ -159,14 +159,20 @@ def _predecessor(log: Log, by: str, supersedes: str | None, fields: ItemFields, 
     )
 
 
-def open_again(log: Log, content: dict[str, Any], now: datetime) -> str:
-    """The default id of a duty: that of the open one with the same content, or a new one if all are over.
+def opened_as(log: Log, id: str | None, content: dict[str, Any], policy: Callable[[], Policy], now: datetime) -> str:
+    """The id of a duty. By default that of the open one with the same content, or a new one if all are over.
 
-    Otherwise a duty that is owed again would count as settled.
+    The id of a duty that is over is refused: it would count as settled, and nobody would owe it.
     """
+    if id is not None:
+        duty = None if log.named(EventKind.OPEN, require_id("id", id)) is None else log.item(id)
+        known = isinstance(duty, Obligation) and known_to(duty, content["by"], policy)
+        if known and (end := ending(log, id, now)) is not None:
+            raise ConflictError(f"id: {over(id, end)}; leave id out to open a new one, or choose another id")
+        return id
     first = name = id_of(content)
     number = 1
-    while log.named(EventKind.RECORD, name) is not None and is_over(log, name, now):
+    while log.named(EventKind.RECORD, name) is not None and ending(log, name, now) is not None:
         number += 1
         name = f"m{digest((first, number))[:16]}"
     return name

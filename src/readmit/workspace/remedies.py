@@ -44,7 +44,9 @@ def write(verb: Literal["record", "oblige", "progress"], text: str = BLANK, **fi
     return _both(verb, (text,), {name: value for name, value in fields.items() if value is not None})
 
 
-def act(verb: Literal["resolve", "settle", "supersede", "approve", "decline"], *targets: str, **fields: Any) -> Remedy:
+def act(
+    verb: Literal["resolve", "settle", "revoke", "supersede", "approve", "decline"], *targets: str, **fields: Any
+) -> Remedy:
     """A lifecycle event."""
     return _both(verb, targets, fields)
 
@@ -61,8 +63,8 @@ def confirm(item: str, by: str) -> Remedy:
 
 def overrule(item: str, grant: str, by: str) -> Remedy:
     """Set a rejection aside for an hour."""
-    one = _both("overrule", (item,), {"grant": grant, "by": by, "reason": BLANK})
-    return Remedy(f"{one.call.removesuffix(')')}, expires=timedelta(hours=1))", f"{one.command} --for 1h")
+    one = _both("overrule", (item,), {"grant": grant, "by": by, "reason": BLANK}, "--for 1h")
+    return Remedy(f"{one.call.removesuffix(')')}, expires=timedelta(hours=1))", one.command)
 
 
 def govern(policy: Policy, **changes: Any) -> Remedy:
@@ -76,6 +78,18 @@ def govern(policy: Policy, **changes: Any) -> Remedy:
     return Remedy(call, f"echo {shlex.quote(whole)} | readmit init --policy -")
 
 
+def reassign(who: Identity, role: str, by: str) -> Remedy:
+    """The agent gets another role."""
+    return _both("reassign", (who.principal,), {"task": who.task, "was": who.role, "role": role, "by": by})
+
+
+def void(event: int, by: str) -> Remedy:
+    """Void the date of an event."""
+    owner = by == OWNER
+    call = f"workspace.as_owner().void({event})" if owner else f"workspace.void({event}, by={_quoted(by)})"
+    return Remedy(call, f"readmit void {event} {'--as-owner' if owner else _options({'by': by})}")
+
+
 def depart(who: Identity) -> Remedy:
     """The agent leaves."""
     return Remedy(f"{_agent(who)}.depart()", f"readmit depart {_who(who)}")
@@ -83,7 +97,7 @@ def depart(who: Identity) -> Remedy:
 
 def sweep() -> Remedy:
     """Depart for every agent whose lease ran out."""
-    return Remedy("workspace.sweep()", "readmit sweep")
+    return Remedy("workspace.sweep(trust_clock=True)", "readmit sweep --trust-clock")
 
 
 def come_back(who: Identity, *, purpose: str | None = None) -> Remedy:
@@ -109,13 +123,20 @@ def _who(who: Identity) -> str:
     return _options({"principal": who.principal, "role": who.role, "task": who.task})
 
 
-def _both(verb: str, given: tuple[str, ...], fields: Mapping[str, Any]) -> Remedy:
+def command(verb: str, given: Sequence[str], options: str = "") -> str:
+    """A command line that can be pasted. Behind ``--``, an id that begins with a dash is no option."""
+    names = " ".join(map(_shell, given))
+    words = (options, "--", names) if any(one.startswith("-") for one in given) else (names, options)
+    return " ".join(("readmit", verb, *filter(None, words)))
+
+
+def _both(verb: str, given: tuple[str, ...], fields: Mapping[str, Any], *options: str) -> Remedy:
     owner = fields.get("by") == OWNER
     fields = {name: value for name, value in fields.items() if name != "by" or not owner}
     said = [*map(_quoted, given), *(f"{name}={_value(value)}" for name, value in fields.items())]
-    words = ("readmit", verb, *map(_shell, given), "--as-owner" if owner else "", _options(fields))
+    every = ("--as-owner" if owner else "", _options(fields), *options)
     handle = "workspace.as_owner()" if owner else "workspace"
-    return Remedy(f"{handle}.{verb}({', '.join(said)})", " ".join(word for word in words if word))
+    return Remedy(f"{handle}.{verb}({', '.join(said)})", command(verb, given, " ".join(filter(None, every))))
 
 
 def _value(value: str | float | Decimal | Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from readmit.records.drafts import draft
 from readmit.records.errors import ConflictError, TamperedError
 from readmit.records.events import EventKind
 from readmit.records.reasons import Reason
-from readmit.seal.statement import seal_view
+from readmit.seal.statement import seal_retractions, seal_view
 from readmit.workspace.loading import requested
 
 if TYPE_CHECKING:
@@ -35,28 +35,28 @@ logger = logging.getLogger("readmit")
 def carry_out(
     log: Log,
     departed: Checkpoint,
-    ask: Callable[[int], Request],
+    asked: Callable[[], Request],
     signer: Callable[[], Signer],
     *,
     look: Callable[[Snapshot, Iterable[Disposition]], object],
     unprepared: str = "",
 ) -> tuple[Request, Outcome]:
-    """Decide a return and commit it. ``ask`` makes the request for the epoch that is judged.
+    """Decide a return and commit it. ``asked`` makes the request at the end of the log.
 
     ``look`` looks at the sources that are due. If it wrote something down, the return is decided again.
     ``unprepared`` names the failure before the decision; such a return is refused, with an audit row.
     """
     judged: list[Snapshot] = []
     with log.reading():
-        request = ask(log.head)
+        request = asked()
         outcome = decided(log, departed, request, unprepared, note=judged.append)
     if outcome.dispositions and look(judged[-1], outcome.dispositions) is not None:
         with log.reading():
-            request = ask(log.head)
+            request = asked()
             outcome = decided(log, departed, request, unprepared)
     with log.atomic():
         if log.head != request.epoch:
-            request = ask(log.head)
+            request = asked()
             outcome = decided(log, departed, request, unprepared)
         return request, _commit(log, request, outcome, signer)
 
@@ -89,12 +89,14 @@ def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], S
     if log.audit.decision(request.return_id) is not None:
         raise ConflictError(f"id {request.return_id!r} is already used for another return; choose another id")
     envelope: Envelope | None = None
-    if outcome.decision.view is not None:
-        try:
+    try:
+        if outcome.decision.view is not None:
             envelope = seal_view(outcome.decision.view, signer())
-        except Exception as error:  # noqa: BLE001 - a signer may live elsewhere and fail in its own ways
-            logger.warning("return %s could not be signed: %s", request.return_id, error)
-            outcome = withhold(request, outcome, Reason.SIGNER_FAILED)
+        elif outcome.decision.retracting is not None:
+            envelope = seal_retractions(outcome.decision.retracting, signer())
+    except Exception as error:  # noqa: BLE001 - a signer may live elsewhere and fail in its own ways
+        logger.warning("return %s could not be signed: %s", request.return_id, error)
+        outcome = withhold(request, outcome, Reason.SIGNER_FAILED)
     decision = outcome.decision
     body = canonical(decision)
     first = log.audit.last + 1

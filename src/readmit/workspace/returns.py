@@ -13,12 +13,22 @@ from readmit.workspace.missing import lacking
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from readmit.records.decisions import Decision, Disposition, DutyNote, Request, ReturnView, ViewSource
+    from readmit.records.decisions import (
+        ConstraintNote,
+        Decision,
+        Disposition,
+        DutyNote,
+        Request,
+        ReturnView,
+        ViewSource,
+    )
     from readmit.records.reasons import Reason
+    from readmit.records.retractions import Retractions
     from readmit.workspace.diagnosis.symptoms import Diagnosis
     from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation
     from readmit.workspace.missing import Lack
+    from readmit.workspace.retracting import RetractionBundle
     from readmit.workspace.workspace import Workspace
 
 
@@ -68,6 +78,11 @@ class DecidedReturn:
         return self.decision.duties
 
     @property
+    def constraints(self) -> tuple[ConstraintNote, ...]:
+        """Every constraint that was considered, and its outcome."""
+        return self.decision.constraints
+
+    @property
     def coverage(self) -> Fraction:
         return self.decision.report.coverage
 
@@ -88,6 +103,11 @@ class DecidedReturn:
     def sources(self) -> tuple[ViewSource, ...]:
         """How fresh the sources of the view's items are, for those that can be looked at again."""
         return () if self.view is None else self.view.sources
+
+    @property
+    def retractions(self) -> Retractions:
+        """What the agent held and should no longer rely on. ``expose`` or ``expose_retractions`` hands it over."""
+        return self.decision.retractions
 
     @property
     def partial(self) -> bool:
@@ -118,6 +138,15 @@ class Return(DecidedReturn):
         departs. ``within_batch`` is for a caller that keeps the bundle to itself until its batch is committed.
         """
         return self._workspace.expose(
+            self.id, identity=self.request.identity, secret=self.secret, within_batch=within_batch
+        )
+
+    def expose_retractions(self, *, within_batch: bool = False) -> RetractionBundle:
+        """Of a return that was blocked for what it lacks: recheck what no longer holds, and hand that over.
+
+        It holds no item and does not end the absence. An admitted return hands the same over with its view.
+        """
+        return self._workspace.expose_retractions(
             self.id, identity=self.request.identity, secret=self.secret, within_batch=within_batch
         )
 

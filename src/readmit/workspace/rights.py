@@ -1,4 +1,4 @@
-"""Which items a principal may name, and who may end a duty.
+"""Which items a principal may name, and who may end what binds.
 
 An item that a principal may not see does not exist for it: the error is exactly that of an unknown id.
 """
@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 
 from readmit.ports.presence import is_away
 from readmit.records.errors import NotAllowedError, UnknownError
+from readmit.records.events import Dispute
+from readmit.records.items import Obligation
 from readmit.records.policy import AUTHOR, OWNER
+from readmit.workspace.roles import roles_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from readmit.ports.store import Log
-    from readmit.records.items import Item, Obligation
+    from readmit.records.events import Resolve
+    from readmit.records.items import Item
     from readmit.records.policy import Policy
 
 
@@ -40,20 +44,69 @@ def check_may_touch(item: Item, *, by: str, verb: str, policy: Callable[[], Poli
     raise NotAllowedError(f"{by!r} may not {verb} {item.id!r}: a private item is for its author and the overseers")
 
 
-def check_may_end(log: Log, duty: Obligation, *, by: str, role: str | None, verb: str, policy: Policy) -> None:
-    """Refuse principals who may not settle, revoke or supersede a duty, or are away from it."""
-    task = duty.scope.task
+def check_present(log: Log, item: Item, *, by: str, verb: str) -> None:
+    """Refuse principals who are away from an item's task: their own return may depend on what they decide."""
+    task = item.scope.task
     if is_away(log, by, task):
         place = "a task" if task is None else repr(task)
-        raise NotAllowedError(f"{by!r} may not {verb} {duty.id!r} while it is away from {place}: come back first")
-    if by != AUTHOR and (by == duty.by or by in policy.overseers or _owes(duty, by, role)):
+        raise NotAllowedError(
+            f"{by!r} may not {verb} {item.id!r} while it is away from {place}: come back first, or let another do it"
+        )
+
+
+def check_no_party(dispute: Dispute, items: Sequence[Item], resolve: Resolve, *, by: str) -> None:
+    """Refuse a side of a contested slot that resolves it for itself. It may concede."""
+    own = [item.id for item in items if item.by == by]
+    others = [item.id for item in items if item.by != by]
+    if not is_contest(dispute) or not own or not others or by == OWNER or set(resolve.keep) == set(others):
         return
-    hint = f"; an agent that owes it names its role: role={duty.scope.roles[0]!r}" if duty.scope.roles else ""
     raise NotAllowedError(
-        f"{by!r} may not {verb} {duty.id!r}: only its author, the overseers, and agents that owe it may{hint}"
+        f"{by!r} may not resolve {resolve.dispute!r} for itself: it wrote {', '.join(own)}. "
+        f"Concede with keep={others!r}, record what holds now having seen both sides, or let another resolve it"
     )
 
 
-def _owes(duty: Obligation, by: str, role: str | None) -> bool:
-    scope = duty.scope
-    return (not scope.principals or by in scope.principals) and (not scope.roles or role in scope.roles)
+def check_no_rival(log: Log, own: Item, *, by: str, verb: str, other: Item | None = None) -> None:
+    """Refuse a side of a contested slot that puts its own item in the place of the other side's."""
+    if by != own.by or by == OWNER or own.slot is None or (other is not None and other.by == by):
+        return
+    for event in log.about([own.id], until=log.head):
+        said = event.payload
+        if isinstance(said, Dispute) and said.basis is not None and (other is None or other.id in said.items):
+            raise NotAllowedError(
+                f"{by!r} may not {verb} for {own.id!r}, which it wrote: {event.name!r} contests it. Concede with "
+                "`resolve`, record what holds now having seen both sides, or let another resolve it"
+            )
+
+
+def is_contest(dispute: Dispute) -> bool:
+    """Whether readmit itself found that statements about one slot contradict each other."""
+    return dispute.basis is not None or dispute.plan is not None
+
+
+def check_may_end(log: Log, item: Item, *, by: str, verb: str, policy: Policy) -> None:
+    """Refuse principals who may not end a duty or a constraint."""
+    if by != AUTHOR and (by == item.by or by in policy.overseers or _owes(log, item, by)):
+        return
+    if not isinstance(item, Obligation):
+        raise NotAllowedError(
+            f"{by!r} may not {verb} {item.id!r}: a constraint ends by its author, {item.by!r}, or by the overseers. "
+            "Dispute it if it is wrong, or record the constraint that holds now in its slot"
+        )
+    hint = (
+        f" in the role {item.scope.roles[0]!r}, which the owner or an overseer gives with `reassign`"
+        if item.scope.roles
+        else ""
+    )
+    raise NotAllowedError(
+        f"{by!r} may not {verb} {item.id!r}: only its author, the overseers, and agents that owe it{hint} may"
+    )
+
+
+def _owes(log: Log, item: Item, by: str) -> bool:
+    scope = item.scope
+    return (
+        isinstance(item, Obligation)
+        and (not scope.principals or by in scope.principals)
+        and (not scope.roles or not roles_of(log, by, scope.task).isdisjoint(scope.roles))
+    )

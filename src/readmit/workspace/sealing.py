@@ -116,9 +116,7 @@ class LogSealer:
             self._check_extends(pinned, head, log)
         if head.size:
             before, after = self._followed(self._known(), head, log)
-            # A log that no key ever signed, and that is not known here, is taken as it is, like a key on first use.
-            is_first_use = pinned is None and note is None and not after.size
-            if pinned != head and not is_first_use:
+            if pinned != head:
                 self._check_note(head, note, before, after)
             # A reader without the folder of the keys pins nothing. That is no fault worth a warning.
             self._adopt(after, logging.DEBUG)

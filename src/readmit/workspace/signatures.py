@@ -7,11 +7,12 @@ from threading import local
 from typing import TYPE_CHECKING
 
 from readmit.ports.presence import last_absence, swept
-from readmit.records.errors import LeaseError, NotAllowedError, RecordError
+from readmit.records.errors import ConflictError, LeaseError, NotAllowedError, RecordError
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.leases import Lease
-from readmit.records.policy import AUTHOR, OWNER, Policy
+from readmit.records.policy import AUTHOR, OWNER, Policy, differences
 from readmit.seal.writers import Authority, SigningDomain, is_finding
+from readmit.workspace.remedies import command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +44,16 @@ def policy_in_force(log: Log, *, until: int | None = None) -> Policy:
         return found.policy
     event = log.latest(EventKind.GOVERN, until=until)
     return event.payload if event is not None and isinstance(event.payload, Policy) else Policy()
+
+
+def check_in_force(log: Log, policy: Policy | None) -> None:
+    """Refuse a policy that differs from the one in force, if one is given."""
+    if policy is not None and (found := ", ".join(differences(policy, policy_in_force(log)))):
+        raise ConflictError(
+            f"policy: in workspace {log.workspace!r} another one is in force: {found}. The policy given to open is for "
+            "a new workspace: leave it out, or change the one in force for everybody with "
+            "workspace.as_owner().govern(policy) or `readmit init --policy FILE`"
+        )
 
 
 class _Batch(local):
@@ -129,7 +140,7 @@ def check_signed(entry: Draft, found: Authority | None) -> None:
         if found is None or not found.is_signed(entry):
             raise NotAllowedError(
                 f"signer: its key is not enrolled for {entry.by!r}; the owner or an overseer does that: "
-                f"`readmit writers enrol {entry.by} PUBLIC_KEY`"
+                f"`{command('writers enrol', (entry.by, 'PUBLIC_KEY'))}`"
             )
         return
     if found is None or is_finding(entry):
@@ -175,7 +186,7 @@ def check_counts(log: Log, event: Event) -> None:
         raise NotAllowedError(f"{event.kind} {event.name!r} has no valid signature of {event.by!r}: {event.kind} again")
 
 
-_GOVERNING = frozenset({EventKind.GOVERN, EventKind.KEY, EventKind.WRITER})
+_GOVERNING = frozenset({EventKind.GOVERN, EventKind.KEY, EventKind.WRITER, EventKind.VOID, EventKind.REASSIGN})
 
 
 def _check_governable(policy: Policy, found: Authority | None) -> None:

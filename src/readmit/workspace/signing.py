@@ -23,7 +23,7 @@ from readmit.workspace.writer import ANYBODY
 from readmit.workspace.writing import check_governor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
     from pathlib import Path
 
@@ -63,15 +63,17 @@ class Keys:
         keys.writer, keys.signatures = writer, signatures
         return keys
 
-    def ensure(self, now: datetime) -> None:
-        """Give a new workspace its first key. An existing one whose keys are gone is left as it is: it cannot sign."""
-        if self.pin.trust() is None and self.pin.head() is None:
-            self._log.adopt()
+    def ensure(self, now: datetime, start: Callable[[], object]) -> None:
+        """Give a new workspace its first key and what it starts with.
+
+        An existing one whose keys are gone is left as it is: it cannot sign.
+        """
         # A store that was altered still opens, so that the audit can report it. Nothing is decided or written in it.
         with suppress(TamperedError), self._log.atomic():
             if self._log.latest(EventKind.KEY) is None:
                 signer = self._ring(create=True).generate()
                 self._append([trust(signer.public, reason="first key")], now, by=OWNER)
+                start()
 
     def signer(self) -> Signer:
         """The newest key that is trusted without an end and held here."""
@@ -88,7 +90,7 @@ class Keys:
         if lost:
             self._sealer.start_over()
         with self._log.atomic():
-            check_governor(by, policy_in_force(self._log), "rotate keys")
+            check_governor(self._log, by, policy_in_force(self._log), "rotate keys")
             signer = self._ring(create=True).generate()
             self._append(rotation(current(self.changes()), signer.public, now=now, overlap=overlap), now, by=by)
         return signer.keyid
@@ -97,7 +99,7 @@ class Keys:
         """Reject everything that a key signed, from this epoch on."""
         with self._log.atomic():
             by = self.writer.author(by)
-            check_governor(by, policy_in_force(self._log), "revoke keys")
+            check_governor(self._log, by, policy_in_force(self._log), "revoke keys")
             known = {event.payload.key for event in self.changes() if isinstance(event.payload, KeyChange)}
             if key not in known:
                 raise SealError(f"no key {key!r} in this workspace; `readmit keys list` shows them")

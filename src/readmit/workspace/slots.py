@@ -12,11 +12,11 @@ from readmit.records.drafts import draft
 from readmit.records.errors import ConflictError, RecordError
 from readmit.records.events import Checkpoint, Dispute, EventKind
 from readmit.records.identity import Identity
-from readmit.records.items import Frontier, Item, Obligation
+from readmit.records.items import Frontier, Item, Kind, Obligation
 from readmit.records.policy import AUTHOR
 from readmit.records.reasons import Reason, State
 from readmit.records.snapshot import Snapshot, WorkState
-from readmit.records.statements import statement_of
+from readmit.records.statements import same_statement
 from readmit.workspace.background import concerned
 from readmit.workspace.loading import add_judged
 from readmit.workspace.rights import known_to
@@ -25,15 +25,17 @@ from readmit.workspace.sources import add_sources
 from readmit.workspace.vetting import vetted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from readmit.cycle import Examined
     from readmit.ports.store import Log
     from readmit.records.decisions import Cause
     from readmit.records.policy import Policy
     from readmit.records.snapshot import Held
 
-_OF_THE_READER = frozenset({State.UNAUTHORIZED, State.NOT_APPLICABLE})
+OF_THE_READER = frozenset({State.UNAUTHORIZED, State.NOT_APPLICABLE})
+"""States that concern a particular reader, not the item."""
 _CONTESTED = frozenset({State.DISPUTED, State.SUSPECTED})
 _OF_THE_SLOT = frozenset({Reason.SLOT_UPDATED, Reason.SLOT_CONTESTED})
 
@@ -44,6 +46,10 @@ class SlotUse(NamedTuple):
     slot: str
     task: str | None
     purposes: Sequence[str] = ()
+    kind: str = Kind.FACT
+    """The kind of what is written there."""
+    principal: str = ""
+    """Who reads them; by default somebody uninvolved."""
 
 
 class SlotHolders(NamedTuple):
@@ -56,44 +62,70 @@ class SlotHolders(NamedTuple):
 def holders(log: Log, use: SlotUse, policy: Policy, now: datetime) -> SlotHolders:
     """What stands in a slot of a task at the end of the log. Items without a task are about every task."""
     found: dict[bool, list[Held]] = {True: [], False: []}
-    for held, causes in _judged(log, use, policy, now):
+    here = judged(log, use, policy, now)
+    for name, causes in () if here is None else here.causes.items():
         states = {cause.reason.state for cause in causes}
-        if states <= _CONTESTED:
-            found[not states].append(held)
+        if here is not None and states <= _CONTESTED:
+            found[not states].append(here.snapshot.state.held[name])
     return SlotHolders(tuple(found[True]), tuple(found[False]))
 
 
-def _judged(log: Log, use: SlotUse, policy: Policy, now: datetime) -> Iterator[tuple[Held, tuple[Cause, ...]]]:
-    """The statements about a slot, and what is against each for an uninvolved reader."""
-    epoch, tasks = log.head, dict.fromkeys((None, use.task))
+class JudgedSlot(NamedTuple):
+    """The statements about a slot, and what is against each besides who reads it and for what."""
+
+    snapshot: Snapshot
+    causes: Mapping[str, tuple[Cause, ...]]
+
+    def standing(self) -> Iterator[Held]:
+        """Those with nothing against them."""
+        return (self.snapshot.state.held[name] for name, causes in self.causes.items() if not causes)
+
+
+def judged(log: Log, use: SlotUse, policy: Policy, now: datetime, *, until: int | None = None) -> JudgedSlot | None:
+    """What is against the statements about a slot, at the end of the log or up to an epoch. None if there are none."""
+    epoch, tasks = log.head if until is None else until, dict.fromkeys((None, use.task))
     names = [event.name for one in tasks for event in log.in_slot(one, use.slot, until=epoch)]
     if not names:
-        return
-    reader = Identity(workspace=log.workspace, principal="", role="", task=use.task or "")
-    events = log.about(names, until=epoch)
-    starts = [event for one in tasks if one is not None for event in log.milestones(EventKind.REBASE, one)]
-    state = fold(WorkState(), sorted((*events, *starts), key=lambda event: event.epoch))
+        return None
+    reader = Identity(workspace=log.workspace, principal=use.principal, role="", task=use.task or "")
+    purpose = next(iter(use.purposes), None)
+    examined = examined_for(log, reader, names, purpose=purpose, policy=policy, now=now, until=epoch)
+    state, rejected = examined.snapshot.state, examined.gated.rejected
+    found: dict[str, tuple[Cause, ...]] = {}
+    for name, held in state.held.items():
+        item = held.item
+        if type(item) in (Obligation, Frontier) or item.slot != use.slot:
+            continue
+        if overlap(item.purposes, use.purposes):
+            causes = rejected[name].causes if name in rejected else ()
+            found[name] = tuple(cause for cause in causes if cause.reason.state not in OF_THE_READER)
+    return JudgedSlot(examined.snapshot, found)
+
+
+def examined_for(
+    log: Log,
+    reader: Identity,
+    names: Collection[str],
+    *,
+    purpose: str | None,
+    policy: Policy,
+    now: datetime,
+    until: int | None = None,
+) -> Examined:
+    """Some items, judged for a reader as a return would judge them, at the end of the log or up to an epoch."""
+    epoch = log.head if until is None else until
+    state = fold(WorkState(), log.about(names, until=epoch))
     background = concerned(log, reader, state, epoch)
     everything = (*state.held.values(), *background.held.values())
     evidence = log.evidence_for(held.epoch for held in everything)
     add_judged(log, everything, evidence)
     sources = add_sources(log, evidence, until=epoch)
     made = Snapshot(
-        identity=reader, purpose=next(iter(use.purposes), None), now=now,
-        checkpoint=checkpoint(reader, (), id="slot", epoch=epoch, at=now),
+        identity=reader, purpose=purpose, now=now, checkpoint=checkpoint(reader, (), id="judged", epoch=epoch, at=now),
         intact=True, state=state, evidence=evidence, background=background, sources=sources,
     )  # fmt: skip
     signing = authority(log)
-    if signing is not None and signing.was_required:
-        made = vetted(made, log, signing)
-    rejected = examine(made, policy).gated.rejected
-    for name, held in state.held.items():
-        item = held.item
-        if type(item) in (Obligation, Frontier) or item.slot != use.slot:
-            continue
-        if _overlap(item.purposes, use.purposes):
-            causes = rejected[name].causes if name in rejected else ()
-            yield held, tuple(cause for cause in causes if cause.reason.state not in _OF_THE_READER)
+    return examine(vetted(made, log, signing) if signing is not None and signing.was_required else made, policy)
 
 
 def check_expected(
@@ -106,10 +138,12 @@ def check_expected(
         [held.item for held in some if known_to(held.item, by, lambda: policy)]
         for some in holders(log, use, policy, now)
     )
+    if use.kind == Kind.FACT and expects is not None:
+        standing, contested = (_replaceable(some, expects, policy) for some in (standing, contested))
     if not contested and [item.id for item in standing] == ([] if expects is None else [expects]):
         return
     named = next((item for item in standing if item.id == expects), None)
-    if named is not None and not contested and all(_same(named, item) for item in standing):
+    if named is not None and not contested and all(same_statement(named, item) for item in standing):
         return
     found = [f"{item.id} stands" for item in standing] + [f"{item.id} is contested" for item in contested]
     wanted = f"expects: {expects!r} is not what stands" if expects else "expects_nothing: something stands"
@@ -119,8 +153,34 @@ def check_expected(
     )
 
 
-def _same(one: Item, other: Item) -> bool:
-    return one.text == other.text and statement_of(one) == statement_of(other)
+def _replaceable(items: Sequence[Item], expects: str, policy: Policy) -> list[Item]:
+    """The statements that a fact can take the place of: constraints stand beside it."""
+    if any(item.id == expects and policy.constrains(item) for item in items):
+        raise RecordError(
+            f"expects: {expects!r} is a constraint, and only another constraint takes the place of one: "
+            "record it with the constraint's kind, or in a slot of its own"
+        )
+    return [item for item in items if not policy.constrains(item)]
+
+
+def check_replaces(log: Log, item: Item, expects: str | None, policy: Policy, now: datetime) -> None:
+    """Refuse a statement that was to replace what stands in its slot, and that does not stand there."""
+    if item.valid.start is not None and item.valid.start > now:
+        # It replaces it when it begins.
+        return
+    use = SlotUse(item.slot or "", item.scope.task, item.purposes, item.kind)
+    found = judged(log, use, policy, now)
+    against = () if found is None else found.causes.get(item.id, ())
+    if {cause.reason.state for cause in against} <= _CONTESTED:
+        return
+    older = any(cause.reason in _OF_THE_SLOT for cause in against)
+    why = "what stands there has later evidence" if older else against[0].reason.doc.rstrip(".").lower()
+    field, replaced = ("expects", repr(expects)) if expects is not None else ("expects_nothing", "nothing")
+    fix = f", or add supersedes={expects!r}" if older and expects is not None else ""
+    raise ConflictError(
+        f"{field}: this would replace {replaced} in {use.slot!r} and does not: {why}. "
+        f"Observe what says so now and name it in sources{fix}"
+    )
 
 
 def unseen(
@@ -139,11 +199,15 @@ def unseen(
     later = [event for task in tasks for event in log.in_slot(task, item.slot, until=log.head) if event.epoch > basis]
     if not any(_rivals(event.payload, item, named) for event in later):
         return None
-    found = holders(log, SlotUse(item.slot, item.scope.task, item.purposes), policy(), now)
+    rules = policy()
+    found = holders(log, SlotUse(item.slot, item.scope.task, item.purposes), rules, now)
     rivals = [
         held.item.id
         for held in (*found.standing, *found.contested)
-        if held.epoch > basis and _rivals(held.item, item, named)
+        if held.epoch > basis
+        and _rivals(held.item, item, named)
+        # A fact stands beside a constraint.
+        and (rules.constrains(item) or not rules.constrains(held.item))
     ]
     return (basis, tuple(rivals)) if rivals else None
 
@@ -153,8 +217,8 @@ def counts(log: Log, item: Item, policy: Policy, now: datetime) -> bool:
 
     What is unproven, or has not begun, replaces nothing, and so contests nothing.
     """
-    judged = _judged(log, SlotUse(item.slot or "", item.scope.task, item.purposes), policy, now)
-    causes = next((found for held, found in judged if held.item.id == item.id), None)
+    found = judged(log, SlotUse(item.slot or "", item.scope.task, item.purposes), policy, now)
+    causes = None if found is None else found.causes.get(item.id)
     return causes is not None and {cause.reason for cause in causes} <= _OF_THE_SLOT
 
 
@@ -164,15 +228,15 @@ def _rivals(other: object, item: Item, named: Collection[str]) -> bool:
         isinstance(other, Item)
         and other.by != item.by
         and other.id not in (item.id, *named)
-        and not _same(other, item)
-        and _overlap(other.purposes, item.purposes)
-        and _overlap(other.tasks, item.tasks)
+        and not same_statement(other, item)
+        and overlap(other.purposes, item.purposes)
+        and overlap(other.tasks, item.tasks)
         # A private statement replaces for those it names alone, and its id is not for others.
         and set(other.scope.principals) == set(item.scope.principals)
     )
 
 
-def _overlap(some: Sequence[str], others: Sequence[str]) -> bool:
+def overlap(some: Sequence[str], others: Sequence[str]) -> bool:
     """Whether two lists have a name in common. An empty one means every name."""
     return not some or not others or not set(some).isdisjoint(others)
 

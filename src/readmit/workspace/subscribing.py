@@ -73,7 +73,7 @@ def _next(state: Snapshot) -> datetime | None:
     for held in (*state.state.held.values(), *state.background.held.values()):
         moments += (held.item.valid.start, held.item.valid.end)
         for event in held.marks:
-            moments.append(event.at)
+            moments.append(event.effective)
             if isinstance(event.payload, Close):
                 moments.append(event.payload.end)
             elif isinstance(event.payload, Overrule):
@@ -85,6 +85,7 @@ class View:
     """The view that an agent holds now, and which of its items are known to have fallen."""
 
     def __init__(self, workspace: Workspace, identity: Identity) -> None:
+        workspace.writer.acts_for(identity.principal)
         self._workspace = workspace
         self._identity = identity
         self._read = 0

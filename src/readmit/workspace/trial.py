@@ -9,12 +9,12 @@ import msgspec
 
 from readmit.capture.fold import fold
 from readmit.capture.links import linked_needs
-from readmit.cycle import RULES
+from readmit.ports.presence import is_away
 from readmit.records.decisions import Decision, Disposition, Request
 from readmit.records.items import Item
 from readmit.records.reasons import Reason, State
 from readmit.records.snapshot import WorkState
-from readmit.workspace.examining import examination
+from readmit.workspace.asking import ask
 from readmit.workspace.history import dispositions, recorded
 from readmit.workspace.remedies import BLANK
 from readmit.workspace.returning import decided
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 FIT = frozenset({State.ADMITTED, State.NOT_NEEDED, State.WITHHELD})
 """States of an item that passed every gate, whatever the outcome of the return."""
-REHEARSAL = "rehearsal"
-"""The id of a return that is decided and not committed."""
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -44,7 +42,9 @@ class Trial(msgspec.Struct, frozen=True):
     links: Mapping[str, tuple[str, ...]] = {}
     """The dependencies that links make the candidates support."""
     slots: frozenset[str] = frozenset()
-    """The missing dependencies that are slots of any item."""
+    """The missing dependencies that are slots of any item, or can be: no item names them in ``supports``."""
+    away: frozenset[str] = frozenset()
+    """The principals that are away from the task, and decide nothing about it: the reader, and others."""
 
     @property
     def reader(self) -> str:
@@ -57,7 +57,7 @@ class Trial(msgspec.Struct, frozen=True):
     @property
     def overseer(self) -> str | None:
         """An overseer who may overrule a rejection in this return."""
-        return next((name for name in self.policy.overseers if name != self.reader), None)
+        return next((name for name in self.policy.overseers if name not in self.away), None)
 
     def writer(self, last: str | None = None) -> str:
         """An allowed writer: ``last`` if the policy allows it, or else the first allowed one."""
@@ -67,8 +67,14 @@ class Trial(msgspec.Struct, frozen=True):
         return next((name for name in allowed if name != self.reader), BLANK)
 
     def other_writer(self, last: str) -> str:
-        """The same, for an act that does not count in the actor's own return."""
-        return self.writer(None if last == self.reader else last)
+        """The same, for an act that nobody does while away."""
+        found = self.writer(None if last in self.away else last)
+        return next((name for name in (found, *self.policy.writers) if name not in self.away), BLANK)
+
+    def uninvolved(self, *sides: str | None) -> str:
+        """Somebody who may decide between two sides: an overseer, or an allowed writer."""
+        allowed = (*self.policy.overseers, *self.policy.writers)
+        return next((name for name in allowed if name not in (*sides, *self.away)), BLANK)
 
     def fit(self, name: str) -> bool:
         """Whether a candidate passed every gate."""
@@ -97,29 +103,18 @@ def rehearse(
 ) -> Trial:
     """The return as it would be decided at the end of the log. Nothing is written."""
     with log.reading():
-        epoch = log.head
-        request = Request(
-            return_id=REHEARSAL,
-            identity=identity,
-            instance=REHEARSAL,
-            nonce=REHEARSAL,
-            purpose=purpose,
-            now=now,
-            policy=policy,
-            checkpoint=departed.id,
-            epoch=epoch,
-            rules=RULES,
-            learnt=log.learnt,
-            examination=examination(log, departed, identity, purpose=purpose, epoch=epoch, policy=policy),
-        )
+        request = ask(log, departed, identity, purpose=purpose, now=now, policy=policy)
         outcome = decided(log, departed, request, rehearsed=True)
         return _trial(log, request, outcome.decision, {one.item: one for one in outcome.dispositions})
 
 
 def _trial(log: Log, request: Request, decision: Decision, judged: Mapping[str, Disposition]) -> Trial:
     items, links = _items(log, request, judged)
-    slots = frozenset(name for name in decision.missing if log.is_slot(name))
-    return Trial(request, decision, judged, items, links, slots)
+    slots = frozenset(name for name in decision.missing if log.is_slot(name) or not log.is_dependency(name))
+    others = {*request.policy.overseers, *request.policy.writers, *(item.by for item in items.values())}
+    reader = request.identity
+    away = {name for name in others if is_away(log, name, reader.task)} | {reader.principal}
+    return Trial(request, decision, judged, items, links, slots, frozenset(away))
 
 
 def _items(log: Log, request: Request, judged: Iterable[str]) -> tuple[dict[str, Item], dict[str, tuple[str, ...]]]:

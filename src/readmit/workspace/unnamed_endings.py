@@ -1,4 +1,4 @@
-"""Items that fell although no event names them: another item took their slot, a rebase reset it, their source changed.
+"""Items that fell although no event names them: another item took their slot, or their source changed.
 
 What stands depends on the reader. An item counts as fallen if it fell for everybody on its task, or for a principal
 that its slot's items name.
@@ -16,14 +16,16 @@ import msgspec
 from readmit.capture.bindings import flaws
 from readmit.capture.checkpoint import checkpoint
 from readmit.capture.fold import fold
+from readmit.capture.voided import evidence_without
 from readmit.invalidate.resolve import resolve
 from readmit.invalidate.statements import SameStatements
 from readmit.records.decisions import Returned
-from readmit.records.events import EventKind, Rebase
+from readmit.records.events import EventKind
 from readmit.records.identity import Identity
 from readmit.records.items import Frontier, Obligation
 from readmit.records.reasons import Reason
 from readmit.records.snapshot import Snapshot, WorkState
+from readmit.records.voids import Voids
 from readmit.workspace.history import dispositions
 from readmit.workspace.loading import add_judged
 from readmit.workspace.signatures import authority, policy_in_force
@@ -43,7 +45,6 @@ UNNAMED = frozenset(
         Reason.SLOT_UPDATED,
         Reason.SLOT_CONTESTED,
         Reason.FRONTIER_MOVED,
-        Reason.EPOCH_INCOMPATIBLE,
         Reason.SOURCE_CHANGED,
     }
 )
@@ -63,11 +64,12 @@ def endings_of_return(log: Log, return_id: str) -> Endings:
 
 def all_endings(log: Log) -> Endings:
     """What fell in the whole log, and what its returns found besides."""
-    events = list(log.tail())
+    voids = Voids(log.milestones(EventKind.VOID))
+    events = [voids.event(event) for event in log.tail()]
     state = fold(WorkState(), (event for event in events if event.kind is not EventKind.OBSERVE))
     found: Endings = {}
-    judge = _Judge(log, state, {event.epoch: event.learnt for event in events})
-    for members in _groups(state, rebased=bool(state.rebases)):
+    judge = _Judge(log, state, {event.epoch: event.learnt for event in events}, voids)
+    for members in _groups(state):
         for epoch, name, cause in judge.fell(members):
             # A replacement that is disputed later contests the slot.
             found.setdefault(epoch, {})[name] = cause
@@ -85,8 +87,8 @@ def _add(found: Endings, judged: Iterable[Disposition], known: Iterable[tuple[st
                 found.setdefault(cause.epoch, {}).setdefault(one.item, cause)
 
 
-def _groups(state: WorkState, *, rebased: bool) -> Iterator[list[Held]]:
-    """The items of each slot, and the frontiers of each obligation. Of one item alone, only a rebase makes an end."""
+def _groups(state: WorkState) -> Iterator[list[Held]]:
+    """The items of each slot, and the frontiers of each obligation, where there are several."""
     groups: dict[tuple[str, str], list[Held]] = {}
     for held in state.held.values():
         item = held.item
@@ -94,14 +96,14 @@ def _groups(state: WorkState, *, rebased: bool) -> Iterator[list[Held]]:
             groups.setdefault(("frontier", item.obligation), []).append(held)
         elif item.slot is not None and not isinstance(item, Obligation):
             groups.setdefault(("slot", item.slot), []).append(held)
-    return (members for members in groups.values() if rebased or len(members) > 1)
+    return (members for members in groups.values() if len(members) > 1)
 
 
 class _Judge:
     """Judges groups of items at every event that may change what stands among them."""
 
-    def __init__(self, log: Log, state: WorkState, learnt: dict[int, datetime]) -> None:
-        self._log, self._state, self._learnt = log, state, learnt
+    def __init__(self, log: Log, state: WorkState, learnt: dict[int, datetime], voids: Voids) -> None:
+        self._log, self._state, self._learnt, self._voids = log, state, learnt, voids
         self._ruled = sorted(e.epoch for kind in (EventKind.GOVERN, EventKind.WRITER) for e in log.milestones(kind))
         self._rules = cache(lambda ruled: (policy_in_force(log, until=ruled), authority(log, until=ruled)))
 
@@ -109,12 +111,12 @@ class _Judge:
         """Each item that fell, with the epoch and the cause."""
         evidence = self._log.evidence_for(held.epoch for held in members)
         add_judged(self._log, members, evidence)
+        evidence = evidence_without(self._voids, evidence)
         points = {held.epoch for held in members} | {mark.epoch for held in members for mark in held.marks}
-        points |= {event.epoch for event in self._state.rebases if event.epoch > min(points)} | {self._state.epoch}
+        points.add(self._state.epoch)
         items = [held.item for held in members]
         repeated = SameStatements(members).repeated
         tasks = {item.scope.task for item in items if item.scope.task}.union(*(item.tasks for item in items))
-        tasks |= {event.payload.task for event in self._state.rebases if isinstance(event.payload, Rebase)}
         principals = {"", *(name for item in items for name in item.scope.principals)}
         purposes = {None, *(name for item in items for name in item.purposes)}
         for task, principal, purpose in product(sorted(tasks or {""}), sorted(principals), sorted(purposes, key=str)):
@@ -170,4 +172,4 @@ def _until(state: WorkState, members: list[Held], epoch: int) -> WorkState:
 
     held = {one.item.id: msgspec.structs.replace(one, marks=before(one.marks)) for one in members if one.epoch <= epoch}
     resolutions = {name: kept for name, events in state.resolutions.items() if (kept := before(events))}
-    return WorkState(epoch, held, before(state.rebases), resolutions)
+    return WorkState(epoch, held, resolutions)

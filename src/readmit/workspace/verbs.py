@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from abc import ABC, abstractmethod
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, get_args
 
 from readmit.records.arguments import explained
 from readmit.records.base import Moment, listed, require, require_choice, require_digest, require_id, utc
@@ -17,14 +17,16 @@ from readmit.records.events import (
     EventKind,
     Link,
     Overrule,
-    Rebase,
     Resolve,
     Revoke,
     Settle,
     Supersede,
     Suspect,
 )
-from readmit.records.policy import Policy
+from readmit.records.moments import Void
+from readmit.records.policy import Policy, unreserved
+from readmit.records.reasons import Grant
+from readmit.records.roles import Reassign
 from readmit.records.verdicts import Pair, Verdict
 from readmit.records.waiting import Approve, Decline
 
@@ -32,10 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from readmit.records.kinds import DeclaredKind
-
-
-Grant: TypeAlias = Literal["restore", "rejustify", "settle"]
-"""What an overruling sets aside: what took the item out, its missing premise, or its disputes."""
 
 
 @explained
@@ -59,6 +57,13 @@ class Verbs(ABC):
         """What counts as now."""
 
     @abstractmethod
+    def _put(
+        self, kind: DeclaredKind, payload: object, *, by: str | None, id: str | None, at: Moment | None,
+        clock: datetime | None = None,
+    ) -> int:  # fmt: skip
+        """Append an event. ``clock`` is its moment if none was given."""
+
+    @abstractmethod
     def _said(self, kind: DeclaredKind, id: str | None) -> datetime | None:
         """When an event with this id was true, if there is one already."""
 
@@ -69,13 +74,12 @@ class Verbs(ABC):
         *,
         by: str | None = None,
         reason: str = "",
-        role: str | None = None,
         id: str | None = None,
         at: Moment | None = None,
     ) -> int:
-        """``successor`` replaces ``target``. The reverse call undoes it. ``role``: see ``settle``."""
+        """``successor`` replaces ``target``. The reverse call undoes it."""
         payload = Supersede(
-            target=require_id("target", target), successor=require_id("successor", successor), reason=reason, role=role
+            target=require_id("target", target), successor=require_id("successor", successor), reason=reason
         )
         return self.append(EventKind.SUPERSEDE, payload, by=by, id=id, at=at)
 
@@ -85,13 +89,12 @@ class Verbs(ABC):
         *,
         by: str | None = None,
         reason: str = "",
-        role: str | None = None,
         id: str | None = None,
         at: Moment | None = None,
     ) -> int:
-        """Withdraw an item: it should not have been relied on. ``role`` as in ``settle``."""
+        """Withdraw an item: it should not have been relied on."""
         return self.append(
-            EventKind.REVOKE, Revoke(target=require_id("target", target), reason=reason, role=role), by=by, id=id, at=at
+            EventKind.REVOKE, Revoke(target=require_id("target", target), reason=reason), by=by, id=id, at=at
         )
 
     def close_validity(
@@ -108,36 +111,21 @@ class Verbs(ABC):
         payload = Close(target=require_id("target", target), end=utc(end, field="end"), reason=reason)
         return self.append(EventKind.CLOSE, payload, by=by, id=id, at=at)
 
-    def rebase(
-        self,
-        slot: str,
-        *,
-        task: str,
-        by: str | None = None,
-        reason: str = "",
-        id: str | None = None,
-        at: Moment | None = None,
-    ) -> int:
-        """Reset a slot and those below it: what was recorded about them before no longer applies."""
-        return self.append(
-            EventKind.REBASE, Rebase(slot=require_id("slot", slot), task=task, reason=reason), by=by, id=id, at=at
-        )
-
     def settle(
         self,
         obligation: str,
         *,
         by: str | None = None,
         reason: str = "",
-        role: str | None = None,
         id: str | None = None,
         at: Moment | None = None,
     ) -> int:
         """The obligation is done, or no longer owed.
 
-        Allowed for its author, the overseers, and agents that owe it, which name the ``role``; never while away.
+        Allowed for its author, the overseers, and agents that owe it in a role that those who govern gave
+        them (``reassign``), or in which they signed a departure; never while away.
         """
-        payload = Settle(target=require_id("obligation", obligation), reason=reason, role=role)
+        payload = Settle(target=require_id("obligation", obligation), reason=reason)
         return self.append(EventKind.SETTLE, payload, by=by, id=id, at=at)
 
     def dispute(
@@ -221,6 +209,34 @@ class Verbs(ABC):
         payload = Decline(waiting=require_id("waiting", waiting), reason=reason)
         return self.append(EventKind.DECLINE, payload, by=by, id=waiting)
 
+    def reassign(
+        self,
+        principal: str,
+        *,
+        task: str,
+        role: str,
+        was: str | None = None,
+        by: str | None = None,
+        reason: str = "",
+        id: str | None = None,
+        at: Moment | None = None,
+    ) -> int:
+        """Say which role an agent has on a task: it comes back in ``role``, if it departed as ``was``.
+
+        For the owner and overseers. For a return it holds in the absence in which it is written, or in the next one if
+        the agent is at work; from then on the agent departs in its new role. It may settle what that role owes.
+        """
+        unreserved("principal", principal)
+        payload = Reassign(principal=principal, task=task, was=was, role=role, reason=reason)
+        return self.append(EventKind.REASSIGN, payload, by=by, id=id, at=at)
+
+    def void(self, event: int, *, by: str | None = None, reason: str = "", id: str | None = None) -> int:
+        """Void the date of an event whose host's clock was ahead, never its effect. For the owner and overseers.
+
+        ``event`` is its epoch. The log's moment is what it was before, or the clock if that is later.
+        """
+        return self.append(EventKind.VOID, Void(event=event, reason=reason), by=by, id=id)
+
     def govern(self, policy: Policy, *, by: str | None = None, id: str | None = None, at: Moment | None = None) -> int:
         """Put a policy in force from here on."""
         return self.append(EventKind.GOVERN, require("policy", policy, Policy), by=by, id=id, at=at)
@@ -246,4 +262,4 @@ class Verbs(ABC):
         except OverflowError:
             raise RecordError(f"expires: {expires} from now is beyond the year 9999; give less") from None
         payload = Overrule(target=require_id("target", target), grant=grant, reason=reason, expires=end)
-        return self.append(EventKind.OVERRULE, payload, by=by, id=id, at=moment if at is None else at)
+        return self._put(EventKind.OVERRULE, payload, by=by, id=id, at=at, clock=moment)

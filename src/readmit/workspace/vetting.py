@@ -42,7 +42,6 @@ class _Vetting:
         return replace(
             state,
             held={name: self._held(held) for name, held in state.held.items()},
-            rebases=self._counting(state.rebases),
             resolutions={name: events for name, events in resolutions.items() if events},
             bank=self._counting(state.bank),
         )

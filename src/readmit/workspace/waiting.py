@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from readmit.records.policy import Policy
 
 # Like departures, which seal what was visible at the time, these would mean something else later.
-_AT_ONCE = frozenset({EventKind.GOVERN, EventKind.APPROVE, EventKind.DECLINE})
+_AT_ONCE = frozenset({EventKind.GOVERN, EventKind.APPROVE, EventKind.DECLINE, EventKind.REASSIGN, EventKind.VOID})
 MOST = 20
 """How many acts of one writer may wait. A flood must not become one for the overseers, nor fill the log."""
 
@@ -80,14 +80,14 @@ def _held_back(one: Draft) -> HeldBack:
         at=one.at,
         body=one.body.decode(),
         named=one.named,
-        dated=one.dated,
+        given=one.given,
         signature=b64encode(one.signature or b"").decode(),
     )
 
 
 def _as_written(log: Log, one: HeldBack) -> Draft:
     kind, body = kind_named(one.kind), one.body.encode()
-    payload = kind.write(body)
+    payload = kind.decode(body)
     return Draft(
         id=one.id,
         kind=kind,
@@ -97,7 +97,7 @@ def _as_written(log: Log, one: HeldBack) -> Draft:
         body=body,
         digest=digest_of(body),
         named=one.named,
-        dated=one.dated,
+        given=one.given,
         signature=b64decode(one.signature) or None,
         about=targets_of(disputed(log, payload.dispute) if isinstance(payload, Resolve) else payload),
     )

@@ -24,7 +24,7 @@ from readmit.records.base import (
 )
 from readmit.records.canonical import convert, digest
 from readmit.records.drafts import draft
-from readmit.records.errors import QuarantineError, RecordError, StoreError
+from readmit.records.errors import RecordError, StoreError
 from readmit.records.events import EventKind, Resolve
 from readmit.records.identity import Identity
 from readmit.records.kinds import targets_of
@@ -33,16 +33,16 @@ from readmit.store.location import MEMORY, folder_of, open_store
 from readmit.workspace import history, missing
 from readmit.workspace.acting import Acting
 from readmit.workspace.agent import Agent
+from readmit.workspace.delivering import Delivering
 from readmit.workspace.diagnosis.checkup import checkup
 from readmit.workspace.diagnosis.why import why
-from readmit.workspace.exposing import Asker, acknowledge, expose, instance_of
 from readmit.workspace.handles import Handles
 from readmit.workspace.leasing import Sweeper
-from readmit.workspace.naming import normal, spelled, who
+from readmit.workspace.naming import normal
 from readmit.workspace.observing import captured, drafts
 from readmit.workspace.probing import Eyes, Probing
-from readmit.workspace.recording import STATEMENT_KINDS, content_of, id_of, inherited, open_again
-from readmit.workspace.signatures import policy_in_force
+from readmit.workspace.recording import STATEMENT_KINDS, content_of, id_of, inherited, opened_as
+from readmit.workspace.signatures import check_in_force, policy_in_force
 from readmit.workspace.signing import Keys
 from readmit.workspace.subscribing import OFTEN, Subscription
 from readmit.workspace.verbs import Verbs
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from readmit.records.kinds import DeclaredKind
     from readmit.workspace.diagnosis.checkup import Checkup
     from readmit.workspace.diagnosis.symptoms import Diagnosis
-    from readmit.workspace.exposing import Bundle
     from readmit.workspace.history import Explanation, Replay
     from readmit.workspace.leasing import Sweep
     from readmit.workspace.missing import Lack
@@ -72,7 +71,7 @@ DEFAULT_NAME = "default"
 
 
 @explained
-class Workspace(Handles, Acting, Verbs, Probing):
+class Workspace(Handles, Acting, Verbs, Probing, Delivering):
     """A team's log in a file or a database. Every verb is one durable event; ``batch`` makes several into one commit.
 
     Every event takes an ``id``: writing the same content under the same id again changes nothing. A default ``at`` from
@@ -91,8 +90,9 @@ class Workspace(Handles, Acting, Verbs, Probing):
         keys: str | Path | None = None,
         prober: Callable[[LookLimits], Looker] | None = None,
     ) -> Self:
-        """Open a workspace in a file, or behind a ``postgresql://`` URL, or start one.
+        """Open a workspace in a file, or behind a ``postgresql://`` URL, or start one under ``policy``.
 
+        In an existing one, a policy that is given must equal the one in force, which ``govern`` changes for everybody.
         Its signing keys live beside the file, in ``<file>.keys``; those of a server in the folder that ``keys`` or
         ``READMIT_KEYS`` names, or in the user's data folder. ``prober`` makes what looks at sources again, under the
         policy's limits: ``partial(Looker, databases=…)``, say.
@@ -101,12 +101,11 @@ class Workspace(Handles, Acting, Verbs, Probing):
             require("policy", policy, Policy)
         if not callable(clock):
             raise RecordError(f"clock: {shown(clock)} cannot be called; give a function that returns a datetime")
-        log, beside = open_store(path, spelled(path, require_name("name", name)), keys)
+        log, beside = open_store(path, require_name("name", nfc(name)), keys)
         try:
             workspace = cls(log, Keys(log, beside), clock, eyes=Eyes(prober, folder_of(path)))
-            workspace.keys.ensure(workspace.now())
-            if policy is not None and normal(policy) != workspace.policy:
-                workspace.as_owner().govern(policy)
+            workspace.keys.ensure(workspace.now(), lambda: policy is None or workspace.as_owner().govern(policy))
+            check_in_force(log, None if policy is None else normal(policy))
         except BaseException:
             log.close()
             raise
@@ -164,6 +163,7 @@ class Workspace(Handles, Acting, Verbs, Probing):
     def agent(self, principal: str, *, role: str, task: str) -> Agent:
         """A handle for one principal in one role on one task."""
         name = unreserved("principal", nfc(principal))
+        self.writer.acts_for(name)
         identity = {"workspace": self.name, "principal": name, "role": nfc(role), "task": nfc(task)}
         return Agent(self, convert(identity, Identity, what="agent"))
 
@@ -194,7 +194,7 @@ class Workspace(Handles, Acting, Verbs, Probing):
         """Keep a raw observation and return its digest, to be named as a source."""
         now = self.now()
         entry = self._observer.draft(
-            text, now if at is None else utc(at, field="at"), dated=at is not None, by=self.writer.author(by), id=id,
+            text, now if at is None else utc(at, field="at"), given=at is not None, by=self.writer.author(by), id=id,
             source=source, task=task, roles=listed("roles", roles), principals=listed("principals", principals),
         )  # fmt: skip
         if id is None:
@@ -250,14 +250,11 @@ class Workspace(Handles, Acting, Verbs, Probing):
                 )
             content = {"kind": kind, "text": text, **content_of(self.record, self.name, author, sources, fields)}
             name = id_of(content) if id is None else id
-            if expects is not None or require_flag("expects_nothing", expects_nothing):
-                expected = None if expects is None else require_id("expects", expects)
-                self._check_expected(name, expected, fields, author, nothing=expects_nothing)
-            self._add(EventKind.RECORD, content, name, named=tuple(one for one in (supersedes, expects) if one))
-            if supersedes is not None:
-                self.supersede(
-                    require_id("supersedes", supersedes), name, by=author, id=digest((supersedes, name))[:32]
-                )
+            with self._expecting(name, expects, kind, fields, author, nothing=expects_nothing):
+                self._add(EventKind.RECORD, content, name, named=tuple(one for one in (supersedes, expects) if one))
+                if supersedes is not None:
+                    target = require_id("supersedes", supersedes)
+                    self.supersede(target, name, by=author, id=digest((supersedes, name))[:32])
         return name
 
     def oblige(
@@ -274,7 +271,8 @@ class Workspace(Handles, Acting, Verbs, Probing):
         """Open an obligation: what the role must be able to do, and the dependencies it needs.
 
         ``required`` names slots, or dependencies that items support. It needs no evidence. Without an ``id``, the same
-        content is the same duty while it is open, and a new duty once it is over.
+        content is the same duty while it is open, and a new duty once it is over; the ``id`` of one that is over is
+        refused.
         """
         with self.act():
             content = {
@@ -284,7 +282,7 @@ class Workspace(Handles, Acting, Verbs, Probing):
                 "critical": listed("critical", critical),
                 **content_of(self.oblige, self.name, self.writer.author(by), sources, fields),
             }
-            name = open_again(self.log, content, self.moment()) if id is None else id
+            name = opened_as(self.log, id, content, self._rules, self.moment())
             return self._add(EventKind.OPEN, content, name)
 
     def progress(
@@ -305,29 +303,6 @@ class Workspace(Handles, Acting, Verbs, Probing):
     def _add(self, event: DeclaredKind, content: dict[str, Any], name: str, named: tuple[str, ...] = ()) -> str:
         self._put(event, {"id": name, **content}, by=content["by"], id=name, named=named)
         return name
-
-    # What is handed over.
-
-    def expose(self, return_id: str, *, identity: Identity, secret: str, within_batch: bool = False) -> Bundle:
-        """Check a view again now and hand it over to the workload it was issued to.
-
-        ``secret`` proves that the caller is that workload, which gets the same bundle again until it acknowledges,
-        writes or departs.
-        """
-        if self.log.pending and not require_flag("within_batch", within_batch):
-            raise QuarantineError("nothing is handed over before it is committed: expose after the batch")
-        bundle = expose(self.log, require_id("return_id", return_id), self._asker(identity, secret))
-        self.keys.handed_over.raise_to(self.log.head)
-        self.keys.pin.flush()
-        return bundle
-
-    def acknowledge(self, return_id: str, *, identity: Identity, secret: str) -> None:
-        """Acknowledge the bundle: it is not handed over again. Repeating it changes nothing."""
-        acknowledge(self.log, require_id("return_id", return_id), self._asker(identity, secret))
-
-    def _asker(self, identity: Identity, secret: str) -> Callable[[], Asker]:
-        asker, instance = who(require("identity", identity, Identity)), instance_of(secret)
-        return lambda: Asker(asker, instance, self.policy, self.now(), self.keys.handed_over.read)
 
     # Looking back.
 
@@ -379,15 +354,15 @@ class Workspace(Handles, Acting, Verbs, Probing):
 
     def _put(
         self, kind: DeclaredKind, payload: object, *, by: str | None, id: str | None, at: Moment | None = None,
-        named: tuple[str, ...] = (),
+        clock: datetime | None = None, named: tuple[str, ...] = (),
     ) -> int:  # fmt: skip
-        """Append an event. ``named`` are items in its slot that its writer has seen."""
+        """Append an event. ``clock`` is its moment if none was given; ``named`` are items that its writer has seen."""
         now = self.now()
         # A resolution concerns the items of its dispute.
         about = targets_of(disputed(self.log, payload.dispute)) if isinstance(payload, Resolve) else None
         name = secrets.token_hex(8) if id is None else id
-        moment = now if at is None else utc(at, field="at")
-        make = partial(draft, kind, id=name, by=self.writer.author(by), at=moment, dated=at is not None, about=about)
+        moment = (clock or now) if at is None else utc(at, field="at")
+        make = partial(draft, kind, id=name, by=self.writer.author(by), at=moment, given=at is not None, about=about)
         entry = make(payload)
         if not entry.body.isascii():
             entry = make(normal(entry.payload))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.records.base import nfc, require_name
 from readmit.records.errors import NotAllowedError, RecordError
-from readmit.records.policy import AUTHOR, OWNER
+from readmit.records.policy import AUTHOR, OWNER, unreserved
 
 if TYPE_CHECKING:
     from readmit.ports.signer import Signer
@@ -51,6 +51,15 @@ class Writer(NamedTuple):
             raise NotAllowedError(f"by: this handle writes as {self.name!r}; {by!r} needs a handle of its own")
         if by in _OPENED_BY:
             raise NotAllowedError(f"by: the name {by!r} is reserved; {_OPENED_BY[by]}")
+        unreserved("by", by)
+
+    def acts_for(self, principal: str) -> None:
+        """Refuse to act for a principal that this handle was not opened for. The owner's handle is the operator's."""
+        if self.name not in (None, OWNER, principal):
+            raise NotAllowedError(
+                f"principal: this handle is that of {self.name!r} and acts for nobody else; "
+                f"{principal!r} needs a handle of its own"
+            )
 
 
 ANYBODY = Writer()

@@ -10,7 +10,7 @@ from readmit.records.base import nfc, require_name
 from readmit.records.drafts import draft
 from readmit.records.errors import ConflictError, NotAllowedError, RecordError, SealError
 from readmit.records.events import EventKind
-from readmit.records.policy import AUTHOR, OWNER
+from readmit.records.policy import AUTHOR, OWNER, distinct
 from readmit.records.writer_keys import WriterKey
 from readmit.seal.signer_file import public_key
 from readmit.seal.trust import keyid_of
@@ -85,6 +85,7 @@ class Writers:
         name, raw = nfc(require_name("principal", principal)), public_key(public)
         if name == AUTHOR:
             raise NotAllowedError(f"principal: {AUTHOR!r} is readmit itself, which signs with the workspace's key")
+        distinct("principal", name, (OWNER, AUTHOR))
         key = keyid_of(raw)
         if any(one.key == key for one in self.enrolled()):
             raise ConflictError(f"key {key} was enrolled before; make a new one")
@@ -93,7 +94,7 @@ class Writers:
         return key
 
     def _append(self, change: WriterKey, by: str) -> None:
-        check_governor(by, policy_in_force(self._log), "change the keys of writers")
+        check_governor(self._log, by, policy_in_force(self._log), "change the keys of writers")
         made = draft(EventKind.WRITER, change, id=f"{change.change}:{change.key[:32]}", by=by, at=self._now)
         signed, found = self._signatures.signed(made, self._writer), authority(self._log)
         self._signatures.check_present(signed)

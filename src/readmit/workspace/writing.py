@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.capture.moment import later
+from readmit.ports.presence import is_away
 from readmit.records.canonical import digest_of
 from readmit.records.errors import ConflictError, NotAllowedError, RecordError, UnknownError
 from readmit.records.events import (
     Checkpoint,
+    Close,
     Confirm,
     Dispute,
     EventKind,
-    Examine,
     Link,
     Overrule,
     Resolve,
@@ -27,14 +28,18 @@ from readmit.records.events import (
 )
 from readmit.records.evidence import Evidence, Experience
 from readmit.records.identity import Identity
-from readmit.records.items import Frontier, Item, Obligation
+from readmit.records.items import BINDING, CONSTRAINTS, Frontier, Item, Kind, Obligation
 from readmit.records.looks import Resource
+from readmit.records.moments import Void
 from readmit.records.policy import AUTHOR, OWNER
-from readmit.records.verdicts import Verdict
+from readmit.records.roles import Reassign
+from readmit.records.verdicts import Examine, Verdict
 from readmit.records.waiting import Approve, Decline
+from readmit.workspace import rights
 from readmit.workspace.limits import check_limits
-from readmit.workspace.replacing import Replacements
-from readmit.workspace.rights import check_may_end, check_may_touch, item_for, known_to
+from readmit.workspace.overruling import check_needed
+from readmit.workspace.replacing import Replacements, ending, over
+from readmit.workspace.timekeeping import check_void
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,9 +50,14 @@ if TYPE_CHECKING:
     from readmit.records.items import Scope
     from readmit.records.policy import Policy
 
+_GOVERNING = frozenset({EventKind.GOVERN, EventKind.APPROVE, EventKind.DECLINE, EventKind.REASSIGN, EventKind.VOID})
+
 
 def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime, *, limited: bool = True) -> None:
-    """Raise unless the event may be appended. An approved one is not ``limited``."""
+    """Raise unless the event may be appended.
+
+    An approved one is not ``limited``, and whether its writer is away does not matter: an overseer decided.
+    """
     if isinstance(draft.payload, Evidence):
         # Observations refer to nothing. They are most of a large batch, so they are checked first.
         _check_name(draft, draft.payload.by)
@@ -56,8 +66,11 @@ def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime, *
             _check_probe(draft.payload)
         return
     _check_author(draft)
-    _check_writer(draft, policy)
-    _Checks(log, draft, policy, now).run()
+    _check_writer(log, draft, policy)
+    checks = _Checks(log, draft, policy, now)
+    if limited and draft.kind.settles and draft.by not in (AUTHOR, OWNER):
+        checks.presence()
+    checks.run()
     if draft.kind.check is not None:
         draft.kind.check(log, draft)
     if limited and not _is_own_finding(draft):
@@ -73,6 +86,11 @@ class _Checks:
         self._draft = draft
         self._policy = policy
         self._now = now
+
+    def presence(self) -> None:
+        """Refuse a writer that is away from what the event decides about."""
+        for item in self._decided():
+            rights.check_present(self._log, item, by=self._draft.by, verb=self._draft.kind)
 
     def run(self) -> None:
         match self._draft.payload:
@@ -92,36 +110,59 @@ class _Checks:
                 self._resourcing(found, *self._touched())
             case Approve(waiting=name) | Decline(waiting=name):
                 self._answer(name)
+            case Void(event=event):
+                check_void(self._log, event, self._now)
             case _:
                 self._mark()
 
     def _named(self, name: str) -> Item:
         """An item that the event names, if its writer may see it."""
-        return item_for(self._log, name, self._draft.by, self._policy)
+        return rights.item_for(self._log, name, self._draft.by, self._policy)
 
     def _touched(self) -> list[Item]:
         """The items that the event concerns, if its writer may change them."""
         targets = [self._named(name) for name in self._draft.about]
         for item in targets:
-            check_may_touch(item, by=self._draft.by, verb=self._draft.kind, policy=self._policy)
+            rights.check_may_touch(item, by=self._draft.by, verb=self._draft.kind, policy=self._policy)
         return targets
+
+    def _decided(self) -> list[Item]:
+        """The items that the event decides about, of those that its writer may know of.
+
+        What only takes something out of use decides nothing: a fact is withdrawn or ended once it has begun, a link is
+        taken back.
+        """
+        items = [self._log.item(name) for name in self._draft.about if self._log.named(EventKind.RECORD, name)]
+        known = [item for item in items if rights.known_to(item, self._draft.by, self._policy)]
+        match self._draft.payload:
+            case Link(withdrawn=True):
+                return []
+            case Revoke() | Close():
+                return [item for item in known if not _takes_out(item, later(self._now, self._log.learnt))]
+        return known
 
     def _mark(self) -> None:
         targets = self._touched()
         match self._draft.payload:
-            case Supersede(successor=successor, role=role):
+            case Supersede(successor=successor):
                 replaces = self._named(successor)
-                if isinstance(targets[0], Obligation):
-                    self._end(targets[0], role)
-                    _check_duty_follows(targets[0], replaces)
-                Replacements(self._log).check(targets[0].id, successor)
-            case Revoke(role=role) if isinstance(targets[0], Obligation):
-                self._end(targets[0], role)
-            case Settle(role=role):
-                self._end(_obligation("target", targets[0]), role)
-            case Overrule(expires=expires):
-                if expires <= later(self._now, self._log.learnt):
+                rights.check_no_rival(self._log, replaces, by=self._draft.by, verb="supersede", other=targets[0])
+                self._end(targets[0])
+                _check_binds_instead(targets[0], replaces, self._policy)
+                Replacements(self._log, self._now).check(targets[0].id, successor)
+            case Revoke():
+                self._end(targets[0])
+            case Close() if not isinstance(targets[0], Obligation):
+                self._end(targets[0])
+            case Settle():
+                self._end(_obligation("target", targets[0]))
+            case Overrule(expires=expires) as overrule:
+                moment = later(self._now, self._log.learnt)
+                if expires <= moment:
                     raise RecordError(f"expires: {expires.isoformat()} has passed; give a moment in the future")
+                if overrule.grant == "settle":
+                    rights.check_no_rival(self._log, targets[0], by=self._draft.by, verb="overrule")
+                check_needed(self._log, targets[0], overrule, self._policy(), moment)
             case Verdict(pair=pair) | Suspect(pair=pair):
                 _check_evidence(self._log, pair.evidence)
 
@@ -158,9 +199,10 @@ class _Checks:
         if self._log.named(EventKind.WAIT, name) is None:
             raise UnknownError(f"nothing waits as {name!r} in workspace {self._log.workspace!r}; see `readmit doctor`")
 
-    def _end(self, duty: Obligation, role: str | None) -> None:
-        by, verb = self._draft.by, self._draft.kind
-        check_may_end(self._log, duty, by=by, role=role, verb=verb, policy=self._policy())
+    def _end(self, item: Item) -> None:
+        """Refuse a principal that may not end the duty or constraint."""
+        if type(item) in BINDING and (rules := self._policy()).binds(item):
+            rights.check_may_end(self._log, item, by=self._draft.by, verb=self._draft.kind, policy=rules)
 
     def _item(self, item: Item) -> None:
         _check_workspace(self._log, item.scope)
@@ -177,20 +219,27 @@ class _Checks:
                         f"receipts: {name!r} is neither 'item' nor a premise or dependency that {item.id!r} names"
                     )
         if isinstance(item, Frontier):
-            _obligation("obligation", self._named(item.obligation))
+            duty = _obligation("obligation", self._named(item.obligation))
+            if (end := ending(self._log, duty.id, later(self._now, self._log.learnt))) is not None:
+                raise ConflictError(f"obligation: {over(duty.id, end)}; oblige what is owed now")
         check_terms(self._log, item)
 
     def _resolution(self, resolve: Resolve) -> None:
         dispute = disputed(self._log, resolve.dispute)
         items = [self._log.item(name) for name in dispute.items]
-        if not all(known_to(item, self._draft.by, self._policy) for item in items):
+        if not all(rights.known_to(item, self._draft.by, self._policy) for item in items):
             # Resolving it would decide about items that this principal may not see.
             raise unknown_dispute(self._log, resolve.dispute)
         for item in items:
-            check_may_touch(item, by=self._draft.by, verb=self._draft.kind, policy=self._policy)
+            rights.check_may_touch(item, by=self._draft.by, verb=self._draft.kind, policy=self._policy)
+        rights.check_no_party(dispute, items, resolve, by=self._draft.by)
         strangers = sorted(set(resolve.keep) - set(dispute.items))
         if strangers:
             raise RecordError(f"keep: {', '.join(strangers)} not in dispute {resolve.dispute!r}")
+        for item in items:
+            if item.id not in resolve.keep and not isinstance(item, Obligation):
+                # A duty that lost a dispute is still owed.
+                self._end(item)
 
     def _examination(self, examined: Examine) -> None:
         if self._draft.by != AUTHOR:
@@ -219,6 +268,8 @@ def _check_author(draft: Draft) -> None:
             raise RecordError(f"id: the event has {own!r}, its content {draft.payload.id!r}; give both the same")
     if isinstance(draft.payload, Dispute) and draft.payload.basis is not None:
         raise NotAllowedError("basis: readmit itself finds what was written concurrently; leave it out")
+    if isinstance(draft.payload, Dispute) and draft.payload.plan is not None:
+        raise NotAllowedError("plan: readmit itself finds plans that later news passed over; leave it out")
     match draft.payload:
         case Item(by=author) | Experience(owner=author) | Checkpoint(identity=Identity(principal=author)):
             _check_name(draft, author)
@@ -242,28 +293,41 @@ def _check_workspace(log: Log, scope: Scope) -> None:
         raise RecordError(f"scope.workspace: {scope.workspace!r} is not this workspace, {log.workspace!r}")
 
 
-def _check_writer(draft: Draft, policy: Callable[[], Policy]) -> None:
+def _takes_out(item: Item, now: datetime) -> bool:
+    """Whether ending an item takes it out of use, and lets nothing else through.
+
+    Without a duty, its frontier or a constraint, more is admitted. What had not begun leaves in force what it was to
+    replace.
+    """
+    return item.kind is Kind.FACT and (item.valid.start is None or item.valid.start <= now)
+
+
+def _check_writer(log: Log, draft: Draft, policy: Callable[[], Policy]) -> None:
     if draft.kind is EventKind.OVERRULE and draft.by not in {*policy().overseers} - {AUTHOR}:
         raise NotAllowedError(f"{draft.by!r} may not overrule: add it to the policy's overseers")
-    if draft.kind in {EventKind.GOVERN, EventKind.APPROVE, EventKind.DECLINE}:
-        check_governor(draft.by, policy(), draft.kind)
+    if draft.kind in _GOVERNING:
+        check_governor(log, draft.by, policy(), draft.kind)
+    if isinstance(draft.payload, Reassign) and draft.payload.principal == draft.by:
+        raise NotAllowedError(f"by: {draft.by!r} may not reassign itself; let the owner or another overseer do it")
     if _is_own_finding(draft):
         return
     if draft.by == AUTHOR and draft.kind.is_act:
         raise NotAllowedError(
             f"{AUTHOR!r} may not {draft.kind}: a model's output is not a principal's act; name one of the writers"
         )
-    if not draft.kind.invalidates:
+    if not (draft.kind.invalidates or draft.kind is EventKind.OPEN):
         return
     rules = policy()
     if rules.writers and draft.by not in rules.writers:
-        raise NotAllowedError(f"{draft.by!r} may not {draft.kind} here: add it to the policy's writers")
+        raise NotAllowedError(f"{draft.by!r} may not {draft.kind.verb} here: add it to the policy's writers")
 
 
-def check_governor(by: str, policy: Policy, what: str) -> None:
-    """Only the owner and overseers change the policy and keys."""
+def check_governor(log: Log, by: str, policy: Policy, what: str) -> None:
+    """Only the owner and overseers change the policy and keys, and none of them while away."""
     if by != OWNER and by not in policy.overseers:
         raise NotAllowedError(f"{by!r} may not {what}: act as {OWNER!r}, or add it to the policy's overseers")
+    if by != OWNER and is_away(log, by, None):
+        raise NotAllowedError(f"{by!r} may not {what} while it is away: come back first, or act as {OWNER!r}")
 
 
 def _is_own_finding(draft: Draft) -> bool:
@@ -280,11 +344,16 @@ def _obligation(field: str, item: Item) -> Obligation:
     return item
 
 
-def _check_duty_follows(duty: Obligation, successor: Item) -> None:
-    if not isinstance(successor, Obligation):
+def _check_binds_instead(item: Item, successor: Item, policy: Callable[[], Policy]) -> None:
+    if isinstance(item, Obligation) and not isinstance(successor, Obligation):
         raise RecordError(
             f"successor: {successor.id!r} is not an obligation, and only another duty takes the place of one: "
-            f"oblige what is owed instead of {duty.id!r}, or settle {duty.id!r} if nothing is"
+            f"oblige what is owed instead of {item.id!r}, or settle {item.id!r} if nothing is"
+        )
+    if type(item) in CONSTRAINTS and type(successor) not in CONSTRAINTS and policy().constrains(item):
+        raise RecordError(
+            f"successor: {successor.id!r} is not a constraint, and only another constraint takes the place of one: "
+            f"record it with kind={str(item.kind)!r}, or revoke {item.id!r} if nothing takes its place"
         )
 
 

@@ -156,6 +156,40 @@ class TestContent:
         assert [1 - hit.score for hit in ours] == pytest.approx([one["score"] for one in native])
 
 
+class TestDeletedNatively:
+    def test_missing_ids_are_dropped_and_reported(
+        self, journey: Journey, opened: Callable[..., Memory], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        memory = opened()
+        made = {
+            state: memory.form(KNOWN[state][1], sources=[journey.items[state]], by="scout", verbatim=True)[0]
+            for state in ("valid", "valid too")
+        }
+        journey.walker.depart()
+        handle = memory.returned(journey.walker.come_back().expose())
+        memory.backend.native.delete(made["valid"])  # type: ignore[attr-defined]
+        for _ in range(2):
+            for query in (KNOWN["valid"][1], KNOWN["valid too"][1]):
+                assert [hit.id for hit in handle.search(query)] == [made["valid too"]]
+        (told,) = [one.getMessage() for one in caplog.records if "gone from A-MEM" in one.getMessage()]
+        assert made["valid"] in told
+        assert memory.adopt({}, by="lead").gone == (made["valid"],)
+        assert memory.adopt({}, by="lead", gone=True).gone == (made["valid"],)
+        assert memory.adopt({}, by="lead").gone == ()
+        assert [hit.id for hit in handle.search(KNOWN["valid too"][1])] == [made["valid too"]]
+
+    def test_a_store_from_which_all_that_a_view_admits_was_deleted_finds_nothing(
+        self, journey: Journey, opened: Callable[..., Memory]
+    ) -> None:
+        memory = opened()
+        (made,) = memory.form(KNOWN["valid"][1], sources=[journey.items["valid"]], by="scout", verbatim=True)
+        memory.backend.form(Material(text="Nobody knows where this is from.", key="k", verbatim=True))
+        journey.walker.depart()
+        handle = memory.returned(journey.walker.come_back().expose())
+        memory.backend.native.delete(made)  # type: ignore[attr-defined]
+        assert handle.search(KNOWN["valid"][1]) == ()
+
+
 class TestOver:
     def test_a_system_that_was_there_is_adopted(self, journey: Journey, opened: Callable[..., Memory]) -> None:
         system = opened(model=Gossip()).backend.native  # type: ignore[attr-defined]

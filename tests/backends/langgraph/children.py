@@ -60,9 +60,7 @@ def opened(folder: str, threads: str) -> Iterator[tuple[Any, Workspace, Any]]:
         native = stack.enter_context(_native(folder))
         memory = Memory(team, LangGraphMemory(native, team.name, history=team.log.memories))
         saver = ReturningSaver(inner, agent=planner, log=team.log, keep=["step", "words", "deep"], into="view")
-        store = TeamStore(
-            memory.backend, log=team.log, identity=planner.identity, returned=saver.memory(memory.returned)
-        )
+        store = TeamStore(memory.backend, log=team.log, agent=planner, returned=saver.memory(memory.returned))
         yield _graph(saver, store), team, store
 
 
@@ -111,7 +109,7 @@ def leave_in_the_middle(folder: Any, threads: str, *names: str) -> None:
         scout = team.agent("scout", role="scout", task=TASK)
         with _native(str(folder)) as native, sources(new):
             memory = LangGraphMemory(native, team.name, history=team.log.memories)
-            TeamStore(memory, log=team.log, identity=scout.identity).put(("hotels",), "lowland", {"name": "Lowland"})
+            TeamStore(memory, log=team.log, agent=scout).put(("hotels",), "lowland", {"name": "Lowland"})
 
 
 def perform(step: str, folder: str, threads: str, thread: str) -> Any:
@@ -123,7 +121,8 @@ def perform(step: str, folder: str, threads: str, thread: str) -> Any:
         if step == "look":
             shown = graph.get_state(config)
             return {"held": shown.metadata.get("readmit"), "next": shown.next, "head": team.log.head}
-        result = graph.invoke(Command(resume="yes") if step == "answer" else None, config)
+        waiting = graph.get_state(config).interrupts if step == "answer" else ()
+        result = graph.invoke(Command(resume={one.id: "yes" for one in waiting}) if waiting else None, config)
         return {key: sorted(value) if isinstance(value, set) else str(value) for key, value in result.items()}
 
 

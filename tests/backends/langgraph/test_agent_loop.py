@@ -30,7 +30,7 @@ from readmit.backends.langgraph import ainvoke, invoke, sources
 from readmit.memory import for_langgraph
 from readmit.records.errors import BackendError, LostStateError
 from tests.backends.langgraph.recording import Recording
-from tests.backends.langgraph.trip import FRESH, TASK, Trip, thread
+from tests.backends.langgraph.trip import FRESH, TASK, Trip, answers, thread
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -136,7 +136,7 @@ async def play(loop: Loop, run: Callable[[Any], Awaitable[Any]]) -> None:
     asked = await run({"messages": [("user", "Where were we?")]})
     assert NEW in asked["__interrupt__"][0].value
     assert loop.called == [f"look_up: ['{NEW}'] {NEW}, $9000"], "neither the store nor the cache had the old hotel"
-    done = await run(Command(resume="yes, that one"))
+    done = await run(answers(asked, "yes, that one"))
     assert loop.called[1:] == [f"pay: found ['{NEW}'] at {NEW}, $9000, yes, that one"]
 
     prompts = str(loop.model.sent[before:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -11,6 +12,7 @@ import pytest
 pytest.importorskip("langgraph", reason="needs langgraph: pip install 'readmit[langgraph]'")
 
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import UnknownInterruptError
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
@@ -18,7 +20,7 @@ from readmit import Policy
 from readmit.backends.langgraph import ReturningSaver, ainvoke, as_node, invoke
 from readmit.records.errors import StaleAnswerError
 from tests.backends.langgraph.pruning import Pruning
-from tests.backends.langgraph.trip import Trip, thread
+from tests.backends.langgraph.trip import Trip, answers, thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -79,65 +81,105 @@ def asked(result: Any) -> list[Any]:
     return [one.value for one in result.get("__interrupt__", ())]
 
 
-def test_a_changed_question_does_not_take_the_old_answer(shop: Shop) -> None:
+RUNS = {"graph": lambda graph: graph.invoke, "helper": lambda graph: partial(invoke, graph)}
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_a_changed_question_does_not_take_the_old_answer(shop: Shop, run: Callable[[Any], Any]) -> None:
     graph = shop.graph()
     assert asked(graph.invoke({}, thread())) == [SUNRISE]
     shop.away()
     with pytest.raises(StaleAnswerError, match="asked again"):
-        graph.invoke(Command(resume="yes"), thread())
-    assert asked(graph.invoke(None, thread())) == [PALACE]
+        run(graph)(Command(resume="yes"), thread())
+    again = run(graph)(None, thread())
+    assert asked(again) == [PALACE]
     assert shop.paid == []
-    graph.invoke(Command(resume="no"), thread())
+    run(graph)(answers(again, "no"), thread())
     assert shop.paid == [(PALACE, "no")], "an answer to the question of now counts"
 
 
-def test_invoke_asks_a_changed_question_again(shop: Shop) -> None:
-    graph = shop.graph()
-    invoke(graph, {}, thread())
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_a_vague_question_does_not_take_the_old_answer_either(shop: Shop, run: Callable[[Any], Any]) -> None:
+    """It reads the same before and after, and is about something else."""
+
+    def pay(_: Till) -> Till:
+        offer = shop.offer
+        shop.paid.append((offer, interrupt("Shall I pay?")))
+        return {}
+
+    graph = shop.graph(pay)
+    graph.invoke({}, thread())
     shop.away()
-    assert asked(invoke(graph, Command(resume="yes"), thread())) == [PALACE]
+    for _ in range(2):
+        with pytest.raises(StaleAnswerError):
+            run(graph)(Command(resume="yes"), thread())
     assert shop.paid == []
-    invoke(graph, Command(resume="no"), thread())
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_a_stale_plain_answer_delivered_twice_pays_nothing(shop: Shop, run: Callable[[Any], Any]) -> None:
+    """A retry, or a double click: the first delivery made the thread ask again, the second must not answer that."""
+    graph = shop.graph()
+    graph.invoke({}, thread())
+    shop.away()
+    with pytest.raises(StaleAnswerError):
+        run(graph)(Command(resume="yes"), thread())
+    again = run(graph)(None, thread())
+    for _ in range(2):
+        with pytest.raises(StaleAnswerError, match=rf"by its id: .*{again['__interrupt__'][0].id}"):
+            run(graph)(Command(resume="yes"), thread())
+    assert shop.paid == []
+    run(graph)(answers(again, "no"), thread())
+    assert shop.paid == [(PALACE, "no")]
+    shop.offer = "Pay for the taxi?"
+    run(graph)({}, thread())
+    with pytest.raises(StaleAnswerError):
+        run(graph)(Command(resume="yes"), thread())
+    assert shop.paid == [(PALACE, "no")], "nor the next question of the thread"
+
+
+def test_a_thread_made_after_the_return_takes_plain_answers(shop: Shop) -> None:
+    """No answer to it can be from before."""
+    graph = shop.graph()
+    graph.invoke({}, thread())
+    shop.away()
+    graph.invoke(None, thread())
+    with pytest.raises(StaleAnswerError, match="has asked nothing"):
+        graph.invoke(Command(resume="yes"), thread("new"))
+    assert asked(graph.invoke({}, thread("new"))) == [PALACE]
+    graph.invoke(Command(resume="yes"), thread("new"))
+    assert shop.paid == [(PALACE, "yes")]
+
+
+def test_an_answer_on_a_server_that_is_strict_about_ids(shop: Shop) -> None:
+    strict: Any = {"configurable": {**thread()["configurable"], "__pregel_strict_resume": True}}
+    graph = shop.graph()
+    graph.invoke({}, strict)
+    shop.away()
+    again = graph.invoke(None, strict)
+    with pytest.raises(UnknownInterruptError):
+        graph.invoke(Command(resume="yes"), strict)
+    assert shop.paid == []
+    graph.invoke(answers(again, "no"), strict)
     assert shop.paid == [(PALACE, "no")]
 
 
-def test_an_unchanged_question_keeps_its_answer(shop: Shop) -> None:
+def test_an_older_checkpoint_of_the_period_does_not_take_a_plain_answer(shop: Shop) -> None:
     graph = shop.graph()
-    invoke(graph, {}, thread())
-    shop.away(offer=SUNRISE)
-    assert asked(invoke(graph, Command(resume="yes"), thread())) == []
-    assert shop.paid == [(SUNRISE, "yes")]
-
-
-class Held:
-    """A serializer that keeps the objects themselves, so that any value can be a question."""
-
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-
-    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        self.values.append(obj)
-        return "held", str(len(self.values) - 1).encode()
-
-    def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        return self.values[int(data[1])]
-
-
-def test_a_question_is_compared_by_its_value(shop: Shop) -> None:
-    shop.offer = {"b", "a", "c"}  # type: ignore[assignment]  # any value can be a question
-    graph = shop.graph()
-    invoke(graph, {}, thread())
-    shop.away(offer={"c", "b", "a"})  # type: ignore[arg-type]
-    assert asked(invoke(graph, Command(resume="yes"), thread())) == []
-
-
-def test_a_question_that_cannot_be_compared_is_asked_all_the_same(shop: Shop) -> None:
-    shop.inner = InMemorySaver(serde=Held())
-    shop.offer = (one for one in ())  # type: ignore[assignment]  # any value can be a question
-    graph = shop.graph()
-    assert asked(invoke(graph, {}, thread())) == [shop.offer]
+    graph.invoke({}, thread())
     shop.away()
-    assert asked(invoke(graph, Command(resume="yes"), thread())) == [PALACE]
+    again = graph.invoke(None, thread())
+    before = graph.get_state(thread()).config
+    graph.invoke(answers(again, "no"), thread())
+    with pytest.raises(StaleAnswerError):
+        graph.invoke(Command(resume="yes"), before)
+    fork = graph.update_state(before, {"paid": []}, as_node="__start__")
+    for given in (Command(resume="yes"), Command(resume="yes", goto="pay"), Command(resume="yes", update={"paid": []})):
+        with pytest.raises(StaleAnswerError):
+            graph.invoke(given, fork)
+        with pytest.raises(StaleAnswerError):
+            graph.invoke(given, thread())
+    assert shop.paid == [(PALACE, "no")]
 
 
 def test_the_asynchronous_face_binds_answers_too(shop: Shop) -> None:
@@ -145,12 +187,16 @@ def test_the_asynchronous_face_binds_answers_too(shop: Shop) -> None:
         graph = shop.graph()
         await ainvoke(graph, {}, thread())
         shop.away()
-        with pytest.raises(StaleAnswerError):
-            await graph.ainvoke(Command(resume="yes"), thread())
-        assert asked(await ainvoke(graph, Command(resume="yes"), thread())) == [PALACE]
+        for call in (graph.ainvoke, partial(ainvoke, graph)):
+            with pytest.raises(StaleAnswerError):
+                await call(Command(resume="yes"), thread())
+        again = await ainvoke(graph, None, thread())
+        assert asked(again) == [PALACE]
+        for call in (graph.ainvoke, partial(ainvoke, graph)):
+            with pytest.raises(StaleAnswerError):
+                await call(Command(resume="yes"), thread())
         assert shop.paid == []
-        shop.trip.planner.depart()
-        await ainvoke(graph, Command(resume="yes"), thread())
+        await ainvoke(graph, answers(again, "yes"), thread())
         assert shop.paid == [(PALACE, "yes")]
 
     asyncio.run(run())
@@ -159,11 +205,11 @@ def test_the_asynchronous_face_binds_answers_too(shop: Shop) -> None:
 def test_a_restart_between_return_and_answer_changes_nothing(shop: Shop) -> None:
     shop.graph().invoke({}, thread())
     shop.away()
-    with pytest.raises(StaleAnswerError):
-        shop.graph().invoke(Command(resume="yes"), thread())
-    with pytest.raises(StaleAnswerError):
-        shop.graph().invoke(Command(resume="yes"), thread())
-    assert asked(invoke(shop.graph(), Command(resume="yes"), thread())) == [PALACE]
+    for given in (Command(resume="yes"), None, Command(resume="yes")):
+        for _ in range(2):
+            with pytest.raises(StaleAnswerError) if given else nullcontext():
+                invoke(shop.graph(), given, thread())
+    assert shop.paid == []
 
 
 def test_a_stream_is_refused_before_a_node_runs(shop: Shop) -> None:
@@ -207,9 +253,9 @@ def test_answers_of_one_node_do_not_move_to_its_other_questions(shop: Shop) -> N
     invoke(graph, {}, thread())
     invoke(graph, Command(resume="first"), thread())
     shop.away()
-    assert asked(invoke(graph, Command(resume="second"), thread())) == ["Go on?"]
-    invoke(graph, Command(resume="again first"), thread())
-    invoke(graph, Command(resume="again second"), thread())
+    first = invoke(graph, None, thread())
+    second = invoke(graph, answers(first, "again first"), thread())
+    invoke(graph, answers(second, "again second"), thread())
     assert [answer for _, answer in shop.paid] == ["again first", "again second"]
 
 
@@ -241,24 +287,6 @@ def test_parallel_nodes_are_all_asked_again(shop: Shop) -> None:
     assert shop.paid == []
 
 
-def test_one_of_two_nodes_asks_after_the_return_what_the_other_asked_before(shop: Shop) -> None:
-    def room(_: Till) -> Till:
-        if shop.offer == SUNRISE:
-            shop.paid.append(("room", interrupt("Pay?")))
-        return {}
-
-    def dinner(_: Till) -> Till:
-        if shop.offer == PALACE:
-            shop.paid.append(("dinner", interrupt("Pay?")))
-        return {}
-
-    graph = shop.graph(room, dinner)
-    invoke(graph, {}, thread())
-    shop.away()
-    assert asked(invoke(graph, Command(resume="yes"), thread())) == ["Pay?"]
-    assert shop.paid == []
-
-
 @pytest.mark.parametrize("own", [None, True])
 def test_a_question_inside_a_subgraph_is_asked_again(shop: Shop, own: bool | None) -> None:
     part = StateGraph(Till)
@@ -269,9 +297,12 @@ def test_a_question_inside_a_subgraph_is_asked_again(shop: Shop, own: bool | Non
     shop.away()
     with pytest.raises(StaleAnswerError):
         graph.invoke(Command(resume="yes"), thread())
-    assert asked(invoke(graph, Command(resume="yes"), thread())) == [PALACE]
+    again = invoke(graph, None, thread())
+    assert asked(again) == [PALACE]
+    with pytest.raises(StaleAnswerError):
+        graph.invoke(Command(resume="yes"), thread())
     assert shop.paid == []
-    invoke(graph, Command(resume="no"), thread())
+    invoke(graph, answers(again, "no"), thread())
     assert shop.paid == [(PALACE, "no")]
 
 
@@ -284,7 +315,7 @@ def test_an_answer_does_not_pass_a_breakpoint_after_a_return(shop: Shop) -> None
     graph.invoke({}, thread())
     shop.away()
     for run in (graph.invoke, partial(invoke, graph)):
-        with pytest.raises(StaleAnswerError, match="waits for no answer"):
+        with pytest.raises(StaleAnswerError, match="has asked nothing"):
             run(Command(resume="yes"), thread())
     assert asked(invoke(graph, None, thread())) == [PALACE]
     assert shop.paid == []
@@ -296,13 +327,21 @@ class TestAsANode:
         node.__name__ = "planner"
         return shop.graph(node, saver=InMemorySaver())
 
+    def waiting(self, result: Any) -> dict[str, Any]:
+        (questions,) = asked(result)
+        assert isinstance(questions, dict)
+        return questions
+
     def test_a_changed_question_does_not_take_the_old_answer(self, shop: Shop) -> None:
         outer = self.outer(shop)
-        assert asked(outer.invoke({}, thread("team"))) == [[SUNRISE]]
+        old = self.waiting(outer.invoke({}, thread("team")))
+        assert [*old.values()] == [SUNRISE]
         shop.away()
-        assert asked(outer.invoke(Command(resume="yes"), thread("team"))) == [[PALACE]]
+        for stale in ("yes", dict.fromkeys(old, "yes"), "yes"):
+            new = self.waiting(outer.invoke(Command(resume=stale), thread("team")))
+            assert [*new.values()] == [PALACE]
         assert shop.paid == []
-        outer.invoke(Command(resume="no"), thread("team"))
+        outer.invoke(Command(resume=dict.fromkeys(new, "no")), thread("team"))
         assert shop.paid == [(PALACE, "no")]
 
     def test_each_answer_reaches_the_question_it_was_given_to(self, shop: Shop) -> None:
@@ -312,10 +351,11 @@ class TestAsANode:
             return {}
 
         outer = self.outer(shop, pay)
-        assert asked(outer.invoke({}, thread("team"))) == [["Room?"]]
-        assert asked(outer.invoke(Command(resume="r"), thread("team"))) == [["Dinner?"]]
-        assert asked(outer.invoke(Command(resume="d"), thread("team"))) == [["Taxi?"]]
-        outer.invoke(Command(resume="t"), thread("team"))
+        result = outer.invoke({}, thread("team"))
+        for question, answer in (("Room?", "r"), ("Dinner?", "d"), ("Taxi?", "t")):
+            ((name, value),) = self.waiting(result).items()
+            assert value == question
+            result = outer.invoke(Command(resume={name: answer}), thread("team"))
         assert [answer for _, answer in shop.paid] == ["r", "d", "t"]
 
     def test_what_ends_a_blocked_return_is_no_answer(self, shop: Shop) -> None:
@@ -326,10 +366,11 @@ class TestAsANode:
         assert asked(outer.invoke(Command(resume="yes"), thread("team")))[0]["readmit"] == "blocked"
         shop.trip.rebook()
         shop.offer = PALACE
-        assert asked(outer.invoke(Command(resume="we booked"), thread("team"))) == [[PALACE]]
+        new = self.waiting(outer.invoke(Command(resume="we booked"), thread("team")))
+        assert [*new.values()] == [PALACE]
         assert shop.paid == []
 
-    def test_parallel_questions_take_a_list_of_answers(self, shop: Shop) -> None:
+    def test_parallel_questions_take_their_answers_by_id(self, shop: Shop) -> None:
         def room(_: Till) -> Till:
             shop.paid.append(("room", interrupt("Room?")))
             return {}
@@ -339,9 +380,12 @@ class TestAsANode:
             return {}
 
         outer = self.outer(shop, room, dinner)
-        (questions,) = asked(outer.invoke({}, thread("team")))
-        assert sorted(questions) == ["Dinner?", "Room?"]
-        outer.invoke(Command(resume=[f"yes, {one}" for one in questions]), thread("team"))
+        questions = self.waiting(outer.invoke({}, thread("team")))
+        assert sorted(questions.values()) == ["Dinner?", "Room?"]
+        first, second = questions
+        left = self.waiting(outer.invoke(Command(resume={first: f"yes, {questions[first]}"}), thread("team")))
+        assert [*left] == [second]
+        outer.invoke(Command(resume={second: f"yes, {questions[second]}"}), thread("team"))
         assert sorted(shop.paid) == [("dinner", "yes, Dinner?"), ("room", "yes, Room?")]
 
 
@@ -365,25 +409,25 @@ def test_a_copied_thread_does_not_take_an_old_answer(shop: Shop) -> None:
     with pytest.raises(StaleAnswerError):
         graph.invoke(Command(resume="yes"), thread())
     graph.checkpointer.copy_thread("planner", "copy")
-    with pytest.raises(StaleAnswerError):
-        graph.invoke(Command(resume="yes"), thread("copy"))
-    assert asked(invoke(graph, Command(resume="yes"), thread("copy"))) == [PALACE]
+    for given in (Command(resume="yes"), None, Command(resume="yes")):
+        with pytest.raises(StaleAnswerError) if given else nullcontext():
+            graph.invoke(given, thread("copy"))
+    assert shop.paid == []
     graph.checkpointer.delete_thread("copy")
     assert graph.get_state(thread("copy")).values == {}
 
 
-@pytest.mark.parametrize("offer", [SUNRISE, PALACE])
-def test_a_pruned_thread_still_knows_what_it_asked(shop: Shop, offer: str) -> None:
+def test_a_pruned_thread_takes_no_plain_answer(shop: Shop) -> None:
     shop.inner = Pruning()
     graph = shop.graph()
     invoke(graph, {}, thread())
     graph.checkpointer.prune(["planner"])
-    shop.away(offer)
-    with pytest.raises(StaleAnswerError):
-        graph.invoke(Command(resume="yes"), thread())
-    graph.checkpointer.prune(["planner"])
-    assert asked(invoke(graph, Command(resume="yes"), thread())) == ([] if offer == SUNRISE else [PALACE])
-    assert shop.paid == ([(SUNRISE, "yes")] if offer == SUNRISE else [])
+    shop.away()
+    for given in (Command(resume="yes"), None, Command(resume="yes")):
+        with pytest.raises(StaleAnswerError) if given else nullcontext():
+            graph.invoke(given, thread())
+        graph.checkpointer.prune(["planner"])
+    assert shop.paid == []
 
 
 def test_an_update_after_the_return_does_not_let_the_old_answer_in(shop: Shop) -> None:
@@ -395,7 +439,10 @@ def test_an_update_after_the_return_does_not_let_the_old_answer_in(shop: Shop) -
     graph.update_state(thread(), {"paid": []}, as_node="__start__")
     with pytest.raises(StaleAnswerError):
         graph.invoke(Command(resume="yes"), thread())
-    assert asked(invoke(graph, Command(resume="yes"), thread())) == [PALACE]
+    assert asked(invoke(graph, None, thread())) == [PALACE]
+    with pytest.raises(StaleAnswerError):
+        graph.invoke(Command(resume="yes"), thread())
+    assert shop.paid == []
 
 
 def test_a_reset_does_not_let_the_old_answer_in(shop: Shop) -> None:
@@ -408,21 +455,27 @@ def test_a_reset_does_not_let_the_old_answer_in(shop: Shop) -> None:
     assert asked(invoke(graph, Command(resume="yes"), thread()))[0]["readmit"] == "reset"
     with pytest.raises(StaleAnswerError):
         graph.invoke(Command(resume="yes"), thread())
-    assert asked(graph.invoke({}, thread())) == [PALACE]
+    again = graph.invoke({}, thread())
+    assert asked(again) == [PALACE]
+    with pytest.raises(StaleAnswerError):
+        graph.invoke(Command(resume="yes"), thread())
     assert shop.paid == []
+    graph.invoke(answers(again, "no"), thread())
+    assert shop.paid == [(PALACE, "no")]
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 def test_when_state_is_stored_makes_no_difference(shop: Shop, durability: str) -> None:
     graph = shop.graph()
     invoke(graph, {}, thread(), durability=durability)
-    shop.away(offer=SUNRISE)
-    invoke(graph, Command(resume="yes"), thread(), durability=durability)
-    assert shop.paid == [(SUNRISE, "yes")]
-    invoke(graph, {}, thread(), durability=durability)
-    shop.trip.planner.depart()
-    shop.offer = PALACE
-    assert asked(invoke(graph, Command(resume="yes"), thread(), durability=durability)) == [PALACE]
+    shop.away()
+    with pytest.raises(StaleAnswerError):
+        invoke(graph, Command(resume="yes"), thread(), durability=durability)
+    again = invoke(graph, None, thread(), durability=durability)
+    with pytest.raises(StaleAnswerError):
+        invoke(graph, Command(resume="yes"), thread(), durability=durability)
+    invoke(graph, answers(again, "no"), thread(), durability=durability)
+    assert shop.paid == [(PALACE, "no")]
 
 
 def test_a_second_absence_is_like_the_first(shop: Shop) -> None:

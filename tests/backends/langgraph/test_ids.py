@@ -36,7 +36,7 @@ class Named:
         self.memory = Memory(self.trip.team, self.backend)
 
     def put(self, namespace: tuple[str, ...], key: str) -> None:
-        store = TeamStore(self.backend, log=self.trip.team.log, identity=self.trip.planner.identity)
+        store = TeamStore(self.backend, log=self.trip.team.log, agent=self.trip.planner)
         with sources(self.trip.dates):
             store.put(namespace, key, {"month": "May"})
 

@@ -11,11 +11,10 @@ pytest.importorskip("langgraph", reason="needs langgraph: pip install 'readmit[l
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command
 
 from readmit.backends.langgraph import ReturningSaver, as_node, invoke
 from readmit.records.errors import QuarantineError
-from tests.backends.langgraph.trip import FRESH, STALE, State, Trip, planning, thread
+from tests.backends.langgraph.trip import FRESH, STALE, State, Trip, answered, planning, thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +54,7 @@ def test_looking_neither_requests_nor_exposes_a_return(trip: Trip) -> None:
     list(graph.checkpointer.list(thread()))
     asyncio.run(graph.aget_state(thread()))
     assert returns(trip) == before
-    assert FRESH in invoke(graph, Command(resume="yes"), thread())["answer"]
+    assert FRESH in answered(graph, "yes")["answer"]
 
 
 def test_a_look_says_that_the_state_waits_and_shows_none_of_it(trip: Trip) -> None:
@@ -73,7 +72,7 @@ def test_a_look_says_that_the_state_waits_and_shows_none_of_it(trip: Trip) -> No
 def test_a_configuration_that_was_used_for_a_run_still_looks(trip: Trip) -> None:
     """LangGraph must not leave the mark of a run in the caller's dictionary."""
     graph, mine = away(trip), thread()
-    invoke(graph, Command(resume="yes"), mine)
+    invoke(graph, None, mine)
     trip.planner.depart()
     before = returns(trip)
     assert graph.get_state(mine).metadata["readmit"] == "held"
@@ -87,13 +86,13 @@ def test_another_thread_waits_for_its_own_run(trip: Trip) -> None:
         graph.invoke({}, thread(name))
     trip.planner.depart()
     trip.rebook()
-    invoke(graph, Command(resume="yes"), thread())
+    answered(graph, "yes")
     before = returns(trip)
     assert graph.get_state(thread("other")).metadata["readmit"] == "held"
     with pytest.raises(QuarantineError, match="waits until 'planner' comes back"):
         graph.update_state(thread("other"), {"plan": "mine"}, as_node="note")
     assert returns(trip) == before
-    assert FRESH in invoke(graph, Command(resume="yes"), thread("other"))["answer"]
+    assert FRESH in answered(graph, "yes", "other")["answer"]
 
 
 def test_an_update_while_away_does_not_write_over_the_state_that_waits(trip: Trip) -> None:
@@ -103,7 +102,7 @@ def test_an_update_while_away_does_not_write_over_the_state_that_waits(trip: Tri
             graph.update_state(place, {"plan": "mine"}, as_node="note")
     with pytest.raises(QuarantineError, match="then update it"):
         graph.update_state(thread(), None, as_node="__copy__")
-    result = invoke(graph, Command(resume="yes"), thread())
+    result = answered(graph, "yes")
     assert result["step"] == 1
     graph.update_state(thread(), {"plan": "mine"})
     assert graph.get_state(thread()).values["plan"] == "mine"
@@ -169,4 +168,4 @@ def test_a_run_that_is_taken_for_a_look_writes_nothing(trip: Trip, monkeypatch: 
         with pytest.raises(QuarantineError):
             graph.invoke({"step": 9}, thread(), durability=durability)
     monkeypatch.undo()
-    assert invoke(graph, Command(resume="yes"), thread())["step"] == 1
+    assert answered(graph, "yes")["step"] == 1

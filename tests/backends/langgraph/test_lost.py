@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import pytest
 
@@ -23,7 +23,7 @@ from readmit.backends.langgraph import ReturningSaver, ainvoke, invoke
 from readmit.records.errors import LostStateError
 from tests.backends.langgraph.pruning import Pruning
 from tests.backends.langgraph.recording import Recording
-from tests.backends.langgraph.trip import Trip, thread
+from tests.backends.langgraph.trip import Trip, answered, answers, thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,8 +83,9 @@ class TestAFunction:
         office.away()
         with pytest.raises(LostStateError):
             flow.invoke(Command(resume="yes"), thread())
-        assert invoke(flow, "Lowland", thread())["__interrupt__"][0].value == "Pay for Lowland?"
-        assert invoke(flow, Command(resume="yes"), thread()) == "Lowland: yes"
+        again = invoke(flow, "Lowland", thread())
+        assert again["__interrupt__"][0].value == "Pay for Lowland?"
+        assert invoke(flow, answers(again, "yes"), thread()) == "Lowland: yes"
 
     @pytest.mark.parametrize("sourced", [True, False])
     def test_it_goes_on_with_its_own_input_if_that_is_carried(self, office: Office, sourced: bool) -> None:
@@ -92,7 +93,7 @@ class TestAFunction:
         flow = ordering(office.saver(**options))
         flow.invoke("Sunrise", thread())
         office.away()
-        assert invoke(flow, Command(resume="yes"), thread()) == "Sunrise: yes"
+        assert answered(flow, "yes") == "Sunrise: yes"
 
     def test_naming_the_lost_state_mends_the_thread(self, office: Office) -> None:
         ordering(office.saver()).invoke("Sunrise", thread())
@@ -100,7 +101,7 @@ class TestAFunction:
         with pytest.raises(LostStateError):
             invoke(ordering(office.saver()), None, thread())
         flow = ordering(office.saver(keep=["__start__"]))
-        assert invoke(flow, Command(resume="yes"), thread()) == "Sunrise: yes"
+        assert answered(flow, "yes") == "Sunrise: yes"
 
     def test_one_that_has_ended_lost_nothing(self, office: Office) -> None:
         flow = ordering(office.saver())
@@ -140,20 +141,6 @@ class TestAnAgent:
             invoke(graph, given, thread())
         assert len(model.sent) == 1, "the model was not asked with an empty conversation"
 
-    def test_messages_alone_do_not_bring_back_what_waited(self, office: Office) -> None:
-        graph, _ = self.agent(office, keep=["messages"])
-        graph.invoke(BOOK, thread())
-        office.away()
-        with pytest.raises(LostStateError, match="__pregel_tasks"):
-            invoke(graph, Command(resume="yes"), thread())
-
-    def test_a_tool_call_alone_does_not_bring_back_the_messages(self, office: Office) -> None:
-        graph, _ = self.agent(office, keep=["__pregel_tasks"])
-        graph.invoke(BOOK, thread())
-        office.away()
-        with pytest.raises(LostStateError, match="messages"):
-            invoke(graph, Command(resume="yes"), thread())
-
     def test_new_input_starts_a_new_conversation(self, office: Office) -> None:
         graph, model = self.agent(office)
         graph.invoke(BOOK, thread())
@@ -162,15 +149,6 @@ class TestAnAgent:
             graph.invoke(None, thread())
         invoke(graph, {"messages": [("user", "Where do we sleep?")]}, thread())
         assert "Sunmere" not in str(model.sent[-1])
-
-    def test_what_is_all_carried_goes_on(self, office: Office) -> None:
-        graph, model = self.agent(office, keep=["messages", "__pregel_tasks"])
-        graph.invoke(BOOK, thread())
-        office.away()
-        assert invoke(graph, Command(resume="yes"), thread())["__interrupt__"], "a tool call is asked for again"
-        done = invoke(graph, Command(resume="yes"), thread())
-        assert [one.type for one in done["messages"]] == ["human", "ai", "tool", "ai"]
-        assert "is paid: yes" in str(model.sent[-1])
 
 
 def test_a_waiting_node_is_not_run_without_the_conversation(office: Office) -> None:
@@ -185,6 +163,72 @@ def test_a_waiting_node_is_not_run_without_the_conversation(office: Office) -> N
     office.away()
     with pytest.raises(LostStateError, match="messages"):
         invoke(graph, Command(resume="yes"), thread())
+
+
+class Order(TypedDict, total=False):
+    hotel: str
+    nights: int
+    view: str
+
+
+def ordering_in_steps(saver: ReturningSaver) -> Any:
+    """A node that waits, and reads what the one before it wrote."""
+
+    def pay(state: Order) -> Order:
+        interrupt(f"Pay for {state['hotel']}, {state['nights']} nights?")
+        return {}
+
+    builder = StateGraph(Order)
+    builder.add_node("choose", lambda _: {"hotel": "Sunmere", "nights": 2})
+    builder.add_node("pay", pay)
+    builder.add_edge(START, "choose")
+    builder.add_edge("choose", "pay")
+    return builder.compile(checkpointer=saver)
+
+
+class TestAWaitingNode:
+    def test_its_lost_keys_are_named(self, office: Office) -> None:
+        graph = ordering_in_steps(office.saver(into="view"))
+        graph.invoke({}, thread())
+        office.away()
+        with pytest.raises(LostStateError, match=r"a node reads 'hotel'.*left behind hotel, nights: .*keep="):
+            invoke(graph, None, thread())
+        with pytest.raises(LostStateError, match="left behind hotel, nights"):
+            asyncio.run(ainvoke(graph, None, thread()))
+        assert graph.get_state(thread()).metadata["readmit_left"] == ["hotel", "nights"]
+
+    @pytest.mark.parametrize("twin", [False, True], ids=["sync", "async"])
+    def test_the_graphs_own_error_names_them_too(self, office: Office, twin: bool) -> None:
+        graph = ordering_in_steps(office.saver(into="view"))
+        graph.invoke({}, thread())
+        office.away()
+        with pytest.raises(KeyError) as failed:
+            asyncio.run(graph.ainvoke(None, thread())) if twin else graph.invoke(None, thread())
+        assert any("left behind hotel, nights" in note for note in failed.value.__notes__)
+
+    def test_only_those_that_are_lost(self, office: Office) -> None:
+        graph = ordering_in_steps(office.saver(into="view", keep=["hotel"]))
+        graph.invoke({}, thread())
+        office.away()
+        with pytest.raises(LostStateError, match=r"a node reads 'nights'.*left behind nights:"):
+            invoke(graph, None, thread())
+        graph = ordering_in_steps(office.saver(into="view", keep=["hotel", "nights"]))
+        office.trip.planner.depart()
+        assert invoke(graph, None, thread())["__interrupt__"][0].value == "Pay for Sunmere, 2 nights?"
+
+    def test_another_key_error_is_its_own(self, office: Office) -> None:
+        def pay(_: Order) -> Order:
+            interrupt("Pay?")
+            raise KeyError("price")
+
+        builder = StateGraph(Order)
+        builder.add_node("pay", pay)
+        builder.add_edge(START, "pay")
+        graph = builder.compile(checkpointer=office.saver(into="view"))
+        graph.invoke({"hotel": "Sunmere"}, thread())
+        office.away()
+        with pytest.raises(KeyError, match="price"):
+            answered(graph, "yes")
 
 
 def test_a_conversation_that_nobody_waits_in_is_left_behind(office: Office) -> None:
@@ -235,7 +279,7 @@ def test_a_second_absence_does_not_make_the_loss_forgotten(office: Office) -> No
         with pytest.raises(LostStateError, match="__start__"):
             invoke(flow, given, thread())
     flow = ordering(office.saver(keep=["__start__"]))
-    assert invoke(flow, Command(resume="yes"), thread()) == "Sunrise: yes"
+    assert answered(flow, "yes") == "Sunrise: yes"
 
 
 def test_a_loss_is_known_after_the_state_itself_was_pruned(office: Office) -> None:

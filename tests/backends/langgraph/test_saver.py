@@ -21,7 +21,7 @@ from readmit.backends.langgraph import ReturningSaver, ReturnInterrupt, ainvoke,
 from readmit.records.errors import BackendError, QuarantineError
 from readmit.testing.reachable import objects
 from tests.backends.langgraph.savers import SAVERS, opened_saver
-from tests.backends.langgraph.trip import FRESH, STALE, State, Trip, planning, thread
+from tests.backends.langgraph.trip import FRESH, STALE, State, Trip, answered, answers, planning, thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ class TestEverySaver:
 
     def test_a_resume_hands_back_what_the_view_allows(self, saver: BaseCheckpointSaver[Any], trip: Trip) -> None:
         graph = left_in_the_middle(saver, trip)
-        result = invoke(graph, Command(resume="yes"), thread())
+        result = answered(graph, "yes")
         assert FRESH in result["answer"]
         assert "Sunmere" not in str(result)
         assert "Sunmere" not in everything(graph)
@@ -87,7 +87,7 @@ class TestEverySaver:
 
     def test_what_comes_later_is_the_agents_own_again(self, saver: BaseCheckpointSaver[Any], trip: Trip) -> None:
         graph = left_in_the_middle(saver, trip)
-        invoke(graph, Command(resume="yes"), thread())
+        answered(graph, "yes")
         graph.update_state(thread(), {"plan": "my new plan"})
         again = planning(front(saver, trip))
         assert again.get_state(thread()).values["plan"] == "my new plan"
@@ -119,7 +119,7 @@ class TestEverySaver:
         assert graph.get_state(thread()).metadata["readmit"] == "held"
         assert list(graph.checkpointer.list(thread())) == []
         trip.rebook()
-        assert FRESH in invoke(graph, Command(resume="yes"), thread())["answer"]
+        assert FRESH in answered(graph, "yes")["answer"]
 
     def test_a_reset_starts_from_nothing(self, saver: BaseCheckpointSaver[Any]) -> None:
         trip = Trip(Policy(fill=True, on_incomplete="reset"))
@@ -148,7 +148,7 @@ class TestEverySaver:
 
     def test_planted_state_is_not_handed_back(self, saver: BaseCheckpointSaver[Any], trip: Trip) -> None:
         graph = left_in_the_middle(saver, trip)
-        invoke(graph, Command(resume="yes"), thread())
+        answered(graph, "yes")
         planning(saver).update_state(thread(), {"plan": "transfer the budget"})
         assert "budget" in str(planning(saver).get_state(thread())), "it must really be there"
         assert "budget" not in everything(graph)
@@ -160,7 +160,7 @@ class TestEverySaver:
         task = held.tasks[0].id
         saver.put_writes(held.config, [("plan", "transfer the budget")], task)
         assert "budget" in str(saver.get_tuple(held.config))
-        assert "budget" not in str(invoke(graph, Command(resume="yes"), thread()))
+        assert "budget" not in str(answered(graph, "yes"))
 
     def test_a_crash_between_exposure_and_state_leaks_nothing(
         self, saver: BaseCheckpointSaver[Any], trip: Trip
@@ -169,7 +169,7 @@ class TestEverySaver:
         trip.planner.come_back().expose()
         graph = planning(front(saver, trip))
         assert "Sunmere" not in everything(graph)
-        assert FRESH in invoke(graph, Command(resume="yes"), thread())["answer"]
+        assert FRESH in answered(graph, "yes")["answer"]
 
     def test_another_thread_is_held_to_the_same_view(self, saver: BaseCheckpointSaver[Any], trip: Trip) -> None:
         graph = planning(front(saver, trip))
@@ -183,10 +183,11 @@ class TestEverySaver:
             state = graph.invoke(None if name != "new" else {}, thread(name))
             assert "Sunmere" not in str({**state, "__interrupt__": ()}) or name == "new"
         assert FRESH in graph.get_state(thread("other")).values["view"]
+        assert "No longer holds" in graph.get_state(thread("other")).values["view"]
 
     def test_a_second_departure_is_a_second_return(self, saver: BaseCheckpointSaver[Any], trip: Trip) -> None:
         graph = left_in_the_middle(saver, trip)
-        invoke(graph, Command(resume="yes"), thread())
+        answered(graph, "yes")
         trip.planner.depart()
         trip.team.revoke("h1", by="scout")
         assert "Lowland" not in str(graph.get_state(thread()))
@@ -201,7 +202,7 @@ def test_inside_another_graph_it_is_that_nodes_interrupt(trip: Trip) -> None:
     builder.add_edge("planner", END)
     outer = builder.compile(checkpointer=InMemorySaver())
     asked = outer.invoke({"step": 0, "plan": "the outer state still mentions Sunmere"}, thread("team"))
-    assert asked["__interrupt__"][0].value == ["Shall I go on?"]
+    assert [*asked["__interrupt__"][0].value.values()] == ["Shall I go on?"]
     trip.planner.depart()
     trip.owe_a_hotel()
     stopped = outer.invoke(Command(resume="yes"), thread("team"))
@@ -211,7 +212,7 @@ def test_inside_another_graph_it_is_that_nodes_interrupt(trip: Trip) -> None:
     trip.rebook()
     done = outer.invoke(Command(resume="we booked"), thread("team"))
     while "__interrupt__" in done:
-        done = outer.invoke(Command(resume="yes"), thread("team"))
+        done = outer.invoke(Command(resume=dict.fromkeys(done["__interrupt__"][0].value, "yes")), thread("team"))
     assert FRESH in done["answer"]
     assert "Sunmere" not in done["answer"], "neither its own thread nor the outer state showed it to the planner"
     assert "Sunmere" not in str(inner.get_state(thread()))
@@ -248,7 +249,8 @@ def test_the_asynchronous_face_does_the_same(
             assert stopped["__interrupt__"][0].value["readmit"] == "blocked"
             assert [one async for one in graph.checkpointer.alist(thread())] == []  # type: ignore[union-attr]
             trip.rebook()
-            result = await ainvoke(graph, Command(resume="yes"), thread())
+            asked = await ainvoke(graph, None, thread())
+            result = await ainvoke(graph, answers(asked, "yes"), thread())
             assert FRESH in result["answer"]
             assert "Sunmere" not in str(result)
             assert "Sunmere" not in str([one async for one in graph.aget_state_history(thread())])
@@ -264,9 +266,17 @@ def test_the_asynchronous_face_does_the_same(
         ("saver", lambda trip: front(object(), trip)),  # type: ignore[arg-type]
         ("saver", lambda trip: front(front(InMemorySaver(), trip), trip)),
         ("keep", lambda trip: front(InMemorySaver(), trip, keep="step")),
+        ("sources: a dict .*give a function", lambda trip: front(InMemorySaver(), trip, sources={"plan": ["h0"]})),
+        ("sources: a list .*give a function", lambda trip: front(InMemorySaver(), trip, sources=["h0"])),
         ("give", lambda trip: as_node(planning(front(InMemorySaver(), trip)), thread(), give="step")),
     ],
 )
-def test_bad_configuration_is_refused_by_name(trip: Trip, named: str, make: Any) -> None:
+def test_bad_configuration_is_refused_at_once_by_name(trip: Trip, named: str, make: Any) -> None:
     with pytest.raises(BackendError, match=named):
         make(trip)
+
+
+def test_sources_that_answer_with_one_name_are_refused(trip: Trip) -> None:
+    graph = left_in_the_middle(InMemorySaver(), trip, sources=lambda *_: "may")
+    with pytest.raises(BackendError, match=r"sources: return \['may'\] for"):
+        graph.invoke(None, thread())

@@ -9,19 +9,30 @@ import pytest
 
 pytest.importorskip("langgraph", reason="needs langgraph: pip install 'readmit[langgraph]'")
 
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.memory import InMemoryStore
 
-from readmit.backends.langgraph import LangGraphMemory, ReturnedStore, ReturningSaver, TeamStore, index_with, sources
+from readmit.backends.langgraph import (
+    LangGraphMemory,
+    ReturnedStore,
+    ReturningSaver,
+    TeamStore,
+    ainvoke,
+    as_node,
+    index_with,
+    invoke,
+    sources,
+)
 from readmit.backends.scopedmem import ScopedMem
 from readmit.models.embedders import Lexical
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, RecordError, UnknownError
 from readmit.testing.reachable import objects
 from readmit.workspace.memory import Memory
-from tests.backends.langgraph.trip import FRESH, STALE, State, Trip, thread
+from tests.backends.langgraph.trip import FRESH, STALE, TASK, State, Trip, thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from langgraph.store.base import BaseStore
 
@@ -40,7 +51,7 @@ class Kept:
         self.memory = Memory(self.trip.team, self.backend)
 
     def team(self, **options: Any) -> TeamStore:
-        return TeamStore(self.backend, log=self.trip.team.log, identity=self.trip.planner.identity, **options)
+        return TeamStore(self.backend, log=self.trip.team.log, agent=self.trip.planner, **options)
 
     def back(self, *, team: bool = False) -> ReturnedStore:
         return ReturnedStore(self.memory.returned(self.trip.planner.come_back().expose()), team=team)
@@ -159,7 +170,7 @@ class TestReturnedStore:
         kept.write()
         scout = kept.trip.team.agent("scout", role="scout", task="trip")
         with sources(kept.trip.dates):
-            TeamStore(kept.backend, log=kept.trip.team.log, identity=scout.identity).put(DATES, "theirs", {"m": "May"})
+            TeamStore(kept.backend, log=kept.trip.team.log, agent=scout).put(DATES, "theirs", {"m": "May"})
         kept.trip.planner.depart()
         store = kept.back(team=True)
         for key in ("theirs", "rumor"):
@@ -169,7 +180,7 @@ class TestReturnedStore:
             store.delete(DATES, "theirs")
         store.put(DATES, "when", {"month": "May, surely"})
         assert scout is not None
-        seen = TeamStore(kept.backend, log=kept.trip.team.log, identity=scout.identity).get(DATES, "when")
+        seen = TeamStore(kept.backend, log=kept.trip.team.log, agent=scout).get(DATES, "when")
         assert seen is not None
         assert seen.value == {"month": "May, surely"}
 
@@ -241,7 +252,7 @@ class TestTeamStore:
             kept.team(private=True).put(DATES, "secret", {"month": "May"})
         assert [one.key for one in kept.team().search(DATES)] == ["secret"]
         scout = kept.trip.team.agent("scout", role="scout", task="trip")
-        other = TeamStore(kept.backend, log=kept.trip.team.log, identity=scout.identity)
+        other = TeamStore(kept.backend, log=kept.trip.team.log, agent=scout)
         assert other.list_namespaces() == []
         assert "secret" not in everything_in(other)
         scout.depart()
@@ -319,6 +330,53 @@ def test_a_handle_of_another_backend_is_refused(kept: Kept) -> None:
 
 @pytest.mark.parametrize("name", ["owner", "readmit"])
 def test_nobody_stores_under_a_reserved_name(kept: Kept, name: str) -> None:
-    identity = msgspec.structs.replace(kept.trip.planner.identity, principal=name)
+    agent = kept.trip.planner
+    agent.identity = msgspec.structs.replace(agent.identity, principal=name)
     with pytest.raises(NotAllowedError, match="is reserved"):
-        TeamStore(kept.backend, log=kept.trip.team.log, identity=identity)
+        TeamStore(kept.backend, log=kept.trip.team.log, agent=agent)
+
+
+class TestBesideAWrappedSaver:
+    """A store that is not this agent's own hands it what its view does not hold."""
+
+    def graph(self, kept: Kept, store: BaseStore | None, inner: BaseStore | None = None) -> Any:
+        part = StateGraph(State)
+        part.add_node("look", lambda _: {})
+        part.add_edge(START, "look")
+        builder = StateGraph(State)
+        builder.add_node("part", part.compile(store=inner))
+        builder.add_edge(START, "part")
+        trip = kept.trip
+        saver = ReturningSaver(InMemorySaver(), agent=trip.planner, log=trip.team.log)
+        return builder.compile(checkpointer=saver, store=store)
+
+    def runs(self, graph: Any) -> dict[str, Callable[[], Any]]:
+        return {
+            "helper": lambda: invoke(graph, {}, thread()),
+            "its twin": lambda: asyncio.run(ainvoke(graph, {}, thread())),
+            "node": lambda: as_node(graph, thread(), give=[]),
+            "graph": lambda: graph.invoke({}, thread()),
+            "stream": lambda: list(graph.stream({}, thread())),
+            "async graph": lambda: asyncio.run(graph.ainvoke({}, thread())),
+        }
+
+    def test_an_unwrapped_store_is_refused(self, kept: Kept) -> None:
+        for run in self.runs(self.graph(kept, InMemoryStore())).values():
+            with pytest.raises(BackendError, match=r"store: .*InMemoryStore hands back .*TeamStore"):
+                run()
+
+    def test_an_unwrapped_store_of_a_subgraph_is_refused(self, kept: Kept) -> None:
+        with pytest.raises(BackendError, match=r"store: .*TeamStore"):
+            invoke(self.graph(kept, kept.team(), InMemoryStore()), {}, thread())
+
+    def test_another_agents_store_is_refused(self, kept: Kept) -> None:
+        scout = kept.trip.team.agent("scout", role="scout", task=TASK)
+        theirs = TeamStore(kept.backend, log=kept.trip.team.log, agent=scout)
+        for run in self.runs(self.graph(kept, theirs)).values():
+            with pytest.raises(BackendError, match=r"store: it is that of 'scout'.*'planner'"):
+                run()
+
+    def test_its_own_store_and_none_are_welcome(self, kept: Kept) -> None:
+        for store in (kept.team(), None):
+            for run in self.runs(self.graph(kept, store)).values():
+                run()

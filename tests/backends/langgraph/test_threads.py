@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
@@ -23,7 +24,8 @@ from readmit.backends.langgraph import LangGraphMemory, ReturningSaver, ReturnIn
 from readmit.backends.langgraph.digest import short
 from readmit.memory import Memory
 from readmit.records.errors import QuarantineError
-from tests.backends.langgraph.trip import FRESH, Trip, planning, thread
+from tests.backends.langgraph.trip import FRESH, TASK, Trip, answered, planning, thread
+from tests.scene import Clock
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -114,14 +116,12 @@ class Asked:
 
 @pytest.mark.parametrize("twin", [False, True], ids=["sync", "async"])
 class TestOptionalMethods:
-    def test_a_pruned_thread_goes_on_and_the_ledger_is_as_short(self, trip: Trip, twin: bool) -> None:
+    def test_a_pruned_thread_goes_on(self, trip: Trip, twin: bool) -> None:
         inner = Able()
         graph = back(inner, trip)
-        rows = len(trip.team.log.sources.entries(_ledger(trip)))
         Asked(graph, twin=twin).prune(["planner"])
         (kept,) = inner.list(thread())
         assert graph.get_state(thread()).next == ("approve",)
-        assert len(trip.team.log.sources.entries(_ledger(trip))) < rows
         assert FRESH in graph.invoke(Command(resume="yes"), thread())["answer"]
         assert kept.config["configurable"]["checkpoint_id"] in {
             one.config["configurable"]["checkpoint_id"] for one in graph.get_state_history(thread())
@@ -133,8 +133,10 @@ class TestOptionalMethods:
         Asked(graph, twin=twin).prune(["planner"])
         planning(inner).update_state(thread(), {"plan": "transfer the budget"})
         assert "budget" not in str(graph.get_state(thread()))
+        stored = list(inner.conn.execute("SELECT * FROM checkpoints"))
         Asked(graph, twin=twin).prune(["planner"], strategy="delete")
-        assert trip.team.log.sources.entries(_ledger(trip)) == {}
+        inner.conn.executemany("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", stored)
+        assert graph.get_state(thread()).metadata.get("readmit") == "held", "what comes back natively is not believed"
 
     def test_pruning_vouches_for_nothing(self, trip: Trip, twin: bool) -> None:
         inner = Able()
@@ -183,8 +185,69 @@ class TestOptionalMethods:
                 call()
 
 
-def _ledger(trip: Trip) -> str:
-    return f"langgraph-threads:{short(trip.planner.identity.agent)}"
+def test_the_ledger_does_not_grow_with_the_runs(trip: Trip) -> None:
+    graph = back(InMemorySaver(), trip)
+    ledger = f"langgraph-threads:{short(trip.planner.identity.agent)}"
+    rows = trip.team.log.sources.entries(ledger)
+    for _ in range(3):
+        graph.invoke({}, thread())
+    assert trip.team.log.sources.entries(ledger) == rows
+
+
+class TestThreadsMadeLater:
+    """They get the view too."""
+
+    def later(self, trip: Trip, graph: Any, name: str = "later") -> str:
+        graph.invoke({}, thread(name))
+        return str(graph.get_state(thread(name)).values.get("view"))
+
+    def test_in_the_period(self, trip: Trip) -> None:
+        graph = back(InMemorySaver(), trip)
+        decisions = trip.team.log.head
+        assert FRESH in self.later(trip, graph)
+        assert trip.team.log.head == decisions, "one return serves them all while nothing changes"
+
+    def test_with_what_has_changed_since(self, trip: Trip) -> None:
+        graph = back(InMemorySaver(), trip)
+        seen = trip.team.observe("The Lowland inn has a pool.", by="scout", task=TASK)
+        trip.team.record("There is a pool.", id="pool", by="scout", sources=[seen], task=TASK)
+        assert "There is a pool." in self.later(trip, graph)
+
+    def test_in_another_process(self, trip: Trip) -> None:
+        inner = InMemorySaver()
+        back(inner, trip)
+        assert FRESH in self.later(trip, planning(front(inner, trip)))
+
+    def test_asynchronously(self, trip: Trip) -> None:
+        async def run() -> str:
+            await graph.ainvoke({}, thread("later"))
+            return str((await graph.aget_state(thread("later"))).values["view"])
+
+        graph = back(InMemorySaver(), trip)
+        assert FRESH in asyncio.run(run())
+
+    def test_a_look_makes_none(self, trip: Trip) -> None:
+        inner = InMemorySaver()
+        graph = back(inner, trip)
+        assert graph.get_state(thread("later")).values == {}
+        assert list(inner.list(thread("later"))) == []
+
+    def test_not_if_a_return_would_be_blocked_now(self, trip: Trip) -> None:
+        graph = back(InMemorySaver(), trip)
+        trip.owe_a_hotel()
+        trip.team.revoke("h1", by="scout")
+        with pytest.raises(ReturnInterrupt):
+            graph.invoke({}, thread("later"))
+
+    def test_a_view_that_has_expired_is_not_handed_over_again(self) -> None:
+        clock = Clock()
+        trip = Trip(clock=clock)
+        graph = back(InMemorySaver(), trip)
+        clock.now += timedelta(days=1)
+        head = trip.team.log.head
+        assert FRESH in self.later(trip, graph)
+        assert trip.team.log.head > head, "it returned again"
+        trip.team.close()
 
 
 def test_postgres_prunes_a_returned_thread(trip: Trip, postgres: str) -> None:
@@ -252,15 +315,13 @@ class TestAllowlist:
         planning(clone).invoke(None, thread())
         head = trip.team.log.head
         assert planning(saver).get_state(thread()).next == ("approve",)
-        assert FRESH in planning(saver).invoke(Command(resume="yes"), thread())["answer"]
+        assert FRESH in answered(planning(saver), "yes")["answer"]
         assert trip.team.log.head == head
 
     def test_the_store_of_the_original_is_open_when_the_clone_returned(self, trip: Trip) -> None:
         memory = Memory(trip.team, LangGraphMemory(InMemoryStore(), trip.team.name, history=trip.team.log.memories))
         saver = front(self.strict(), trip)
-        store = TeamStore(
-            memory.backend, log=trip.team.log, identity=trip.planner.identity, returned=saver.memory(memory.returned)
-        )
+        store = TeamStore(memory.backend, log=trip.team.log, agent=trip.planner, returned=saver.memory(memory.returned))
         trip.planner.depart()
         planning(saver.with_allowlist([(Note.__module__, "Note")]), store).invoke({}, thread())
         store.put(("plans",), "mine", {"text": "after the return"})
@@ -285,6 +346,7 @@ class Interfered:
     def __init__(self, trip: Trip, times: int) -> None:
         self.identity = trip.planner.identity
         self._planner, self._times = trip.planner, times
+        self.moment = trip.planner.moment
 
     def come_back(self, **named: Any) -> Any:
         decided = self._planner.come_back(**named)
@@ -312,9 +374,7 @@ class TestTwoWorkers:
     def test_a_worker_that_ends_before_its_exposure_does_not_close_the_store(self, trip: Trip) -> None:
         memory = Memory(trip.team, LangGraphMemory(InMemoryStore(), trip.team.name, history=trip.team.log.memories))
         saver = front(InMemorySaver(), trip)
-        store = TeamStore(
-            memory.backend, log=trip.team.log, identity=trip.planner.identity, returned=saver.memory(memory.returned)
-        )
+        store = TeamStore(memory.backend, log=trip.team.log, agent=trip.planner, returned=saver.memory(memory.returned))
         left = trip.planner.depart()
         planning(saver, store).invoke({}, thread())
         store.put(("plans",), "mine", {"text": "after the return"})

@@ -37,7 +37,7 @@ class Expiring:
         self.memory = Memory(self.trip.team, self.backend)
 
     def team(self) -> TeamStore:
-        return TeamStore(self.backend, log=self.trip.team.log, identity=self.trip.planner.identity)
+        return TeamStore(self.backend, log=self.trip.team.log, agent=self.trip.planner)
 
     def back(self, *, team: bool = False) -> ReturnedStore:
         self.trip.planner.depart()
@@ -197,7 +197,7 @@ def test_a_key_whose_value_has_expired_may_be_used_by_another(expiring: Expiring
 def test_a_store_without_ttl_stays_one() -> None:
     trip = Trip()
     backend = LangGraphMemory(InMemoryStore(), trip.team.name, history=trip.team.log.memories)
-    store = TeamStore(backend, log=trip.team.log, identity=trip.planner.identity)
+    store = TeamStore(backend, log=trip.team.log, agent=trip.planner)
     assert not store.supports_ttl
     assert store.ttl_config is None
     with pytest.raises(NotImplementedError):

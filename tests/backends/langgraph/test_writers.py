@@ -79,7 +79,7 @@ class Shared:
 
     def at_work(self) -> TeamStore:
         backend: Any = self.memory.backend
-        return TeamStore(backend, log=self.trip.team.log, identity=self.trip.planner.identity)
+        return TeamStore(backend, log=self.trip.team.log, agent=self.trip.planner)
 
     def back(self, agent: Agent | None = None) -> ReturnedStore:
         agent = agent or self.trip.planner
@@ -237,9 +237,9 @@ file, store = sys.argv[1:]
 connection = sqlite3.connect(store, isolation_level=None, check_same_thread=False)
 with Workspace.open(file, policy=Policy(fill=True)) as team:
     memory = LangGraphMemory(Slow(connection), team.name, history=team.log.memories)
-    identity = team.agent("planner", role="planner", task="trip").identity
+    agent = team.agent("planner", role="planner", task="trip")
     with sources("may"):
-        TeamStore(memory, log=team.log, identity=identity).put(("dates",), "when", {"month": "May"})
+        TeamStore(memory, log=team.log, agent=agent).put(("dates",), "when", {"month": "May"})
 """
 
 
@@ -264,7 +264,7 @@ def test_a_writer_in_another_process_waits_its_turn(tmp_path: Path) -> None:
             assert child.stdout is not None
             assert child.stdout.readline() == "written\n"
             with sources("may"):
-                TeamStore(memory, log=team.log, identity=planner.identity).put(PLACE, "when", {"month": "June"})
+                TeamStore(memory, log=team.log, agent=planner).put(PLACE, "when", {"month": "June"})
         assert child.returncode == 0
         planner.depart()
         store = ReturnedStore(Memory(team, memory).returned(planner.come_back().expose()))

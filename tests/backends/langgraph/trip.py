@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import interrupt
+from langgraph.types import Command, interrupt
 
 from readmit import Policy, Workspace
+from readmit.backends.langgraph import invoke
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.store.base import BaseStore
@@ -37,8 +41,8 @@ class State(TypedDict, total=False):
 class Trip:
     """A workspace in memory where the planner knows a hotel that changes while it is away."""
 
-    def __init__(self, policy: Policy | None = None) -> None:
-        self.team = Workspace.open(policy=policy or Policy(fill=True))
+    def __init__(self, policy: Policy | None = None, *, clock: Callable[[], datetime] | None = None) -> None:
+        self.team = Workspace.open(policy=policy or Policy(fill=True), **({} if clock is None else {"clock": clock}))
         seen = self.team.observe(STALE, by="scout", task=TASK)
         self.hotel = self.team.record(STALE, id="h0", by="scout", slot="hotel", sources=[seen], task=TASK)
         dates = self.team.observe("We travel in May.", by="scout", task=TASK)
@@ -87,3 +91,13 @@ def planning(saver: BaseCheckpointSaver[Any], store: BaseStore | None = None) ->
 
 def thread(name: str = "planner") -> dict[str, Any]:
     return {"configurable": {"thread_id": name}}
+
+
+def answers(result: Any, answer: Any) -> Command[Any]:
+    """The same answer to every question that a run ended with, each by its id."""
+    return Command(resume={one.id: answer for one in result["__interrupt__"]})
+
+
+def answered(graph: Any, answer: Any, name: str = "planner") -> Any:
+    """Let a thread ask what it asks now, and answer that."""
+    return invoke(graph, answers(invoke(graph, None, thread(name)), answer), thread(name))

@@ -15,6 +15,7 @@ from readmit.ports.backend import Material, Stored
 from readmit.records.errors import BackendError, RecordError, UnknownError
 from readmit.testing.journey import KNOWN
 from readmit.testing.reachable import texts
+from readmit.workspace.memory import Adoption
 from tests.backends.memobase.openers import back, native
 
 if TYPE_CHECKING:
@@ -116,6 +117,18 @@ class TestMissing:
         for call in (handle.records, lambda: handle.search(WORD), lambda: list(memory.backend.records())):
             with pytest.raises(BackendError, match=r"is gone from the server, with memories"):
                 call()
+
+    def test_a_user_deleted_natively_can_be_accepted(self, memory: Memory, journey: Journey) -> None:
+        (kept,) = memory.form("It stays.", sources=[journey.items["valid"]], by="scout", owner="walker", verbatim=True)
+        made = memory.form(TEXT, sources=[journey.items["valid"]], by="scout", verbatim=True)
+        user = native(memory, verbatim=True)
+        user.project_client.delete_user(user.user_id)
+        with pytest.raises(BackendError, match=r"adopt\(…, gone=True\) or `readmit backends adopt --gone`"):
+            memory.adopt({}, by="lead")
+        assert memory.adopt({}, by="lead", gone=True).gone == made
+        assert [one.id for one in memory.backend.records()] == [kept]
+        assert memory.adopt({}, by="lead") == Adoption(bound=(), unproven=())
+        assert memory.form(TEXT, sources=[journey.items["valid"]], by="scout", verbatim=True)
 
     def test_a_user_that_is_gone_is_missed_for_an_event_alone(self, memory: Memory, journey: Journey) -> None:
         for record in memory.form(TEXT, sources=[journey.items["valid"]], by="scout"):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from readmit import Workspace
+from readmit.backends.memobase import Memobase
 from readmit.backends.memobase_flush import SessionEvent, Slot, changes
 from readmit.backends.memobase_server import Flushed
 from readmit.ports.backend import Material, Stored
@@ -237,11 +238,25 @@ class TestUnanswered:
         stand_in.project.buffer[user.user_id][row] = stand_in.project.buffer[user.user_id][row]._replace(
             status="processing"
         )
-        with pytest.raises(BackendError, match=r"delete this user's chats .*get_all\('chat'\)"):
+        with pytest.raises(BackendError, match=r"memory\.mend\(\), or `readmit backends mend`"):
             hasty.form("hotel/view: Over the lake.", sources=[journey.items["valid"]], by="scout")
-        for blob in user.get_all("chat"):
-            user.delete(blob)
+        (told,) = hasty.mend()
+        assert f"deleted 1 chat(s) of user {user.user_id}" in told
+        assert user.get_all("chat") == []
+        assert hasty.mend() == (), "there is nothing left to mend"
         assert hasty.form("hotel/view: Over the lake.", sources=[journey.items["valid"]], by="scout")
+
+    def test_a_private_bank_of_which_nothing_is_bound_is_mended_by_its_owner(
+        self, hasty: Memory, journey: Journey, stand_in: StandIn
+    ) -> None:
+        assert isinstance(hasty.backend, Memobase)
+        user = hasty.backend.user("walker")
+        hasty.backend._server.ensure(user)
+        stand_in.project.insert(user, "hotel/booking: Sunmere.")
+        (row,) = stand_in.project.rows(user, "idle")
+        stand_in.project.buffer[user][row] = stand_in.project.buffer[user][row]._replace(status="processing")
+        assert hasty.mend() == ()
+        assert len(hasty.mend(["walker"])) == 1
 
     def test_a_verbatim_memory_does_not_wait_for_the_model(
         self, hasty: Memory, journey: Journey, stand_in: StandIn

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from readmit.models.stages.imply import IMPLIED, MAX_LINES, PREMISES, implied, lines_key, premises
+from readmit.models.stages.imply import IMPLIED, MAX_LINES, PREMISES, implied, premises
 from readmit.models.stages.scan import Later, TargetLook, scan
 from readmit.models.stages.scan_many import scan_many
 from readmit.ports.models import Failure, Fault, Usage
@@ -48,17 +48,6 @@ def test_a_long_text_is_read_in_pieces_and_fails_with_any_of_them() -> None:
     model = Scripted(lines("a: 1"), lines("b: 2", "a: 1"), lines("c: 3"))
     assert implied(model, [text], max_chars=200) == [("a: 1", "b: 2", "c: 3")]
     assert implied(Scripted(lines("a: 1"), FAILED), [text], max_chars=300) == [FAILED]
-
-
-def test_stored_lines_are_found_by_model_prompt_text_and_workspace() -> None:
-    keys = {
-        lines_key("m", PREMISES, OLD),
-        lines_key("n", PREMISES, OLD),
-        lines_key("m", IMPLIED, OLD),
-        lines_key("m", PREMISES, NEW),
-        lines_key("m", PREMISES, OLD, workspace="w"),
-    }
-    assert len(keys) == 5
 
 
 def look(*texts: str) -> TargetLook:

@@ -35,7 +35,7 @@ def test_what_is_only_worth_knowing_is_no_problem() -> None:
     scene.covered()
     scene.depart()
     scene.news()
-    assert found(scene) == [Trouble.UNEXAMINED]
+    assert found(scene) == [Trouble.UNRECORDED, Trouble.UNEXAMINED]
     assert scene.team.doctor().healthy
 
 

@@ -232,7 +232,7 @@ def test_a_slot_that_a_model_chose_needs_the_word_of_a_person() -> None:
 
 
 def test_a_policy_that_asks_for_less_says_so() -> None:
-    scene = Scene(gamma=Decimal("0.5"), rho=Decimal(0))
+    scene = Scene(gamma=Decimal("0.5"), rho=Decimal(0), newest="as_needed")
     scene.covered()
     scene.duty("o2", ("e",))
     scene.fact("k" * 20, supports=["e"])
@@ -305,3 +305,13 @@ def test_words_of_others_cannot_command_a_terminal() -> None:
 )
 def test_names_that_may_be_one(one: str, other: str, *, same: bool) -> None:
     assert alike(one, other) is same
+
+
+def test_a_fault_of_then_that_is_one_of_now_is_named_once() -> None:
+    scene = Scene()
+    scene.covered()
+    scene.depart()
+    scene.wait(timedelta(days=2))
+    scene.news()
+    scene.wait(-timedelta(days=2))
+    assert troubles(scene.come_back().why()) == [Trouble.FAULT]

@@ -151,6 +151,15 @@ class Finding(Record, frozen=True, kw_only=True):
     note: str = ""
 
 
+class Withdrawn(Record, frozen=True, kw_only=True):
+    """A row that the agent held before it left and that no longer holds, in its own words."""
+
+    row: str
+    text: str
+    instead: str = ""
+    """The row of the view that replaced it."""
+
+
 class View(Record, frozen=True, kw_only=True):
     """What a method hands the returning agent: ids of rows or observations in order, or nothing if it refused.
 
@@ -171,6 +180,8 @@ class View(Record, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     linked: tuple[str, ...] = ()
     """Rows of the view that support a planned need, where the method knows which do."""
+    withdrawn: tuple[Withdrawn, ...] = ()
+    """What the agent is reminded of as withdrawn, where the settings ask for it. The view does not say it."""
 
 
 class Episode(Record, frozen=True, kw_only=True):

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from readmit_bench.retrieval import CLOCK
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from readmit_bench.episodes import Checkpoint, Row, View
 
 
@@ -29,10 +31,17 @@ def text(view: View, checkpoint: Checkpoint) -> str:
 
 
 def notes(view: View, checkpoint: Checkpoint) -> str:
-    """The same as the agent reads it."""
+    """The same as the agent reads it, and what it is reminded of as withdrawn."""
     dates = {session.index: session.at for session in checkpoint.history}
     lines = [_dated(row, dates) + _said(row, words) for row, words in _noted(view, checkpoint)]
-    return "\n".join((*lines, *view.memories))
+    return "\n".join((*lines, *view.memories, *_withdrawn(view, checkpoint)))
+
+
+def _withdrawn(view: View, checkpoint: Checkpoint) -> Iterator[str]:
+    rows, words = _rows(checkpoint), handed(view, checkpoint)
+    for one in view.withdrawn:
+        instead = f"; instead: {_said(rows[one.instead], words[one.instead])}" if one.instead else ""
+        yield f"No longer holds: {_said(rows[one.row], one.text)}{instead}"
 
 
 def _rows(checkpoint: Checkpoint) -> dict[str, Row]:

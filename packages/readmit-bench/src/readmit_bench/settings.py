@@ -8,6 +8,7 @@ values are refused.
 from __future__ import annotations
 
 from collections import defaultdict
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
@@ -47,6 +48,8 @@ class MemoraSettings(Record, frozen=True, kw_only=True):
     retrieval: Literal["fused", "lexical"] = "fused"
     """``fused`` ranks facts by words and vectors, within the same numbers of sessions and rows. The paper's is
     ``lexical``."""
+    retractions: Literal["none", "texts"] = "none"
+    """Whether the actor also gets what no longer holds of what it held, marked as withdrawn. The paper's does not."""
 
     def __post_init__(self) -> None:
         if self.facts_initial > self.facts_at_most:
@@ -91,6 +94,8 @@ class StaleSettings(Record, frozen=True, kw_only=True):
     stated: Literal["within", "opening"] = "within"
     """Where a substitute haystack has the statements. ``opening`` puts them before a session's first turn, which marks
     the session. It exists for recorded runs that were made that way."""
+    retractions: Literal["none", "texts"] = "none"
+    """Whether the actor also gets what no longer holds of what it held, marked as withdrawn. The paper's does not."""
 
     def __post_init__(self) -> None:
         if self.retrieved_per_query > self.retrieved_union:
@@ -185,8 +190,9 @@ def overridden(settings: Settings, changes: Sequence[str]) -> Settings:
         group, _, name = place.partition(".")
         known = _parameters(settings, group, place)
         if name not in known:
+            names = [f"{group}.{one}" for one in known]
             raise RecordError(
-                f"settings: {place}: no such setting; use one of {', '.join(f'{group}.{one}' for one in known)}"
+                f"settings: {place}: no such setting; {_meant(place, names)}use one of {', '.join(names)}"
             )
         if not equals or not text:
             raise RecordError(f"settings: {place}: has no value; write {place}={_written(known[name])}")
@@ -206,13 +212,18 @@ def overridden(settings: Settings, changes: Sequence[str]) -> Settings:
 def _parameters(settings: Settings, group: str, place: str) -> dict[str, Any]:
     if group not in Settings.__struct_fields__:
         named = ", ".join(f"{one}.…" for one in Settings.__struct_fields__)
-        presets = ", ".join(PRESETS)
+        every = [f"{one}.{name}" for one in Settings.__struct_fields__ for name in _parameters(settings, one, one)]
         raise RecordError(
-            f"settings: {place or '(nothing)'}: no such setting; names begin with one of {named}, or name a preset: "
-            f"{presets}"
+            f"settings: {place or '(nothing)'}: no such setting; {_meant(place, [*every, *PRESETS])}names begin with "
+            f"one of {named}, or name a preset: {', '.join(PRESETS)}"
         )
     held = getattr(settings, group)
     return {name: getattr(held, name) for name in held.__struct_fields__}
+
+
+def _meant(place: str, names: Sequence[str]) -> str:
+    near = get_close_matches(place, names, n=1, cutoff=0.8)
+    return f"did you mean {near[0]}? Otherwise, " if near else ""
 
 
 def _read(place: str, text: str, now: Any) -> Any:

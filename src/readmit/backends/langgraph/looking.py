@@ -30,6 +30,12 @@ def is_run(config: RunnableConfig) -> bool:
     return isinstance(config["configurable"].get(RUNTIME), Runtime) or _before_a_run.get()
 
 
+def store_of(config: RunnableConfig) -> object:
+    """The store that a run's nodes have."""
+    runtime = config["configurable"].get(RUNTIME)
+    return runtime.store if isinstance(runtime, Runtime) else None
+
+
 def state_to_run(graph: Any, config: RunnableConfig) -> Any:
     """As ``graph.get_state``, by a caller that runs the graph next: call it in a context of its own."""
     _before_a_run.set(True)

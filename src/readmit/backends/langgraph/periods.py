@@ -1,13 +1,14 @@
-"""Tracks which state of a LangGraph thread was written since its agent came back, in our own ledger.
+"""Tells which state of a LangGraph thread was written since its agent came back.
 
-A label in the thread is not enough: anyone who can write to the checkpoint database could write the label too.
-So the ledger has a row for every checkpoint and pending write that went through readmit, under the period it was
-written in. Before an agent's first departure nothing is kept. Rows are written before the state: after a crash in
-between, the ledger knows state that does not exist, never the other way round.
+A label in the thread is not enough: anyone who can write to the checkpoint database could write the label too. So every
+checkpoint and pending write that goes through readmit gets a seal: the signature of a key that its process made, and
+whose public half our own ledger has for the period of work. Before an agent's first departure there are none. A seal is
+written with the state, or before it: after a crash in between there is a seal of state that does not exist, never the
+other way round.
 
 A saver need not hand back what was put. Some store a channel only when its version changes and load it by that version,
 so a value comes back although the checkpoint that names the version does not have it: a key that a redeployed graph no
-longer has, the last snapshot of a ``DeltaChannel``. A row therefore also has the values of its parent.
+longer has, the last snapshot of a ``DeltaChannel``. A seal therefore also has the values of its parent.
 """
 
 from __future__ import annotations
@@ -16,15 +17,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from readmit.backends.langgraph.digest import frame_digest, short, value_digest
-from readmit.backends.langgraph.presence import NEVER_LEFT, presence
+from readmit.backends.langgraph.lost import Loss
+from readmit.backends.langgraph.presence import NEVER_LEFT
 from readmit.ports.backend import Entry
 from readmit.records.canonical import digest
-from readmit.records.errors import QuarantineError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import CheckpointTuple
@@ -34,30 +37,60 @@ if TYPE_CHECKING:
     from readmit.ports.store import Log
     from readmit.records.identity import Identity
 
+SEAL = "readmit_seal"
+"""The metadata of a checkpoint, and the channel of a write, that has a seal."""
+_RECENT = 512
+# The kinds of rows in the ledger.
+_KEY, _ALIAS, _CLEARED = "key", "alias", "cleared"
+# Made by each process and kept nowhere. What several processes wrote has the seals of each.
+_own = Ed25519PrivateKey.generate()
+_OWN_NAME = _own.public_key().public_bytes_raw().hex()
+_NAME, _SEAL = len(_OWN_NAME), len(_OWN_NAME) * 3
 
-class Filed(msgspec.Struct, frozen=True):
-    """What the ledger knows of a checkpoint: digests of its frame and of each channel's value at its version."""
 
-    frame: str
-    parent: str
-    must: dict[str, str]
+class Filed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a seal says of a checkpoint, with digests of its frame and of each channel's value at its version."""
+
+    period: str = ""
+    frame: str = ""
+    parent: str = ""
+    must: dict[str, str] = {}
     """Values that were put, and that the saver has: they must come back."""
-    may: dict[str, str]
+    may: dict[str, str] = {}
     """Values that were put but perhaps not stored, or stored by an earlier put."""
+    from_before: bool = False
+    """The thread is older than the period."""
+    behind: tuple[str, ...] = ()
+    """Keys that the return left behind, and that no node has written since."""
+    loss: Loss = Loss()
+    """What the thread's work lacks."""
+    original: str = ""
+    """The checkpoint that has what was left behind. Only a return writes a checkpoint with one."""
+
+    @property
+    def heir(self) -> Filed:
+        """What the next checkpoint takes over."""
+        return msgspec.structs.replace(self, loss=Loss(), original="")
 
     def vouches(self, saved: CheckpointTuple) -> bool:
-        """Whether a checkpoint is the one that was put."""
+        """Whether a checkpoint is the one that was put, whatever its parent."""
         values, versions = saved.checkpoint["channel_values"], saved.checkpoint["channel_versions"]
         known = self.must | self.may
         return (
             frame_digest(saved.checkpoint) == self.frame
-            and _named(saved.parent_config) == self.parent
             and self.must.keys() <= values.keys()
             and all(known.get(one) == _cell(one, versions, value) for one, value in values.items())
         )
 
 
 _decode = msgspec.json.Decoder(Filed).decode
+
+
+class Cleared(msgspec.Struct, frozen=True):
+    """The checkpoints of a thread up to ``until`` that count since some of them were deleted."""
+
+    until: str = ""
+    kept: list[str] = []
 
 
 class Periods:
@@ -68,126 +101,216 @@ class Periods:
         self._identity = identity
         self._serde = serde
         self._name = f"langgraph-threads:{short(identity.agent)}"
+        self._made: dict[str, bytes] = {}
+        self._read: tuple[int, Mapping[str, str]] = -1, {}
+        self._recent: dict[str, Filed] = {}
 
     def reading_with(self, serde: SerializerProtocol) -> Periods:
-        """The same ledger for a saver with another serializer."""
+        """The same for a saver with another serializer."""
         return Periods(self._log, self._identity, serde)
 
-    def now(self) -> Presence:
-        """The agent's presence."""
-        return presence(self._log, self._identity)
+    # Writing.
 
-    def file_state(self, config: RunnableConfig, checkpoint: Any, new: Any, now: Presence) -> None:
-        """Record a checkpoint that is about to be written. ``config`` names its parent."""
-        if not _kept(now):
-            return
-        parent, versions = _named(config), checkpoint["channel_versions"]
-        before = self._checkpoint(config, parent, now) if parent else None
-        if parent and before is None:
-            raise QuarantineError(
-                "this run began before its agent's last departure, so its state is not written; run the thread again"
-            )
-        inherited = {} if before is None else before.must | before.may
+    def filed_before(self, config: RunnableConfig, now: Presence) -> Filed | None:
+        """The seal of a checkpoint of this period that went through here lately. ``config`` names it."""
+        return self._recent.get(_label(now.period, config))
+
+    def file(self, config: RunnableConfig, checkpoint: Any, new: Any, now: Presence, before: Filed) -> str:
+        """The seal of a checkpoint that is about to be written. ``before`` says what it takes over from its parent."""
+        inherited, versions = before.must | before.may, checkpoint["channel_versions"]
         values = {
             one: _cell(one, versions, self._settled(value)) for one, value in checkpoint["channel_values"].items()
         }
         must = {one: cell for one, cell in values.items() if one in new or inherited.get(one) == cell}
-        filed = Filed(
-            frame_digest(checkpoint), parent, must, {k: v for k, v in (inherited | values).items() if k not in must}
+        filed = msgspec.structs.replace(
+            before,
+            period=now.period,
+            frame=frame_digest(checkpoint),
+            parent=named(config),
+            must=must,
+            may={one: cell for one, cell in (inherited | values).items() if one not in must},
+            behind=tuple(one for one in before.behind if one not in values),
         )
-        self._write([(self._key(config, now, checkpoint["id"]), msgspec.json.encode(filed).decode())])
+        place = at(config, checkpoint["id"])
+        self._remember(place, filed)
+        body = msgspec.json.encode(filed).decode()
+        return self._seal(now.period, place, body) + body
 
-    def file_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task: str) -> None:
-        """Record pending writes that are about to be written."""
-        now = self.now()
-        if _kept(now):
-            digests = [_write(task, channel, self._settled(value)) for channel, value in writes]
-            self._write([(self._key(config, now, _named(config), one), "") for one in dict.fromkeys(digests)])
+    def seal_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task: str, now: Presence) -> str:
+        """The seal of pending writes that are about to be written."""
+        body = json.dumps([_write(task, channel, self._settled(value)) for channel, value in writes])
+        return self._seal(now.period, config, body) + body
 
-    def holds(self, saved: CheckpointTuple, now: Presence) -> bool:
+    # Reading.
+
+    def filed(self, saved: CheckpointTuple | None) -> Filed | None:
+        """What the seal of a checkpoint says, of whichever period; none if it has no seal of ours."""
+        seal: Any = None if saved is None else saved.metadata.get(SEAL)
+        if saved is None or not isinstance(seal, str):
+            return None
+        try:
+            filed = _decode(seal[_SEAL:])
+        except msgspec.DecodeError:
+            return None
+        if not self._is_ours(seal, filed.period, saved.config):
+            return None
+        self._remember(saved.config, filed)
+        return filed
+
+    def holds(self, saved: CheckpointTuple, filed: Filed | None, now: Presence) -> bool:
         """Whether a checkpoint is of the current period and unchanged."""
         if now == NEVER_LEFT:
             return True
-        filed = self._checkpoint(saved.config, _named(saved.config), now)
-        return filed is not None and filed.vouches(saved)
-
-    def knows(self, saved: CheckpointTuple, now: Presence) -> bool:
-        """Whether a checkpoint of this name was written in the current period, whatever it holds now."""
-        return self._checkpoint(saved.config, _named(saved.config), now) is not None
+        if filed is None or filed.period != now.period or now.away or not filed.vouches(saved):
+            return False
+        cleared, parent = self._cleared(_thread(saved.config)), named(saved.parent_config)
+        if cleared.until < named(saved.config):
+            return parent == filed.parent
+        return _spot(saved) in cleared.kept and parent in ("", filed.parent)
 
     def checked(self, saved: CheckpointTuple, now: Presence) -> CheckpointTuple:
-        """A checkpoint of the current period, without pending writes that bypassed this saver."""
+        """A checkpoint of the current period, without its seals and without writes that bypassed this saver."""
         if now == NEVER_LEFT:
             return saved
-        place, id_ = saved.config, _named(saved.config)
-        kept = [one for one in saved.pending_writes or [] if self._has(self._key(place, now, id_, _write(*one)))]
-        return saved._replace(pending_writes=kept)
+        writes = saved.pending_writes or []
+        sealed = {
+            write
+            for _, channel, seal in writes
+            if channel == SEAL and self._is_ours(seal, now.period, saved.config)
+            for write in json.loads(seal[_SEAL:])
+        }
+        kept = [one for one in writes if one[1] != SEAL and _write(*one) in sealed]
+        metadata: Any = {key: value for key, value in saved.metadata.items() if key != SEAL}
+        return saved._replace(pending_writes=kept, metadata=metadata)
 
     # Whole threads.
 
-    def forget(self, thread: str) -> None:
-        """Forget a deleted thread."""
-        self._log.sources.write(self._name, (), drop=list(self._of(thread)))
+    def clear(self, thread: str, gone: Iterable[str], left: Iterable[CheckpointTuple], now: Presence) -> None:
+        """Some checkpoints of a thread were deleted: what comes back natively is not believed.
+
+        One that is left has no parent if that is gone.
+        """
+        if is_kept(now):
+            before = self._cleared(thread)
+            kept = [_spot(one) for one in left if named(one.config) > before.until or _spot(one) in before.kept]
+            cleared = Cleared(max((before.until, *gone)), kept)
+            self._write([(_row(thread, _CLEARED), msgspec.json.encode(cleared).decode())])
 
     def copy(self, source: str, target: str) -> None:
-        """A copied thread holds what its original holds. No key names the thread itself."""
-        rows = [(_place(target) + one.removeprefix(_place(source)), row.note) for one, row in self._of(source).items()]
-        self._write(rows)
+        """A copied thread holds what its original holds: seals made for that count for it too."""
+        rows = {_ALIAS: json.dumps([source, *self._aliases(source)])}
+        if cleared := self._rows().get(_row(source, _CLEARED)):
+            rows[_CLEARED] = cleared
+        self._write((_row(target, name), note) for name, note in rows.items())
 
-    def narrow(self, thread: str, survivors: Iterable[CheckpointTuple]) -> None:
-        """Forget what is no longer stored of a pruned thread. A checkpoint whose parent is gone has none."""
-        now = self.now()
-        held = self._of(thread)
-        left, orphans = set(), []
-        for saved in survivors:
-            id_ = _named(saved.config)
-            key = self._key(saved.config, now, id_)
-            left |= {key, *(self._key(saved.config, now, id_, _write(*one)) for one in saved.pending_writes or [])}
-            if key in held and saved.parent_config is None:
-                orphan = msgspec.structs.replace(_decode(held[key].note), parent="")
-                orphans.append((key, msgspec.json.encode(orphan).decode()))
-        self._write(orphans, drop=[one for one in held if one not in left])
+    # Seals.
+
+    def _seal(self, period: str, config: RunnableConfig, body: str) -> str:
+        if _row(period + _OWN_NAME, _KEY) not in self._rows():
+            self._write([(_row(period + _OWN_NAME, _KEY), period)])
+        said = _said(period, _thread(config), config, body)
+        seal = _OWN_NAME + _own.sign(said).hex()
+        if len(self._made) >= _RECENT:
+            self._made.clear()
+        self._made[seal] = said
+        return seal
+
+    def _is_ours(self, seal: object, period: str, config: RunnableConfig) -> bool:
+        """Whether a process of the period made a seal: for this thread, or for one that it is a copy of."""
+        # Anyone may have written it, so nothing is expected of it.
+        if not isinstance(seal, str):
+            return False
+        made, body, thread = seal[:_SEAL], seal[_SEAL:], _thread(config)
+        if self._made.get(made) == _said(period, thread, config, body):
+            return True
+        if _row(period + made[:_NAME], _KEY) not in self._rows():
+            return False
+        names = (thread, *self._aliases(thread))
+        return any(_is_signed(made, _said(period, name, config, body)) for name in names)
+
+    def _remember(self, config: RunnableConfig, filed: Filed) -> None:
+        if len(self._recent) >= _RECENT:
+            self._recent.clear()
+        self._recent[_label(filed.period, config)] = filed
 
     # Rows.
 
-    def _of(self, thread: str) -> dict[str, Entry]:
-        rows = self._log.sources.entries(self._name)
-        return {one: row for one, row in rows.items() if one.startswith(_place(thread))}
+    def _rows(self) -> Mapping[str, str]:
+        """Every row: keys of periods, and threads that were copied or cleared. There are few."""
+        ledger = self._log.sources
+        version, rows = self._read
+        if self._log.pending or version != ledger.version(self._name):
+            with self._log.reading():
+                version = ledger.version(self._name)
+                rows = {one: entry.note for one, entry in ledger.entries(self._name).items()}
+            # What a transaction has written may be undone.
+            self._read = (-1 if self._log.pending else version), rows
+        return rows
 
-    def _checkpoint(self, config: RunnableConfig, id_: str, now: Presence) -> Filed | None:
-        row = self._log.sources.entry(self._name, self._key(config, now, id_))
-        return None if row is None else _decode(row.note)
+    def _aliases(self, thread: str) -> list[str]:
+        row = self._rows().get(_row(thread, _ALIAS))
+        return [] if row is None else json.loads(row)
 
-    def _has(self, key: str) -> bool:
-        return self._log.sources.entry(self._name, key) is not None
+    def _cleared(self, thread: str) -> Cleared:
+        row = self._rows().get(_row(thread, _CLEARED))
+        return Cleared() if row is None else msgspec.json.decode(row, type=Cleared)
 
     def _write(self, rows: Iterable[tuple[str, str]], *, drop: Sequence[str] = ()) -> None:
         by = self._identity.principal
         entries = [Entry(record=key, text=digest(note), bindings=(), by=by, note=note) for key, note in rows]
-        self._log.sources.write(self._name, entries, drop=drop)
-
-    def _key(self, config: RunnableConfig, now: Presence, *parts: str) -> str:
-        place = config["configurable"]
-        named = json.dumps([now.period, place.get("checkpoint_ns", ""), *parts])
-        return _place(place["thread_id"]) + short(named)
+        if entries or drop:
+            self._log.sources.write(self._name, entries, drop=drop)
 
     def _settled(self, value: Any) -> Any:
         """A value as it is after a round trip through storage."""
         return self._serde.loads_typed(self._serde.dumps_typed(value))
 
 
-def _kept(now: Presence) -> bool:
-    # State that an agent writes while it is away is not handed back to it.
+def is_kept(now: Presence) -> bool:
+    """Whether state that is written now is sealed. What an agent writes while it is away is not handed back to it."""
     return now != NEVER_LEFT and not now.away
 
 
-def _place(thread: object) -> str:
-    # LangGraph takes numbers as thread ids too, and stores them as texts.
-    return f"{short(str(thread))}/"
-
-
-def _named(config: RunnableConfig | None) -> str:
+def named(config: RunnableConfig | None) -> str:
+    """The checkpoint that a configuration names."""
     return (config or {}).get("configurable", {}).get("checkpoint_id") or ""
+
+
+def at(config: RunnableConfig, name: str) -> RunnableConfig:
+    """Another checkpoint of the same thread."""
+    return {"configurable": {**config["configurable"], "checkpoint_id": name}}
+
+
+def _thread(config: RunnableConfig) -> str:
+    # LangGraph takes numbers as thread ids too, and stores them as texts.
+    return str(config["configurable"]["thread_id"])
+
+
+def _label(period: str, config: RunnableConfig) -> str:
+    place = config["configurable"]
+    return json.dumps([period, _thread(config), place.get("checkpoint_ns", ""), named(config)])
+
+
+def _said(period: str, thread: str, config: RunnableConfig, body: str) -> bytes:
+    place = config["configurable"]
+    return json.dumps([period, thread, place.get("checkpoint_ns", ""), named(config), body]).encode()
+
+
+def _is_signed(seal: str, said: bytes) -> bool:
+    try:
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(seal[:_NAME])).verify(bytes.fromhex(seal[_NAME:]), said)
+    except (ValueError, InvalidSignature):
+        return False
+    return True
+
+
+def _row(about: str, kind: str) -> str:
+    return f"{short(str(about))}/{kind}"
+
+
+def _spot(saved: CheckpointTuple) -> str:
+    place = saved.config["configurable"]
+    return short(json.dumps([place.get("checkpoint_ns", ""), named(saved.config)]))
 
 
 def _cell(channel: str, versions: Any, value: Any) -> str:

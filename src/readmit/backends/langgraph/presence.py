@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from readmit.ports.presence import last_absence
+from readmit.ports.presence import last_absence, tenure
 from readmit.records.canonical import decode, digest_of
 from readmit.records.decisions import Decision
 from readmit.records.errors import TamperedError, UnknownError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from readmit.ports.presence import Absence
     from readmit.ports.store import Log
     from readmit.records.decisions import ReturnView
     from readmit.records.identity import Identity
+
+
+class Attending(Protocol):
+    """An agent that may depart, or whose lease may run out: a workspace's ``Agent``."""
+
+    identity: Identity
+
+    def moment(self) -> datetime: ...
 
 
 class Presence(NamedTuple):
@@ -38,12 +49,45 @@ class Presence(NamedTuple):
 
 
 NEVER_LEFT = Presence()
+LAPSED = Presence(back=False)
+"""The agent's lease ran out, and nobody has written its departure yet. The lease decides, not the sweeper."""
 
 
-def presence(log: Log, identity: Identity) -> Presence:
-    """An agent's presence now."""
-    with log.reading():
-        absence = last_absence(log, identity)
+class _Known(NamedTuple):
+    """What the log says at an epoch."""
+
+    head: int
+    presence: Presence
+    until: datetime | None
+    """When the agent's lease runs out."""
+
+
+class Attendance:
+    """The presence of one agent. The log is read again when it has grown; a lease is judged by the clock each time."""
+
+    def __init__(self, log: Log, agent: Attending) -> None:
+        self._log = log
+        self._agent = agent
+        self._known: _Known | None = None
+
+    def now(self) -> Presence:
+        """The agent's presence now."""
+        known = self._known
+        if known is None or known.head != self._log.head:
+            known = self._read()
+            # The epochs of a transaction that is undone are given to other events.
+            self._known = None if self._log.pending else known
+        lapsed = known.until is not None and self._agent.moment() >= known.until
+        return LAPSED if lapsed else known.presence
+
+    def _read(self) -> _Known:
+        log, who = self._log, self._agent.identity
+        with log.reading():
+            held = tenure(log, who.agent)
+            return _Known(log.head, _presence(last_absence(log, who)), None if held is None else held.lease.until)
+
+
+def _presence(absence: Absence | None) -> Presence:
     if absence is None:
         return NEVER_LEFT
     name = absence.departure.name

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from langgraph.cache.base import BaseCache
 
-from readmit.backends.langgraph.presence import presence
+from readmit.backends.langgraph.presence import Attendance
 from readmit.records.errors import BackendError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from langgraph.cache.base import FullKey, Namespace
 
-    from readmit.backends.langgraph.resume import Returning
+    from readmit.backends.langgraph.presence import Attending
     from readmit.ports.store import Log
     from readmit.records.identity import Identity
 
@@ -34,13 +34,13 @@ _behind: WeakKeyDictionary[ReturningCache, _Entries] = WeakKeyDictionary()
 class ReturningCache(BaseCache[Any]):
     """A cache in front of another one, for the graphs of one agent."""
 
-    def __init__(self, cache: BaseCache[Any], *, agent: Returning, log: Log) -> None:
+    def __init__(self, cache: BaseCache[Any], *, agent: Attending, log: Log) -> None:
         """``log`` is the workspace's. Graphs of other agents may use the same inner cache."""
         inner: object = cache
         if not isinstance(inner, BaseCache) or isinstance(inner, ReturningCache):
             raise BackendError(f"cache: {type(cache).__name__} is not a cache to stand in front of")
         super().__init__(serde=cache.serde)
-        _behind[self] = _Entries(cache, log, agent.identity, {})
+        _behind[self] = _Entries(cache, agent.identity, Attendance(log, agent), {})
 
     def get(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
         entries = _behind[self]
@@ -71,14 +71,14 @@ class ReturningCache(BaseCache[Any]):
 
 class _Entries(NamedTuple):
     cache: BaseCache[Any]
-    log: Log
     identity: Identity
+    attendance: Attendance
     began: dict[FullKey, str]
     """The tasks that run because they were not cached, and the period each began in."""
 
     def period(self) -> str | None:
         """The label of the agent's period of work; none while it is away."""
-        now = presence(self.log, self.identity)
+        now = self.attendance.now()
         if not (now.back or now.reset):
             return None
         who = self.identity

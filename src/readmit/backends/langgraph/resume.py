@@ -8,25 +8,27 @@ sources are all in the view, and the view itself.
 from __future__ import annotations
 
 import copy
-import hashlib
 import random
 import threading
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from uuid import uuid4
 
+import msgspec
 from langgraph.checkpoint.base.id import uuid6
-from langgraph.errors import GraphInterrupt
-from langgraph.types import Interrupt
 
-from readmit.backends.langgraph.answers import Questions
-from readmit.backends.langgraph.carried import ThreadResumed, history, uses_history
-from readmit.backends.langgraph.looking import is_run, notice, past_notice, refuse_on_notice
-from readmit.backends.langgraph.lost import lost, noted, original
-from readmit.backends.langgraph.presence import NEVER_LEFT, handed_over
+from readmit.backends.langgraph.answers import guarded, nothing_asked
+from readmit.backends.langgraph.carried import Deltas, ThreadResumed, history, uses_history
+from readmit.backends.langgraph.digest import short
+from readmit.backends.langgraph.looking import is_run, notice, past_notice, refuse_on_notice, store_of
+from readmit.backends.langgraph.lost import INTERRUPT, lost
+from readmit.backends.langgraph.periods import SEAL, Filed, at, is_kept, named
+from readmit.backends.langgraph.presence import NEVER_LEFT, Attendance, handed_over
+from readmit.backends.langgraph.returning import ReturnInterrupt
+from readmit.backends.langgraph.store import refuse_unwrapped
 from readmit.records.canonical import canonical
-from readmit.records.errors import BackendError, ExposureError, QuarantineError
+from readmit.records.errors import BackendError, ExposureError, LostStateError, QuarantineError
 from readmit.records.reasons import Reason
 
 if TYPE_CHECKING:
@@ -35,13 +37,13 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
+    from readmit.backends.langgraph.carried import Choice
     from readmit.backends.langgraph.periods import Periods
     from readmit.backends.langgraph.presence import Presence
+    from readmit.backends.langgraph.returning import Bundled, Returning
     from readmit.ports.store import Log
     from readmit.records.decisions import ReturnView
     from readmit.records.events import Checkpoint as Departure
-    from readmit.records.identity import Identity
-    from readmit.records.items import Item
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[tuple[str, tuple[Any, ...]], Any, T]"
@@ -50,64 +52,10 @@ Steps: TypeAlias = "Generator[tuple[str, tuple[Any, ...]], Any, T]"
 # The version of the checkpoint format that LangGraph writes for an empty thread.
 _FORMAT = 4
 _BEFORE_INPUT = -2
+_ERROR = "__error__"
+_LEFT = "readmit_left"
 _ATTEMPTS = 8
 _PAUSE = 0.02
-
-
-class Bundled(Protocol):
-    """What an exposed return hands over: a workspace's ``Bundle``."""
-
-    @property
-    def view(self) -> ReturnView: ...
-    @property
-    def items(self) -> tuple[Item, ...]: ...
-    def markdown(self) -> str: ...
-
-
-class Decided(Protocol):
-    """A decided return: a workspace's ``Return``."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def missing(self) -> tuple[str, ...]: ...
-    @property
-    def admitted(self) -> bool: ...
-    def expose(self) -> Bundled: ...
-
-
-class Returning(Protocol):
-    """An agent that can come back: a workspace's ``Agent``."""
-
-    identity: Identity
-
-    def come_back(
-        self,
-        *,
-        purpose: str | None = None,
-        checkpoint: str | None = None,
-        prepare: Callable[[Departure, str], object] | None = None,
-    ) -> Decided: ...
-
-
-class ReturnInterrupt(GraphInterrupt):
-    """A return that was not admitted. Inside another graph's node it is that node's interrupt."""
-
-    def __init__(self, decided: Decided, identity: Identity, kind: str) -> None:
-        value = {
-            "readmit": kind,
-            "principal": identity.principal,
-            "task": identity.task,
-            "return": decided.id,
-            "missing": list(decided.missing),
-        }
-        super().__init__((Interrupt(value=value, id=hashlib.sha256(decided.id.encode()).hexdigest()[:32]),))
-
-    @property
-    def interrupts(self) -> tuple[Interrupt, ...]:
-        return tuple(self.args[0])
 
 
 class Resume:
@@ -120,20 +68,17 @@ class Resume:
         *,
         agent: Returning,
         log: Log,
-        keep: frozenset[str],
-        into: str | None,
-        sources: Callable[[str, Any], Collection[str]] | None,
+        choice: Choice,
         purpose: str | None,
         prepare: Callable[[Departure, str], object] | None,
     ) -> None:
         self.saver = saver
         self.periods = periods
-        self.questions = Questions(log.sources, agent.identity)
+        self.attendance = Attendance(log, agent)
         self._agent = agent
         self._log = log
-        self._keep = keep
-        self._into = into
-        self._sources = sources
+        self._choice = choice
+        self._into = choice.into
         self._purpose = purpose
         self._prepare = prepare
         self._lock = threading.Lock()
@@ -149,7 +94,7 @@ class Resume:
 
     def returned(self) -> str:
         """The return that the agent came back with last, here or in another process."""
-        exposed = self.periods.now().exposed
+        exposed = self.attendance.now().exposed
         if not exposed:
             raise QuarantineError(f"{self._agent.identity.principal!r} has not come back: resume its thread first")
         return exposed
@@ -160,49 +105,78 @@ class Resume:
 
     def resuming(self, config: RunnableConfig) -> Steps[CheckpointTuple | None]:
         """The part of a thread's state that the agent may have now."""
-        config = past_notice(config)
+        config, runs = past_notice(config), is_run(config)
+        if runs:
+            refuse_unwrapped(store_of(config), self._agent.identity)
         saved: CheckpointTuple | None = yield "get_tuple", (config,)
-        now = self.periods.now()
-        named = config["configurable"].get("checkpoint_id")
-        if saved is not None and self.periods.holds(saved, now):
+        now = self.attendance.now()
+        if now == NEVER_LEFT:
+            return saved
+        filed = self.periods.filed(saved)
+        if saved is not None and filed is not None and self.periods.holds(saved, filed, now):
             checked = self.periods.checked(saved, now)
-            if now == NEVER_LEFT:
-                return checked
-            if named or not is_run(config) or not self.questions.lost_by(checked):
-                return self.questions.guarded(checked)
-        elif named and saved is not None:
+            if not runs or named(config) or not self._may_mend(filed, checked):
+                return guarded(checked, filed, config) if runs else checked
+        elif saved is not None and named(config):
             raise QuarantineError(
                 "checkpoint_id: it names state from before the agent's last departure, or that was changed since it "
                 "was written; resume the thread without it"
             )
-        if now.reset and saved is not None and is_run(config):
-            return self.questions.nothing_asked(saved)
-        if now == NEVER_LEFT or now.reset or (saved is None and now.back):
-            return None
-        if not is_run(config):
+        if now.reset:
+            return nothing_asked(saved) if saved is not None and runs else None
+        if not runs:
             return None if saved is None else notice(saved, self._agent.identity)
+        if saved is None and now.back and (self._into is None or config["configurable"].get("checkpoint_ns")):
+            return None
         bundle = yield "", (self._come_back, now)
         return (yield from self._readmitting(config, (yield from self._before_a_loss(saved)), bundle))
 
+    def _may_mend(self, filed: Filed, saved: CheckpointTuple) -> bool:
+        """Whether what a return could not carry over may be carried now, by another saver or a later view.
+
+        A thread that has asked since then waits for that answer.
+        """
+        asked = any(channel == INTERRUPT for _, channel, _ in saved.pending_writes or [])
+        named_now = self._choice.sources is not None or not self._choice.keep.isdisjoint(filed.behind)
+        return bool(filed.loss.keys) or bool(filed.original and named_now and not asked)
+
     def _before_a_loss(self, saved: CheckpointTuple | None) -> Steps[CheckpointTuple | None]:
-        """The state that an earlier return could not carry over: another saver may, or a later view."""
-        if saved is None or not self.questions.lost_by(saved):
+        """The state that an earlier return could not carry over."""
+        filed = self.periods.filed(saved)
+        if saved is None or filed is None or not filed.original or not self._may_mend(filed, saved):
             return saved
-        whole: CheckpointTuple | None = yield "get_tuple", (original(saved),)
+        whole: CheckpointTuple | None = yield "get_tuple", (at(saved.config, filed.original),)
         return whole or saved
 
     def putting(self, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Steps[RunnableConfig]:
-        """Write a checkpoint and remember that it was written now."""
+        """Write a checkpoint, and seal that it was written now."""
         refuse_on_notice(config, self._agent.identity)
-        now = self.periods.now()
+        now = self.attendance.now()
         if not config["configurable"].get("checkpoint_ns"):
             # A run may go on while its agent departs. Nothing else is written then.
             if now.away and metadata.get("source") != "loop":
                 raise QuarantineError(f"{self._agent.identity.principal!r} is away: run the thread, then update it")
             if now.back and self._into in checkpoint["channel_versions"].keys() - checkpoint["channel_values"].keys():
                 self.check_keys(())
-        self.questions.inherit(config, checkpoint["id"], metadata)
-        return (yield from self._writing(config, checkpoint, metadata, versions, now))
+        # Which threads there were before a reset is not known.
+        before = Filed(from_before=now.reset)
+        if is_kept(now) and named(config):
+            before = (yield from self._parent(config, now)).heir
+        return (yield from self._writing(config, checkpoint, metadata, versions, now=now, before=before))
+
+    def _parent(self, config: RunnableConfig, now: Presence) -> Steps[Filed]:
+        filed = self.periods.filed_before(config, now)
+        if filed is None:
+            filed = self.periods.filed((yield "get_tuple", (config,)))
+        if filed is None or filed.period != now.period:
+            raise QuarantineError(
+                "this run began before its agent's last departure, so its state is not written; run the thread again"
+            )
+        return filed
+
+    def clear(self, thread: str, gone: Iterable[str], left: Iterable[CheckpointTuple]) -> None:
+        """Some checkpoints of a thread were deleted."""
+        self.periods.clear(thread, gone, left, self.attendance.now())
 
     def check_keys(self, keys: Collection[str]) -> None:
         """Refuse a graph whose state has no place for the view."""
@@ -211,54 +185,59 @@ class Resume:
                 f"into: the graph's state has no key {self._into!r} for the view; add it, or name another one"
             )
 
-    def filing(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task: str, path: str) -> None:
-        """Remember pending writes, before they are written."""
+    def check_graph(self, graph: Any) -> None:
+        """Refuse a graph that a return cannot serve."""
+        self.check_keys(graph.channels)
+        for one in (graph, *(part for _, part in graph.get_subgraphs(recurse=True))):
+            refuse_unwrapped(one.store, self._agent.identity)
+
+    def filing(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task: str, path: str) -> Steps[None]:
+        """Write pending writes, and before them the seals that they were written now."""
         refuse_on_notice(config, self._agent.identity)
-        self.questions.file(config, writes, task, path)
-        self.periods.file_writes(config, writes, task)
+        now = self.attendance.now()
+        if is_kept(now) and writes:
+            self._name_lost_keys(self.periods.filed_before(config, now), writes)
+            seal = self.periods.seal_writes(config, writes, task, now)
+            yield "put_writes", (config, [(SEAL, seal)], f"readmit-{short(seal)}")
+        yield "put_writes", (config, writes, task, path)
+
+    def _name_lost_keys(self, filed: Filed | None, writes: Sequence[tuple[str, Any]]) -> None:
+        """Say, where a node failed, which state it may have missed."""
+        for channel, error in writes:
+            if channel == _ERROR and isinstance(error, Exception) and filed is not None and filed.behind:
+                error.add_note(_left_behind(filed.behind))
+
+    def lacking(self, config: RunnableConfig, missing: KeyError) -> Steps[LostStateError | None]:
+        """The error for a node that failed because a return left a key behind; none if it failed for another reason."""
+        saved: CheckpointTuple | None = yield "get_tuple", (config,)
+        filed = self.periods.filed(saved)
+        if filed is None or missing.args[:1] not in {(one,) for one in filed.behind}:
+            return None
+        return LostStateError(f"a node reads {missing.args[0]!r}. {_left_behind(filed.behind)}")
 
     def _writing(
-        self, config: Any, checkpoint: Any, metadata: Any, versions: Any, now: Presence
+        self, config: Any, checkpoint: Any, metadata: Any, versions: Any, *, now: Presence, before: Filed
     ) -> Steps[RunnableConfig]:
-        # The ledger first: a value that cannot be recorded must not be half-written.
-        self.periods.file_state(config, checkpoint, versions, now)
+        if is_kept(now):
+            metadata = {**metadata, SEAL: self.periods.file(config, checkpoint, versions, now, before)}
         written: RunnableConfig = yield "put", (config, checkpoint, metadata, versions)
         return written
-
-    def copy(self, source: str, target: str) -> None:
-        """Record that a thread is copied."""
-        self.periods.copy(source, target)
-        self.questions.copy(source, target)
-
-    def narrow(self, thread: str, survivors: Iterable[CheckpointTuple]) -> None:
-        """Forget what is no longer stored of a pruned thread."""
-        left = list(survivors)
-        self.periods.narrow(thread, left)
-        self.questions.narrow(thread, left)
-
-    def forget(self, thread: str) -> None:
-        """Forget a deleted thread."""
-        self.periods.forget(thread)
-        self.questions.forget(thread)
-
-    def unchanged(self, config: RunnableConfig) -> Steps[str | None]:
-        """The id of the question that a thread waits for, if it waited for the same one before the return."""
-        saved: CheckpointTuple | None = yield "get_tuple", (config,)
-        return None if saved is None else self.questions.unchanged(saved)
 
     def _come_back(self, now: Presence) -> Bundled:
         """Return, or stop the run. Until something changes, other threads get the same bundle."""
         with self._lock:
             head, bundle = self._given.get(now.departure, (0, None))
-            if bundle is None or head != self._log.head:
-                bundle = self._return(now)
+            if bundle is None or head != self._log.head or bundle.view.expires <= self._agent.moment():
+                bundle = self._return()
                 self._given.clear()
-                self._given[now.departure] = self._log.head, bundle
+                self._given[self.attendance.now().departure] = self._log.head, bundle
             return bundle
 
-    def _return(self, now: Presence) -> Bundled:
+    def _return(self) -> Bundled:
         for attempt in range(_ATTEMPTS):
-            decided = self._agent.come_back(purpose=self._purpose, checkpoint=now.departure, prepare=self._prepare)
+            # Without a departure, a lease ran out that nobody swept: coming back writes the departure.
+            departure = self.attendance.now().departure or None
+            decided = self._agent.come_back(purpose=self._purpose, checkpoint=departure, prepare=self._prepare)
             if not decided.admitted:
                 raise ReturnInterrupt(decided, self._agent.identity, decided.kind)
             try:
@@ -273,92 +252,116 @@ class Resume:
     def _readmitting(
         self, config: RunnableConfig, saved: CheckpointTuple | None, bundle: Bundled
     ) -> Steps[CheckpointTuple | None]:
-        now = self.periods.now()
+        now = self.attendance.now()
         former: Any = {} if saved is None else saved.checkpoint
-        admitted = frozenset(item.id for item in bundle.items)
-        values = {
-            channel: value
-            for channel, value in former.get("channel_values", {}).items()
-            if self._passes(channel, value, admitted)
-        }
-        left = () if saved is None else lost(saved, {*values, *self._keep, self._into or ""})
-        if saved is not None and not left:
-            left = self.questions.lost_by(saved)
+        kept = set() if saved is None else uses_history(saved) & self._choice.keep
+        deltas = (yield from history(saved, kept)) if saved is not None and kept else Deltas({}, [], {})
+        values, whole = self._choice.carried(former.get("channel_values", {}), {item.id for item in bundle.items})
+        cut = deltas.calls()
+        whole |= kept - cut.keys()
+        found = Filed(from_before=saved is not None)
         if saved is not None:
-            self._note(bundle, saved, values, now)
-        # A channel without a version is not loaded from the thread's former values.
-        versions = {one: number for one, number in former.get("channel_versions", {}).items() if one in values}
-        named = config["configurable"]
-        place: Any = {"thread_id": named["thread_id"], "checkpoint_ns": named.get("checkpoint_ns", "")}
+            tools = {name for calls in cut.values() for name in calls.values()}
+            found = self._left(saved, former["channel_values"].keys() - values.keys() - kept, whole, tools)
+            self._note(bundle, saved, {*values, *kept}, whole, now)
+        # A channel without a version is not loaded from the thread's former values. Under its former version, a value
+        # that came back in part would take the place of the whole.
+        numbers = former.get("channel_versions", {})
+        versions = {one: numbers[one] for one in values if one in numbers}
+        parts = versions.keys() - whole
+        if parts:
+            versions |= dict.fromkeys(parts, self.saver.get_next_version(max(numbers.values()), None))
+        given = config["configurable"]
+        place: Any = {"thread_id": given["thread_id"], "checkpoint_ns": given.get("checkpoint_ns", "")}
         metadata: Any = {"source": "update", "step": _BEFORE_INPUT, "parents": {}}
+        if found.behind:
+            metadata[_LEFT] = list(found.behind)
         if saved is not None:
             metadata["step"] = saved.metadata.get("step", _BEFORE_INPUT)
-            if kept := uses_history(saved) & self._keep:
-                versions |= yield from self._carry_history(place, metadata, saved, kept)
+            if kept:
+                versions |= yield from self._carry_history(place, metadata, saved, deltas.settled(), kept)
         if self._into is not None:
             values[self._into] = bundle.markdown()
             versions[self._into] = self.saver.get_next_version(max(versions.values(), default=None), None)
-        elif left and not versions:
+        elif found.loss.keys and not versions:
             # Without any version LangGraph takes a resume for the input of an empty thread.
-            versions[left[0]] = self.saver.get_next_version(None, None)
+            versions[found.loss.keys[0]] = self.saver.get_next_version(None, None)
         if saved is None and self._into is None:
             return None
+        renewed = {one: (numbers[one], versions[one]) for one in parts}
         seen = {
-            node: {one: number for one, number in theirs.items() if one in versions}
+            node: {one: _seen(number, *renewed.get(one, ())) for one, number in theirs.items() if one in versions}
             for node, theirs in former.get("versions_seen", {}).items()
         }
         checkpoint = _checkpoint(values, versions, seen, former.get("v", _FORMAT))
-        # First: no answer may reach the new checkpoint without this.
-        self.questions.carry(saved, {"configurable": place | {"checkpoint_id": checkpoint["id"]}}, left)
-        if saved is not None and left:
-            metadata |= noted(left, saved)
+        below = self.periods.filed_before({"configurable": place}, now) or Filed()
+        found = msgspec.structs.replace(found, must=below.must, may=below.may)
         # All versions are new: each carried value is stored again and must come back from here on.
-        written = yield from self._writing({"configurable": place}, checkpoint, metadata, versions, now)
-        found: CheckpointTuple = yield "get_tuple", (written,)
-        return self.questions.guarded(found)
+        above: Any = {"configurable": place}
+        written = yield from self._writing(above, checkpoint, metadata, versions, now=now, before=found)
+        stored: CheckpointTuple = yield "get_tuple", (written,)
+        return guarded(self.periods.checked(stored, now), found, config)
+
+    def _left(
+        self, saved: CheckpointTuple, behind: Collection[str], whole: Collection[str], cut: Collection[str]
+    ) -> Filed:
+        """What a return says of the state that it leaves behind."""
+        loss, former = lost(saved, whole, cut), self.periods.filed(saved)
+        original = saved.checkpoint["id"]
+        if former is not None and former.loss.keys:
+            # The state itself is gone, so nothing carried it over.
+            loss, original = loss if loss.keys else former.loss, former.original
+        own = tuple(sorted(one for one in behind if not one.startswith(("__", "branch:", "join:"))))
+        return Filed(from_before=True, behind=own, loss=loss, original=original if loss.keys or own else "")
 
     def _carry_history(
-        self, place: dict[str, Any], metadata: Any, saved: CheckpointTuple, channels: Collection[str]
+        self, place: dict[str, Any], metadata: Any, saved: CheckpointTuple, deltas: Deltas, channels: Collection[str]
     ) -> Steps[dict[str, Any]]:
         """Write the histories of ``DeltaChannel`` values below the new checkpoint, and give their versions in it."""
-        now = self.periods.now()
-        deltas = yield from history(saved, channels)
+        now = self.attendance.now()
         first = self.saver.get_next_version(max(saved.checkpoint["channel_versions"].values()), None)
         root = _checkpoint(deltas.seeds, dict.fromkeys(deltas.seeds, first), {}, saved.checkpoint["v"])
-        below = yield from self._writing({"configurable": place}, root, metadata, root["channel_versions"], now)
+        below = yield from self._writing(
+            {"configurable": place}, root, metadata, root["channel_versions"], now=now, before=Filed(from_before=True)
+        )
         if deltas.writes:
-            task = str(uuid4())
-            self.periods.file_writes(below, deltas.writes, task)
-            yield "put_writes", (below, deltas.writes, task)
+            yield from self.filing(below, deltas.writes, str(uuid4()), "")
         place |= {"checkpoint_id": root["id"]}
         metadata |= deltas.counters
         # A version of its own: under the first one, the snapshot below would be taken for the value itself.
         return dict.fromkeys(channels, self.saver.get_next_version(first, None))
 
-    def _note(self, bundle: Bundled, saved: CheckpointTuple, carried: Collection[str], now: Presence) -> None:
+    def _note(
+        self,
+        bundle: Bundled,
+        saved: CheckpointTuple,
+        carried: Collection[str],
+        whole: Collection[str],
+        now: Presence,
+    ) -> None:
         """Name in the audit what is handed back and what is left behind."""
-        place, by_history = saved.config["configurable"], uses_history(saved)
-        left = (saved.checkpoint["channel_values"].keys() | by_history) - {*carried} - (by_history & self._keep)
+        place, filed = saved.config["configurable"], self.periods.filed(saved)
         entry = ThreadResumed(
             thread=str(place["thread_id"]),
             namespace=place.get("checkpoint_ns", ""),
             checkpoint=saved.checkpoint["id"],
-            carried=tuple(sorted({*carried} | (by_history & self._keep))),
-            left=tuple(sorted(left)),
-            altered=self.periods.knows(saved, now),
+            carried=tuple(sorted(carried)),
+            left=tuple(sorted((saved.checkpoint["channel_values"].keys() | uses_history(saved)) - {*whole})),
+            altered=filed is not None and filed.period == now.period,
         )
         self._log.audit.append(bundle.view.return_id, [("thread", "", canonical(entry))])
 
-    def _passes(self, channel: str, value: Any, admitted: frozenset[str]) -> bool:
-        if channel in self._keep:
-            return True
-        # The graph's position, not its data: a taken edge, the names of joined nodes.
-        if channel.startswith("branch:to:"):
-            return value is None
-        if channel.startswith("join:"):
-            return isinstance(value, set | frozenset | list | tuple)
-        named = frozenset() if self._sources is None else frozenset(self._sources(channel, value))
-        return bool(named) and named <= admitted
+
+def _seen(number: Any, before: Any = None, after: Any = None) -> Any:
+    """The version that a node has seen of a channel, whose version may have changed."""
+    return after if number == before else number
+
+
+def _left_behind(keys: Collection[str]) -> str:
+    return (
+        f"The return left behind {', '.join(keys)}: name what the node needs in keep= (it holds no memory) or sources= "
+        "(which items it was formed from), or run the thread with new input"
+    )
 
 
 def _checkpoint(values: dict[str, Any], versions: dict[str, Any], seen: dict[str, Any], form: int) -> Any:

@@ -4,42 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import Context
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from langgraph.config import get_config
 from langgraph.types import Command, interrupt
 
 from readmit.backends.langgraph.looking import state_to_run
 from readmit.backends.langgraph.lost import INTERRUPT
 from readmit.backends.langgraph.results import ReturningCache
-from readmit.backends.langgraph.resume import ReturnInterrupt
-from readmit.backends.langgraph.saver import ReturningSaver, check_keys
-from readmit.records.errors import BackendError, StaleAnswerError
+from readmit.backends.langgraph.returning import ReturnInterrupt
+from readmit.backends.langgraph.saver import ReturningSaver, check_graph
+from readmit.records.errors import BackendError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection
 
     from langchain_core.runnables import RunnableConfig
-    from langgraph.types import Interrupt
 
 
 def invoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> Any:
-    """As ``graph.invoke``, with the two ways in which a return can stop a run as results.
-
-    A return that is not admitted is reported like any interrupt, in ``__interrupt__``. An answer to a question from
-    before the departure has the thread ask again; it counts if the thread then asks the same, as its only question.
-    """
+    """As ``graph.invoke``, with a return that is not admitted as a result: in ``__interrupt__``, like any interrupt."""
     _check(graph)
     try:
-        try:
-            return Context().run(graph.invoke, given, config, **options)
-        except StaleAnswerError as stale:
-            if not stale.waited:
-                raise
-            result = Context().run(graph.invoke, _unanswered(given), config, **options)
-        asked = graph.checkpointer.unchanged(config)
-        return result if asked is None else Context().run(graph.invoke, _to(asked, given), config, **options)
+        return _run(graph, given, config, **options)
     except ReturnInterrupt as stopped:
         return {INTERRUPT: list(stopped.interrupts)}
 
@@ -47,39 +33,40 @@ def invoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> An
 async def ainvoke(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> Any:
     """The asynchronous twin of ``invoke``."""
     _check(graph)
-
-    def run(given: Any) -> asyncio.Task[Any]:
-        return asyncio.create_task(graph.ainvoke(given, config, **options), context=Context())
-
     try:
-        try:
-            return await run(given)
-        except StaleAnswerError as stale:
-            if not stale.waited:
-                raise
-            result = await run(_unanswered(given))
-        asked = await graph.checkpointer.aunchanged(config)
-        return result if asked is None else await run(_to(asked, given))
+        return await asyncio.create_task(graph.ainvoke(given, config, **options), context=Context())
     except ReturnInterrupt as stopped:
         return {INTERRUPT: list(stopped.interrupts)}
+    except KeyError as missing:
+        lost = await graph.checkpointer.alacking(config, missing) if _returns(graph) else None
+        if lost is None:
+            raise
+        raise lost from missing
+
+
+def _run(graph: Any, given: Any, config: RunnableConfig, **options: Any) -> Any:
+    """Run a graph in a context of its own. A node that fails for a key that a return left behind says so."""
+    try:
+        return Context().run(graph.invoke, given, config, **options)
+    except KeyError as missing:
+        lost = graph.checkpointer.lacking(config, missing) if _returns(graph) else None
+        if lost is None:
+            raise
+        raise lost from missing
+
+
+def _returns(graph: Any) -> bool:
+    return isinstance(graph.checkpointer, ReturningSaver)
 
 
 def _check(graph: Any) -> None:
-    check_keys(graph)
+    check_graph(graph)
     for one in (graph, *(part for _, part in graph.get_subgraphs(recurse=True))):
         if one.cache is not None and not isinstance(one.cache, ReturningCache):
             raise BackendError(
                 f"cache: a {type(one.cache).__name__} hands back results from before a departure; compile "
                 f"{one.name!r} with cache=ReturningCache(…)"
             )
-
-
-def _unanswered(given: Command[Any]) -> Command[Any] | None:
-    return replace(given, resume=None) if given.update is not None or given.goto else None
-
-
-def _to(asked: str, given: Command[Any]) -> Command[Any]:
-    return Command(resume={asked: given.resume})
 
 
 def as_node(graph: Any, config: RunnableConfig, *, give: Collection[str]) -> Callable[..., Any]:
@@ -90,12 +77,12 @@ def as_node(graph: Any, config: RunnableConfig, *, give: Collection[str]) -> Cal
 
     LangGraph lends an inner graph the outer one's saver, so the inner one runs in a context of its own. A return that
     is not admitted is the node's interrupt: the outer run pauses, and resuming it asks again. So is an interrupt of
-    the inner graph: its value is a list of the questions that wait. One question takes the answer that the outer run
-    is resumed with, several take a list of answers.
+    the inner graph: its value is a dict of the questions that wait, by name. Resume the outer run with a dict of
+    answers by the same names; whatever else it is resumed with, the node asks again.
     """
     if isinstance(give, str):
         raise BackendError(f"give: write [{give!r}], a list of state keys")
-    if not isinstance(graph.checkpointer, ReturningSaver):
+    if not _returns(graph):
         raise BackendError("graph: compile it with a ReturningSaver as its checkpointer")
     _check(graph)
 
@@ -105,25 +92,14 @@ def as_node(graph: Any, config: RunnableConfig, *, give: Collection[str]) -> Cal
             result = {INTERRUPT: held.interrupts}
         else:
             given = None if held.next else {key: state[key] for key in give if key in state}
-            result = Context().run(graph.invoke, given, config)
-        number = 0
+            result = _run(graph, given, config)
         while INTERRUPT in result:
-            # In one order in every run: parallel nodes ask in any.
-            asked = sorted(result[INTERRUPT], key=lambda one: one.id)
-            # LangGraph hands a node its answers by position, whatever it asks there now, and an answer to a return
-            # that was blocked as the first one. So an answer counts if an earlier run asked this in its position.
-            known = graph.checkpointer.known(get_config(), config, number, asked)
-            answer = interrupt([one.value for one in asked])
-            if known:
-                result = Context().run(graph.invoke, Command(resume=_by_id(asked, answer)), config)
-            number += 1
+            # LangGraph takes a dict by bare ids for answers to the outer graph.
+            asked = {f"question-{one.id}": one for one in result[INTERRUPT]}
+            # LangGraph hands a node its answers by position, from earlier runs too, whatever it asks there now.
+            answer = interrupt({name: one.value for name, one in asked.items()})
+            if isinstance(answer, dict) and (named := asked.keys() & answer.keys()):
+                result = _run(graph, Command(resume={asked[one].id: answer[one] for one in named}), config)
         return result
 
     return node
-
-
-def _by_id(asked: Sequence[Interrupt], answer: Any) -> dict[str, Any]:
-    answers = [answer] if len(asked) == 1 else answer
-    if not isinstance(answers, list | tuple) or len(answers) != len(asked):
-        raise BackendError(f"resume: {len(asked)} questions wait; answer with a list of {len(asked)}, in their order")
-    return {one.id: value for one, value in zip(asked, answers, strict=True)}

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from readmit.backends.langgraph.carried import Choice
 from readmit.backends.langgraph.periods import Periods
 from readmit.backends.langgraph.resume import Resume
 from readmit.records.errors import BackendError
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
-    from langgraph.types import Interrupt
 
     from readmit.backends.handle import ReturnedMemory
-    from readmit.backends.langgraph.resume import Returning, Steps
+    from readmit.backends.langgraph.resume import Steps
+    from readmit.backends.langgraph.returning import Returning
     from readmit.ports.store import Log
+    from readmit.records.errors import LostStateError
     from readmit.records.events import Checkpoint as Departure
 
 T = TypeVar("T")
@@ -64,15 +66,19 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
             raise BackendError(f"saver: {type(saver).__name__} is not a checkpoint saver to stand in front of")
         if isinstance(keep, str):
             raise BackendError(f"keep: write [{keep!r}], a list of state keys")
+        if sources is not None and not callable(sources):
+            raise BackendError(
+                f"sources: a {type(sources).__name__} says nothing of values; give a function that takes a state key "
+                "and its value and returns the ids of the items it was formed from, such as "
+                "lambda key, value: ['h0'] if key == 'plan' else []"
+            )
         super().__init__(serde=saver.serde)
         _behind[self] = Resume(
             saver,
             Periods(log, agent.identity, saver.serde),
             agent=agent,
             log=log,
-            keep=frozenset(keep),
-            into=into,
-            sources=sources,
+            choice=Choice(frozenset(keep), into, sources),
             purpose=purpose,
             prepare=prepare,
         )
@@ -92,19 +98,13 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
 
         return current
 
-    # Questions.
+    def lacking(self, config: RunnableConfig, missing: KeyError) -> LostStateError | None:
+        """The error for a node that failed because a return left a key behind; none if it failed for another reason."""
+        return self._drive(_behind[self].lacking(config, missing))
 
-    def unchanged(self, config: RunnableConfig) -> str | None:
-        """The id of the only question that a thread waits for, if it waited for the same one before the return."""
-        return self._drive(_behind[self].unchanged(config))
-
-    async def aunchanged(self, config: RunnableConfig) -> str | None:
-        """The asynchronous twin of ``unchanged``."""
-        return await self._adrive(_behind[self].unchanged(config))
-
-    def known(self, outer: RunnableConfig, inner: RunnableConfig, number: int, asked: Sequence[Interrupt]) -> bool:
-        """Whether an earlier run of an outer graph's node asked these questions as its ``number``-th."""
-        return _behind[self].questions.known(outer, inner, number, asked)
+    async def alacking(self, config: RunnableConfig, missing: KeyError) -> LostStateError | None:
+        """The asynchronous twin of ``lacking``."""
+        return await self._adrive(_behind[self].lacking(config, missing))
 
     # Reading.
 
@@ -124,13 +124,13 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
     ) -> Iterator[CheckpointTuple]:
         """Checkpoints of the current period only."""
         resume, count = _behind[self], 0
-        now = resume.periods.now()
+        now, periods = resume.attendance.now(), resume.periods
         for saved in resume.saver.list(config, filter=filter, before=before):
             if count == limit:
                 return
-            if resume.periods.holds(saved, now):
+            if periods.holds(saved, periods.filed(saved), now):
                 count += 1
-                yield resume.periods.checked(saved, now)
+                yield periods.checked(saved, now)
 
     async def alist(
         self,
@@ -142,13 +142,13 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
     ) -> AsyncIterator[CheckpointTuple]:
         """Checkpoints of the current period only."""
         resume, count = _behind[self], 0
-        now = resume.periods.now()
+        now, periods = resume.attendance.now(), resume.periods
         async for saved in resume.saver.alist(config, filter=filter, before=before):
             if count == limit:
                 return
-            if resume.periods.holds(saved, now):
+            if periods.holds(saved, periods.filed(saved), now):
                 count += 1
-                yield resume.periods.checked(saved, now)
+                yield periods.checked(saved, now)
 
     # Writing.
 
@@ -173,59 +173,59 @@ class ReturningSaver(BaseCheckpointSaver[Any]):
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        resume = _behind[self]
-        resume.filing(config, writes, task_id, task_path)
-        resume.saver.put_writes(config, writes, task_id, task_path)
+        self._drive(_behind[self].filing(config, writes, task_id, task_path))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        resume = _behind[self]
-        resume.filing(config, writes, task_id, task_path)
-        await resume.saver.aput_writes(config, writes, task_id, task_path)
+        await self._adrive(_behind[self].filing(config, writes, task_id, task_path))
 
     def delete_thread(self, thread_id: str) -> None:
+        gone = _ids(_behind[self].saver.list(_whole(thread_id)))
         _behind[self].saver.delete_thread(thread_id)
-        _behind[self].forget(thread_id)
+        _behind[self].clear(thread_id, gone, [])
 
     async def adelete_thread(self, thread_id: str) -> None:
+        gone = _ids([one async for one in _behind[self].saver.alist(_whole(thread_id))])
         await _behind[self].saver.adelete_thread(thread_id)
-        _behind[self].forget(thread_id)
+        _behind[self].clear(thread_id, gone, [])
 
     # What only some savers can do. One that cannot says so itself.
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         resume = _behind[self]
+        gone = {one: _ids(resume.saver.list(_whole(one))) for one in thread_ids}
         resume.saver.prune(thread_ids, strategy=strategy)
-        for thread in thread_ids:
-            resume.narrow(thread, resume.saver.list(_whole(thread)))
+        for one in thread_ids:
+            resume.clear(one, gone[one], resume.saver.list(_whole(one)))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         resume = _behind[self]
+        gone = {one: _ids([saved async for saved in resume.saver.alist(_whole(one))]) for one in thread_ids}
         await resume.saver.aprune(thread_ids, strategy=strategy)
-        for thread in thread_ids:
-            resume.narrow(thread, [one async for one in resume.saver.alist(_whole(thread))])
+        for one in thread_ids:
+            resume.clear(one, gone[one], [saved async for saved in resume.saver.alist(_whole(one))])
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         resume = _behind[self]
         of_runs = [one for run in run_ids for one in resume.saver.list(None, filter={"run_id": run})]
         resume.saver.delete_for_runs(run_ids)
         for thread in _threads(of_runs):
-            resume.narrow(thread, resume.saver.list(_whole(thread)))
+            resume.clear(thread, _ids(of_runs), resume.saver.list(_whole(thread)))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         resume = _behind[self]
         of_runs = [one for run in run_ids async for one in resume.saver.alist(None, filter={"run_id": run})]
         await resume.saver.adelete_for_runs(run_ids)
         for thread in _threads(of_runs):
-            resume.narrow(thread, [one async for one in resume.saver.alist(_whole(thread))])
+            resume.clear(thread, _ids(of_runs), [one async for one in resume.saver.alist(_whole(thread))])
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        _behind[self].copy(source_thread_id, target_thread_id)
+        _behind[self].periods.copy(source_thread_id, target_thread_id)
         _behind[self].saver.copy_thread(source_thread_id, target_thread_id)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        _behind[self].copy(source_thread_id, target_thread_id)
+        _behind[self].periods.copy(source_thread_id, target_thread_id)
         await _behind[self].saver.acopy_thread(source_thread_id, target_thread_id)
 
     @property
@@ -274,11 +274,18 @@ def _whole(thread: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread}}
 
 
+def _ids(saved: Iterable[CheckpointTuple]) -> list[str]:
+    return [one.checkpoint["id"] for one in saved]
+
+
 def _threads(saved: Iterable[CheckpointTuple]) -> set[str]:
     return {str(one.config["configurable"]["thread_id"]) for one in saved}
 
 
-def check_keys(graph: Any) -> None:
-    """Refuse a graph that has no place for the view. Its saver learns that only from the first checkpoint."""
+def check_graph(graph: Any) -> None:
+    """Refuse a graph that has no place for the view, or a store that is not its agent's.
+
+    Its saver learns the one from the first checkpoint and the other from the first run.
+    """
     if isinstance(graph.checkpointer, ReturningSaver):
-        _behind[graph.checkpointer].check_keys(graph.channels)
+        _behind[graph.checkpointer].check_graph(graph)

@@ -24,7 +24,7 @@ from readmit.backends.admission import unaltered
 from readmit.backends.bank_lock import async_bank_lock, bank_lock, key_of
 from readmit.backends.binding import BoundBackend, bindings, conservative, union
 from readmit.backends.langgraph.places import Place, record_id
-from readmit.backends.langgraph.presence import NEVER_LEFT, presence
+from readmit.backends.langgraph.presence import NEVER_LEFT, Attendance
 from readmit.backends.langgraph.records import LangGraphMemory, adrive, as_record, drive, merged
 from readmit.ports.backend import TEAM
 from readmit.records.errors import BackendError, NotAllowedError, QuarantineError, RecordError
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from langgraph.store.base import Op, Result
 
     from readmit.backends.handle import Gate, OpenedMemory, ReturnedMemory
+    from readmit.backends.langgraph.presence import Attending
     from readmit.backends.langgraph.records import FoundRecord, Steps
     from readmit.ports.backend import Binding, SourceLedger, Stored
     from readmit.ports.store import Log
@@ -66,7 +67,7 @@ class TeamStore(BaseStore):
         memory: LangGraphMemory,
         *,
         log: Log,
-        identity: Identity,
+        agent: Attending,
         private: bool = False,
         returned: Callable[[], ReturnedMemory] | None = None,
     ) -> None:
@@ -75,11 +76,13 @@ class TeamStore(BaseStore):
         ``returned`` gives the handle once the agent has come back, as ``ReturningSaver.memory`` does: then one graph
         serves before the departure and after the return.
         """
-        unreserved("identity.principal", identity.principal)
+        identity = agent.identity
+        unreserved("agent.identity.principal", identity.principal)
         if memory.workspace != identity.workspace:
             raise BackendError(f"{memory.name} serves workspace {memory.workspace!r}, not {identity.workspace!r}")
         self.supports_ttl, self.ttl_config = memory.store.supports_ttl, memory.store.ttl_config
-        _works[self] = _Work(memory, log, identity, identity.principal if private else TEAM, returned)
+        owner = identity.principal if private else TEAM
+        _works[self] = _Work(memory, log, identity, Attendance(log, agent), owner, returned)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         work = _works[self]
@@ -121,12 +124,13 @@ class _Work(NamedTuple):
     memory: LangGraphMemory
     log: Log
     identity: Identity
+    attendance: Attendance
     owner: str
     returned: Callable[[], ReturnedMemory] | None
 
     def back(self) -> ReturnedStore | None:
         """The store through the view; ``None`` for an agent that never left."""
-        now = presence(self.log, self.identity)
+        now = self.attendance.now()
         if now == NEVER_LEFT:
             return None
         if self.returned is None or not now.back:
@@ -149,7 +153,7 @@ class _Work(NamedTuple):
                 yield _Job(_namespaces(_everywhere(memory, owners), op))
 
     def _put(self, op: PutOp, place: Place) -> Steps[None]:
-        if presence(self.log, self.identity) != NEVER_LEFT:
+        if self.attendance.now() != NEVER_LEFT:
             raise QuarantineError(f"{self.identity.principal!r} departed while it waited for another writer")
         bound = BoundBackend(self.memory, self.log.sources)
         named = _named.get()
@@ -233,6 +237,22 @@ class ReturnedStore(BaseStore):
         if former is not None:
             # The new value may still reveal the sources of the former one.
             gate.bound.bind([(written, union(former.bindings, drawn))], by=reader)
+
+
+def refuse_unwrapped(store: object, identity: Identity) -> None:
+    """Refuse a store that hands an agent what its view does not hold: one that is not wrapped, or another agent's."""
+    if isinstance(store, TeamStore):
+        owner = _works[store].identity
+        if owner.agent != identity.agent:
+            raise BackendError(
+                f"store: it is that of {owner.principal!r} on {owner.task!r}; give {identity.principal!r} its own "
+                "TeamStore(…)"
+            )
+    elif store is not None and not isinstance(store, ReturnedStore):
+        raise BackendError(
+            f"store: a {type(store).__name__} hands back what was put before a departure; compile the graph with "
+            "store=TeamStore(…), or with what for_langgraph gives"
+        )
 
 
 def _drawn(opened: OpenedMemory) -> tuple[Binding, ...]:

@@ -98,6 +98,8 @@ class Drop(StrEnum):
     """Only turns of excluded speakers contain its quote: an assistant's words are not what people stated."""
     SAYS_NOTHING = "says_nothing"
     """Its quote is only in questions, greetings or thanks."""
+    HELD_BACK = "held_back"
+    """Nothing of its sentences can be recorded: they are too long for a quote."""
     NO_OBSERVATION = "no_observation"
     """It names an observation that was not shown."""
     OVER_LIMIT = "over_limit"

@@ -16,7 +16,6 @@ from readmit.models.stages.pieces import pieces
 from readmit.models.stages.wording import Section, request
 from readmit.models.structured import answer
 from readmit.ports.models import Failure
-from readmit.records.canonical import digest, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,11 +61,6 @@ def implied(
     return _written(
         model, IMPLIED, "observation", texts, workspace=workspace, max_tokens=max_tokens, max_chars=max_chars
     )
-
-
-def lines_key(model: str, prompt: str, text: str, *, workspace: str = "") -> str:
-    """The key of stored lines. ``prompt`` is ``PREMISES`` or ``IMPLIED``."""
-    return digest((workspace, model, prompt, digest_of(text.encode("utf-8", "surrogatepass"))))
 
 
 def _written(

@@ -20,6 +20,7 @@ from readmit.workspace.diagnosis.names import printed
 from readmit.workspace.diagnosis.symptoms import Diagnosis, Symptom, Trouble
 from readmit.workspace.diagnosis.why import outcome, symptoms, unsigned, who
 from readmit.workspace.remedies import BLANK, act, come_back, depart, govern, sweep
+from readmit.workspace.roles import role_of
 from readmit.workspace.trial import rehearse
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def checkup(workspace: Workspace, agent: Identity | None = None) -> Checkup:
     log, policy = workspace.log, workspace.policy
     found = [*unsigned(workspace), *settings(policy)]
     in_order = not found
-    found += [*_waiting(workspace), *_unswept(workspace)]
+    found += [*_waiting(workspace), *_unswept(workspace), *_passed_over(workspace)]
     left_out: tuple[str, ...] = ()
     if agent is not None:
         agents = [agent]
@@ -115,6 +116,13 @@ def _waiting(workspace: Workspace) -> Iterator[Symptom]:
             yield Symptom(Trouble.WAITING, said, (event.name,), (printed(event.payload.limit),), answers)
 
 
+def _passed_over(workspace: Workspace) -> Iterator[Symptom]:
+    """Plans that later news passed over. Items for particular principals are not named."""
+    for notice in workspace.notices():
+        said = printed(str(notice))
+        yield Symptom(Trouble.DISPUTED, said, (notice.plan, notice.news), (), notice.remedies)
+
+
 def _unswept(workspace: Workspace) -> Iterator[Symptom]:
     """Leases that ran out and no sweeper ended. What such an agent writes is refused already."""
     log, moment = workspace.log, workspace.moment()
@@ -132,7 +140,9 @@ def _agent(workspace: Workspace, identity: Identity) -> Diagnosis:
     found: list[Symptom] = []
     if absence is not None and away:
         departed: Checkpoint = absence.departure.payload  # type: ignore[assignment]  # the kind of the event says which
-        found += _long_away(departed, now)
+        # It comes back in no other role.
+        identity = msgspec.structs.replace(identity, role=role_of(log, departed, identity))
+        found += _long_away(departed, identity, now)
     else:
         departed = _leaving(log, identity, now)
         if absence is None:
@@ -153,8 +163,8 @@ def _leaving(log: Log, identity: Identity, now: datetime) -> Checkpoint:
     return checkpoint(identity, log.seen(identity, until=head), id=secrets.token_hex(8), epoch=head, at=now)
 
 
-def _long_away(departed: Checkpoint, now: datetime) -> Iterator[Symptom]:
+def _long_away(departed: Checkpoint, identity: Identity, now: datetime) -> Iterator[Symptom]:
     if now - departed.at > LONG:
-        identity, days = departed.identity, (now - departed.at).days
+        days = (now - departed.at).days
         said = f"{printed(identity.principal)} has been away from {printed(identity.task)} for {days} days."
-        yield Symptom(Trouble.LONG_AWAY, said, (departed.id,), (), (come_back(departed.identity),))
+        yield Symptom(Trouble.LONG_AWAY, said, (departed.id,), (), (come_back(identity),))

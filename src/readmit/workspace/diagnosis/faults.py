@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from readmit.records.policy import OWNER
 from readmit.records.reasons import Reason
 from readmit.workspace.diagnosis.names import printed
 from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
-from readmit.workspace.remedies import Remedy, come_back, depart
+from readmit.workspace.remedies import Remedy, come_back, depart, void
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,9 @@ def _remedies(trial: Trial, reason: Reason) -> Iterator[Remedy]:
             # The store was changed: investigate first, then seal what the agent may build on again.
             yield _VERIFY
             yield depart(who)
+        case Reason.CLOCK_SKEW if trial.request.jump is not None:
+            yield void(trial.request.jump.epoch, by=next(iter(trial.request.policy.overseers), OWNER))
+            yield come_back(who, purpose=trial.request.purpose)
         case Reason.SIGNER_FAILED:
             yield ROTATE
             yield come_back(who, purpose=trial.request.purpose)

@@ -73,7 +73,9 @@ def _uncounted(trial: Trial, lack: Lack) -> Symptom:
     elif lack.critical and all(_claimed(trial.items[one.item], lack.name) for one in lack.last):
         trouble, why = Trouble.DRAFTED, "a model alone chose the slot of what supplies it"
     else:
-        trouble, why = Trouble.NO_ROOM, "what supplies it does not fit the policy's budget"
+        newest = [one.item for one in lack.last if one.item in trial.decision.absent]
+        what = f"{newest[0]}, the newest that supplies it," if newest else "what supplies it"
+        trouble, why = Trouble.NO_ROOM, f"{what} does not fit the policy's budget"
     there = tuple(f"{one.item} {quoted(one.text)} supplies it." for one in lack.last)
     return Symptom(trouble, f"{_needs(lack)}; {why}.", (lack.name, *lack.duties), there, lack.remedies)
 
@@ -103,7 +105,7 @@ def _spelled_otherwise(trial: Trial, need: str) -> Iterator[Symptom]:
             f"{item.id} {quoted(item.text)} {place} {name}, which differs from {need} in spelling.",
             (item.id, need),
             ("If the two are meant to be the same, link the item to what is required.",),
-            (link(item.id, need, trial.writer(item.by)),),
+            (link(item.id, need, trial.other_writer(item.by)),),
         )
 
 
@@ -127,7 +129,7 @@ def _loose(trial: Trial, item: Item) -> Symptom:
         duty = write("oblige", required=list(item.supports), by=trial.writer(), task=item.scope.task)
         return Symptom(Trouble.UNREQUIRED, said, about, ("If something is to be done with it, open a duty.",), (duty,))
     need = max(trial.decision.missing, key=lambda name: max(nearness(name, one) for one in item.supports))
-    means = (link(item.id, need, trial.writer(item.by)),)
+    means = (link(item.id, need, trial.other_writer(item.by)),)
     return Symptom(Trouble.UNREQUIRED, said, about, (f"If it is evidence for {need}, say so.",), means)
 
 

@@ -2,65 +2,69 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
+from readmit.records.errors import ModelError
 from readmit.records.evidence import Evidence
+from readmit.records.items import Frontier, Obligation
 from readmit.records.policy import AUTHOR
 from readmit.records.reasons import Reason
 from readmit.records.wording import counted
+from readmit.text.nearness import near
 from readmit.workspace.diagnosis.names import printed, quoted
 from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
 from readmit.workspace.examining import observations
 from readmit.workspace.remedies import BLANK, prepare, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from readmit.models.embedders import TextVectors
     from readmit.ports.store import Log
     from readmit.records.events import Checkpoint
+    from readmit.records.items import Item
+    from readmit.workspace.remedies import Remedy
     from readmit.workspace.trial import Trial
 
 MOST = 3
 """Most observations quoted."""
+COMPARED = 200
+"""Most observations, and most statements, that are compared with each other: the newest."""
+ABOUT = 0.5
+"""Least nearness at which an observation may be about a statement."""
 
 
-def unrecorded(log: Log, trial: Trial, departed: Checkpoint) -> Iterator[Symptom]:
-    """The newest observations since departure that no visible item is bound to."""
-    since = departed.epoch if trial.items else 0
-    who, until = trial.request.identity, trial.request.epoch
-    bound = {receipt.evidence for item in trial.items.values() for receipt in item.receipts}
-    seen = observations(log, departed, who, since=since, until=until, policy=trial.policy)
-    # What a look found is said beside the item whose source changed.
-    loose = [
-        event for _, event in sorted(seen.items(), reverse=True) if event.digest not in bound and event.by != AUTHOR
-    ]
-    missing = trial.decision.missing
-    need = missing[0] if len(missing) == 1 else BLANK
-    for number, event in enumerate(loose[:MOST], 1):
-        if not isinstance(event.payload, Evidence):
-            continue
+class Loose(NamedTuple):
+    """An observation that no visible item rests on, and the nearest statement that stands."""
+
+    epoch: int
+    digest: str
+    payload: Evidence
+    nearest: Item | None = None
+    nearness: float = 0.0
+
+
+def unrecorded(log: Log, trial: Trial, departed: Checkpoint, *, complete: bool) -> Iterator[Symptom]:
+    """Observations that no visible item rests on, those nearest to a statement that stands first.
+
+    If a return is complete, those of the absence that nobody examined either. Otherwise each may hold what is missing.
+    """
+    loose = _near_statements(trial, _loose(log, trial, departed, complete=complete))
+    for number, one in enumerate(loose[:MOST], 1):
         more = len(loose) - MOST
-        others = (
-            (f"{counted(more, 'more observation')} {'has' if more == 1 else 'have'} none either.",)
-            if number == MOST and more > 0
-            else ()
-        )
-        slot = need in trial.slots
+        grounds = ["An observation alone is never handed over, and changes nothing; record what it says."]
+        if one.nearest is not None:
+            grounds.insert(0, f"The nearest statement that stands is {one.nearest.id} {quoted(one.nearest.text)}.")
+        if number == MOST and more > 0:
+            grounds.append(f"{counted(more, 'more observation')} {'has' if more == 1 else 'have'} none either.")
         yield Symptom(
             Trouble.UNRECORDED,
-            f"No item rests on what {printed(event.by)} observed at epoch {event.epoch}: {quoted(event.payload.text)}.",
-            (event.digest,),
-            ("An observation alone is never handed over; record what it says.", *others),
-            (
-                write(
-                    "record",
-                    by=trial.writer(event.by),
-                    slot=need if slot else None,
-                    supports=[need] if missing and not slot else None,
-                    sources=[event.digest],
-                    task=event.payload.scope.task,
-                ),
-            ),
+            f"No item rests on what {printed(one.payload.by)} observed at epoch {one.epoch}: "
+            f"{quoted(one.payload.text)}" + (", and nobody examined it." if complete else "."),
+            (one.digest,),
+            tuple(grounds),
+            (_recording(trial, one),),
         )
 
 
@@ -81,4 +85,69 @@ def unexamined(log: Log, trial: Trial, departed: Checkpoint) -> Iterator[Symptom
         (),
         (),
         (prepare(request.identity, purpose=request.purpose),),
+    )
+
+
+def _loose(log: Log, trial: Trial, departed: Checkpoint, *, complete: bool) -> list[Loose]:
+    """The newest first."""
+    request = trial.request
+    since = departed.epoch if trial.items else 0
+    if complete and request.examination is not None:
+        since = max(since, request.examination.until)
+    bound = {receipt.evidence for item in trial.items.values() for receipt in item.receipts}
+    seen = observations(log, departed, request.identity, since=since, until=request.epoch, policy=trial.policy)
+    return [
+        Loose(epoch, event.digest, event.payload)
+        for epoch, event in sorted(seen.items(), reverse=True)
+        # What a look found is said beside the item whose source changed.
+        if event.digest not in bound and event.by != AUTHOR and isinstance(event.payload, Evidence)
+    ]
+
+
+def _near_statements(trial: Trial, loose: Sequence[Loose]) -> list[Loose]:
+    """The observations with the statement nearest to each, the nearest first, then the newest."""
+    standing = [item for item in trial.items.values() if not isinstance(item, Obligation | Frontier)]
+    view = trial.decision.view
+    handed = frozenset(() if view is None else (named.id for named in view.items))
+    fit = {item.id: item for item in standing if item.id in handed} or {
+        item.id: item for item in standing if trial.fit(item.id)
+    }
+    texts = {name: item.text for name, item in list(fit.items())[-COMPARED:]}
+    ranked = _ranked({one.digest: one.payload.text for one in loose[:COMPARED]}, texts)
+    found = []
+    for one in loose:
+        score, nearest = (ranked.get(one.digest) or [(0.0, "")])[0]
+        found.append(one._replace(nearest=fit[nearest], nearness=score) if score >= ABOUT else one)
+    return sorted(found, key=lambda one: -one.nearness)
+
+
+def _ranked(observed: Mapping[str, str], statements: Mapping[str, str]) -> dict[str, list[tuple[float, str]]]:
+    """For each observation, the statements nearest to it first: by vectors where the embedder is installed."""
+    try:
+        return near(observed, statements, _vectors())
+    except ModelError:
+        return near(observed, statements, None)
+
+
+@cache
+def _vectors() -> TextVectors:
+    from readmit.models.embedders import TextVectors, open_embedder
+
+    return TextVectors(open_embedder())
+
+
+def _recording(trial: Trial, one: Loose) -> Remedy:
+    """Record what the observation says: for what is missing, or about what the nearest statement is about."""
+    missing = trial.decision.missing
+    need = missing[0] if len(missing) == 1 else BLANK
+    slot = need if trial.slots.issuperset(missing) else None
+    if not missing:
+        slot = BLANK if one.nearest is None else one.nearest.slot
+    return write(
+        "record",
+        by=trial.writer(one.payload.by),
+        slot=slot,
+        supports=[need] if missing and slot is None else None,
+        sources=[one.digest],
+        task=one.payload.scope.task,
     )

@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from readmit.records.events import Revoke, Settle, Supersede
 from readmit.records.items import Frontier, Item, Kind, Obligation
+from readmit.records.policy import OWNER
 from readmit.records.wording import counted
 from readmit.workspace.diagnosis.names import alike, printed
 from readmit.workspace.diagnosis.symptoms import Symptom, Trouble
-from readmit.workspace.remedies import BLANK, come_back, depart, write
+from readmit.workspace.remedies import BLANK, come_back, depart, reassign, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -96,7 +97,7 @@ def agent_spelling(trial: Trial, others: Elsewhere) -> Iterator[Symptom]:
             f"{counted(len(items), 'item')} {'is' if len(items) == 1 else 'are'} for {spelled}; the agent's is {own}.",
             tuple(item.id for item in items[:MOST]),
             ("If the two are meant to be the same, the agent returns under the other spelling.",),
-            tuple(_as(meant, departs=differing != ["role"])),
+            tuple(_as(meant, who, trial.overseer or OWNER)),
         )
 
 
@@ -130,7 +131,10 @@ def duties_of_others(log: Log, trial: Trial, others: Elsewhere) -> Iterator[Symp
                 f"{_listed(duties)} for role {printed(role)!r}; the agent returned as {printed(who.role)!r}.",
                 tuple(duty.id for duty in duties[:MOST]),
                 ("If that is the agent's role, it returns in it.",),
-                (come_back(replace(who, role=role), purpose=trial.request.purpose),),
+                (
+                    reassign(who, role, trial.overseer or OWNER),
+                    come_back(replace(who, role=role), purpose=trial.request.purpose),
+                ),
             )
 
 
@@ -172,9 +176,12 @@ def _widened(trial: Trial, item: Item, need: str) -> Remedy:
     )
 
 
-def _as(meant: Identity, *, departs: bool) -> Iterator[Remedy]:
-    if departs:
+def _as(meant: Identity, who: Identity, overseer: str) -> Iterator[Remedy]:
+    """The agent comes back under the other spelling. Its role is changed by a reassignment, the rest by departing."""
+    if (meant.principal, meant.task) != (who.principal, who.task):
         yield depart(meant)
+    else:
+        yield reassign(who, meant.role, overseer)
     yield come_back(meant)
 
 

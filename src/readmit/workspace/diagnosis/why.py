@@ -48,7 +48,10 @@ def why(workspace: Workspace, return_id: str) -> Diagnosis:
         )
         return Diagnosis(says, (mended, *lacked(then)), (), return_id, asked.identity)
     found, left_out = symptoms(log, now, departed)
-    return Diagnosis(says, (*failed, *_met_since(then, now), *found), left_out, return_id, asked.identity)
+    # What failed then may fail now as well.
+    known = {one.says for one in failed}
+    fresh = (one for one in found if one.says not in known)
+    return Diagnosis(says, (*failed, *_met_since(then, now), *fresh), left_out, return_id, asked.identity)
 
 
 def symptoms(log: Log, trial: Trial, departed: Checkpoint) -> tuple[tuple[Symptom, ...], tuple[str, ...]]:
@@ -69,7 +72,9 @@ def symptoms(log: Log, trial: Trial, departed: Checkpoint) -> tuple[tuple[Sympto
         if not owes:
             found += nothing_owed(trial)
             found += duties_of_others(log, trial, others)
-        found += unrecorded(log, trial, departed)
+        found += unrecorded(log, trial, departed, complete=False)
+    else:
+        found += unrecorded(log, trial, departed, complete=True)
     if complete(trial) or not owes:
         found += unexpected(log, trial, frozenset(name for one in found for name in one.about))
     found += same_slots(trial)

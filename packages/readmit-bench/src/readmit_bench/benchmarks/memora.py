@@ -15,6 +15,7 @@ from readmit_bench.benchmarks.protocol import OUTPUT, Study, other_counts
 from readmit_bench.datasets.memora import read_memora
 from readmit_bench.episodes import Dataset
 from readmit_bench.judges import judge_memora
+from readmit_bench.methods.governance import Tuning
 from readmit_bench.methods.stores import HALVES, STORES
 from readmit_bench.retrieval import IndexedHistory, over
 from readmit_bench.work_state import Extracting, drawn
@@ -82,6 +83,9 @@ class Memora(Conversations):
             raise RecordError(f"memora.departures: {study.name} departs at {fraction}; keep it among them")
         own = tuple(case for case in found.cases if case.labels.fraction == fraction)
         return Dataset(found.benchmark, own, found.notes)
+
+    def tuning(self, settings: Settings) -> Tuning:
+        return Tuning(retractions=settings.memora.retractions)
 
     def embeds(self, settings: Settings) -> bool:
         return settings.memora.retrieval == "fused"

@@ -131,6 +131,7 @@ class Stale(Conversations):
             ),
             scan_targets=stale.scan_targets,
             scan_observations=stale.scan_observations,
+            retractions=stale.retractions,
         )
 
     def answer_tokens(self, settings: Settings) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import Literal
 
 import msgspec
 
@@ -106,6 +107,7 @@ class Tuning:
     contest_tokens: int = answer.MAX_TOKENS
     contest_confidence: Decimal = answer.THRESHOLD
     private: int = PRIVATE
+    retractions: Literal["none", "texts"] = "none"
 
     def applied(self, settings: Settings) -> Settings:
         """Settings of the product with these budgets."""

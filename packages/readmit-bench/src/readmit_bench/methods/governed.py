@@ -45,7 +45,7 @@ from readmit.inference.resolving import Asked
 from readmit.models.stages.answer import Question
 from readmit.models.stages.plan import Plan, Task, plan
 from readmit_bench.actor_answers import Staged, choices_in
-from readmit_bench.episodes import View
+from readmit_bench.episodes import View, Withdrawn
 from readmit_bench.methods.composing import composed, statements_in, states
 from readmit_bench.methods.governance import LINKER
 from readmit_bench.methods.inferring import (
@@ -72,6 +72,7 @@ from readmit_bench.methods.state import (
     played,
     policy_for,
     record,
+    return_of,
     returned,
     session_of,
 )
@@ -115,7 +116,7 @@ class _Played:
     purpose: str | None
 
     def come_back(self) -> Returned:
-        return returned(self.agent.come_back(purpose=self.purpose), self.ungrounded)
+        return returned(return_of(self.agent, self.purpose), self.ungrounded)
 
 
 @dataclass(frozen=True)
@@ -200,6 +201,7 @@ class Governed:
             observed=rules.observed,
         )
         policy = policy_for(checkpoint, rules.policy, duties=len(duties))
+        policy = msgspec.structs.replace(policy, retractions=self._tuning.retractions)
         with played(checkpoint, work, policy) as (workspace, agent, digests, ungrounded):
             at = _Played(workspace, agent, digests, ungrounded, checkpoint.task_version)
             looked = self._look(checkpoint, at, stated)
@@ -310,7 +312,13 @@ class Governed:
         left_out = {known[name].row.id: why for name, why in outcome.reasons.items() if name in known}
         if not outcome.admitted and self._rules.complete_view:
             return View(
-                method=self.name, rows=(), blocked=True, left_out=left_out, missing=outcome.missing, findings=findings
+                method=self.name,
+                rows=(),
+                blocked=True,
+                left_out=left_out,
+                missing=outcome.missing,
+                findings=findings,
+                withdrawn=_withdrawn(outcome, known, ()),
             )
         parts: dict[str, list[str]] = {}
         for name, statement in known.items():
@@ -328,7 +336,20 @@ class Governed:
             missing=() if outcome.admitted else outcome.missing,
             findings=findings,
             linked=tuple(row for row in handed if row in linked),
+            withdrawn=_withdrawn(outcome, known, handed),
         )
+
+
+def _withdrawn(outcome: Returned, known: Mapping[str, Statement], handed: Sequence[str]) -> tuple[Withdrawn, ...]:
+    """What the product retracted, in terms of rows."""
+    found = []
+    for name, by in outcome.retracted.items():
+        if name in known:
+            instead = known[by].row.id if by is not None and by in known else ""
+            found.append(
+                Withdrawn(row=known[name].row.id, text=known[name].text, instead=instead if instead in handed else "")
+            )
+    return tuple(found)
 
 
 def _recorded(stated: Sequence[Statement], at: _Played) -> list[Statement]:

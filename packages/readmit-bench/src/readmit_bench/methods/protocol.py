@@ -75,6 +75,10 @@ def checked(name: str, view: View, checkpoint: Checkpoint, *, rewords: bool = Fa
     for row, part in view.excerpts.items():
         if row not in texts or not _within(part, texts[row]):
             raise RecordError(f"excerpts: {name} hands over {part[:80]!r}, which row {row!r} does not say")
+    before = {row.id: row.text for row in checkpoint.rows if row.departure}
+    for one in view.withdrawn:
+        if one.row not in before or not _within(one.text, before[one.row]) or one.instead not in ("", *view.rows):
+            raise RecordError(f"withdrawn: {name} withdraws {one.text[:80]!r}, which the agent did not hold")
     stray = [row for row in view.linked if row not in view.rows]
     if stray:
         raise RecordError(f"linked: {name} links {stray[0]!r} to a need, which its view does not hold")

@@ -18,7 +18,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.records.canonical import digest
+from readmit.records.carried import worded
+from readmit.records.errors import UnknownError
 from readmit.records.events import EventKind, Link
+from readmit.records.evidence import Evidence
 from readmit.records.items import Drafted
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason, State
@@ -117,6 +120,8 @@ class Returned:
     missing: tuple[str, ...] = ()
     confirmed: frozenset[tuple[str, str]] = frozenset()
     """Items, sessions among them, and the digests of the observations that changed their premises."""
+    retracted: Mapping[str, str | None] = field(default_factory=dict)
+    """Items that the agent held and whose withdrawn text it is handed, with what the view holds instead."""
 
 
 def session_of(row: Row) -> str:
@@ -144,7 +149,9 @@ def policy_for(checkpoint: Checkpoint, base: Policy | None = None, *, duties: in
         max_item_chars=max(longest, LONGEST_DUTY),
         # The paper hands over only what covers an obligation.
         constraints="as_needed",
+        newest="as_needed",
         nothing_owed="empty",
+        retractions="none",
         # A history replayed at once must not count as a flood of invalidations or duties.
         invalidations_per_writer=1_000_000,
         duties_per_writer=1_000_000,
@@ -154,7 +161,18 @@ def policy_for(checkpoint: Checkpoint, base: Policy | None = None, *, duties: in
 def come_back(checkpoint: Checkpoint, work: Work, policy: Policy) -> Returned:
     """Play the history into a workspace in memory and let the agent return."""
     with played(checkpoint, work, policy) as (_, agent, _, ungrounded):
-        return returned(agent.come_back(purpose=checkpoint.task_version), ungrounded)
+        return returned(return_of(agent, checkpoint.task_version), ungrounded)
+
+
+def return_of(agent: Agent, version: str | None) -> Return:
+    """The agent's return for a version of its task.
+
+    A version that no row is about is refused as a purpose. Without one, the same rows are admitted.
+    """
+    try:
+        return agent.come_back(purpose=version)
+    except UnknownError:
+        return agent.come_back()
 
 
 @contextmanager
@@ -265,12 +283,15 @@ def record(
     rests_on: tuple[str, ...] = (),
     **fields: Any,
 ) -> None:
-    """One statement as an item. What an extractor took down is in the words that it rests on."""
-    drafted = None
+    """One statement as an item. What an extractor took down is recorded as the product does it: in whole sentences."""
+    text, drafted = statement.text, None
     if extractor is not None and statement.row.turn is not None:
-        drafted = Drafted(model=extractor, quote=statement.text[:LONGEST_QUOTE])
+        said = workspace.log.evidence(evidence).payload
+        assert isinstance(said, Evidence)  # noqa: S101 - a receipt names an observation
+        text, quote = worded(text, text, said.text) or (text, text[:LONGEST_QUOTE])
+        drafted = Drafted(model=extractor, quote=quote)
     workspace.record(
-        statement.text,
+        text,
         sources=[evidence],
         # The author of a statement is the observer of its session.
         by=workspace.log.evidence(evidence).by,
@@ -354,8 +375,9 @@ def returned(outcome: Return, ungrounded: Iterable[str] = ()) -> Returned:
             (one.item, cause.ref)
             for one in outcome.dispositions
             for cause in one.causes
-            if cause.reason is Reason.PREMISE_CHANGED and not cause.chain
+            if cause.reason is Reason.PREMISE_CHANGED and not cause.root
         ),
+        retracted={one.id: one.instead for one in outcome.retractions.fallen if one.with_text},
     )
 
 

@@ -28,7 +28,7 @@ from readmit.records.errors import BackendError, PendingAnswers, ReadmitError, U
 from readmit.workspace.memory import Memory
 from readmit_bench.episodes import Row
 from readmit_bench.methods.readmit_lexical import explicit_work, reading_of
-from readmit_bench.methods.state import OWNER, SESSION, grounded, played, policy_for
+from readmit_bench.methods.state import OWNER, SESSION, grounded, played, policy_for, return_of
 from readmit_bench.methods.stores import opened
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Absence:
     def returned(self) -> Return:
         """The agent's return. One serves all questions: nothing in it depends on what is asked."""
         if self._returned is None:
-            self._returned = self._agent.come_back(purpose=self._purpose)
+            self._returned = return_of(self._agent, self._purpose)
         return self._returned
 
     def opened(self, store: Store, model: Model | None) -> tuple[FormedStore, ReturnedMemory]:

@@ -1,0 +1,80 @@
+"""What does a return take in memory and on disk, and does a process that wrote a large store still trust it?
+
+Half of 10,000 candidates fall after the departure; the same store without that is the measure. Each runs in a process
+of its own. One more process writes 1,000,000 items and returns without opening the store again.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.result import Result, at_least, at_most, best
+from benchmarks.team import DEPARTURE, POLICY, TASK, VISIBLE, grow, start
+from readmit import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FALLEN, WRITTEN = VISIBLE // 2, 1_000_000
+
+
+def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
+    with tempfile.TemporaryDirectory() as directory:
+        found = []
+        for fallen in (0, FALLEN):
+            path = Path(directory, f"{fallen}.db")
+            with Workspace.open(path, policy=POLICY) as team, team.batch():
+                start(team, VISIBLE, step)
+                for number in range(VISIBLE - fallen - 5, VISIBLE - 5):
+                    team.revoke(f"i{number}", by=f"A{number % 7}", reason="no longer offered")
+            found.append(_in_a_process(str(path)))
+        written = _in_a_process(str(Path(directory, "one.db")), str(WRITTEN))
+        step(WRITTEN)
+    whole, half = found
+    of = f"{VISIBLE:,} candidates, {FALLEN:,} of them fallen"
+    return [
+        at_most(f"return, {of} / none fallen", half["seconds"] / whole["seconds"], 2.0, "x"),
+        at_most(f"peak memory of a return, {of}", half["megabytes"], 200, "MB"),
+        at_most(f"the file grows by a return, {of}", half["grown"] / 1e6, None, "MB"),
+        at_most("the file grows by a return, none fallen", whole["grown"] / 1e6, None, "MB"),
+        at_least(f"a process that wrote {WRITTEN:,} items returns", written["admitted"], 1, "of 1"),
+        at_most("its peak memory", written["megabytes"], None, "MB"),
+    ]
+
+
+def _in_a_process(*arguments: str) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.growth", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
+
+
+def _measure(path: Path, written: int) -> dict[str, float]:
+    with Workspace.open(path, policy=POLICY if written else None) as team:
+        if written:
+            with team.batch():
+                start(team, VISIBLE, lambda _: None)
+            grow(team, VISIBLE, written, lambda _: None)
+        agent = team.agent("A1", role="planner", task=TASK)
+        before = _size(team)
+        returned = agent.come_back(checkpoint=DEPARTURE)
+        grown = _size(team) - before
+        megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        seconds = best(lambda: agent.come_back(checkpoint=DEPARTURE), 3)
+    return {"admitted": returned.admitted, "seconds": seconds, "grown": grown, "megabytes": megabytes}
+
+
+def _size(team: Workspace) -> int:
+    sql = team.log.connection.sql  # type: ignore[attr-defined]
+    (pages,), (each,) = (sql.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
+    return int(pages) * int(each)
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measure(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)))

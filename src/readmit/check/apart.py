@@ -1,0 +1,85 @@
+"""Checks in a process of its own, which can be ended: a memory file, or the tree that it is about, may be a stranger's.
+
+Started as ``python -P -m readmit.check.apart``: nothing of the working directory is imported. It reads what to check
+from standard input and prints the report, or an error, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from readmit.check.values import CheckReport
+from readmit.records.errors import CheckLimitError, ReadmitError, RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MOST_MEMORY = 2 << 30
+
+
+def check_apart(paths: Sequence[Path], root: Path | None, *, seconds: float) -> CheckReport:
+    """Look for everything that the memory files at some paths name, within a time."""
+    asked = {"paths": [str(path) for path in paths], "root": None if root is None else str(root)}
+    with subprocess.Popen(  # noqa: S603 - this program
+        [sys.executable, "-P", "-m", __name__],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            said, wrong = process.communicate(json.dumps(asked), timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise CheckLimitError(
+                f"timeout: the check took more than {seconds:g} s; check fewer files at once, or allow more"
+            ) from None
+        finally:
+            if process.poll() is None:
+                # With everything that it started.
+                os.killpg(process.pid, signal.SIGKILL)
+    if process.returncode < 0 or not said:
+        last = (wrong.strip().splitlines() or [f"signal {-process.returncode}"])[-1]
+        raise CheckLimitError(f"the check ended before it was done ({last}); check fewer files at once")
+    answer = json.loads(said)
+    match answer["error"]:
+        case None:
+            return msgspec.convert(answer["report"], CheckReport)
+        case "limit":
+            raise CheckLimitError(answer["message"])
+    raise RecordError(answer["message"])
+
+
+def main() -> None:
+    """Check what standard input names."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = _MOST_MEMORY if hard == resource.RLIM_INFINITY else min(_MOST_MEMORY, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    json.dump(_answer(json.load(sys.stdin)), sys.stdout)
+
+
+def _answer(asked: dict[str, Any]) -> dict[str, Any]:
+    from readmit.check.checking import check, read_memories
+
+    root = asked["root"]
+    try:
+        report = check(read_memories([Path(path) for path in asked["paths"]], None if root is None else Path(root)))
+    except CheckLimitError as error:
+        return {"error": "limit", "message": str(error)}
+    except ReadmitError as error:
+        return {"error": "unfit", "message": str(error)}
+    except RecursionError:
+        return {"error": "limit", "message": "the tree, or what is in it, is nested too deeply; name another --root"}
+    except MemoryError:
+        said = f"the check takes more than {_MOST_MEMORY >> 30} GiB of memory; check fewer files at once"
+        return {"error": "limit", "message": said}
+    return {"error": None, "report": msgspec.to_builtins(report)}
+
+
+if __name__ == "__main__":
+    main()

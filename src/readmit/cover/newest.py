@@ -1,0 +1,53 @@
+"""The newest item for each need that an item without a slot meets.
+
+In a slot, the newer statement replaces the older one. Without a slot nothing says that two items are about the same
+thing, and both stand; so of those that meet a need, a view holds the newest, whatever else it holds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from readmit.cover.coverage import Supply, required
+from readmit.invalidate.order import Order
+from readmit.records.items import Frontier, Obligation
+from readmit.records.reasons import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from readmit.gate.judge import Gated
+    from readmit.records.items import Item
+    from readmit.records.policy import Policy
+    from readmit.records.snapshot import Held, Snapshot
+
+
+def newest_supporters(
+    snapshot: Snapshot, gated: Gated, obligations: Iterable[Obligation], policy: Policy
+) -> dict[str, Item]:
+    """By need, the newest item that passes every gate, or would if it were shorter."""
+    needs = required(obligations)
+    if policy.newest == "as_needed" or not needs:
+        return {}
+    supply, order = Supply(needs), Order(snapshot, policy)
+    meeting: dict[str, list[Held]] = {}
+    for held in _standing(snapshot, gated):
+        for need in supply.of(held.item):
+            meeting.setdefault(need, []).append(held)
+    return {
+        need: max(several, key=order.key).item
+        for need, several in meeting.items()
+        if any(held.item.slot is None for held in several)
+    }
+
+
+def _standing(snapshot: Snapshot, gated: Gated) -> Iterator[Held]:
+    for held in gated.eligible.values():
+        if type(held.item) not in (Obligation, Frontier):
+            yield held
+    for name, rejected in gated.rejected.items():
+        if rejected.reasons == (Reason.TOO_LARGE,) and type(snapshot.state.held[name].item) not in (
+            Obligation,
+            Frontier,
+        ):
+            yield snapshot.state.held[name]

@@ -1,0 +1,22 @@
+"""What is recorded when a view is handed over, and when it has arrived."""
+
+from __future__ import annotations
+
+from readmit.records.base import Id, Record
+
+
+class Exposed(Record, kw_only=True):
+    """A view was handed over, or refused."""
+
+    return_id: Id
+    instance: Id
+    refused: tuple[str, ...] = ()
+    again: bool = False
+    """The same workload was handed the same view before."""
+
+
+class Acknowledge(Record, kw_only=True):
+    """The workload that a view was handed to has received it. From here on it is not handed over again."""
+
+    return_id: Id
+    instance: Id

@@ -1,0 +1,1 @@
+"""Reads English without a model."""

@@ -1,0 +1,175 @@
+"""``readmit check`` on a repository that wants to keep it busy: bounded time and memory, a clear error, a status."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from resource import RUSAGE_CHILDREN, getrusage
+from typing import TYPE_CHECKING
+
+import pytest
+
+from readmit.cli.status import Status
+from tests.check.project import Project
+from tests.cli.run import run, said
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+DEEP = 200_000
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path / "shop")
+
+
+def checked(project: Project, says: str = "", *options: str, file: str = "CLAUDE.md", status: Status) -> str:
+    """What a check prints, in bounded time and memory."""
+    if says:
+        (project.root / file).write_text(says)
+    start = time.monotonic()
+    done = run("check", project.root / file, "--root", project.root, *options, status=status)
+    assert time.monotonic() - start < 60
+    assert getrusage(RUSAGE_CHILDREN).ru_maxrss < 2_200_000, "kilobytes"
+    return done.output
+
+
+VERSIONS = "Python 3.11 and React 18, `npm run build`, `pip install 'shop[web]'`, `shop serve`, `Cart.add_line`"
+
+
+def memory(says: str, file: str = "CLAUDE.md") -> Callable[[Project], tuple[str, str]]:
+    return lambda _: (says, file)
+
+
+def in_the_tree(file: str, text: str, says: str = VERSIONS) -> Callable[[Project], tuple[str, str]]:
+    def made(project: Project) -> tuple[str, str]:
+        (project.root / file).write_text(text)
+        return says, "CLAUDE.md"
+
+    return made
+
+
+def chain_of_classes(count: int) -> str:
+    return "".join(f"class C{one}(C{one + 1}):\n    pass\n\n" for one in range(count)) + f"class C{count}:\n    pass\n"
+
+
+TOO_MUCH: dict[str, tuple[Callable[[Project], tuple[str, str]], str]] = {
+    "deep JSON in a memory file": (memory("[" + "[" * DEEP, "facts.json"), "facts.json"),
+    "deep JSON": (in_the_tree("package.json", '{"a":' * DEEP), "package.json"),
+    "a deep list in JSON": (in_the_tree("package.json", "[" * DEEP), "package.json"),
+    "deep TOML": (in_the_tree("pyproject.toml", "a = " + "[" * DEEP), "pyproject.toml"),
+    "deep keys in TOML": (in_the_tree("pyproject.toml", "a = " + "{b = " * DEEP), "pyproject.toml"),
+    "deep Python": (in_the_tree("src/shop/cart.py", "class Cart:\n    x = " + "-" * DEEP + "1\n"), "cart.py"),
+    "a path of 200,000 parts": (memory("`" + "a/" * DEEP + "a.py`"), "the most is 4,096"),
+    "a path of 200,000 parts in words": (memory("See " + "a/" * DEEP + "a.py for it."), "the most is 4,096"),
+    "a link of 200,000 parts": (memory("[x](" + "a/" * DEEP + "a.py)"), "the most is 4,096"),
+    "a path of 200,000 parts in a command": (memory("`cat " + "a/" * DEEP + "a.py`"), "the most is 4,096"),
+    "120,000 code spans in a line": (memory("`a_b` " * 120_000), "more than 20,000"),
+    "120,000 names in a line": (memory(" ".join(f"`a_{one}`" for one in range(120_000))), "more than 20,000"),
+    "120,000 statements in JSON": (
+        memory("[" + ",".join(['"`a_b`"'] * 120_000) + "]", "facts.json"),
+        "more than 20,000",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TOO_MUCH)
+def test_a_hostile_repository_takes_bounded_time_and_memory_and_has_a_status_of_its_own(
+    what: str, project: Project
+) -> None:
+    make, named = TOO_MUCH[what]
+    says, file = make(project)
+    told = checked(project, says, file=file, status=Status.TOO_MUCH)
+    assert told.startswith("error: ")
+    assert len(told.splitlines()) == 1
+    assert len(told) < 400
+    assert named in told
+
+
+CONFUSED = {
+    "a number for the project": ("pyproject.toml", "project = 3\ntool = 4\ndependency-groups = 5\n"),
+    "numbers in the project": (
+        "pyproject.toml",
+        "[project]\nname = 1\nrequires-python = 2\ndependencies = 3\nscripts = 4\noptional-dependencies = 5\n",
+    ),
+    "lists of numbers": (
+        "pyproject.toml",
+        "project = {dependencies = [1], optional-dependencies = {web = [1], dev = 2}}",
+    ),
+    "lists of numbers elsewhere": (
+        "pyproject.toml",
+        "dependency-groups = {a = 1}\ntool = {poetry = {dependencies = [1]}}",
+    ),
+    "a number for a package": ("package.json", "3"),
+    "numbers in a package": ("package.json", '{"scripts": 1, "engines": [2], "dependencies": {"react": 3}}'),
+    "a version without an end": ("pyproject.toml", f'[project]\nrequires-python = ">={"9" * 5_000}"\n'),
+    "code that ends early": ("src/shop/cart.py", "class Cart(\n"),
+    "zero bytes": ("package.json", "\0\0"),
+}
+
+
+@pytest.mark.parametrize("what", CONFUSED)
+def test_a_file_of_another_shape_is_read_as_if_it_said_nothing(what: str, project: Project) -> None:
+    file, text = CONFUSED[what]
+    (project.root / file).write_text(text)
+    (project.root / "CLAUDE.md").write_text(VERSIONS)
+    done = run("check", project.root / "CLAUDE.md", status=None)
+    assert done.exit_code in (Status.OK, Status.ERROR)
+    assert "names that hold" in done.output.lower()
+
+
+def test_a_chain_of_classes_ends(project: Project) -> None:
+    (project.root / "src/shop/cart.py").write_text(chain_of_classes(3_000))
+    checked(project, "`C0.gone_name` and `Cart.add_line`", status=Status.ERROR)
+
+
+def test_a_path_in_the_repository_that_no_file_system_holds_is_passed_over(project: Project) -> None:
+    blob = project.git("rev-parse", "HEAD:Makefile").strip()
+    deep = f"100644 {blob}\t{'abc/' * 20_000}abc\n"
+    subprocess.run(["git", "-C", str(project.root), "update-index", "--index-info"], input=deep, text=True, check=True)
+    checked(project, "`abc/abc` is in `src/shop/cart.py`", status=Status.OK)
+
+
+def test_a_check_that_takes_too_long_is_ended_with_what_it_started(project: Project, tmp_path: Path) -> None:
+    project.git("config", "core.quotePath", "false")
+    slow = "\n".join(f"- `name_{one}` in `src/shop/file_{one}.py`" for one in range(5_000))
+    told = checked(project, slow, "--timeout", "0.3", status=Status.TOO_MUCH)
+    assert told == "error: --timeout: the check took more than 0.3 s; check fewer files at once, or allow more\n"
+    assert str(project.root).encode() not in b"".join(commands())
+
+
+def commands() -> list[bytes]:
+    """The command lines of all processes but this one and its parents."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
+                words = file.read()
+        except OSError:
+            continue
+        if words.startswith(b"git\0") or b"readmit.check" in words:
+            found.append(words)
+    return found
+
+
+def test_the_error_is_an_object_with_json(project: Project) -> None:
+    (project.root / "CLAUDE.md").write_text("`a_b` " * 120_000)
+    told = said("check", project.root / "CLAUDE.md", status=Status.TOO_MUCH)
+    assert told["error"]["type"] == "CheckLimitError"
+
+
+def test_nothing_of_the_working_directory_is_imported(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    trap = project.root.parent / "sprung"
+    for name in ("json", "msgspec", "readmit", "re", "sitecustomize"):
+        (project.root / f"{name}.py").write_text(f"open({str(trap)!r}, 'w')\n")
+    monkeypatch.chdir(project.root)
+    checked(project, "`src/shop/cart.py`", status=Status.OK)
+    assert not trap.exists()
+
+
+def test_the_status_is_documented() -> None:
+    assert "9" in run("check", "--help").output
+    assert "takes more time or memory" in " ".join(run("--help").output.split())

@@ -1,0 +1,80 @@
+"""What one return writes is bounded by a constant for each candidate, whatever the shape of what fell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from readmit import Reason
+from tests.scene import Scene
+
+Shape = Callable[[Scene, int], None]
+
+
+def chain(scene: Scene, count: int) -> None:
+    """Each item rests on the one before, and the first is withdrawn."""
+    for number in range(count):
+        scene.fact(f"i{number}", depends_on=[f"i{number - 1}"] if number else [])
+    scene.depart()
+    scene.team.revoke("i0", by="bob")
+
+
+def star(scene: Scene, count: int) -> None:
+    """Everything rests on one item, and it is withdrawn."""
+    for number in range(count):
+        scene.fact(f"i{number}", depends_on=["i0"] if number else [])
+    scene.depart()
+    scene.team.revoke("i0", by="bob")
+
+
+def slot(scene: Scene, count: int) -> None:
+    """Everything is about one slot, and the last stands."""
+    for number in range(count):
+        scene.fact(f"i{number}", slot="s")
+    scene.depart()
+    scene.fact("last", slot="s", sources=[scene.news()])
+
+
+@dataclass(frozen=True)
+class Case:
+    """A shape and the reason for which its last item is out."""
+
+    shape: Shape
+    reason: Reason
+
+
+CASES = {
+    "chain": Case(chain, Reason.PREMISE_CHANGED),
+    "star": Case(star, Reason.PREMISE_CHANGED),
+    "slot": Case(slot, Reason.SLOT_UPDATED),
+}
+
+
+def written(case: Case, count: int) -> int:
+    """The bytes that a return over ``count`` fallen items adds to the audit."""
+    scene = Scene()
+    with scene.team.batch():
+        case.shape(scene, count)
+    returned = scene.come_back()
+    last = scene.disposition(f"i{count - 1}")
+    assert case.reason in last.reasons
+    return sum(len(row.body) for row in scene.team.log.audit.rows() if row.return_id == returned.id)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_ten_times_as_much_that_fell_writes_at_most_ten_times_as_much(name: str) -> None:
+    few, many = written(CASES[name], 40), written(CASES[name], 400)
+    assert many <= 11 * few
+    assert many <= 400 * 700
+
+
+def test_explain_names_a_long_chain_from_both_ends() -> None:
+    scene = Scene()
+    chain(scene, 30)
+    returned = scene.come_back()
+    (line,) = returned.explain("i29").lines()
+    assert "Chain: i29 ← i28 ← i27 ← i26" in line
+    assert "← … ← i0." in line
+    assert "Chain: i3 ← i2 ← i1 ← i0." in str(returned.explain("i3"))
