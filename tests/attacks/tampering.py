@@ -6,6 +6,9 @@ what came of it into docs/reliability.md; ``test_tampering`` fails when the page
 
 from __future__ import annotations
 
+import os
+import random
+import secrets
 import tempfile
 from collections import Counter, defaultdict
 from itertools import pairwise
@@ -18,7 +21,7 @@ from tests.conftest import ROOT
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tests.attacks.victim import Seen, Victim
 
@@ -29,6 +32,9 @@ PAGE = ROOT / "docs" / "reliability.md"
 MARKERS = "<!-- generated: tampering -->", "<!-- end: tampering -->"
 MOST = 1
 """At how many rows of a table each edit is tried in an ordinary run."""
+ALL = 1_000
+"""More rows than any table of the store has."""
+SEED = "READMIT_ATTACK_SEED"
 
 
 class Edit(NamedTuple):
@@ -154,13 +160,11 @@ def outcome(before: Seen, after: Seen) -> str:
     return "UNDETECTED"
 
 
-def campaign(victim: Victim, folder: Path, most: int) -> Iterator[Finding]:
-    """Try every edit, with and without computing again what needs no key, each act on a copy of its own."""
+def campaign(victim: Victim, folder: Path, chosen: Iterable[Edit]) -> Iterator[Finding]:
+    """Try each edit, with and without computing again what needs no key, each act on a copy of its own."""
     before = {act: attempt(victim.copied(folder / "honest"), act) for act in ACTS}
     assert {act for act, seen in before.items() if seen.refusal or seen.crash} == {"expose again"}
-    with tampered(victim.copied(folder / "listed")) as sql:
-        every = list(edits(sql, most))
-    for edit in every:
+    for edit in chosen:
         known = [rows_of(victim)]
         for recomputed in (False, True):
             altered = victim.copied(folder / "altered")
@@ -196,11 +200,29 @@ def rewritten(table: str) -> str:
     return f"{before}{start}\n\n{table}\n\n{end}{rest.split(end)[1]}"
 
 
-def findings_at(most: int) -> list[Finding]:
+def findings_at(most: int, choose: Callable[[list[Edit]], Sequence[Edit]] = list) -> list[Finding]:
     """The findings at so many rows. In memory, where there is such a place: thousands of copies wait for no disk."""
     memory = Path("/dev/shm")  # noqa: S108 - a folder with a name of its own is made there
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
-        return list(campaign(build(Path(folder) / "victim"), Path(folder), most))
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
+        folder = Path(name)
+        victim = build(folder / "victim")
+        with tampered(victim.copied(folder / "listed")) as sql:
+            every = list(edits(sql, most))
+        return list(campaign(victim, folder, choose(every)))
+
+
+def seed() -> int:
+    """Another one in each run, unless the environment names the one to repeat."""
+    return int(os.environ.get(SEED) or secrets.randbits(32))
+
+
+def sampled(every: Sequence[Edit], start: int, each: int) -> list[Edit]:
+    """So many edits of every kind on every table, drawn at random; all of them where there are fewer."""
+    drawn = random.Random(start)  # noqa: S311 - a seed that repeats the run, no secret
+    kinds: defaultdict[tuple[str, str], list[Edit]] = defaultdict(list)
+    for one in every:
+        kinds[one.table, one.act].append(one)
+    return [edit for _, same in sorted(kinds.items()) for edit in drawn.sample(same, min(each, len(same)))]
 
 
 if __name__ == "__main__":
