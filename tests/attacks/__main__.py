@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from tests.attacks.promises import CAMPAIGNS, PAGE, PROMISES, Tried, promise_of, rewritten, shares, table
-from tests.attacks.tampering import SEED, seed
+from tests.attacks.sampling import SEED, seed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

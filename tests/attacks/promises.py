@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-
-from tests.conftest import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Not from conftest: pytest has to import that itself, before anybody else does.
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "SECURITY.md"
 MARKERS = "<!-- generated: attacks -->", "<!-- end: attacks -->"
 HEAD = "promise", "campaign", "attacks", "attempts", "on a server", "broke it"

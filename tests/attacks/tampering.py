@@ -6,9 +6,6 @@ what came of it into docs/reliability.md; ``test_tampering`` fails when the page
 
 from __future__ import annotations
 
-import os
-import random
-import secrets
 import tempfile
 from collections import Counter, defaultdict
 from itertools import pairwise
@@ -34,7 +31,6 @@ MOST = 1
 """At how many rows of a table each edit is tried in an ordinary run."""
 ALL = 1_000
 """More rows than any table of the store has."""
-SEED = "READMIT_ATTACK_SEED"
 
 
 class Edit(NamedTuple):
@@ -88,7 +84,7 @@ def _updates(table: str, columns: Sequence[str], at: int, rows: Sequence[Row], m
     for row in _spread(rows, most):
         others = [value for value in (_other(row[at]), *_spread(known, most), None) if value != row[at]]
         for value in list(dict.fromkeys(others))[: most + 1]:
-            yield Edit(table, "update", columns[at], (_set(table, columns, at, row, value),))
+            yield Edit(table, "update", columns[at], (changed(table, columns, at, row, value),))
 
 
 def _swaps(table: str, columns: Sequence[str], at: int, rows: Sequence[Row], most: int) -> Iterator[Edit]:
@@ -96,14 +92,15 @@ def _swaps(table: str, columns: Sequence[str], at: int, rows: Sequence[Row], mos
         # By way of a third value, since a key may not stand twice.
         between = _other(_other(one[at]))
         statements = (
-            _set(table, columns, at, one, between),
-            _set(table, columns, at, two, one[at]),
-            _set(table, columns, at, (*one[:at], between, *one[at + 1 :]), two[at]),
+            changed(table, columns, at, one, between),
+            changed(table, columns, at, two, one[at]),
+            changed(table, columns, at, (*one[:at], between, *one[at + 1 :]), two[at]),
         )
         yield Edit(table, "reorder", columns[at], statements)
 
 
-def _set(table: str, columns: Sequence[str], at: int, row: Row, value: object) -> Statement:
+def changed(table: str, columns: Sequence[str], at: int, row: Row, value: object) -> Statement:
+    """One column of one row set to a value."""
     here, values = _where(columns, row)
     return f"UPDATE {table} SET {columns[at]} = ? WHERE {here}", (value, *values)  # noqa: S608 - our own names
 
@@ -209,20 +206,6 @@ def findings_at(most: int, choose: Callable[[list[Edit]], Sequence[Edit]] = list
         with tampered(victim.copied(folder / "listed")) as sql:
             every = list(edits(sql, most))
         return list(campaign(victim, folder, choose(every)))
-
-
-def seed() -> int:
-    """Another one in each run, unless the environment names the one to repeat."""
-    return int(os.environ.get(SEED) or secrets.randbits(32))
-
-
-def sampled(every: Sequence[Edit], start: int, each: int) -> list[Edit]:
-    """So many edits of every kind on every table, drawn at random; all of them where there are fewer."""
-    drawn = random.Random(start)  # noqa: S311 - a seed that repeats the run, no secret
-    kinds: defaultdict[tuple[str, str], list[Edit]] = defaultdict(list)
-    for one in every:
-        kinds[one.table, one.act].append(one)
-    return [edit for _, same in sorted(kinds.items()) for edit in drawn.sample(same, min(each, len(same)))]
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.attacks.tampering import ALL, MOST, PAGE, SEED, edits, findings_at, rewritten, sampled, seed, table_of
+from tests.attacks.sampling import SEED, sampled, seed
+from tests.attacks.tampering import ALL, MOST, PAGE, edits, findings_at, rewritten, table_of
 from tests.attacks.victim import build, tables, tampered
 
 if TYPE_CHECKING:

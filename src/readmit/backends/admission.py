@@ -79,8 +79,8 @@ def admissible(entry: Entry, ground: Ground) -> bool:
 
 
 def unaltered(entry: Entry, text: str) -> bool:
-    """Whether a text is the one that was bound."""
-    return text_digest(text) == entry.text
+    """Whether a text is the one that was bound. A store may hand back anything."""
+    return isinstance(text, str) and text_digest(text) == entry.text
 
 
 def text_digest(text: str) -> str:
