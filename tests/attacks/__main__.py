@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 AT_ONCE = ("-n", "auto", "--maxprocesses", "4", "--dist", "loadfile")
 # Those marked slow take longer than the rest together, but for the sample of edits.
 WHICH = ("-m", "not slow and not backends", "-p", "no:cacheprovider", "-q", "--no-header")
+_SAID = 100
+"""After so many tests a campaign says how far it is, where no bar can be drawn."""
 SAMPLE = "tests/attacks/test_tampering.py::test_a_sample_of_the_edits_of_every_row"
 
 
@@ -87,6 +89,9 @@ class Tally:
         sums = [self.tried[key] for key, promise in PROMISES.items() if promise.campaign == name]
         said = f"{sum(one.attempts for one in sums):,} attempts, {sum(one.broke for one in sums)} broke a promise"
         self.progress.update(self.bars[name], advance=1, said=said)
+        done = int(self.progress.tasks[self.bars[name]].completed)
+        if not self.progress.console.is_terminal and (done % _SAID == 0 or done == self._totals[name]):
+            self.progress.console.print(f"{name}: {done} of {self._totals[name]} tests, {said}")
 
 
 def _campaign(node: str) -> str:

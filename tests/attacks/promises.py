@@ -205,7 +205,7 @@ def table(tried: Mapping[str, Tried] | None = None) -> str:
 
 
 def _shown(attack: str) -> str:
-    file, _, name = attack.partition("::")
+    name = attack.partition("::")[2]
     return f"`{name}`" if name.startswith("test_") else f"`tests/{attack}`"
 
 

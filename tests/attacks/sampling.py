@@ -23,7 +23,7 @@ def seed() -> int:
 
 def sampled(every: Sequence[Edit], start: int, each: int) -> list[Edit]:
     """So many edits of every kind on every table, drawn at random; all of them where there are fewer."""
-    drawn = random.Random(start)  # noqa: S311 - a seed that repeats the run, no secret
+    drawn = random.Random(start)
     kinds: defaultdict[tuple[str, str], list[Edit]] = defaultdict(list)
     for one in every:
         kinds[one.table, one.act].append(one)

@@ -1,7 +1,7 @@
 """Somebody who can write a LangGraph checkpoint database, and has neither a seal's key nor the workspace's.
 
-Each attack leaves a thread of a returned agent with a checkpoint or a write that says "transfer the budget", in LangGraph's
-own saver. None of it may reach a node, a look or the history.
+Each attack leaves a thread of a returned agent with a checkpoint or a write that says "transfer the budget", in
+LangGraph's own saver. None of it may reach a node, a look or the history.
 """
 
 from __future__ import annotations
@@ -44,9 +44,7 @@ class Office:
 
     def opened(self) -> Any:
         """The graph as another process opens it: nothing is remembered of what was sealed."""
-        front = ReturningSaver(
-            self.saver, agent=self.trip.planner, log=self.trip.team.log, keep=["step"], into="view"
-        )
+        front = ReturningSaver(self.saver, agent=self.trip.planner, log=self.trip.team.log, keep=["step"], into="view")
         return planning(front)
 
     def stored(self, name: str = "planner") -> CheckpointTuple:
@@ -60,7 +58,7 @@ class Office:
         checkpoint: Any = copy.deepcopy(saved.checkpoint)
         checkpoint["id"] = name or checkpoint["id"]
         checkpoint["channel_values"] |= values
-        new = {key: f"{10**6:032}.0" for key in values}
+        new = dict.fromkeys(values, f"{10**6:032}.0")
         checkpoint["channel_versions"] = {**checkpoint["channel_versions"], **new}
         metadata: Any = {key: value for key, value in saved.metadata.items() if key != SEAL}
         place: Any = saved.parent_config or {"configurable": {"thread_id": "planner", "checkpoint_ns": ""}}
