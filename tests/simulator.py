@@ -1400,9 +1400,14 @@ class Deciding(Reading):
             if self.same_thing(one, other)
             and one.said != other.said
             and not {one.id, other.id} & overruled
-            # A fact replaces no constraint, and stands beside it.
+            # A fact replaces no constraint, nor does a constraint that is for fewer purposes: they stand beside it.
             and self.team.binds(one) == self.team.binds(other)
+            and (not self.team.binds(one) or self.outranked(one, other) or self.outranked(other, one))
         ]
+
+    def outranked(self, older: Statement, newer: Statement) -> bool:
+        """Whether one constraint comes after another in the order and takes its place here."""
+        return self.above(newer, older) is not None and self.relieves(newer, older)
 
     def lost(self, view: Issued) -> set[str]:
         """Why a view cannot be handed over any more."""
