@@ -693,7 +693,8 @@ class Reading:
             acts = [one for one in self.marks if one.kind == "supersede"]
             between = [(self.items[one.items[0]], self.items[one.data["successor"]]) for one in acts]
             settled = any(self.opposed(*pair, *act) for pair in combinations(sides, 2) for act in between)
-            return [] if settled else [(Against("concurrent_update", dispute.epoch), dispute)]
+            decided = settled or self.rules.on_concurrent == "newest"
+            return [] if decided else [(Against("concurrent_update", dispute.epoch), dispute)]
         lost = item.id not in endings[-1].data["keep"]
         return [(Against("dispute_lost", endings[-1].epoch), endings[-1])] if lost else []
 
