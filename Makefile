@@ -22,6 +22,7 @@ PYTEST_ARGS ?=
 # One process a core, each with a database server of its own; a file's tests stay together, in order.
 AT_ONCE := -n auto --maxprocesses 4 --dist loadfile
 ROOMS ?=
+CAMPAIGNS ?=
 MINUTES ?= 10
 SEED ?= 0
 # The tests marked slow that ask a real model on this machine. They skip where its file cannot be fetched.
@@ -68,8 +69,8 @@ test-lives: setup ## Random lives of a team against an independent model: make t
 test-models: setup ## Run the benchmark and the stages with a real small model on this machine: plumbing, not quality
 	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -m slow --durations 5 $(MODELS) $(PYTEST_ARGS)
 
-attack: setup ## Try to break every promise of SECURITY.md, and write there what came of it; under ten minutes
-	$(BIN)/python -m tests.attacks
+attack: setup ## Try to break every promise of SECURITY.md, and write there what came of it; some: make attack CAMPAIGNS="file probes"
+	$(BIN)/python -m tests.attacks $(CAMPAIGNS)
 
 attack-full: setup ## Every edit of every row of a store: more than an hour; run it each night
 	$(BIN)/python -m pytest -m slow -n auto --maxprocesses 4 --dist load --timeout 3600 \

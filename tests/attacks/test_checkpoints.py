@@ -58,7 +58,7 @@ class Office:
         checkpoint: Any = copy.deepcopy(saved.checkpoint)
         checkpoint["id"] = name or checkpoint["id"]
         checkpoint["channel_values"] |= values
-        new = dict.fromkeys(values, f"{10**6:032}.0")
+        new: dict[str, Any] = dict.fromkeys(values, f"{10**6:032}.0")
         checkpoint["channel_versions"] = {**checkpoint["channel_versions"], **new}
         metadata: Any = {key: value for key, value in saved.metadata.items() if key != SEAL}
         place: Any = saved.parent_config or {"configurable": {"thread_id": "planner", "checkpoint_ns": ""}}

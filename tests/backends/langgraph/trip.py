@@ -97,7 +97,7 @@ def planning(saver: BaseCheckpointSaver[Any], store: BaseStore | None = None) ->
     return builder.compile(checkpointer=saver, store=store)
 
 
-def thread(name: str = "planner") -> dict[str, Any]:
+def thread(name: str = "planner") -> Any:
     return {"configurable": {"thread_id": name}}
 
 
