@@ -33,6 +33,8 @@ settings.register_profile("thorough-repeat", parent=settings.get_profile("repeat
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 
+NIGHTLY = bool(os.environ.get("READMIT_NIGHTLY"))
+"""Whether the campaigns of the slow tests run at full size, which takes hours: ``make test-nightly``."""
 SHARED = Path(os.environ.get("READMIT_SHARED") or ROOT.parent / "shared")
 
 
