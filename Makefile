@@ -63,7 +63,7 @@ test-slow: setup ## Run the tests marked slow: longer searches, larger crash cam
 	HYPOTHESIS_PROFILE=thorough$(if $(CI),-repeat) $(BIN)/python -m pytest -m slow --timeout 3600 $(AT_ONCE) \
 		--ignore tests/properties/test_life.py $(MODELS:%=--ignore %) $(PYTEST_ARGS)
 
-test-nightly: ## The tests marked slow at full size, and an hour of random lives (hours)
+test-nightly: test-search ## All tests at full size, on new examples, and an hour of random lives (hours)
 	READMIT_NIGHTLY=1 $(MAKE) test-slow PYTEST_ARGS="--timeout 0 -n 0 $(PYTEST_ARGS)"
 	$(MAKE) test-lives MINUTES=60
 

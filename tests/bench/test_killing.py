@@ -144,9 +144,9 @@ def test_ctrl_c_ends_cleanly_and_the_same_command_goes_on(whole: tuple[dict[Any,
         process = started(line, tmp_path)
         with server.held(13) as reached:
             until(lambda: reached.is_set() and kept(out) == 12, process)
-            waiting = len(server.asked) - 12
             process.send_signal(signal.SIGINT)
             status, said = ended(process)
+            waiting = len(server.asked) - 12
         assert status == Status.INTERRUPTED, said
         assert "Stopped. Every answer that arrived is kept; run the same command to resume." in said
         assert "Traceback" not in said
