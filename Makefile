@@ -27,7 +27,7 @@ ROOMS ?=
 MINUTES ?= 10
 SEED ?= 0
 # The tests marked slow that ask a real model on this machine. They skip where its file cannot be fetched.
-MODELS := tests/bench/test_local_model.py tests/inference/test_real_model.py tests/models/stages/test_local_model.py
+MODELS := tests/bench/test_local_model.py tests/inference/test_real_model.py tests/models/stages/test_local_model.py tests/models/test_gguf.py
 # What the tests run against. The memory stores are heavy and have a target of their own.
 EXTRAS := --extra embed --extra gguf --extra langgraph --extra models --extra postgres --extra prov
 

@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 UNSIGNED = {"memory", "memory_store", "memory_term", "memory_version"}
 
 
-@pytest.fixture(scope="module")
-def findings() -> list[Finding]:
-    return findings_at(MOST)
+@pytest.fixture(scope="module", params=[pytest.param(6, id="some"), pytest.param(1, id="all", marks=pytest.mark.slow)])
+def findings(request: pytest.FixtureRequest) -> list[Finding]:
+    """Those of every sixth edit, and of all."""
+    return findings_at(MOST, every=request.param)
+
+
+ALL = pytest.mark.parametrize("findings", [1], indirect=True, ids=["all"])
 
 
 def _described(one: Finding, act: str) -> str:
@@ -58,6 +62,8 @@ def test_only_memories_are_withheld(findings: list[Finding]) -> None:
     assert {act for one in findings for act, came in one.outcomes.items() if came == "withheld"} <= {"search"}
 
 
+@pytest.mark.slow
+@ALL
 def test_every_table_and_column_is_tried(findings: list[Finding], tmp_path: Path) -> None:
     with tampered(build(tmp_path / "victim")) as sql:
         columns = {(table, column) for table, names in tables(sql).items() for column in names}
@@ -66,6 +72,8 @@ def test_every_table_and_column_is_tried(findings: list[Finding], tmp_path: Path
     assert columns == {(one.edit.table, one.edit.column) for one in findings if one.edit.column}
 
 
+@pytest.mark.slow
+@ALL
 def test_the_page_holds_what_came_of_it(findings: list[Finding]) -> None:
     assert PAGE.read_text(encoding="utf-8") == rewritten(table_of(findings)), "run `python -m tests.attacks.tampering`"
 

@@ -61,8 +61,8 @@ def test_many_kills_lose_nothing(
         print(f"\n{request.node.callspec.id}: {total}")
 
 
-@pytest.mark.slow
-def test_many_kills_of_a_server_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def server_killed(folder: Path, kills: int) -> Figures:
+    """Kill a server under its writers so many times."""
     pytest.importorskip("psycopg", reason="needs psycopg: the postgres extra")
     total = Figures()
     with Server(fsync=True) as server:
@@ -71,9 +71,19 @@ def test_many_kills_of_a_server_lose_nothing(tmp_path: Path, capsys: pytest.Capt
             server.stop()
             server.start()
 
-        for number in range(SERVER_KILLS // SERVER_ROUNDS):
-            place = server.url(f"killed{number}")
-            total += on_one_store(place, tmp_path / "keys", random.Random(number), SERVER_ROUNDS, stop)
-    assert total.kills == SERVER_KILLS
+        for number in range(0, kills, SERVER_ROUNDS):
+            place, rounds = server.url(f"killed{number}"), min(kills, SERVER_ROUNDS)
+            total += on_one_store(place, folder / "keys", random.Random(number), rounds, stop)
+    assert total.kills == kills
+    return total
+
+
+def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
+    server_killed(tmp_path, 2)
+
+
+@pytest.mark.slow
+def test_many_kills_of_a_server_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    total = server_killed(tmp_path, SERVER_KILLS)
     with capsys.disabled():
         print(f"\nserver: {total}")

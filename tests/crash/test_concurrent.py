@@ -41,7 +41,7 @@ def run(path: Path | str, processes: int, steps: int) -> None:
 
 
 def test_four_processes_write_and_return_at_once(place: Path | str) -> None:
-    run(place, 4, 25)
+    run(place, 4, 10)
 
 
 @pytest.mark.slow
