@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,6 +103,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if of_a_scene and not own:
         slow = [pytest.mark.slow] if metafunc.definition.get_closest_marker("many_events") else []
         metafunc.parametrize("kind_of_store", ["sqlite", pytest.param("postgres", marks=slow)])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a table of cases, an ordinary run plays the first and the last on a server; ``make test-slow`` plays all."""
+    tables: defaultdict[tuple[Path, str], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        case = getattr(item, "callspec", None)
+        if case is not None and case.params.get("kind_of_store") == "postgres":
+            tables[item.path, item.name.partition("[")[0]].append(item)
+    for cases in tables.values():
+        for item in cases[1:-1]:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture
