@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -103,6 +104,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if of_a_scene and not own:
         slow = [pytest.mark.slow] if metafunc.definition.get_closest_marker("many_events") else []
         metafunc.parametrize("kind_of_store", ["sqlite", pytest.param("postgres", marks=slow)])
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay as long as the run does, so no collection of garbage needs to walk them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
