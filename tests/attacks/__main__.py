@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 
 # Each process has a database server of its own, and a file's tests share what they prepare.
 AT_ONCE = ("-n", "auto", "--maxprocesses", "4", "--dist", "loadfile")
-# Those marked slow take longer than the rest together, but for the sample of edits.
-WHICH = ("-m", "not slow and not backends", "-p", "no:cacheprovider", "-q", "--no-header")
+# Those marked slow too, at their ordinary size.
+WHICH = ("-m", "not backends", "-p", "no:cacheprovider", "-q", "--no-header")
 _SAID = 100
 """After so many tests a campaign says how far it is, where no bar can be drawn."""
-SAMPLE = "tests/attacks/test_tampering.py::test_a_sample_of_the_edits_of_every_row"
 
 
 class Tally:
@@ -56,7 +55,7 @@ class Tally:
         """Every process collects the same; the first one says how much there is."""
         del node
         if not self._totals:
-            self._totals.update(map(_campaign, (*ids, SAMPLE)))
+            self._totals.update(map(_campaign, ids))
             for name, bar in self.bars.items():
                 self.progress.update(bar, total=self._totals[name])
 
@@ -119,17 +118,13 @@ def main(only: Sequence[str]) -> int:
     tally = Tally(console, only or tuple(CAMPAIGNS))
     chosen = {key: promise for key, promise in PROMISES.items() if promise.campaign in tally.bars}
     named = dict.fromkeys(f"tests/{attack}" for promise in chosen.values() for attack in promise.attacks)
-    runs = [[*named, *AT_ONCE, *WHICH]]
-    if _campaign(SAMPLE) in tally.bars:
-        runs.append([SAMPLE, "-n", "1", *WHICH, "-m", "slow"])
     with tally.progress:
-        ended = [_run(one, tally) for one in runs]
+        ended, printed = _run([*named, *AT_ONCE, *WHICH], tally)
     for node in tally.skipped:
         console.print(f"not tried here: {node}", markup=False)
-    if any(code for code, _ in ended) or not all(tally.tried[key].attempts for key in chosen):
-        said = [printed for _, printed in ended]
-        said += ["Not all was tried, or these broke a promise:", *tally.broken, f"repeat the edits with {SEED}={start}"]
-        console.print("\n".join(said), markup=False)
+    if ended or not all(tally.tried[key].attempts for key in chosen):
+        why = ("Not all was tried, or these broke a promise:", *tally.broken, f"repeat the edits with {SEED}={start}")
+        console.print("\n".join((printed, *why)), markup=False)
         return 1
     if not only:
         PAGE.write_text(rewritten(f"{table(tally.tried)}\n\n{shares(tally.shares)}"), encoding="utf-8")

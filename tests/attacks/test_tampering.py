@@ -9,6 +9,7 @@ import pytest
 from tests.attacks.sampling import SEED, sampled, seed
 from tests.attacks.tampering import ALL, MOST, PAGE, edits, findings_at, rewritten, table_of
 from tests.attacks.victim import build, tables, tampered
+from tests.conftest import NIGHTLY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,9 +26,13 @@ PARTS = 16
 """So that no part of the whole is longer than a test may be, and several processes share them."""
 
 
-@pytest.fixture(scope="module")
-def findings() -> list[Finding]:
-    return findings_at(MOST)
+@pytest.fixture(scope="module", params=[pytest.param(6, id="some"), pytest.param(1, id="all", marks=pytest.mark.slow)])
+def findings(request: pytest.FixtureRequest) -> list[Finding]:
+    """Those of every sixth edit, and of all."""
+    return findings_at(MOST, lambda every: every[:: request.param])
+
+
+WHOLE = pytest.mark.parametrize("findings", [1], indirect=True, ids=["all"])
 
 
 def _described(one: Finding, act: str) -> str:
@@ -73,6 +78,8 @@ def test_only_memories_are_withheld(findings: list[Finding]) -> None:
     assert _withheld(findings) <= {"search"}
 
 
+@pytest.mark.slow
+@WHOLE
 def test_every_table_and_column_is_tried(findings: list[Finding], tmp_path: Path) -> None:
     with tampered(build(tmp_path / "victim")) as sql:
         columns = {(table, column) for table, names in tables(sql).items() for column in names}
@@ -81,6 +88,8 @@ def test_every_table_and_column_is_tried(findings: list[Finding], tmp_path: Path
     assert columns == {(one.edit.table, one.edit.column) for one in findings if one.edit.column}
 
 
+@pytest.mark.slow
+@WHOLE
 def test_the_page_holds_what_came_of_it(findings: list[Finding]) -> None:
     assert PAGE.read_text(encoding="utf-8") == rewritten(table_of(findings)), "run `python -m tests.attacks.tampering`"
 
@@ -114,6 +123,7 @@ def test_a_sample_of_the_edits_of_every_row(record_property: Callable[[str, obje
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not NIGHTLY, reason="more than an hour: make attack-full")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_same_at_every_row(part: int) -> None:
     assert not _wrong(findings_at(ALL, lambda every: every[part::PARTS]))
