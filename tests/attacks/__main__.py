@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 # Each process has a database server of its own, and a file's tests share what they prepare.
 AT_ONCE = ("-n", "auto", "--maxprocesses", "4", "--dist", "loadfile")
-# Those marked slow too, at their ordinary size.
-WHICH = ("-m", "not backends", "-p", "no:cacheprovider", "-q", "--no-header")
+# Those marked slow too, but for the edits of every row, which have a target of their own.
+LONG = "tests/attacks/test_tampering.py::test_the_same_at_every_row"
+WHICH = ("-m", "not backends", "--deselect", LONG, "-p", "no:cacheprovider", "-q", "--no-header")
 _SAID = 100
 """After so many tests a campaign says how far it is, where no bar can be drawn."""
 

@@ -34,7 +34,10 @@ def test_an_attack_counts_for_one_promise() -> None:
     assert len(every) == len(set(every))
 
 
-def test_the_page_names_these_attacks_and_that_none_broke_a_promise() -> None:
+def test_the_page_names_these_attacks() -> None:
     ours = [line.split("|")[1:4] for line in table().splitlines()[2:]]
     assert [row[:3] for row in written()] == [[cell.strip() for cell in row] for row in ours], "run: make attack"
+
+
+def test_the_page_says_how_often_each_was_tried_and_that_none_broke_a_promise() -> None:
     assert not [row[0] for row in written() if row[3] in ("", "0") or row[-1] != "0"], "run: make attack"
