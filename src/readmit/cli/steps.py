@@ -56,8 +56,9 @@ def write_item(invocation: Invocation, fields: dict[str, Any], *, sources: Seque
         for number, source in enumerate(sources, 1):
             digest = _digest(workspace, source)
             if digest is None:
-                seen = {"do": "observe", "id": _source_id(fields["id"], number), "text": text_of(source), **scope}
-                digest = player.play(step_of({**seen, "by": fields["by"]}), f"--source {number}")
+                name = _source_id(fields, number)
+                seen = {"do": "observe", "id": name, "text": text_of(source), "by": fields["by"], **scope}
+                digest = player.play(step_of(seen), f"--source {number}")
             evidence.append(digest)
         item = player.play(step_of({**fields, "sources": evidence}), str(fields["do"]))
         return WrittenItem(item, evidence, workspace.epoch, notices_of(workspace, fields["by"], [item]))
@@ -68,11 +69,14 @@ def notices_of(workspace: Workspace, by: str, written: Collection[str]) -> tuple
     return tuple(one for one in workspace.notices(by=by) if one.news in written and one.written_by == by)
 
 
-def _source_id(item: str | None, number: int) -> str | None:
+def _source_id(fields: dict[str, Any], number: int) -> str | None:
     """An id for the source of an item that has one, so that the same command again changes nothing."""
+    from readmit.records.base import nfc
     from readmit.records.canonical import digest
+    from readmit.records.own_ids import made_id
 
-    return None if item is None else digest((item, number))[:32]
+    item = fields["id"]
+    return None if item is None else made_id(nfc(fields["by"]), digest((item, number))[:32], fields["principals"])
 
 
 def text_of(source: str) -> str:

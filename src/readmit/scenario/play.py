@@ -6,7 +6,6 @@ it is known, and the transaction around the play undoes everything before it.
 
 from __future__ import annotations
 
-import secrets
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -209,10 +208,9 @@ class Player:
             case steps.DeclaredStep():
                 kind, payload = steps.event_of(step)
                 # An answer has the id of what it answers.
-                own = payload.waiting if isinstance(payload, Approve | Decline) else secrets.token_hex(8)
-                name = step.id or own
-                workspace.append(kind, payload, by=step.by, id=name, at=step.at)
-                return name
+                own = payload.waiting if isinstance(payload, Approve | Decline) else None
+                epoch = workspace.append(kind, payload, by=step.by, id=step.id or own, at=step.at)
+                return workspace.log.event(epoch).name
             case steps.RememberStep() | steps.DepartStep():
                 return self._agent(step)
         return str(self._lifecycle(step, path))
