@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
-from readmit.errors import ConflictError, NotAllowedError, RecordError, UnknownError
+from readmit import Workspace
+from readmit.cli import main
+from readmit.errors import ConflictError, NotAllowedError, RateError, RecordError, UnknownError
 from readmit.records.canonical import digest
 from readmit.records.events import EventKind, Link, Supersede
 from readmit.records.own_ids import own_space
@@ -21,6 +24,7 @@ from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     Attempt = Callable[[Scene, str], object]
 
@@ -328,3 +332,82 @@ def test_a_contest_between_items_for_some_is_not_named_to_others() -> None:
     for id in ("concurrent-@ann/h2", "concurrent-@ann/h3"):
         scene.fact(f"for {id}".replace(" ", "-"))
         assert scene.team.dispute([f"for-{id}"], id=id, by="mal") == id
+
+
+def test_who_may_not_write_an_event_is_not_told_that_its_id_is_taken() -> None:
+    scene = Scene(invalidations_per_writer=1)
+    scene.team.as_owner().govern(scene.team.policy, id="plain")
+    for name in ("a", "b"):
+        scene.fact(name, by="eve")
+    scene.team.revoke("a", by="eve")
+    with pytest.raises(RateError):
+        scene.team.revoke("b", by="eve")
+    (waits,) = scene.team.waiting()
+    scene.team.approve(waits.name, by="boss")
+    govern: Attempt = lambda it, id: it.team.govern(it.team.policy, id=id, by="mal")  # noqa: E731
+    approve: Attempt = lambda it, id: it.team.approve(id, by="mal")  # noqa: E731
+    assert answer(govern, scene, "plain") == answer(govern, scene, "other")
+    assert answer(approve, scene, waits.name) == answer(approve, scene, "0" * 16)
+    with pytest.raises(ConflictError):
+        scene.team.govern(msgspec.structs.replace(scene.team.policy, max_items=1), id="plain", by="boss")
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str]]:
+    """A command line on a file in which ann keeps two things for herself, whose ids begin alike."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("READMIT_DB", "team.db")
+
+    def command(*words: str) -> tuple[int, str]:
+        done = CliRunner().invoke(main, words)
+        return done.exit_code, done.output
+
+    mine = ("--by", "ann", "--principal", "ann", "--private")
+    for words in (
+        ("init",),
+        ("record", "All can read this", "--id", "h", "--by", "bob", "--source", "It was seen."),
+        ("observe", "my salary", "--id", "@ann/mail", "--by", "ann", "--principal", "ann"),
+        ("record", "I earn 100", "--id", "@ann/s1", "--source", "@ann/mail", *mine),
+        ("record", "I earn 200", "--id", "@ann/s2", "--source", "Seen too.", *mine),
+        ("dispute", "@ann/s1", "--id", "@ann/q", "--by", "ann"),
+    ):
+        assert command(*words)[0] == 0, (words, command(*words))
+    return command
+
+
+BEGINNINGS = [
+    ("revoke", "{}"),
+    ("dispute", "h", "{}"),
+    ("supersede", "h", "{}"),
+    ("link", "{}", "d"),
+    ("resolve", "{}"),
+]
+
+
+@pytest.mark.parametrize("words", BEGINNINGS, ids=" ".join)
+def test_the_beginning_of_an_id_matches_nothing_that_its_writer_may_not_know_of(
+    words: tuple[str, ...], shell: Callable[..., tuple[int, str]]
+) -> None:
+    refusals = set()
+    for beginning in ("@ann/s", "@ann/s1", "@ann/t", "@ann/q", "@a"):
+        status, said = shell(*(word.format(beginning) for word in words), "--by", "mal")
+        assert status != 0
+        refusals.add(said.replace(beginning, "ID"))
+    assert len(refusals) == 1, refusals
+    if words[0] == "revoke":
+        assert "is the beginning of @ann/s1, @ann/s2" in shell("revoke", "@ann/s", "--by", "ann")[1]
+        assert shell("revoke", "@ann/s1", "--by", "ann")[0] == 0
+
+
+def test_the_beginning_of_a_digest_matches_no_evidence_that_its_writer_may_not_know_of(
+    shell: Callable[..., tuple[int, str]],
+) -> None:
+    with Workspace.open("team.db") as team:
+        hidden = next(one.digest for one in team.log.tail() if one.name == "@ann/mail")
+    refusals = set()
+    for beginning in (hidden[:12], hidden, "0" * 12, "0" * 64):
+        status, said = shell("record", "x", "--by", "mal", "--source", beginning)
+        assert status != 0
+        refusals.add(said.replace(beginning, "DIGEST"))
+    assert len(refusals) == 1, refusals
+    assert shell("record", "x", "--by", "ann", "--source", hidden[:12])[0] == 0

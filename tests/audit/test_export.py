@@ -124,7 +124,7 @@ def test_a_slot_that_was_taken_or_is_contested_is_an_invalidation() -> None:
     scene.wait(HOUR)
     later = [scene.news("Another hotel.")]
     scene.depart()
-    scene.fact("new", slot="hotel", sources=later, principals=["ann", "cy"])
+    scene.fact("@bob/new", slot="hotel", sources=later, principals=["ann", "cy"])
     scene.fact("rumor", slot="train", sources=later)
     scene.frontier("f1", sources=later)
     scene.team.dispute(["rumor"], by="bob")
@@ -184,7 +184,7 @@ def test_a_slot_that_was_taken_for_one_principal_is_an_invalidation() -> None:
     scene = Scene()
     scene.fact("old", slot="hotel")
     scene.wait(HOUR)
-    scene.fact("new", slot="hotel", sources=[scene.news()], principals=["ann"])
+    scene.fact("@bob/new", slot="hotel", sources=[scene.news()], principals=["ann"])
     document = loaded(prov_document(scene.team.log))
     assert [(item, why) for item, _, why in invalidated(document)] == [("item/old", "slot_updated")]
 

@@ -146,7 +146,7 @@ def test_what_is_private_to_others_is_listed_apart_without_its_text() -> None:
 def test_the_one_it_is_private_to_finds_it_standing() -> None:
     page = values(stories.hotel(), principal="carl")
     assert page.apart == ()
-    assert standing(page)[4] == ("carl recorded hidden", ("hidden",))
+    assert standing(page)[4] == ("carl recorded @carl/hidden", ("@carl/hidden",))
 
 
 def test_a_slot_of_several_tasks_needs_one_named() -> None:

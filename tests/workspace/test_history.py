@@ -15,7 +15,7 @@ def past() -> Scene:
     scene.covered()
     scene.fact("p")
     scene.fact("c", depends_on=["p"])
-    scene.fact("theirs", principals=["cy"])
+    scene.fact("@bob/theirs", principals=["cy"])
     scene.depart()
     scene.team.revoke("p", by="bob", reason="they called")
     scene.come_back(id="r")
