@@ -212,23 +212,23 @@ def test_nobody_ends_a_duty_while_away(verb: str) -> None:
 def test_away_from_another_task_a_duty_of_this_one_can_be_settled() -> None:
     scene = owed(task="trip")
     scene.ann(task="elsewhere").depart()
-    scene.team.settle("o", by="ann")
+    scene.team.settle("@bob/o", by="ann")
     everywhere = owed()
     everywhere.ann(task="elsewhere").depart()
     with pytest.raises(NotAllowedError, match="away from a task"):
-        everywhere.team.settle("o", by="ann")
+        everywhere.team.settle("@bob/o", by="ann")
 
 
 def test_an_agent_settles_what_it_owes_in_its_role() -> None:
     scene = owed(roles=["planner"], task="trip")
     ann = scene.ann()
     with pytest.raises(NotAllowedError, match="the owner or an overseer gives"):
-        ann.settle("o")
+        ann.settle("@bob/o")
     scene.team.reassign("ann", task="trip", role="planner", by="boss")
-    ann.settle("o", reason="it is written")
+    ann.settle("@bob/o", reason="it is written")
     ann.depart()
     with pytest.raises(NotAllowedError, match="come back first"):
-        ann.settle("o2")
+        ann.settle("@bob/o2")
     [settled] = [event for event in scene.team.log.tail() if event.kind is EventKind.SETTLE]
     assert (settled.by, settled.payload.reason) == ("ann", "it is written")  # type: ignore[attr-defined]
 
@@ -245,13 +245,13 @@ def test_only_a_duty_takes_the_place_of_a_duty() -> None:
     scene.fact("h")
     before = scene.team.epoch
     for attempt in (
-        lambda: scene.team.supersede("o", "h", by="bob"),
-        lambda: scene.fact("h2", supersedes="o"),
+        lambda: scene.team.supersede("@bob/o", "h", by="bob"),
+        lambda: scene.fact("h2", supersedes="@bob/o"),
     ):
-        with pytest.raises(RecordError, match="oblige what is owed instead of 'o', or settle 'o'"):
+        with pytest.raises(RecordError, match="oblige what is owed instead of '@bob/o', or settle '@bob/o'"):
             attempt()
     assert scene.team.epoch == before
-    scene.team.supersede("o", "o2", by="bob")
+    scene.team.supersede("@bob/o", "@bob/o2", by="bob")
 
 
 def test_settling_is_for_duties() -> None:

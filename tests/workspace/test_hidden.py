@@ -108,7 +108,7 @@ def test_a_dispute_about_a_private_item_is_resolved_by_its_author_and_overseers_
     scene = secret("private")
     name = scene.team.dispute(["h", "@bob/theirs"], by="bob", id="@bob/quarrel")
     before = scene.team.epoch
-    with pytest.raises(NotAllowedError, match="'cy' may not resolve 'theirs': a private item is for its author"):
+    with pytest.raises(NotAllowedError, match="'cy' may not resolve '@bob/theirs': a private item is for its author"):
         scene.team.resolve(name, keep=["@bob/theirs"], by="cy")
     assert scene.team.epoch == before
     scene.team.resolve(name, keep=["h"], by="bob")
