@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    Attempt = Callable[[Scene, str], object]
+    Attempt = Callable[[Any, str], object]
 
 THERE, NOT_THERE = "@ann/s", "@ann/t"
 ALONE: dict[str, Any] = {"by": "ann", "principals": ["ann"], "private": True}
