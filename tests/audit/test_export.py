@@ -143,7 +143,7 @@ def test_a_slot_that_was_taken_or_is_contested_is_an_invalidation() -> None:
             ("ws:item/f0", "frontier_moved"),
         }
         assert len(list(document.get_records(ProvInvalidation))) == 3
-        assert ("item/new", "item/old") in ends(document, ProvDerivation)
+        assert ("item/%40bob%2Fnew", "item/old") in ends(document, ProvDerivation)
         assert ("item/rumor", "item/calm") not in ends(document, ProvDerivation)
         assert_whole(document)
         assert violations(str(document.serialize(format="json"))) == []
@@ -198,7 +198,7 @@ def test_a_late_report_of_what_was_replaced_before_is_no_revision_backwards() ->
     scene.fact("late", slot="hotel", sources=[early])
     document = loaded(prov_document(scene.team.log))
     assert invalidated(document) == [("item/late", f"event/{epoch_of(scene, 'late')}", "slot_updated")]
-    assert ("item/new", "item/late") not in ends(document, ProvDerivation)
+    assert ("item/%40bob%2Fnew", "item/late") not in ends(document, ProvDerivation)
 
 
 def test_a_return_after_the_end_of_an_item_uses_the_version_that_followed() -> None:

@@ -43,7 +43,7 @@ def test_each_moment_says_what_stands_from_then_on() -> None:
         ("bob recorded h1", ("h1",)),
         ("bob recorded h2", ("h2",)),
         ("bob recorded rumor", ("h2",)),
-        ("carl recorded hidden", ("h2",)),
+        ("carl recorded @carl/hidden", ("h2",)),
         ("h2 expires", ()),
         ("bob recorded h3", ("h3",)),
     ]
