@@ -73,6 +73,7 @@ PROMISES: dict[str, Promise] = {
             "attacks/test_writers.py",
             "attacks/test_rights.py",
             "attacks/test_reserved_names.py",
+            "attacks/test_hidden_ids.py",
             "attacks/test_writing.py",
             "workspace/test_limits.py",
             "workspace/test_waiting.py",
