@@ -62,8 +62,6 @@ def test_a_last_moment_that_the_log_has_not_learnt_shows() -> None:
 @pytest.mark.parametrize("index", INDEXES)
 def test_a_row_that_is_gone_or_made_up_shows(index: str, full: bool) -> None:
     scene = busy()
-    # What was said last about a slot, only building the index anew shows.
-    full = full or index == "holder"
     row = next(scene.team.log.indexed(index))
     here = " AND ".join(f"{column} = ?" for column in INDEXES[index])
     scene.sql(f"DELETE FROM {index} WHERE {here}", *row)  # noqa: S608 - our own names
@@ -111,10 +109,7 @@ def _more(scene: Scene) -> None:
 
 
 def _is_new(index: str, row: tuple[object, ...], before: int) -> bool:
-    if index == "term":
-        return "fresh" in str(row[0])
-    place = {"binding": 0, "invalidation": 2}.get(index, -1)
-    return int(str(row[place])) > before
+    return int(str(row[0 if index == "binding" else -1])) > before
 
 
 def test_a_later_check_does_not_look_at_older_rows() -> None:

@@ -22,9 +22,9 @@ from readmit.records.policy import AUTHOR
 from readmit.records.retractions import Retractions
 from readmit.records.snapshot import WorkState
 from readmit.records.verdicts import Answer, Pair, Verdict
-from readmit.store.rebuilt import Rebuilt
 from readmit.workspace.loading import snapshot
 from tests.properties import retracting
+from tests.properties.rebuilt import Rebuilt
 from tests.simulator import Deciding, Mark, Rules, Statement, TeamSimulator, Who, state_of
 
 if TYPE_CHECKING:

@@ -22,11 +22,6 @@ _FIRST_READERS = """
     SELECT task, principal, role FROM audience WHERE ws = ? AND class = ? ORDER BY task, principal, role LIMIT 1
 """
 _NEXT_KEY = "SELECT min(key) FROM milestone WHERE ws = ? AND kind = ? AND key > ?"
-NEWEST = """
-    SELECT epoch FROM audience
-    WHERE ws = ? AND class = ? AND task = ? AND principal = ? AND role = ? AND epoch <= ?
-    ORDER BY epoch DESC LIMIT ?
-"""
 
 
 def audiences(sql: Sql, ws: int) -> Iterator[Row]:

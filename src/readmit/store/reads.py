@@ -16,16 +16,18 @@ from readmit.records.errors import TamperedError, UnknownError
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.items import Item
 from readmit.records.statements import kin_of
-from readmit.store import observed, overview
+from readmit.records.voids import Voids
+from readmit.store import observed, overview, tail
 from readmit.store.audience import ANY, STATE, keys_of
 from readmit.store.commits import Commits, check_last
-from readmit.store.endings import ended
 from readmit.store.event_rows import EVENT, SIGHTING, EventRows, find_item
-from readmit.store.indexes import DEPENDENCY, SLOT, audience_key, stored_rows, worked_key
-from readmit.store.newest import latest_of
+from readmit.store.indexes import audience_key, stored_rows, worked_key
+from readmit.store.newest import latest_of, newest_for
 from readmit.store.schema import MASK, SHIFT
-from readmit.store.sql import PAGE, End, chunks, flush
+from readmit.store.sql import End, chunks, flush
+from readmit.store.stated import DEPENDENCY, SLOT, Statements
 from readmit.store.statemap import is_short_form, key_of
+from readmit.store.totals import ENDED, OPENED, Totals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -51,7 +53,7 @@ _BEHIND = (
 _FOR_AUDIENCE = """
     SELECT epoch FROM audience WHERE ws = ? AND class = ? AND task = ? AND principal = ? AND role = ? ORDER BY epoch
 """
-_TAIL = EVENT + "WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?"
+_VOIDS = key_of("milestone", str(EventKind.VOID), ANY)
 _FILED = "SELECT epoch FROM filed WHERE ws = ? AND digest = ?"
 _OF_TASK = " FROM slot_item WHERE ws = ? AND task = ?"
 _SLOT_ROWS = f"SELECT count(*) FROM (SELECT 1{_OF_TASK} LIMIT ?) AS few"
@@ -85,8 +87,9 @@ class LogReads:
     def _end(self) -> End:
         if self.connection.end_of_log is not None:
             return self.connection.end_of_log
-        head, learnt = self._sql.execute("SELECT head, learnt FROM workspace WHERE ws = ?", (self._ws,)).fetchone()
-        return End(int(head), learnt)
+        with self.connection.reading():
+            last = self.commits.head().commit
+        return End(last.epoch, last.learnt)
 
     def sight(self, identity: Identity, *, until: int) -> Visible:
         """Events on the state that an identity can see, in order, and the evidence of its items, rehashed.
@@ -311,12 +314,17 @@ class LogReads:
 
     def ended(self, by: str, *, since: datetime) -> int:
         """How much the events of a principal ended since a moment."""
-        return ended(self._sql, self._ws, by, utc(since).isoformat())
+        return self._total(ENDED, by, since)
 
     def duties_opened(self, by: str, *, since: datetime) -> int:
         """How many obligations a principal opened since a moment that are not its own alone."""
-        query = "SELECT count(*) FROM duty WHERE ws = ? AND by = ? AND learnt > ?"
-        return int(self._sql.execute(query, (self._ws, by, utc(since).isoformat())).fetchone()[0])
+        return self._total(OPENED, by, since)
+
+    def _total(self, use: str, by: str, since: datetime) -> int:
+        with self.connection.reading():
+            # Few logs have voids, and a search for none costs more than the question.
+            voids = self.milestones(EventKind.VOID) if self.commits.value(_VOIDS) else []
+            return Totals(self.commits).since(use, by, utc(since), Voids(voids))
 
     def wrote(self, by: str, *, since: int) -> bool:
         """Whether a principal wrote after an epoch, other than departures, returns and their events."""
@@ -325,13 +333,18 @@ class LogReads:
             return int.from_bytes(self.commits.value(worked_key(by)), "big") > since
 
     def audiences(self) -> Iterator[Row]:
-        """Every distinct audience of a state event, as task, principal and role."""
-        return overview.audiences(self._sql, self._ws)
+        """Every distinct audience of a state event, as task, principal and role, proven to be all."""
+        with self.connection.reading():
+            found = list(overview.audiences(self._sql, self._ws))
+            signed = self.commits.beginning_with(f"{key_of('audience', STATE)[:-1]},")
+        if {audience_key(STATE, row) for row in found} != signed.keys():
+            raise TamperedError("who can see something: an index row was altered, hidden or added")
+        return iter(found)
 
     def newest_for(self, audience: Row, *, until: int, most: int) -> list[Event]:
-        """The newest state events for exactly this audience, in order."""
-        rows = self._sql.execute(overview.NEWEST, (self._ws, STATE, *audience, until, most))
-        return [self._rows.event(row) for row in self._rows.at(epoch for (epoch,) in rows.fetchall())]
+        """The newest state events for exactly this audience, in order, proven to be the newest."""
+        with self.connection.reading():
+            return newest_for(self._rows, audience, until=until, most=most)
 
     def agents(self) -> Iterator[Checkpoint]:
         """The last departure of every agent that ever departed."""
@@ -357,32 +370,19 @@ class LogReads:
 
     def is_slot(self, name: str) -> bool:
         """Whether some item that is not private is about this slot."""
-        return self._is_term(name, SLOT)
+        return self._means(name, SLOT)
 
     def is_dependency(self, name: str) -> bool:
         """Whether some item that is not private supports this dependency."""
-        return self._is_term(name, DEPENDENCY)
+        return self._means(name, DEPENDENCY)
 
-    def _is_term(self, name: str, use: str) -> bool:
-        found = self._sql.execute("SELECT 1 FROM term WHERE ws = ? AND name = ? AND use = ?", (self._ws, name, use))
-        return found.fetchone() is not None
+    def _means(self, name: str, meaning: int) -> bool:
+        with self.connection.reading():
+            return Statements(self.commits).means(name, meaning)
 
     def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
-        """Every event in order, as it is stored."""
-        expected, last = since, self.head if until is None else until
-        while True:
-            # Page by page: a long read keeps neither the whole log in memory nor an old snapshot of the database open.
-            rows = self._sql.execute(_TAIL, (self._base + expected, self._base + last, PAGE)).fetchall()
-            for row in rows:
-                event = self._rows.event(row)
-                expected += 1
-                if event.epoch != expected:
-                    raise TamperedError(f"event {expected} is not there: it was removed")
-                yield event
-            if len(rows) < PAGE:
-                break
-        if expected != last:
-            raise TamperedError(f"the log ends at epoch {expected}, but its head is {last}: events were removed")
+        """Every event in order, proven to be the one on the log."""
+        return tail.events(self._rows, since, self.head if until is None else until)
 
     def indexed(self, index: str) -> Iterator[tuple[Any, ...]]:
         """The stored rows of one index over the log, without the workspace's number."""
