@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from readmit.cli.references import resolve
 from readmit.memory import Memory
+from readmit.pages.gather_slot import slot_values
 from readmit.records.canonical import digest_of
-from readmit.records.errors import ConflictError, RateError, ReadmitError, TamperedError
+from readmit.records.errors import ConflictError, RateError, ReadmitError, TamperedError, UnknownError
 from readmit.records.reasons import Reason, State
 from readmit.store.schema import TABLES
 from readmit.workspace.auditing import audit
@@ -236,11 +238,8 @@ def test_a_subscription_is_told_whatever_is_hidden_at_its_first_look() -> None:
         scene.team.revoke("h", by="bob")
         told: list[Any] = []
         if rows_of(scene, table, "1 = 1"):
-            with hidden(scene, table, "1 = 1"):
-                try:
-                    told += held.wait(0)
-                except ReadmitError:
-                    pass
+            with hidden(scene, table, "1 = 1"), suppress(ReadmitError):
+                told += held.wait(0)
         told += held.wait(0)
         assert [one.item for one in told] == ["h"], table
 
@@ -257,3 +256,65 @@ def test_a_diagnosis_that_does_not_see_an_audience_or_its_items_is_refused() -> 
             back.why()
     assert is_intact(scene)
     assert any("h" in one.about for one in back.why().symptoms)
+
+
+# Names that are typed, and evidence that is looked up.
+
+
+def test_the_beginning_of_an_id_does_not_lead_to_the_only_item_that_is_not_hidden() -> None:
+    scene = Scene()
+    for name in ("hotel-1", "hotel-2"):
+        scene.fact(name)
+    with pytest.raises(UnknownError, match="give more of it"):
+        resolve(scene.team, ("item",), "hotel", label="ITEM")
+    with hidden(scene, "name", "id = 'item:hotel-2'"), pytest.raises(TamperedError, match="ids of item events"):
+        resolve(scene.team, ("item",), "hotel", label="ITEM")
+    scene.depart(id="left-1")
+    with hidden(scene, "name", "id = 'depart:left-1'"), pytest.raises(TamperedError, match="ids of depart events"):
+        resolve(scene.team, ("depart",), "left", label="DEPARTURE")
+
+
+def test_evidence_that_leads_to_another_event_is_refused() -> None:
+    scene = Scene()
+    one, other = scene.news("The hotel confirms."), scene.news("The hotel cancels.")
+    ((*_, epoch),) = rows_of(scene, "filed", "digest = ?", one)
+    ((*_, wrong),) = rows_of(scene, "filed", "digest = ?", other)
+    scene.sql("UPDATE filed SET epoch = ? WHERE digest = ?", wrong, one)
+    for read in (scene.team.log.evidence, scene.team.log.sighting):
+        with pytest.raises(TamperedError, match="filed under another's epoch"):
+            read(one)
+    with pytest.raises(UnknownError, match="observe it first"):
+        scene.fact("a", sources=[one])
+    scene.sql("UPDATE filed SET epoch = ? WHERE digest = ?", epoch, one)
+    assert is_intact(scene)
+
+
+def test_the_page_of_a_slot_that_does_not_see_a_task_is_refused() -> None:
+    scene = Scene()
+    scene.fact("a", slot="hotel", task="trip")
+    scene.fact("b", slot="hotel", task="fair")
+    with hidden(scene, "slot_item", "task = 'fair'"), pytest.raises(TamperedError, match="the slots"):
+        slot_values(scene.team.log, "hotel", now=scene.now)
+    with pytest.raises(UnknownError, match="is used on fair, trip"):
+        slot_values(scene.team.log, "hotel", now=scene.now)
+
+
+def test_a_memory_that_was_not_given_back_stays_so_if_another_decision_is_filed() -> None:
+    scene = Scene()
+    scene.covered()
+    scene.ann().remember("Ask for a late check-in.", bound_to="h", id="x")
+    first = scene.away()
+    first.expose()
+    assert [one.id for one in scene.ann().recall()] == ["x"]
+    scene.depart()
+    scene.fact("h2", supports=["d"], sources=[scene.news("The train confirms.")])
+    scene.team.revoke("h", by="bob")
+    second = scene.come_back()
+    second.expose()
+    assert scene.ann().recall() == ()
+    bodies = {row[1]: bytes(row[2]) for row in rows_of(scene, "decision", "1 = 1")}
+    scene.sql("UPDATE decision SET body = ? WHERE return_id = ?", bodies[first.id], second.id)
+    with pytest.raises(TamperedError, match="is not the one in the log"):
+        scene.ann().recall()
+    scene.sql("UPDATE decision SET body = ? WHERE return_id = ?", bodies[second.id], second.id)
+    assert is_intact(scene)

@@ -17,6 +17,7 @@ from readmit.store.indexes import INDEXES
 from readmit.store.ledger import LEDGER
 from readmit.store.log import SqlLog
 from readmit.store.sql import PAGE
+from tests.scene import indexed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,7 +54,7 @@ class Rebuilt:
             keys = sorted(key for key in {*wanted, *found} if wanted.get(key) != found.get(key))
             yield f"the signed map differs at {', '.join(keys)}"
         for index, columns in INDEXES.items():
-            self._keep(index, stored.indexed(index))
+            self._keep(index, indexed(stored, index))
             for wanted, found, flaw in (
                 (index, f"stored_{index}", "lacks"),
                 (f"stored_{index}", index, "has, beyond what the log implies,"),

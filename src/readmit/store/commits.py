@@ -164,7 +164,7 @@ class Commits:
         """The value of a key, including what the open transaction has changed; empty if it has none."""
         pending = self._changes.values.get(key)
         if pending is None:
-            pending = self._map.find(self.head().state, (key,)).get(key, b"")
+            pending = self._map.get(self.head().state, key)
         return pending
 
     def values(self, keys: Iterable[str]) -> dict[str, bytes]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from readmit.ports.store import Visible
 from readmit.records.base import utc
@@ -21,7 +21,7 @@ from readmit.store import observed, overview, tail
 from readmit.store.audience import ANY, STATE, keys_of
 from readmit.store.commits import Commits, check_last
 from readmit.store.event_rows import EVENT, SIGHTING, EventRows, find_item
-from readmit.store.indexes import audience_key, stored_rows, worked_key
+from readmit.store.indexes import audience_key, worked_key
 from readmit.store.newest import latest_of, newest_for
 from readmit.store.schema import MASK, SHIFT
 from readmit.store.sql import End, chunks, flush
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from readmit.store.audience import Row
     from readmit.store.sql import Connection
 
-EVIDENCE = "evidence"
 _REACHED = """
     FROM audience
     WHERE ws = ? AND class = ? AND task IN (?, ?) AND principal IN (?, ?) AND role IN (?, ?)
@@ -55,6 +54,7 @@ _FOR_AUDIENCE = """
 """
 _VOIDS = key_of("milestone", str(EventKind.VOID), ANY)
 _FILED = "SELECT epoch FROM filed WHERE ws = ? AND digest = ?"
+_HAS = f"{_FILED} AND EXISTS (SELECT 1 FROM event WHERE pos = ? + filed.epoch AND event.digest = filed.digest)"
 _OF_TASK = " FROM slot_item WHERE ws = ? AND task = ?"
 _SLOT_ROWS = f"SELECT count(*) FROM (SELECT 1{_OF_TASK} LIMIT ?) AS few"
 # An agent usually sees most of its task. Scanning this many rows costs as much as one index search.
@@ -145,11 +145,10 @@ class LogReads:
     def sighting(self, digest: str) -> dict[str, Sighting]:
         """One piece of evidence, rehashed; empty if none is filed under the digest."""
         with self.connection.reading():
-            row = self._sql.execute(_FILED, (self._ws, digest)).fetchone()
-            if row is None:
+            event = self._filed(digest)
+            if event is None:
                 return {}
-            self._rows.checked(row[0])
-            return self._rows.sightings(self._sql.execute(SIGHTING + "WHERE pos = ?", (self._base + row[0],)))
+            return self._rows.sightings(self._sql.execute(SIGHTING + "WHERE pos = ?", (self._base + event.epoch,)))
 
     def about(self, items: Iterable[str], *, until: int) -> list[Event]:
         """Everything that concerns these items, visible or not, in order."""
@@ -227,16 +226,23 @@ class LogReads:
             return find_item(self._rows, self.workspace, item_id)
 
     def has_evidence(self, digest: str) -> bool:
-        """Whether an observation is filed under this digest."""
-        return self._sql.execute(_FILED, (self._ws, digest)).fetchone() is not None
+        """Whether an observation is filed under this digest. What an item is bound to is proven when it is bound."""
+        return self._sql.execute(_HAS, (self._ws, digest, self._base)).fetchone() is not None
+
+    def _filed(self, digest: str) -> Event | None:
+        """The observation that is filed under a digest, proven to be on the log."""
+        row = self._sql.execute(_FILED, (self._ws, digest)).fetchone()
+        event = None if row is None else self._rows.checked(row[0])
+        if event is not None and event.digest != digest:
+            raise TamperedError(f"evidence {digest!r} is filed under another's epoch: an index row was altered")
+        return event
 
     def evidence(self, digest: str) -> Event:
         """Stored evidence by digest."""
         with self.connection.reading():
-            row = self._sql.execute(_FILED, (self._ws, digest)).fetchone()
-            if row is None:
+            if (event := self._filed(digest)) is None:
                 raise UnknownError(f"no evidence {digest!r} in workspace {self.workspace!r}; observe it first")
-            return self._rows.checked(row[0])
+            return event
 
     def event(self, epoch: int) -> Event:
         """The event at a position of the log."""
@@ -276,15 +282,9 @@ class LogReads:
         return event.payload
 
     def beginning_with(self, space: str, beginning: str, *, limit: int) -> list[str]:
-        """Ids in a name space, or digests of evidence, with this prefix, in order."""
-        table, column, prefix = ("filed", "digest", "") if space == EVIDENCE else ("name", "id", f"{space}:")
-        first = prefix + beginning
-        # Ids are printable ASCII, so every id with this prefix sorts before the prefix followed by DEL.
-        query = (
-            f"SELECT {column} FROM {table} WHERE ws = ? AND {column} >= ? AND {column} < ? ORDER BY {column} LIMIT ?"
-        )
-        rows = self._sql.execute(query, (self._ws, first, f"{first}\x7f", limit))
-        return [name.removeprefix(prefix) for (name,) in rows]
+        """Ids in a name space, or digests of evidence, with this prefix, in order. Ids are proven if they are all."""
+        with self.connection.reading():
+            return overview.beginning_with(self._rows, space, beginning, limit)
 
     def milestones(self, kind: DeclaredKind, key: str = ANY, *, until: int | None = None) -> list[Event]:
         """Events of a kind that belong to the workspace as a whole, a task or an agent, in order."""
@@ -333,13 +333,14 @@ class LogReads:
             return int.from_bytes(self.commits.value(worked_key(by)), "big") > since
 
     def audiences(self) -> Iterator[Row]:
-        """Every distinct audience of a state event, as task, principal and role, proven to be all."""
+        """Every distinct audience of a state event, as task, principal and role."""
         with self.connection.reading():
-            found = list(overview.audiences(self._sql, self._ws))
-            signed = self.commits.beginning_with(f"{key_of('audience', STATE)[:-1]},")
-        if {audience_key(STATE, row) for row in found} != signed.keys():
-            raise TamperedError("who can see something: an index row was altered, hidden or added")
-        return iter(found)
+            return iter(overview.audiences(self._rows))
+
+    def slots(self) -> list[tuple[str, str]]:
+        """Every slot that some item is about, with its task."""
+        with self.connection.reading():
+            return overview.slots(self._rows)
 
     def newest_for(self, audience: Row, *, until: int, most: int) -> list[Event]:
         """The newest state events for exactly this audience, in order, proven to be the newest."""
@@ -348,25 +349,16 @@ class LogReads:
 
     def agents(self) -> Iterator[Checkpoint]:
         """The last departure of every agent that ever departed."""
-        for key in self._keys(EventKind.DEPART):
+        for key in overview.keys(self._rows, EventKind.DEPART):
             last = self.latest(EventKind.DEPART, key)
             if last is not None and isinstance(last.payload, Checkpoint) and last.payload.identity.agent == key:
                 yield last.payload
 
     def leases(self) -> Iterator[Event]:
         """The last lease of every agent that ever had one."""
-        for key in self._keys(EventKind.LEASE):
+        for key in overview.keys(self._rows, EventKind.LEASE):
             if (last := self.latest(EventKind.LEASE, key)) is not None:
                 yield last
-
-    def _keys(self, kind: DeclaredKind) -> list[str]:
-        """Every agent, or bank, that has events of a kind, proven to be all."""
-        with self.connection.reading():
-            found = list(overview.keys(self._sql, self._ws, kind))
-            signed = self.commits.beginning_with(f"{key_of('milestone', str(kind))[:-1]},")
-        if {key_of("milestone", str(kind), key) for key in found} != signed.keys():
-            raise TamperedError(f"who has {kind} events: an index row was altered, hidden or added")
-        return found
 
     def is_slot(self, name: str) -> bool:
         """Whether some item that is not private is about this slot."""
@@ -383,10 +375,6 @@ class LogReads:
     def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
         """Every event in order, proven to be the one on the log."""
         return tail.events(self._rows, since, self.head if until is None else until)
-
-    def indexed(self, index: str) -> Iterator[tuple[Any, ...]]:
-        """The stored rows of one index over the log, without the workspace's number."""
-        return stored_rows(self._sql, self._ws, index)
 
 
 def _bound_to(events: Iterable[Event], evidence: Mapping[str, Sighting]) -> dict[str, Sighting]:
