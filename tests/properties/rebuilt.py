@@ -49,9 +49,9 @@ class Rebuilt:
         """How the stored rows, the last moment and the signed map differ from what the log implies."""
         if stored.learnt != self._log.learnt:
             yield f"the last moment of the log is stored as {stored.learnt}, but it has learnt up to {self._log.learnt}"
-        wanted, found = _signed(self._log), _signed(stored)
-        if wanted != found:
-            keys = sorted(key for key in {*wanted, *found} if wanted.get(key) != found.get(key))
+        implied, signed = _signed(self._log), _signed(stored)
+        if implied != signed:
+            keys = sorted(key for key in {*implied, *signed} if implied.get(key) != signed.get(key))
             yield f"the signed map differs at {', '.join(keys)}"
         for index, columns in INDEXES.items():
             self._keep(index, indexed(stored, index))
