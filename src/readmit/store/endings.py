@@ -20,8 +20,8 @@ from readmit.records.statements import same_statement
 from readmit.store.audience import ANY
 from readmit.store.schema import SHIFT
 from readmit.store.sql import chunks
-from readmit.store.stated import FRONTIER, TERM, Statements
-from readmit.store.totals import ENDED, Totals
+from readmit.store.stated import FRONTIER, TERM, LastStatements
+from readmit.store.totals import ENDED, WriterTotals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,8 +59,8 @@ class Endings:
     def __init__(self, sql: Sql, ws: int, commits: Commits) -> None:
         self._sql = sql
         self._base = ws << SHIFT
-        self._stated = Statements(commits)
-        self._totals = Totals(commits)
+        self._stated = LastStatements(commits)
+        self._totals = WriterTotals(commits)
 
     def of(self, kind: DeclaredKind, payload: object, about: tuple[str, ...]) -> Ending:
         """What an event at the end of the log ends."""

@@ -21,9 +21,9 @@ from readmit.store.endings import Endings
 from readmit.store.observed import block_end, observed_key
 from readmit.store.schema import SHIFT
 from readmit.store.sql import PAGE
-from readmit.store.stated import DEPENDENCY, SLOT, Statements
+from readmit.store.stated import DEPENDENCY, SLOT, LastStatements
 from readmit.store.statemap import key_of
-from readmit.store.totals import OPENED, Totals
+from readmit.store.totals import OPENED, WriterTotals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -136,8 +136,8 @@ class Indexes:
         self._commits = commits
         self._item = item
         self._endings = Endings(sql, ws, commits)
-        self._stated = Statements(commits)
-        self._totals = Totals(commits)
+        self._stated = LastStatements(commits)
+        self._totals = WriterTotals(commits)
         self._checked: tuple[Draft, Ending] | None = None
 
     def ends(self, draft: Draft) -> int:

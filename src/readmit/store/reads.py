@@ -25,9 +25,9 @@ from readmit.store.indexes import audience_key, worked_key
 from readmit.store.newest import latest_of, newest_for
 from readmit.store.schema import MASK, SHIFT
 from readmit.store.sql import End, chunks, flush
-from readmit.store.stated import DEPENDENCY, SLOT, Statements
+from readmit.store.stated import DEPENDENCY, SLOT, LastStatements
 from readmit.store.statemap import is_short_form, key_of
-from readmit.store.totals import ENDED, OPENED, Totals
+from readmit.store.totals import ENDED, OPENED, WriterTotals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -324,7 +324,7 @@ class LogReads:
         with self.connection.reading():
             # Few logs have voids, and a search for none costs more than the question.
             voids = self.milestones(EventKind.VOID) if self.commits.value(_VOIDS) else []
-            return Totals(self.commits).since(use, by, utc(since), Voids(voids))
+            return WriterTotals(self.commits).since(use, by, utc(since), Voids(voids))
 
     def wrote(self, by: str, *, since: int) -> bool:
         """Whether a principal wrote after an epoch, other than departures, returns and their events."""
@@ -370,7 +370,7 @@ class LogReads:
 
     def _means(self, name: str, meaning: int) -> bool:
         with self.connection.reading():
-            return Statements(self.commits).means(name, meaning)
+            return LastStatements(self.commits).means(name, meaning)
 
     def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
         """Every event in order, proven to be the one on the log."""

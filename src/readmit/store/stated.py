@@ -46,7 +46,7 @@ def _task_key(about: str, name: str, number: int) -> str:
     return key_of(about, name, ANY, f"{number:08x}")
 
 
-class Statements:
+class LastStatements:
     """The names of one workspace."""
 
     def __init__(self, commits: Commits) -> None:

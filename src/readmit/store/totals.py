@@ -45,7 +45,7 @@ _totals = msgspec.msgpack.Decoder(_Totals).decode
 _block = msgspec.msgpack.Decoder(list[_Total]).decode
 
 
-class Totals:
+class WriterTotals:
     """The totals of one workspace's writers."""
 
     def __init__(self, commits: Commits) -> None:
