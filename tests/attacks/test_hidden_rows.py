@@ -276,7 +276,7 @@ def test_evidence_that_leads_to_another_event_is_refused() -> None:
     for read in (scene.team.log.evidence, scene.team.log.sighting):
         with pytest.raises(TamperedError, match="filed under another's epoch"):
             read(one)
-    with pytest.raises(UnknownError, match="observe it first"):
+    with pytest.raises(TamperedError, match="filed under another's epoch"):
         scene.fact("a", sources=[one])
     scene.sql("UPDATE filed SET epoch = ? WHERE digest = ?", epoch, one)
     assert is_intact(scene)

@@ -54,7 +54,6 @@ _FOR_AUDIENCE = """
 """
 _VOIDS = key_of("milestone", str(EventKind.VOID), ANY)
 _FILED = "SELECT epoch FROM filed WHERE ws = ? AND digest = ?"
-_HAS = f"{_FILED} AND EXISTS (SELECT 1 FROM event WHERE pos = ? + filed.epoch AND event.digest = filed.digest)"
 _OF_TASK = " FROM slot_item WHERE ws = ? AND task = ?"
 _SLOT_ROWS = f"SELECT count(*) FROM (SELECT 1{_OF_TASK} LIMIT ?) AS few"
 # An agent usually sees most of its task. Scanning this many rows costs as much as one index search.
@@ -225,9 +224,9 @@ class LogReads:
         with self.connection.reading():
             return find_item(self._rows, self.workspace, item_id)
 
-    def has_evidence(self, digest: str) -> bool:
-        """Whether an observation is filed under this digest. What an item is bound to is proven when it is bound."""
-        return self._sql.execute(_HAS, (self._ws, digest, self._base)).fetchone() is not None
+    def evidence_id(self, digest: str) -> str | None:
+        """The id on the log of the observation that is filed under this digest, if any."""
+        return observed.id_of(self._rows, digest)
 
     def _filed(self, digest: str) -> Event | None:
         """The observation that is filed under a digest, proven to be on the log."""
