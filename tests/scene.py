@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from readmit import Policy, Reason, Return, Workspace
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.verdicts import Answer, Pair, Verdict
+from readmit.store.indexes import stored_rows
 from readmit.store.location import is_url
 from readmit.store.schema import APPEND_ONLY_TABLES
 from readmit.workspace.roles import role_of
@@ -135,6 +136,11 @@ class Scene:
             return
         with untriggered(connection.sql):
             connection.sql.execute(statement, values)
+
+
+def indexed(log: Any, index: str) -> Iterator[tuple[Any, ...]]:
+    """The stored rows of one index over a log, without the workspace's number."""
+    return stored_rows(log.connection.sql, log.ws, index)
 
 
 @contextmanager

@@ -16,8 +16,7 @@ from readmit.records.canonical import canonical
 from readmit.records.commits import Commit, event_data, row_leaf, said
 from readmit.records.tree import HASH_BYTES, TreeFrontier, leaf_hash, tree_hash
 from readmit.store.connection import SqliteConnection
-from readmit.store.index_check import IndexCheck
-from readmit.store.ledger import LEDGER
+from readmit.store.index_check import MAP_ALONE, IndexCheck
 from readmit.store.log import SqlLog
 from readmit.store.schema import MASK, SHIFT
 from readmit.store.statemap import EMPTY, StateMap
@@ -84,7 +83,7 @@ def _recommit(sql: Any, ws: int) -> None:
         sql.execute("UPDATE event SET leaf = ? WHERE pos = ?", (leaf, base + epoch))
     # What is in the map alone is kept as it is.
     chunks = sql.execute("SELECT body FROM node WHERE ws = ? AND level = 0", (ws,)).fetchall()
-    kept = {key: value for (body,) in chunks for key, value in _entries(body) if key.startswith(f'["{LEDGER}",')}
+    kept = {key: value for (body,) in chunks for key, value in _entries(body) if key.startswith(MAP_ALONE)}
     sql.execute("DELETE FROM node WHERE ws = ?", (ws,))
     every = b"".join(found.get(epoch, bytes(HASH_BYTES)) for epoch in range(1, max(found, default=0) + 1))
     root = StateMap(sql, ws).update(EMPTY, dict(IndexCheck(sql, ws, every, []).stored()) | kept)

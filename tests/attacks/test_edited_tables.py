@@ -8,7 +8,7 @@ from readmit.records.errors import ReadmitError, TamperedError
 from tests.scene import Scene
 
 EDITS = {
-    "a revocation hidden from its readers": "DELETE FROM audience WHERE epoch = (SELECT max(epoch) FROM invalidation)",
+    "a revocation hidden from its readers": "DELETE FROM audience WHERE epoch = (SELECT max(epoch) FROM about)",
     "an item in another's name": "UPDATE event SET by = 'eve' WHERE id = 'item:h'",
     "an item dated back": "UPDATE event SET at = '2020-01-01T00:00:00+00:00' WHERE id = 'item:h'",
     "a date said to be given": "UPDATE event SET given = 1 WHERE id = 'item:h'",

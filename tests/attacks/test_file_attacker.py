@@ -102,7 +102,7 @@ def a_revocation_removed(victim: Victim) -> None:
         (pos,) = sql.execute("SELECT max(pos) FROM event WHERE kind = 'revoke'").fetchone()
         epoch = pos & MASK
         sql.execute("DELETE FROM event WHERE pos = ?", (pos,))
-        for index in ("audience", "about", "name", "invalidation"):
+        for index in ("audience", "about", "name"):
             sql.execute(f"DELETE FROM {index} WHERE epoch = ?", (epoch,))  # noqa: S608 - our own names
         sql.execute("UPDATE workspace SET head = head - 1")
         sql.execute("DELETE FROM commit_record WHERE number = (SELECT size FROM workspace)")
@@ -228,8 +228,8 @@ def test_nothing_more_is_written_to_it(victim: Victim, story: Story) -> None:
 
 
 HIDDEN = {
-    "a revocation from its readers": "DELETE FROM audience WHERE epoch = (SELECT max(epoch) FROM invalidation)",
-    "a revocation from its item": "DELETE FROM about WHERE epoch = (SELECT max(epoch) FROM invalidation)",
+    "a revocation from its readers": "DELETE FROM audience WHERE epoch = (SELECT max(epoch) FROM about)",
+    "a revocation from its item": "DELETE FROM about WHERE epoch = (SELECT max(epoch) FROM about)",
     "the newer policy": "DELETE FROM milestone WHERE kind = 'govern' AND epoch = "
     "(SELECT max(epoch) FROM milestone WHERE kind = 'govern')",
     "the last departure": "DELETE FROM milestone WHERE kind = 'depart' AND epoch = "

@@ -9,7 +9,7 @@ import pytest
 from readmit.records.policy import Policy
 from readmit.store.indexes import INDEXES
 from readmit.workspace.auditing import audit
-from tests.scene import HOUR, Scene
+from tests.scene import HOUR, Scene, indexed
 
 if TYPE_CHECKING:
     from readmit.store.log_check import Reached
@@ -48,7 +48,7 @@ def test_an_untouched_workspace_has_the_indexes_that_its_log_comes_to() -> None:
     scene = busy()
     report = audit(scene.team.log)
     assert report.intact, report.problems
-    assert all(next(scene.team.log.indexed(index), None) for index in INDEXES), "every index is put to the test"
+    assert all(next(indexed(scene.team.log, index), None) for index in INDEXES), "every index is put to the test"
 
 
 def test_a_last_moment_that_the_log_has_not_learnt_shows() -> None:
@@ -62,9 +62,7 @@ def test_a_last_moment_that_the_log_has_not_learnt_shows() -> None:
 @pytest.mark.parametrize("index", INDEXES)
 def test_a_row_that_is_gone_or_made_up_shows(index: str, full: bool) -> None:
     scene = busy()
-    # What was said last about a slot, only building the index anew shows.
-    full = full or index == "holder"
-    row = next(scene.team.log.indexed(index))
+    row = next(indexed(scene.team.log, index))
     here = " AND ".join(f"{column} = ?" for column in INDEXES[index])
     scene.sql(f"DELETE FROM {index} WHERE {here}", *row)  # noqa: S608 - our own names
     assert index in _flawed(scene, full=full)
@@ -92,7 +90,7 @@ def test_a_later_check_finds_what_is_missing_of_new_events(index: str) -> None:
     before = scene.team.epoch
     _more(scene)
     assert audit(scene.team.log, since=since).problems == ()
-    row = next(row for row in scene.team.log.indexed(index) if _is_new(index, row, before))
+    row = next(row for row in indexed(scene.team.log, index) if _is_new(index, row, before))
     here = " AND ".join(f"{column} = ?" for column in INDEXES[index])
     scene.sql(f"DELETE FROM {index} WHERE {here}", *row)  # noqa: S608 - our own names
     assert not audit(scene.team.log, since=since).intact
@@ -111,10 +109,7 @@ def _more(scene: Scene) -> None:
 
 
 def _is_new(index: str, row: tuple[object, ...], before: int) -> bool:
-    if index == "term":
-        return "fresh" in str(row[0])
-    place = {"binding": 0, "invalidation": 2}.get(index, -1)
-    return int(str(row[place])) > before
+    return int(str(row[0 if index == "binding" else -1])) > before
 
 
 def test_a_later_check_does_not_look_at_older_rows() -> None:

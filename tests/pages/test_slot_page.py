@@ -122,7 +122,7 @@ class ComparedLife(Life):
         except NotAllowedError:
             return  # it is away in another role, and departing again does not change that
         judged = {one.item: one.reasons for one in returned.dispositions}
-        slots = {row[1] for row in team.log.indexed("slot_item") if row[0] in ("", who.task)}
+        slots = {slot for task, slot in team.log.slots() if task in ("", who.task)}
         for slot in sorted(slots) if judged else ():
             asked = {"principal": who.principal, "role": who.role, "task": who.task}
             page = slot_values(team.log, slot, now=returned.request.moment, **asked)

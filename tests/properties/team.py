@@ -23,9 +23,10 @@ from readmit.records.policy import AUTHOR
 from readmit.records.retractions import Retractions
 from readmit.records.snapshot import WorkState
 from readmit.records.verdicts import Answer, Pair, Verdict
-from readmit.store.rebuilt import Rebuilt
+from readmit.store.log import SqlLog
 from readmit.workspace.loading import snapshot
 from tests.properties import retracting
+from tests.properties.rebuilt import Rebuilt
 from tests.simulator import Deciding, Mark, Rules, Statement, TeamSimulator, Who, state_of
 
 if TYPE_CHECKING:
@@ -554,6 +555,7 @@ class Team:
     def check_indexes(self) -> None:
         """The indexes are those that the log comes to."""
         log = self.workspace.log
+        assert isinstance(log, SqlLog)
         with closing(Rebuilt(log.workspace)) as rebuilt:
             assert sum(1 for _ in rebuilt.append(log.tail())) == log.head
             assert list(rebuilt.differences(log)) == []

@@ -27,7 +27,7 @@ from readmit.store.log import SqlLog
 from readmit.store.log_end import written
 from readmit.workspace.auditing import audit
 from tests.crash.team import verify
-from tests.scene import HOUR, START
+from tests.scene import HOUR, START, indexed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,7 +57,7 @@ READS: dict[str, Callable[[Workspace, str], object]] = {
     "a name": lambda team, digest: team.log.named(EventKind.OBSERVE, digest[:32]),
     "what ann can see": lambda team, _: len(team.log.observations(ANN, until=99)) == 2,
     "who wrote": lambda team, _: team.log.wrote("bob", since=2),
-    "the indexes": lambda team, _: len(list(team.log.indexed("filed"))) == 2,
+    "the indexes": lambda team, _: len(list(indexed(team.log, "filed"))) == 2,
     "an item that rests on it": lambda team, digest: team.record("it is so", sources=[digest], by="bob"),
 }
 
@@ -181,7 +181,7 @@ calls = st.lists(
 
 
 def stored(log: SqlLog) -> dict[str, list[Any]]:
-    rows = {index: list(log.indexed(index)) for index in INDEXES}
+    rows = {index: list(indexed(log, index)) for index in INDEXES}
     return rows | {"event": list(log.tail()), "end": [log.head, log.learnt]}
 
 

@@ -11,7 +11,7 @@ from readmit.records.drafts import draft
 from readmit.records.events import EventKind
 from readmit.records.items import Fact, Frontier, Item, Obligation, RoleConstraint, Scope
 from readmit.store.location import open_store
-from tests.scene import START
+from tests.scene import START, indexed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,7 @@ def test_frontiers_of_one_obligation_whatever_they_say_and_wherever(log: SqlLog)
 
 def test_duties_and_what_has_a_slot_are_not_filed(log: SqlLog) -> None:
     add(log, OTHERS["a slot"])
-    assert list(log.indexed("kin")) == []
+    assert list(indexed(log, "kin")) == []
     assert kin(log, OTHERS["a slot"]) == []
 
 

@@ -37,6 +37,7 @@ def test_a_map_with_a_small_cache_answers_like_a_dictionary(
         root = found.update(root, written)
         plain |= written
         assert found.find(root, read) == {key: plain[key] for key in read if key in plain}
+        assert {key: found.get(root, key) for key in read} == {key: plain.get(key, b"") for key in read}
         assert root == root_of(sorted(plain.items()))
     assert dict(found.beginning_with(root, "k")) == plain
 

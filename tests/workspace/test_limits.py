@@ -267,13 +267,6 @@ def test_two_handles_of_one_writer_share_its_limit(place: Path | str) -> None:
         assert audit(team.log).intact
 
 
-def test_what_was_ended_is_part_of_the_audit() -> None:
-    scene = team_of(items=3)
-    scene.team.dispute(["m0", "m1", "m2"], by="eve")
-    scene.sql("UPDATE invalidation SET ended = 1")
-    assert any("'invalidation'" in problem for problem in audit(scene.team.log, full=True).problems)
-
-
 def test_a_limit_of_zero_leaves_ordinary_work_alone() -> None:
     scene = Scene(invalidations_per_writer=0)
     scene.covered(slot="hotel")

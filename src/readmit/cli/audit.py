@@ -150,7 +150,7 @@ def _handed(row: dict[str, Any]) -> str:
     help="Key of the log: a PEM file, a verifier key as `readmit keys list` shows it, or a file with one on each line. "
     "Repeatable. Default: what is pinned beside the signing keys. [env: READMIT_TRUST, separated by spaces]",
 )  # fmt: skip
-@click.option("--full", is_flag=True, help="Look at everything again, and build every index again from the log.")
+@click.option("--full", is_flag=True, help="Look at everything again, and decide again what was handed over.")
 def verify(invocation: Invocation, /, *, kept: BinaryIO | None, keys: tuple[str, ...], full: bool) -> Status:
     """Check that events, audit rows and indexes are those that were signed, and that nothing was rolled back.
 

@@ -54,7 +54,7 @@ def slot_values(
 
 
 def _task(log: Log, slot: str, task: str | None) -> str:
-    tasks = sorted({row[0] for row in log.indexed("slot_item") if row[1] == slot})
+    tasks = [on for on, name in log.slots() if name == slot]
     if not tasks:
         raise UnknownError(f"no item is about the slot {slot!r} in workspace {log.workspace!r}")
     if task is not None:

@@ -5,7 +5,7 @@ Every method concerns one workspace. An implementation has the workspace in ever
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -264,7 +264,7 @@ class Log(Protocol):
         """Whether some item that is not private supports this dependency."""
 
     def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
-        """Every event in order, with the chain checked."""
+        """Every event in order, proven to be the one on the log."""
 
-    def indexed(self, index: str) -> Iterator[tuple[Any, ...]]:
-        """The stored rows of one index over the log, without the workspace's number."""
+    def slots(self) -> list[tuple[str, str]]:
+        """Every slot that some item is about, as its task, empty for every task, and its name."""

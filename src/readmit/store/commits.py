@@ -164,7 +164,7 @@ class Commits:
         """The value of a key, including what the open transaction has changed; empty if it has none."""
         pending = self._changes.values.get(key)
         if pending is None:
-            pending = self._map.find(self.head().state, (key,)).get(key, b"")
+            pending = self._map.get(self.head().state, key)
         return pending
 
     def values(self, keys: Iterable[str]) -> dict[str, bytes]:
@@ -218,9 +218,22 @@ class Commits:
         note = None if self._row is None else self._row[5]
         return bytes(note) if isinstance(note, bytes | bytearray | memoryview) else None
 
-    def records(self) -> Iterator[bytes]:
-        """The record of every commit, in order, as it is stored."""
-        done, query = 0, "SELECT number, body FROM commit_record WHERE ws = ? AND number > ? ORDER BY number LIMIT ?"
+    def frontier(self, size: int) -> TreeFrontier:
+        """The right edge of the tree when it had so many commits, as it is stored."""
+
+        def edge(node: Node) -> list[bytes]:
+            levels = [level for level in reversed(range(size.bit_length())) if size >> level & 1]
+            # Each subtree begins where the larger ones end.
+            return [node(level, size >> level + 1 << 1) for level in levels]
+
+        return TreeFrontier(size, tuple(self._proof(edge)))
+
+    def records(self, since: int = 0) -> Iterator[bytes]:
+        """The record of every commit after one, in order, as it is stored."""
+        done, query = (
+            since,
+            "SELECT number, body FROM commit_record WHERE ws = ? AND number > ? ORDER BY number LIMIT ?",
+        )
         while page := self._sql.execute(query, (self._ws, done, PAGE)).fetchall():
             yield from (bytes(body) for _, body in page)
             done = page[-1][0]

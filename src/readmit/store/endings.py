@@ -1,52 +1,43 @@
-"""How much an event ends: the index behind the limits of a writer.
+"""How much an event ends, and what was stated last about a slot or an obligation.
 
 An act counts for every item that it names, one's own included. An item counts for every statement of another
 writer that it replaces in its slot, or as the frontier of its obligation: updating what one wrote oneself is ordinary
 work. What no longer stands for another reason counts too, because an overruling may have brought it back.
 
-``invalidation`` holds each writer's running total, so that a window is the difference of two rows. ``holder`` holds
-what was stated last about a slot or an obligation, for each task and use.
+What was stated last is in the signed map alone, as the epoch of an item and the digest of its body.
 """
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from readmit.records.canonical import digest
+from readmit.records.errors import TamperedError
 from readmit.records.events import Link, Resolve
 from readmit.records.items import Frontier, Item, Obligation, decode_item
 from readmit.records.statements import same_statement
 from readmit.store.audience import ANY
 from readmit.store.schema import SHIFT
+from readmit.store.sql import chunks
+from readmit.store.stated import FRONTIER, TERM, LastStatements
+from readmit.store.totals import ENDED, WriterTotals
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from readmit.records.drafts import Draft
     from readmit.records.kinds import DeclaredKind
+    from readmit.store.commits import Commits
     from readmit.store.sql import Sql
 
-SLOT, FRONTIER = "slot", "frontier"
-_HELD = "SELECT body FROM event WHERE pos IN (SELECT ? + epoch FROM holder WHERE ws = ? AND use = ? AND name = ?{})"
-_ON_EVERY_TASK, _ON_TASK = _HELD.format(""), _HELD.format(" AND task IN (?, ?)")
-_HOLD = """
-    INSERT INTO holder VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT (ws, use, name, task, readers) DO UPDATE SET epoch = excluded.epoch
-"""
-_LAST = "SELECT ended FROM invalidation WHERE ws = ? AND by = ?{} ORDER BY learnt DESC, epoch DESC LIMIT 1"
-_END = f"INSERT INTO invalidation SELECT ?, ?, ?, ?, ? + coalesce(({_LAST.format('')}), 0)"
-_ENDED = f"""
-    SELECT coalesce(({_LAST.format("")}), 0) - coalesce(({_LAST.format(" AND learnt <= ?")}), 0)
-"""
-
-
-def ended(sql: Sql, ws: int, by: str, since: str) -> int:
-    """How much the events of a principal ended since a moment."""
-    (count,) = sql.execute(_ENDED, (ws, by, ws, by, since)).fetchone()
-    return int(count)
+_BODIES = "SELECT pos, body FROM event WHERE pos IN"
 
 
 class Holding(NamedTuple):
     """What an item states something about: a slot or an obligation, on a task, for a use."""
 
-    use: str
+    about: str
     name: str
     task: str
     readers: str
@@ -65,9 +56,11 @@ _NOTHING = Ending(0)
 class Endings:
     """What the events of one workspace end."""
 
-    def __init__(self, sql: Sql, ws: int) -> None:
+    def __init__(self, sql: Sql, ws: int, commits: Commits) -> None:
         self._sql = sql
-        self._ws = ws
+        self._base = ws << SHIFT
+        self._stated = LastStatements(commits)
+        self._totals = WriterTotals(commits)
 
     def of(self, kind: DeclaredKind, payload: object, about: tuple[str, ...]) -> Ending:
         """What an event at the end of the log ends."""
@@ -80,12 +73,12 @@ class Endings:
                 return Ending(1)
         return Ending(max(1, len(about))) if kind.invalidates else _NOTHING
 
-    def file(self, epoch: int, by: str, learnt: str, ending: Ending) -> None:
-        """Index what an event ended."""
+    def file(self, epoch: int, draft: Draft, learnt: str, ending: Ending) -> None:
+        """Keep what an event ended, and that it was stated last."""
         if ending.takes is not None:
-            self._sql.execute(_HOLD, (self._ws, *ending.takes, epoch))
+            self._stated.state(*ending.takes, (epoch, bytes.fromhex(draft.digest)))
         if ending.ends:
-            self._sql.execute(_END, (self._ws, by, learnt, epoch, ending.ends, self._ws, by))
+            self._totals.add(ENDED, draft.by, epoch, learnt, ending.ends)
 
     def _of_item(self, item: Item) -> Ending:
         place = _place(item)
@@ -98,12 +91,22 @@ class Endings:
 
     def _held(self, place: Holding) -> list[Item]:
         """What was stated last about the same thing, on the same task or on every task."""
-        here = (self._ws << SHIFT, self._ws, place.use, place.name)
-        if place.task == ANY:
-            rows = self._sql.execute(_ON_EVERY_TASK, here)
-        else:
-            rows = self._sql.execute(_ON_TASK, (*here, place.task, ANY))
-        return [decode_item(body) for (body,) in rows.fetchall()]
+        about, name, task, _ = place
+        every = self._stated.on(about, name, ANY)
+        stated = [*every.last.values()]
+        for one in [task] if task else self._stated.tasks(about, name, every.tasks):
+            stated += self._stated.on(about, name, one).last.values()
+        return self._items(stated)
+
+    def _items(self, stated: Iterable[tuple[int, bytes]]) -> list[Item]:
+        """The items at some epochs, compared with the digests of their bodies."""
+        wanted = {self._base + epoch: digest_ for epoch, digest_ in stated}
+        found: dict[int, bytes] = {}
+        for marks, part in chunks(wanted):
+            found |= dict(self._sql.execute(f"{_BODIES} ({marks})", part).fetchall())
+        if wanted != {pos: hashlib.sha256(body).digest() for pos, body in found.items()}:
+            raise TamperedError("what was stated last about a slot or a duty: an event was altered or removed")
+        return [decode_item(body) for body in found.values()]
 
 
 def _place(item: Item) -> Holding | None:
@@ -116,7 +119,7 @@ def _place(item: Item) -> Holding | None:
     readers = digest(tuple(sorted(set(one)) for one in uses))[:32] if any(uses) else ANY
     if isinstance(item, Frontier):
         return Holding(FRONTIER, item.obligation, task, readers)
-    return None if item.slot is None else Holding(SLOT, item.slot, task, readers)
+    return None if item.slot is None else Holding(TERM, item.slot, task, readers)
 
 
 def _replaces(item: Item, other: Item) -> bool:

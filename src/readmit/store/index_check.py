@@ -26,7 +26,9 @@ from readmit.store.indexes import carried_key, carried_leaf, stored_rows, worked
 from readmit.store.ledger import LEDGER, source_digest, source_key
 from readmit.store.observed import BITS
 from readmit.store.schema import MASK, SHIFT
+from readmit.store.stated import FRONTIER, TERM
 from readmit.store.statemap import EMPTY, key_of
+from readmit.store.totals import BESIDE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,6 +50,8 @@ _SOURCES = "SELECT backend, record, body FROM source WHERE ws = ? ORDER BY backe
 _MOST_NAMED = 3
 _chunk = msgspec.msgpack.Decoder(list[tuple[str, bytes]]).decode
 _parts = msgspec.json.Decoder(list[str]).decode
+MAP_ALONE = tuple(f'["{use}",' for use in (LEDGER, TERM, FRONTIER, *BESIDE, *BESIDE.values()))
+"""How keys begin whose values are in the map and in no table."""
 # Items are found through what is about them, and observations through their digest, not through their names.
 UNMAPPED_NAMES = (f"{EventKind.RECORD.prefix}:", f"{EventKind.OBSERVE.prefix}:")
 
@@ -64,8 +68,7 @@ class IndexCheck:
     def run(self, root: Root) -> None:
         """Compare everything that the map under a root holds with the stored rows."""
         flawed: dict[str, list[str]] = {}
-        # How often a ledger was written is in the map alone.
-        signed = (entry for entry in self._signed(root) if not entry[0].startswith(f'["{LEDGER}",'))
+        signed = (entry for entry in self._signed(root) if not entry[0].startswith(MAP_ALONE))
         for key, flaw in differences(signed, self.stored()):
             table, what = _about(key)
             flawed.setdefault(table, []).append(f"{flaw} {what}")

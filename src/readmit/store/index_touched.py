@@ -9,7 +9,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from readmit.records.canonical import canonical
+from readmit.records.drafts import Draft
 from readmit.records.errors import TamperedError
+from readmit.records.events import EventKind, Resolve
+from readmit.records.kinds import targets_of
 from readmit.records.wording import counted
 from readmit.store.audience import OBSERVATION
 from readmit.store.changes import running
@@ -21,15 +25,13 @@ from readmit.store.statemap import key_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from readmit.records.drafts import Draft
-    from readmit.records.events import KeyChange
+    from readmit.ports.store import Log
+    from readmit.records.events import Event, KeyChange
     from readmit.records.items import Item
     from readmit.store.commits import Commits
     from readmit.store.sql import Rows, Sql
 
 _INSERT = re.compile(r"\s*INSERT INTO (\w+) ")
-# What these tables hold besides depends on the state when the event was added, which is no longer known.
-_KNOWN = {"holder": ("use", "name", "task", "readers"), "invalidation": ("by", "epoch"), "duty": ("by", "epoch")}
 _MAPPED = {"about": "about", "audience": "audience", "kin": "kin", "milestone": "milestone", "slot_item": "slot"}
 
 
@@ -41,14 +43,10 @@ class _Rows:
         self.written: dict[tuple[str, tuple[Any, ...]], None] = {}
 
     def execute(self, query: str, values: Sequence[Any] = (), /) -> Rows:
-        if query.startswith("UPDATE"):
-            return _NO_ROWS
         if "INSERT" not in query:
             return self._sql.execute(query, values)
         if (found := _INSERT.match(query)) is not None:
-            columns = INDEXES[found[1]]
-            row = dict(zip(columns, values[1:], strict=False))
-            self.written[found[1], tuple(row[name] for name in _KNOWN.get(found[1], columns))] = None
+            self.written[found[1], tuple(values[1:])] = None
         return _NO_ROWS
 
     def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> None:
@@ -103,15 +101,12 @@ class TouchedCheck:
         self._values = _Values(commits)
         self._indexes = Indexes(self._rows, ws, self._values, item)  # type: ignore[arg-type]
 
-    def event(self, epoch: int, draft: Draft, learnt: str, leaf: bytes) -> None:
+    def event(self, event: Event, draft: Draft, leaf: bytes) -> None:
         """Take note of what one event adds."""
         try:
-            self._indexes.add(epoch, draft, learnt, leaf, {})
+            self._indexes.add(event.epoch, draft, event.learnt.isoformat(), leaf, {})
         except TamperedError as error:
             self._problems.append(str(error))
-        if not draft.kind.invalidates:
-            # What an item replaced, only the state of its time says.
-            self._rows.written.pop(("invalidation", (draft.by, epoch)), None)
 
     def run(self) -> None:
         """Compare the rows of the events with what is stored and signed."""
@@ -136,7 +131,7 @@ class TouchedCheck:
                 self._problems.append(f"the index {index!r} has other rows than signed for {said}")
 
     def _has(self, index: str, row: Sequence[Any]) -> bool:
-        query = f"SELECT 1 FROM {index} WHERE ws = ? AND {_equal(_KNOWN.get(index, INDEXES[index]))}"
+        query = f"SELECT 1 FROM {index} WHERE ws = ? AND {_equal(INDEXES[index])}"
         return self._sql.execute(query, (self._ws, *row)).fetchone() is not None
 
     def _leaves(self, index: str, parts: Sequence[Any], epochs: range) -> Iterable[bytes]:
@@ -152,3 +147,24 @@ class TouchedCheck:
 
 def _equal(columns: Iterable[str], table: str = "") -> str:
     return " AND ".join(f"{table}.{column} = ?" if table else f"{column} = ?" for column in columns)
+
+
+def draft_of(event: Event, log: Log) -> Draft:
+    """The draft that was appended to a log as an event."""
+    about = event.payload
+    if isinstance(about, Resolve):
+        # A resolution concerns the items of its dispute.
+        dispute = log.named(EventKind.DISPUTE, about.dispute)
+        about = about if dispute is None else dispute.payload
+    return Draft(
+        id=event.id,
+        kind=event.kind,
+        by=event.by,
+        at=event.at,
+        payload=event.payload,
+        body=canonical(event.payload),
+        digest=event.digest,
+        given=event.given,
+        signature=event.signature,
+        about=targets_of(about),
+    )

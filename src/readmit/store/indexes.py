@@ -14,7 +14,6 @@ from readmit.records.errors import TamperedError
 from readmit.records.events import KeyChange
 from readmit.records.evidence import Evidence
 from readmit.records.items import Frontier, Item, Obligation
-from readmit.records.moments import Void
 from readmit.records.statements import kin_of
 from readmit.records.tree import leaf_hash
 from readmit.store.audience import ANY, OBSERVATION, STATE, rows_of
@@ -22,7 +21,9 @@ from readmit.store.endings import Endings
 from readmit.store.observed import block_end, observed_key
 from readmit.store.schema import SHIFT
 from readmit.store.sql import PAGE
+from readmit.store.stated import DEPENDENCY, SLOT, LastStatements
 from readmit.store.statemap import key_of
+from readmit.store.totals import OPENED, WriterTotals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -44,11 +45,7 @@ INDEXES = {
     "slot_reach": ("task", "slot", "principal", "role"),
     "binding": ("item", "evidence"),
     "milestone": ("kind", "key", "epoch"),
-    "invalidation": ("by", "learnt", "epoch", "ended"),
-    "term": ("name", "use"),
-    "duty": ("by", "learnt", "epoch"),
     "kin": ("key", "epoch"),
-    "holder": ("use", "name", "task", "readers", "epoch"),
 }
 """Every index, with its columns besides the workspace's number."""
 _BIND = "INSERT INTO binding VALUES (?, ?, ?)"
@@ -56,9 +53,6 @@ _EVIDENCE = """
     SELECT pos, id, kind, by, at, given, learnt, digest, signature FROM event
     WHERE pos = ? + (SELECT epoch FROM filed WHERE ws = ? AND digest = ?)
 """
-SLOT, DEPENDENCY = "slot", "dependency"
-_TERM = "INSERT INTO term VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-_DUTY = "INSERT INTO duty VALUES (?, ?, ?, ?)"
 _KIN = "INSERT INTO kin VALUES (?, ?, ?)"
 _REACH = "INSERT INTO audience VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _REACH_ALL = """
@@ -77,7 +71,7 @@ def stored_rows(sql: Sql, ws: int, index: str) -> Iterator[tuple[Any, ...]]:
         rows = sql.execute(after, (ws, *rows[-1])).fetchall()
 
 
-def terms_of(item: Item) -> list[tuple[str, str]]:
+def terms_of(item: Item) -> list[tuple[str, int]]:
     """The names that an item defines, as slot or dependency. A private item defines none for other principals."""
     if item.scope.visibility == "private":
         return []
@@ -141,7 +135,9 @@ class Indexes:
         self._ws = ws
         self._commits = commits
         self._item = item
-        self._endings = Endings(sql, ws)
+        self._endings = Endings(sql, ws, commits)
+        self._stated = LastStatements(commits)
+        self._totals = WriterTotals(commits)
         self._checked: tuple[Draft, Ending] | None = None
 
     def ends(self, draft: Draft) -> int:
@@ -184,7 +180,7 @@ class Indexes:
             ending = checked[1]
         else:
             ending = self._endings.of(kind, draft.payload, draft.about)
-        self._endings.file(epoch, draft.by, learnt, ending)
+        self._endings.file(epoch, draft, learnt, ending)
         match draft.payload:
             case Evidence() as evidence:
                 self._reach(epoch, OBSERVATION, rows_of(evidence.scope), leaf)
@@ -203,18 +199,12 @@ class Indexes:
                 self._milestones(kind, payload, epoch, leaf)
             case payload:
                 self._milestones(kind, payload, epoch, leaf)
-                self._redate(payload, learnt)
-
-    def _redate(self, payload: object, learnt: str) -> None:
-        """What was indexed with a moment that is void counts from when it was voided."""
-        for table in ("invalidation", "duty") if isinstance(payload, Void) else ():
-            self._sql.execute(f"UPDATE {table} SET learnt = ? WHERE ws = ? AND learnt > ?", (learnt, self._ws, learnt))
 
     def _add_item(self, epoch: int, item: Item, learnt: str, leaf: bytes) -> None:
-        for name, use in terms_of(item):
-            self._sql.execute(_TERM, (self._ws, name, use))
+        for name, meaning in terms_of(item):
+            self._stated.mean(name, meaning)
         if binds_others(item):
-            self._sql.execute(_DUTY, (self._ws, item.by, learnt, epoch))
+            self._totals.add(OPENED, item.by, epoch, learnt, 1)
         if (key := kin_of(item)) is not None:
             self._sql.execute(_KIN, (self._ws, key, epoch))
             self._commits.extend(key_of("kin", key), leaf)

@@ -101,7 +101,7 @@ class LogCheck:
         self.problems = problems
         self.leaves = bytearray()
         """The leaves of the events after ``since``, one after the other."""
-        self.filed = self.bound = 0
+        self._rows_of = {"filed": 0, "binding": 0}
         """How many rows of these indexes the events account for."""
         self.epoch, self.audit = since.epoch, since.audit
         self.tree = TreeBuilder(since.frontier)
@@ -119,8 +119,8 @@ class LogCheck:
         edge = self.tree.frontier
         return TreeHead(edge.size, edge.root)
 
-    def run(self, event: Callable[[int, str, str, str, bytes], None], row: Callable[[AuditRow], None]) -> None:
-        """Check everything. ``event`` gets epoch, kind, writer, moment and body of each event."""
+    def run(self, event: Callable[[str, bytes], None], row: Callable[[AuditRow], None]) -> None:
+        """Check everything. ``event`` gets kind and body of each event."""
         end = self._sql.execute("SELECT head, audit, size FROM workspace WHERE ws = ?", (self._ws,)).fetchone()
         events, rows = self._events(end[0], event), self._rows(end[1], row)
         epoch, audit, start = self.epoch, self.audit, self.since.epoch
@@ -180,7 +180,7 @@ class LogCheck:
         return commit
 
     def _events(  # noqa: C901 - one loop, because a call per event costs as much as its hash
-        self, last: int, seen: Callable[[int, str, str, str, bytes], None]
+        self, last: int, seen: Callable[[str, bytes], None]
     ) -> Iterator[bool]:
         """Compute the leaf of each event after ``since``, page by page."""
         base, observe, key, say = self._base, str(EventKind.OBSERVE), str(EventKind.KEY), self.problems.append
@@ -219,7 +219,7 @@ class LogCheck:
                     self._filed(epoch, digest, filed)
                 elif kind == key:
                     self._changes.append((epoch, body))
-                seen(epoch, kind, by, learnt, body)
+                seen(kind, body)
             for epoch in bound:
                 say(f"the index 'binding' has rows for event {epoch}, which is no item")
             self.epoch = expected
@@ -232,12 +232,12 @@ class LogCheck:
         for item, evidence, by, at, given, learnt in self._sql.execute(_BOUND, (self._base, self._ws, after, until)):
             # Evidence that is gone gives a bound that no leaf was made with.
             found.setdefault(item, []).append((evidence, by, "" if at is None else said(at, learnt, given)))
-            self.bound += 1
+            self._rows_of["binding"] += 1
         return found
 
     def _filed(self, epoch: int, digest: str, filed: int | None) -> None:
         if filed == epoch:
-            self.filed += 1
+            self._rows_of["filed"] += 1
         elif filed is None or filed > epoch or not self._same_text(filed, digest):
             self.problems.append(f"the index 'filed' does not lead from {digest!r} to its first observation")
 
@@ -265,6 +265,11 @@ class LogCheck:
             (more,) = self._sql.execute(_BEYOND[table], (base, base + last, base + MASK)).fetchone()
             if more:
                 self.problems.append(f"the table {table!r} has {counted(more, 'row')} beyond the end of the log")
+        # A later check does not look at the rows of older events.
+        for index, implied in () if self.since.size else {"name": self.epoch, **self._rows_of}.items():
+            (found,) = self._sql.execute(f"SELECT count(*) FROM {index} WHERE ws = ?", (self._ws,)).fetchone()
+            if found != implied:
+                self.problems.append(f"the index {index!r} has {counted(found, 'row')}, and the log implies {implied}")
         if self.tree.size != size:
             self.problems.append(f"there are {self.tree.size} commits, but the log says {size}")
         below = self._sql.execute("SELECT count(*) FROM commit_record WHERE ws = ? AND number < 1", (self._ws,))

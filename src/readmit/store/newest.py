@@ -1,11 +1,14 @@
-"""The newest event of a kind for each of many keys, proven to be the newest, in a few queries."""
+"""The newest events of a kind for each of many keys, or of an audience, proven to be the newest, in a few queries."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from readmit.records.errors import TamperedError
+from readmit.store.audience import STATE
 from readmit.store.commits import check_digest, check_last
-from readmit.store.sql import chunks
+from readmit.store.indexes import audience_key
+from readmit.store.sql import blob, chunks
 from readmit.store.statemap import key_of
 
 if TYPE_CHECKING:
@@ -13,10 +16,28 @@ if TYPE_CHECKING:
 
     from readmit.records.events import Event
     from readmit.records.kinds import DeclaredKind
+    from readmit.store.audience import Row
     from readmit.store.event_rows import EventRows
 
 _MAX = "SELECT key, max(epoch) FROM milestone WHERE ws = ? AND kind = ? AND key IN ({}) GROUP BY key"
 _ALL = "SELECT key, epoch FROM milestone WHERE ws = ? AND kind = ? AND key IN ({}) ORDER BY key, epoch"
+# The signed digest covers all leaves of an audience. They are read as they are stored, without their events.
+_LEAVES = """
+    SELECT audience.epoch, event.leaf FROM audience LEFT JOIN event ON event.pos = ? + audience.epoch
+    WHERE ws = ? AND class = ? AND task = ? AND principal = ? AND role = ? ORDER BY audience.epoch
+"""
+
+
+def newest_for(rows: EventRows, audience: Row, *, until: int, most: int) -> list[Event]:
+    """The newest state events for exactly one audience up to an epoch, in order."""
+    what, found = "what an audience can see", rows.sql.execute(_LEAVES, (rows.base, rows.ws, STATE, *audience))
+    leaves = {epoch: b"" if leaf is None else blob(leaf) for epoch, leaf in found.fetchall()}
+    check_digest(rows.commits.value(audience_key(STATE, audience)), leaves.values(), what=what)
+    wanted = [epoch for epoch in leaves if epoch <= until][-most:]
+    events = rows.load(wanted)
+    if [rows.known[event.epoch] for event in events] != [leaves[epoch] for epoch in wanted]:
+        raise TamperedError(f"{what}: an event was altered or removed")
+    return events
 
 
 def latest_of(rows: EventRows, kind: DeclaredKind, keys: Iterable[str], until: int) -> dict[str, Event]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from readmit.ports.store import Visible
 from readmit.records.base import utc
@@ -16,16 +16,18 @@ from readmit.records.errors import TamperedError, UnknownError
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.items import Item
 from readmit.records.statements import kin_of
-from readmit.store import observed, overview
+from readmit.records.voids import Voids
+from readmit.store import observed, overview, tail
 from readmit.store.audience import ANY, STATE, keys_of
 from readmit.store.commits import Commits, check_last
-from readmit.store.endings import ended
 from readmit.store.event_rows import EVENT, SIGHTING, EventRows, find_item
-from readmit.store.indexes import DEPENDENCY, SLOT, audience_key, stored_rows, worked_key
-from readmit.store.newest import latest_of
+from readmit.store.indexes import audience_key, worked_key
+from readmit.store.newest import latest_of, newest_for
 from readmit.store.schema import MASK, SHIFT
-from readmit.store.sql import PAGE, End, chunks, flush
+from readmit.store.sql import End, chunks, flush
+from readmit.store.stated import DEPENDENCY, SLOT, LastStatements
 from readmit.store.statemap import is_short_form, key_of
+from readmit.store.totals import ENDED, OPENED, WriterTotals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from readmit.store.audience import Row
     from readmit.store.sql import Connection
 
-EVIDENCE = "evidence"
 _REACHED = """
     FROM audience
     WHERE ws = ? AND class = ? AND task IN (?, ?) AND principal IN (?, ?) AND role IN (?, ?)
@@ -51,7 +52,7 @@ _BEHIND = (
 _FOR_AUDIENCE = """
     SELECT epoch FROM audience WHERE ws = ? AND class = ? AND task = ? AND principal = ? AND role = ? ORDER BY epoch
 """
-_TAIL = EVENT + "WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?"
+_VOIDS = key_of("milestone", str(EventKind.VOID), ANY)
 _FILED = "SELECT epoch FROM filed WHERE ws = ? AND digest = ?"
 _OF_TASK = " FROM slot_item WHERE ws = ? AND task = ?"
 _SLOT_ROWS = f"SELECT count(*) FROM (SELECT 1{_OF_TASK} LIMIT ?) AS few"
@@ -85,8 +86,9 @@ class LogReads:
     def _end(self) -> End:
         if self.connection.end_of_log is not None:
             return self.connection.end_of_log
-        head, learnt = self._sql.execute("SELECT head, learnt FROM workspace WHERE ws = ?", (self._ws,)).fetchone()
-        return End(int(head), learnt)
+        with self.connection.reading():
+            last = self.commits.head().commit
+        return End(last.epoch, last.learnt)
 
     def sight(self, identity: Identity, *, until: int) -> Visible:
         """Events on the state that an identity can see, in order, and the evidence of its items, rehashed.
@@ -142,11 +144,10 @@ class LogReads:
     def sighting(self, digest: str) -> dict[str, Sighting]:
         """One piece of evidence, rehashed; empty if none is filed under the digest."""
         with self.connection.reading():
-            row = self._sql.execute(_FILED, (self._ws, digest)).fetchone()
-            if row is None:
+            event = self._filed(digest)
+            if event is None:
                 return {}
-            self._rows.checked(row[0])
-            return self._rows.sightings(self._sql.execute(SIGHTING + "WHERE pos = ?", (self._base + row[0],)))
+            return self._rows.sightings(self._sql.execute(SIGHTING + "WHERE pos = ?", (self._base + event.epoch,)))
 
     def about(self, items: Iterable[str], *, until: int) -> list[Event]:
         """Everything that concerns these items, visible or not, in order."""
@@ -227,13 +228,20 @@ class LogReads:
         """The id on the log of the observation that is filed under this digest, if any."""
         return observed.id_of(self._rows, digest)
 
+    def _filed(self, digest: str) -> Event | None:
+        """The observation that is filed under a digest, proven to be on the log."""
+        row = self._sql.execute(_FILED, (self._ws, digest)).fetchone()
+        event = None if row is None else self._rows.checked(row[0])
+        if event is not None and event.digest != digest:
+            raise TamperedError(f"evidence {digest!r} is filed under another's epoch: an index row was altered")
+        return event
+
     def evidence(self, digest: str) -> Event:
         """Stored evidence by digest."""
         with self.connection.reading():
-            row = self._sql.execute(_FILED, (self._ws, digest)).fetchone()
-            if row is None:
+            if (event := self._filed(digest)) is None:
                 raise UnknownError(f"no evidence {digest!r} in workspace {self.workspace!r}; observe it first")
-            return self._rows.checked(row[0])
+            return event
 
     def event(self, epoch: int) -> Event:
         """The event at a position of the log."""
@@ -273,15 +281,9 @@ class LogReads:
         return event.payload
 
     def beginning_with(self, space: str, beginning: str, *, limit: int) -> list[str]:
-        """Ids in a name space, or digests of evidence, with this prefix, in order."""
-        table, column, prefix = ("filed", "digest", "") if space == EVIDENCE else ("name", "id", f"{space}:")
-        first = prefix + beginning
-        # Ids are printable ASCII, so every id with this prefix sorts before the prefix followed by DEL.
-        query = (
-            f"SELECT {column} FROM {table} WHERE ws = ? AND {column} >= ? AND {column} < ? ORDER BY {column} LIMIT ?"
-        )
-        rows = self._sql.execute(query, (self._ws, first, f"{first}\x7f", limit))
-        return [name.removeprefix(prefix) for (name,) in rows]
+        """Ids in a name space, or digests of evidence, with this prefix, in order. Ids are proven if they are all."""
+        with self.connection.reading():
+            return overview.beginning_with(self._rows, space, beginning, limit)
 
     def milestones(self, kind: DeclaredKind, key: str = ANY, *, until: int | None = None) -> list[Event]:
         """Events of a kind that belong to the workspace as a whole, a task or an agent, in order."""
@@ -311,12 +313,17 @@ class LogReads:
 
     def ended(self, by: str, *, since: datetime) -> int:
         """How much the events of a principal ended since a moment."""
-        return ended(self._sql, self._ws, by, utc(since).isoformat())
+        return self._total(ENDED, by, since)
 
     def duties_opened(self, by: str, *, since: datetime) -> int:
         """How many obligations a principal opened since a moment that are not its own alone."""
-        query = "SELECT count(*) FROM duty WHERE ws = ? AND by = ? AND learnt > ?"
-        return int(self._sql.execute(query, (self._ws, by, utc(since).isoformat())).fetchone()[0])
+        return self._total(OPENED, by, since)
+
+    def _total(self, use: str, by: str, since: datetime) -> int:
+        with self.connection.reading():
+            # Few logs have voids, and a search for none costs more than the question.
+            voids = self.milestones(EventKind.VOID) if self.commits.value(_VOIDS) else []
+            return WriterTotals(self.commits).since(use, by, utc(since), Voids(voids))
 
     def wrote(self, by: str, *, since: int) -> bool:
         """Whether a principal wrote after an epoch, other than departures, returns and their events."""
@@ -326,67 +333,47 @@ class LogReads:
 
     def audiences(self) -> Iterator[Row]:
         """Every distinct audience of a state event, as task, principal and role."""
-        return overview.audiences(self._sql, self._ws)
+        with self.connection.reading():
+            return iter(overview.audiences(self._rows))
+
+    def slots(self) -> list[tuple[str, str]]:
+        """Every slot that some item is about, with its task."""
+        with self.connection.reading():
+            return overview.slots(self._rows)
 
     def newest_for(self, audience: Row, *, until: int, most: int) -> list[Event]:
-        """The newest state events for exactly this audience, in order."""
-        rows = self._sql.execute(overview.NEWEST, (self._ws, STATE, *audience, until, most))
-        return [self._rows.event(row) for row in self._rows.at(epoch for (epoch,) in rows.fetchall())]
+        """The newest state events for exactly this audience, in order, proven to be the newest."""
+        with self.connection.reading():
+            return newest_for(self._rows, audience, until=until, most=most)
 
     def agents(self) -> Iterator[Checkpoint]:
         """The last departure of every agent that ever departed."""
-        for key in self._keys(EventKind.DEPART):
+        for key in overview.keys(self._rows, EventKind.DEPART):
             last = self.latest(EventKind.DEPART, key)
             if last is not None and isinstance(last.payload, Checkpoint) and last.payload.identity.agent == key:
                 yield last.payload
 
     def leases(self) -> Iterator[Event]:
         """The last lease of every agent that ever had one."""
-        for key in self._keys(EventKind.LEASE):
+        for key in overview.keys(self._rows, EventKind.LEASE):
             if (last := self.latest(EventKind.LEASE, key)) is not None:
                 yield last
 
-    def _keys(self, kind: DeclaredKind) -> list[str]:
-        """Every agent, or bank, that has events of a kind, proven to be all."""
-        with self.connection.reading():
-            found = list(overview.keys(self._sql, self._ws, kind))
-            signed = self.commits.beginning_with(f"{key_of('milestone', str(kind))[:-1]},")
-        if {key_of("milestone", str(kind), key) for key in found} != signed.keys():
-            raise TamperedError(f"who has {kind} events: an index row was altered, hidden or added")
-        return found
-
     def is_slot(self, name: str) -> bool:
         """Whether some item that is not private is about this slot."""
-        return self._is_term(name, SLOT)
+        return self._means(name, SLOT)
 
     def is_dependency(self, name: str) -> bool:
         """Whether some item that is not private supports this dependency."""
-        return self._is_term(name, DEPENDENCY)
+        return self._means(name, DEPENDENCY)
 
-    def _is_term(self, name: str, use: str) -> bool:
-        found = self._sql.execute("SELECT 1 FROM term WHERE ws = ? AND name = ? AND use = ?", (self._ws, name, use))
-        return found.fetchone() is not None
+    def _means(self, name: str, meaning: int) -> bool:
+        with self.connection.reading():
+            return LastStatements(self.commits).means(name, meaning)
 
     def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
-        """Every event in order, as it is stored."""
-        expected, last = since, self.head if until is None else until
-        while True:
-            # Page by page: a long read keeps neither the whole log in memory nor an old snapshot of the database open.
-            rows = self._sql.execute(_TAIL, (self._base + expected, self._base + last, PAGE)).fetchall()
-            for row in rows:
-                event = self._rows.event(row)
-                expected += 1
-                if event.epoch != expected:
-                    raise TamperedError(f"event {expected} is not there: it was removed")
-                yield event
-            if len(rows) < PAGE:
-                break
-        if expected != last:
-            raise TamperedError(f"the log ends at epoch {expected}, but its head is {last}: events were removed")
-
-    def indexed(self, index: str) -> Iterator[tuple[Any, ...]]:
-        """The stored rows of one index over the log, without the workspace's number."""
-        return stored_rows(self._sql, self._ws, index)
+        """Every event in order, proven to be the one on the log."""
+        return tail.events(self._rows, since, self.head if until is None else until)
 
 
 def _bound_to(events: Iterable[Event], evidence: Mapping[str, Sighting]) -> dict[str, Sighting]:

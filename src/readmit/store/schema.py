@@ -108,29 +108,10 @@ TABLES = """
         ws INTEGER NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, epoch INTEGER NOT NULL,
         PRIMARY KEY (ws, kind, key, epoch)
     ) WITHOUT ROWID;
-    -- Which names are slots, and which dependencies.
-    CREATE TABLE term (
-        ws INTEGER NOT NULL, name TEXT NOT NULL, use TEXT NOT NULL,
-        PRIMARY KEY (ws, name, use)
-    ) WITHOUT ROWID;
     -- The items that make the same statement without a slot, and the frontiers of one obligation.
     CREATE TABLE kin (
         ws INTEGER NOT NULL, key TEXT NOT NULL, epoch INTEGER NOT NULL,
         PRIMARY KEY (ws, key, epoch)
-    ) WITHOUT ROWID;
-    -- The limits of a writer: what it has ended, the duties it opened, and what was stated last about a slot.
-    CREATE TABLE invalidation (
-        ws INTEGER NOT NULL, by TEXT NOT NULL, learnt TEXT NOT NULL, epoch INTEGER NOT NULL, ended INTEGER NOT NULL,
-        PRIMARY KEY (ws, by, learnt, epoch)
-    ) WITHOUT ROWID;
-    CREATE TABLE duty (
-        ws INTEGER NOT NULL, by TEXT NOT NULL, learnt TEXT NOT NULL, epoch INTEGER NOT NULL,
-        PRIMARY KEY (ws, by, learnt, epoch)
-    ) WITHOUT ROWID;
-    CREATE TABLE holder (
-        ws INTEGER NOT NULL, use TEXT NOT NULL, name TEXT NOT NULL, task TEXT NOT NULL, readers TEXT NOT NULL,
-        epoch INTEGER NOT NULL,
-        PRIMARY KEY (ws, use, name, task, readers)
     ) WITHOUT ROWID;
     CREATE TABLE derived (
         ws INTEGER NOT NULL, kind TEXT NOT NULL, maker TEXT NOT NULL, source TEXT NOT NULL, body BLOB NOT NULL,

@@ -12,7 +12,7 @@ removed.
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -76,6 +76,20 @@ class StateMap:
         self._kept = kept
         # By hash: what is kept here is right, whatever has happened to the table since.
         self._known: dict[bytes, list[Entry]] = {}
+
+    def get(self, root: Root, key: str) -> bytes:
+        """The value of one key; empty if the map has none."""
+        # Sorts after the key, and before every other key that sorts after it.
+        after, entry = (f"{key}\0", b""), ("", root.hash)
+        for level in range(root.level, -1, -1):
+            entries = self._known.get(entry[1])
+            if entries is None:
+                (entries,) = self._load(level, [entry])
+            at = bisect_left(entries, after) - 1
+            if at < 0:
+                return b""
+            entry = entries[at]
+        return entry[1] if entry[0] == key else b""
 
     def find(self, root: Root, keys: Iterable[str]) -> dict[str, bytes]:
         """The values of those keys that the map has."""

@@ -7,7 +7,6 @@ rows and its decision, and every row its return.
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,11 +20,9 @@ from readmit.seal.notes import NoteKey, open_note
 from readmit.seal.tlog import LogCheckpoint
 from readmit.seal.trust import public_of
 from readmit.store.index_check import IndexCheck
-from readmit.store.index_touched import TouchedCheck
+from readmit.store.index_touched import TouchedCheck, draft_of
 from readmit.store.log import SqlLog
 from readmit.store.log_check import LogCheck, Reached
-from readmit.store.rebuilt import Rebuilt, draft_of
-from readmit.store.row_check import RowCheck
 from readmit.store.statemap import Root
 from readmit.workspace.history import replay
 from readmit.workspace.return_check import BasisCheck, FiledRows, delivery_flaws, return_flaws
@@ -76,7 +73,7 @@ def audit(
     """Check everything that is signed. ``kept`` is a signed head that was kept outside the store.
 
     With ``since``, where an earlier check ended, older rows are not looked at again. ``full`` looks at everything, and
-    also builds every index again from the log.
+    also decides again what was handed over.
     """
     problems: list[str] = []
     if not isinstance(log, SqlLog):
@@ -100,7 +97,6 @@ class _Audit:
         sql, ws = log.connection.sql, log.ws
         start = since if since is not None and since.workspace == log.workspace else Reached(log.workspace)
         self._check = LogCheck(log.connection, ws, start, problems)
-        self._rows = RowCheck(sql, ws, problems)
         self._returns: dict[str, str] = {}
         """Return → digest of its decision, from the log."""
         self._filed: dict[str, FiledRows] = {}
@@ -126,12 +122,10 @@ class _Audit:
             root = Root(last.level, bytes.fromhex(last.state)) if last is not None else None
             if root is not None:
                 IndexCheck(log.connection.sql, log.ws, check.leaves, problems).run(root)
-            self._rows.run(check)
         elif not problems:
             self._check_touched()
         self._check_returns()
         if full:
-            self._rebuild()
             self._replay()
         covered = None if kept is None else self._check_kept(kept)
         if on_first_use:
@@ -246,10 +240,8 @@ class _Audit:
 
     # What the log and the audit hold.
 
-    def _event(self, epoch: int, kind: str, by: str, learnt: str, body: bytes) -> None:
+    def _event(self, kind: str, body: bytes) -> None:
         self._watch()
-        if not self._check.since.size:
-            self._rows.event(epoch, kind, by, learnt, body)
         if kind == EventKind.RETURN:
             returned: Returned = kind_named(kind).decode(body)
             self._returns[returned.request.return_id] = returned.decision
@@ -300,19 +292,8 @@ class _Audit:
         log, check = self._log, self._check
         touched = TouchedCheck(log.connection.sql, log.ws, log.commits, log.item, self._problems)
         for event in log.tail(since=check.since.epoch):
-            learnt = event.learnt.isoformat()
-            touched.event(event.epoch, draft_of(event, log), learnt, check.leaf(event.epoch))
+            touched.event(event, draft_of(event, log), check.leaf(event.epoch))
         touched.run()
-
-    def _rebuild(self) -> None:
-        """Build the indexes from the log, with the code that wrote them, and compare every row."""
-        try:
-            with closing(Rebuilt(self._log.workspace)) as rebuilt:
-                for _ in rebuilt.append(self._log.tail()):
-                    self._watch()
-                self._problems += rebuilt.differences(self._log)
-        except StoreError as error:
-            self._problems.append(f"the indexes could not be built from the log: {error}")
 
     def _replay(self) -> None:
         """Decide again whatever was handed over."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.ports.presence import last_absence
-from readmit.records.canonical import decode
-from readmit.records.decisions import Decision, Returned
+from readmit.records.decisions import Returned
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.evidence import Experience
+from readmit.workspace.handed import decision_of
 from readmit.workspace.signatures import authority
 
 if TYPE_CHECKING:
@@ -81,6 +81,5 @@ def _given_back(log: Log, absence: Absence) -> frozenset[str]:
     """What the return that ended an absence handed over."""
     if absence.end is None or absence.started_anew:
         return frozenset()
-    stored = log.audit.decision(absence.end.name)
-    view = None if stored is None else decode(stored.body, Decision, what="decision").view
+    view = decision_of(log, absence.end.name, log.returned(absence.end.name)).view
     return frozenset() if view is None else frozenset(one.id for one in view.experiences)

@@ -83,8 +83,9 @@ def _last(log: Log, departed: Checkpoint, identity: Identity, purpose: str | Non
 def _evidence_of(recorded: Mapping[int, Event], log: Log) -> list[int]:
     """For each item, the position of its latest evidence; its own if there is none."""
     positions = []
+    bound = log.evidence_for(event.epoch for event in recorded.values())
     for event in recorded.values():
         receipts = event.payload.receipts if isinstance(event.payload, Item) else ()
-        own = [one.epoch for receipt in receipts for one in log.sighting(receipt.evidence).values()]
+        own = [bound[one.evidence].epoch for one in receipts if one.evidence in bound]
         positions.append(max(own, default=event.epoch))
     return positions

@@ -35,10 +35,15 @@ def handed_since(log: Log, departed: Checkpoint, *, until: int) -> frozenset[str
 
 
 def _items(log: Log, event: Event, returned: Returned) -> frozenset[str]:
-    stored = log.audit.decision(event.name)
+    view = decision_of(log, event.name, returned).view
+    return frozenset() if view is None else frozenset(item.id for item in view.items)
+
+
+def decision_of(log: Log, return_id: str, returned: Returned) -> Decision:
+    """The decision of a return, proven to be the one in the log."""
+    stored = log.audit.decision(return_id)
     if stored is None or digest_of(stored.body) != returned.decision:
         raise TamperedError(
-            f"the decision of return {event.name!r} is not the one in the log; see `readmit audit verify`"
+            f"the decision of return {return_id!r} is not the one in the log; see `readmit audit verify`"
         )
-    view = decode(stored.body, Decision, what="decision").view
-    return frozenset() if view is None else frozenset(item.id for item in view.items)
+    return decode(stored.body, Decision, what="decision")

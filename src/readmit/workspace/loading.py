@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from readmit.capture.checkpoint import unchanged
 from readmit.capture.fold import fold
 from readmit.capture.voided import evidence_without, sources_without, state_without
-from readmit.records.errors import TamperedError
 from readmit.records.events import EventKind, Suspect
 from readmit.records.policy import AUTHOR
 from readmit.records.snapshot import Snapshot, WorkState
@@ -19,7 +18,7 @@ from readmit.workspace.background import concerned, with_frontiers
 from readmit.workspace.banks import within_reach
 from readmit.workspace.handed import handed_since
 from readmit.workspace.signatures import authority, policy_in_force
-from readmit.workspace.sources import add_sources
+from readmit.workspace.sources import add_sources, cited
 from readmit.workspace.vetting import vetted
 
 if TYPE_CHECKING:
@@ -124,14 +123,6 @@ def current(log: Log, request: Request, now: datetime, *, identity: Identity | N
     """
     departed, seen = log.departure(request.checkpoint), identity or request.identity
     return snapshot(log, departed, seen, epoch=log.head, purpose=request.purpose, now=now, fresh_at=request.moment)
-
-
-def cited(log: Log, digest: str) -> dict[str, Sighting]:
-    """An observation that an event names. It was there when the event was accepted."""
-    found = log.sighting(digest)
-    if digest not in found:
-        raise TamperedError(f"observation {digest!r} is cited in the log, but not found: an index row was hidden")
-    return found
 
 
 def add_judged(log: Log, held: Iterable[Held], evidence: dict[str, Sighting]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from readmit.records.errors import TamperedError
 from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
 from readmit.records.looks import Looked, LookResult
@@ -41,8 +42,16 @@ def add_sources(log: Log, evidence: dict[str, Sighting], *, until: int) -> dict[
         sources |= _sources(log, probed, evidence, until)
         fresh = {sources[name].now for name in probed} - evidence.keys() - {""}
         for name in fresh:
-            evidence |= log.sighting(name)
+            evidence |= cited(log, name)
     return sources
+
+
+def cited(log: Log, digest: str) -> dict[str, Sighting]:
+    """An observation that an event names. It was there when the event was accepted."""
+    found = log.sighting(digest)
+    if digest not in found:
+        raise TamperedError(f"observation {digest!r} is cited in the log, but not found: an index row was hidden")
+    return found
 
 
 def sources_in_words(log: Log, item: Item, *, until: int) -> Iterator[str]:
