@@ -166,9 +166,13 @@ class SqliteConnection:
         """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
         return SqliteTransaction(self)
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
+    def reading(self) -> AbstractContextManager[Any]:
         """Several reads of one consistent state."""
+        # Within a transaction of this thread, every read is of one state.
+        return self.lock if self._owner == get_ident() else self._snapshot()
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[None]:
         with self.lock:
             if self._depth or self._reads:
                 yield

@@ -15,6 +15,7 @@ from readmit.records.base import utc
 from readmit.records.drafts import StoredEvent
 from readmit.records.errors import ConflictError, StoreError, TamperedError
 from readmit.records.events import EventKind
+from readmit.store.audience import ANY
 from readmit.store.audit import AuditTrail
 from readmit.store.bulk import insert, inserted
 from readmit.store.derived import DerivedTexts
@@ -27,6 +28,7 @@ from readmit.store.memories import MemoryRecords
 from readmit.store.proving import parts_of
 from readmit.store.reads import LogReads
 from readmit.store.sql import End, flush
+from readmit.store.statemap import key_of
 from readmit.store.timing import Timing
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from readmit.ports.timekeeper import Timekeeper
     from readmit.records.commits import EventParts
     from readmit.records.drafts import Draft
+    from readmit.records.kinds import DeclaredKind
     from readmit.store.log_end import Appended
     from readmit.store.sql import Connection, Rows
 
@@ -89,6 +92,10 @@ class SqlLog(LogReads):
 
     def commit_records(self) -> Iterator[bytes]:
         return self.commits.records()
+
+    def standing(self, kind: DeclaredKind, key: str = ANY) -> bytes:
+        with self.reading():
+            return self.commits.value(key_of("milestone", str(kind), key))
 
     def parts_of(self, epoch: int, size: int) -> EventParts:
         return parts_of(self._rows, epoch, size)

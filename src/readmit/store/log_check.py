@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 _PAGE = 5_000
 _COMMITS = """
-    SELECT number, epoch, audit, body, nodes, note FROM commit_record
-    WHERE ws = ? AND number > ? ORDER BY number LIMIT ?
+    SELECT pos, epoch, audit, body, nodes, note FROM commit_record
+    WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?
 """
 # The name and the digest of an event lead back to it. A digest leads to the first observation of its text.
 _EVENTS = """
@@ -124,7 +124,8 @@ class LogCheck:
         end = self._sql.execute("SELECT head, audit, size FROM workspace WHERE ws = ?", (self._ws,)).fetchone()
         events, rows = self._events(end[0], event), self._rows(end[1], row)
         epoch, audit, start = self.epoch, self.audit, self.since.epoch
-        for number, *columns, body, nodes, note in self._commits():
+        for pos, *columns, body, nodes, note in self._commits():
+            number = pos - self._base
             commit = self._commit(number, columns, body)
             if self.tree.push(leaf_hash(body)) != nodes:
                 self.problems.append(f"commit {number}: its hashes of the tree were altered")
@@ -162,8 +163,8 @@ class LogCheck:
         self.key_commits.append(KeyCommit(self.head, note, tuple(changes)))
 
     def _commits(self) -> Iterator[tuple[Any, ...]]:
-        done = self.since.size
-        while page := self._sql.execute(_COMMITS, (self._ws, done, _PAGE)).fetchall():
+        done, end = self._base + self.since.size, self._base + MASK
+        while page := self._sql.execute(_COMMITS, (done, end, _PAGE)).fetchall():
             yield from page
             done = page[-1][0]
 
@@ -267,6 +268,6 @@ class LogCheck:
                 self.problems.append(f"the table {table!r} has {counted(more, 'row')} beyond the end of the log")
         if self.tree.size != size:
             self.problems.append(f"there are {self.tree.size} commits, but the log says {size}")
-        below = self._sql.execute("SELECT count(*) FROM commit_record WHERE ws = ? AND number < 1", (self._ws,))
+        below = self._sql.execute("SELECT count(*) FROM commit_record WHERE pos = ?", (base,))
         if more := below.fetchone()[0]:
             self.problems.append(f"the table 'commit_record' has {counted(more, 'row')} numbered below 1")
