@@ -256,8 +256,8 @@ class Commits:
         """The commits after ``since`` that changed the keys, in order."""
         base = self._base
         found = self._sql.execute(_HANDOVERS, (base + since, base + MASK)).fetchall()
-        for pos, epoch, note in found:
-            number = pos - base
+        for place, epoch, note in found:
+            number = place - base
             commit, first, leaves = self.leaves_of(epoch)
             if commit.number != number:
                 raise TamperedError(f"commit {number} has a note, but added no event: it was altered")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from readmit.ports.store import AuditRow
-from readmit.records.commits import Commit, event_data, row_leaf, said
+from readmit.records.commits import Commit, encoded, row_leaf, said
 from readmit.records.events import EventKind
 from readmit.records.tree import (
     HASH_BYTES,
@@ -185,7 +185,7 @@ class LogCheck:
     ) -> Iterator[bool]:
         """Compute the leaf of each event after ``since``, page by page."""
         base, observe, key, say = self._base, str(EventKind.OBSERVE), str(EventKind.KEY), self.problems.append
-        sha, leaves, data = hashlib.sha256, self.leaves, event_data
+        sha, leaves, data = hashlib.sha256, self.leaves, encoded
         while self.epoch < last:
             window = (base + self.epoch, base + last, _PAGE)
             page = self._sql.execute(_EVENTS, (self._ws, observe, self._ws, *window)).fetchall()
@@ -205,8 +205,7 @@ class LogCheck:
                     leaves += _NO_LEAF * (epoch - expected)
                     expected = epoch
                 evidence = bound.pop(epoch, ())
-                leaf_data = data(epoch, name, kind, by, at, given, learnt, digest, signature, evidence)
-                leaf = sha(b"\0" + leaf_data).digest()
+                leaf = sha(b"\0" + data((epoch, name, kind, by, at, given, learnt, digest, signature, evidence))).digest()
                 if leaf != stored or sha(body).hexdigest() != digest:
                     say(
                         f"event {epoch} is not what was written: it, its evidence or its rows of 'binding' were altered"
@@ -230,10 +229,15 @@ class LogCheck:
 
     def _bound(self, after: int, until: int) -> dict[int, list[Bound]]:
         found: dict[int, list[Bound]] = {}
-        for item, evidence, by, at, given, learnt in self._sql.execute(_BOUND, (self._base, self._ws, after, until)):
+        rows = self._sql.execute(_BOUND, (self._base, self._ws, after, until)).fetchall()
+        for item, evidence, by, at, given, learnt in rows:
             # Evidence that is gone gives a bound that no leaf was made with.
-            found.setdefault(item, []).append((evidence, by, "" if at is None else said(at, learnt, given)))
-            self.bound += 1
+            one = (evidence, by, "" if at is None else said(at, learnt, given))
+            if item in found:
+                found[item].append(one)
+            else:
+                found[item] = [one]
+        self.bound += len(rows)
         return found
 
     def _filed(self, epoch: int, digest: str, filed: int | None) -> None:

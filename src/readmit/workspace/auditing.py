@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from readmit.records.deliveries import Acknowledge, Exposed
 
 _NO_ROWS = tree_hash(()).hex()
+_OBSERVED = str(EventKind.OBSERVE)
 _DELIVERIES = {str(EventKind.EXPOSE): "exposure", str(EventKind.ACKNOWLEDGE): "acknowledgement"}
 
 
@@ -248,6 +249,8 @@ class _Audit:
 
     def _event(self, epoch: int, kind: str, by: str, learnt: str, body: bytes) -> None:
         self._watch()
+        if kind == _OBSERVED:  # of no interest below, and often most of the log
+            return
         if not self._check.since.size:
             self._rows.event(epoch, kind, by, learnt, body)
         if kind == EventKind.RETURN:
