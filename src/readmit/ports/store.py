@@ -105,8 +105,11 @@ class Log(Protocol):
     def memories(self) -> Memories:
         """The records of the reference memory store."""
 
-    def atomic(self) -> AbstractContextManager[None]:
-        """All or nothing, durable when the outermost ends."""
+    def atomic(self, *, short: bool = False) -> AbstractContextManager[None]:
+        """All or nothing, durable when the outermost ends.
+
+        A ``short`` one runs no code of the caller, so other threads may wait for it to share its commit.
+        """
 
     @property
     def pending(self) -> bool:

@@ -100,7 +100,11 @@ class IndexCheck:
             body = bytes(row[1])
             if sha(prefix + body).digest() == hash_:
                 # How often a ledger was written is in the map alone.
-                yield [one for one in _chunk(body) if not one[0].startswith(_LEDGERS)] if _LEDGER in body else _chunk(body)
+                yield (
+                    [one for one in _chunk(body) if not one[0].startswith(_LEDGERS)]
+                    if _LEDGER in body
+                    else _chunk(body)
+                )
             else:
                 self._problems.append(f"the table 'node' has a row that was altered, at {start!r}")
             row = next(rows, None)

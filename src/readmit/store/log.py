@@ -64,8 +64,8 @@ class SqlLog(LogReads):
         self.sources = SqlSourceLedger(connection, self._ws, self.commits)
         self.memories = MemoryRecords(connection, self._ws)
 
-    def atomic(self) -> AbstractContextManager[None]:
-        return self.connection.atomic()
+    def atomic(self, *, short: bool = False) -> AbstractContextManager[None]:
+        return self.connection.atomic(short=short)
 
     @property
     def pending(self) -> bool:
@@ -123,7 +123,7 @@ class SqlLog(LogReads):
             with self.connection.lock:
                 if self.connection.pending and (epoch := self._gather(drafts[0], now, check)) is not None:
                     return [epoch]
-        with self.atomic():
+        with self.atomic(short=True):
             before = self._end_in_transaction()
             end = LogEnd(before)
             end.learn(utc(now))

@@ -205,7 +205,9 @@ class LogCheck:
                     leaves += _NO_LEAF * (epoch - expected)
                     expected = epoch
                 evidence = bound.pop(epoch, ())
-                leaf = sha(b"\0" + data((epoch, name, kind, by, at, given, learnt, digest, signature, evidence))).digest()
+                leaf = sha(
+                    b"\0" + data((epoch, name, kind, by, at, given, learnt, digest, signature, evidence))
+                ).digest()
                 if leaf != stored or sha(body).hexdigest() != digest:
                     say(
                         f"event {epoch} is not what was written: it, its evidence or its rows of 'binding' were altered"

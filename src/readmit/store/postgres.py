@@ -123,7 +123,7 @@ class PostgresConnection:
 
     # Transactions.
 
-    def atomic(self) -> PostgresTransaction:
+    def atomic(self, *, short: bool = False) -> PostgresTransaction:  # noqa: ARG002 - of the protocol
         """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
         return PostgresTransaction(self)
 
