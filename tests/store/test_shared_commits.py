@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
 from readmit import Workspace
 from readmit.errors import ReadmitError, SealError
+from readmit.records.events import EventKind
 from readmit.workspace.verifying import LogVerifier
 
 if TYPE_CHECKING:
@@ -38,32 +37,41 @@ def _commits(team: Workspace) -> int:
         return team.log.commits.head().edge.size  # type: ignore[attr-defined]
 
 
-def test_a_call_returns_once_its_event_is_durable_and_commits_are_shared(tmp_path: Path) -> None:
-    place = tmp_path / "team.db"
+def test_writers_share_commits(place: Path | str) -> None:
     with Workspace.open(place) as team:
-        before, lost = _commits(team), []
+        before = _commits(team)
 
         def write(number: int) -> None:
-            with closing(sqlite3.connect(place)) as other:
+            for turn in range(EACH):
+                team.observe(f"Observation {number}.{turn}.", by="ann")
+
+        assert _together(write) == [None] * THREADS
+        assert _commits(team) - before < THREADS * EACH
+        assert team.epoch == 1 + THREADS * EACH
+
+
+def test_a_call_returns_once_its_event_is_durable(place: Path | str) -> None:
+    with Workspace.open(place) as team:
+        lost: list[str] = []
+
+        def write(number: int) -> None:
+            with Workspace.open(place) as other:
                 for turn in range(EACH):
                     digest = team.observe(f"Observation {number}.{turn}.", by=f"w{number}")
-                    if other.execute("SELECT 1 FROM filed WHERE digest = ?", (digest,)).fetchone() is None:
-                        lost.append(digest)
                     name = team.record(f"Fact {number}.{turn}.", by=f"w{number}", slot=f"s{turn}", sources=[digest])
-                    if other.execute("SELECT 1 FROM name WHERE id = ?", (f"item:{name}",)).fetchone() is None:
+                    if not other.log.has_evidence(digest) or other.log.named(EventKind.RECORD, name) is None:
                         lost.append(name)
 
         assert _together(write) == [None] * THREADS
         assert not lost
-        assert _commits(team) - before < THREADS * EACH * 2
         assert team.epoch >= THREADS * EACH * 2
     verifier = LogVerifier(place, "default")
     assert verifier.verify(full=True).problems == ()
     verifier.close()
 
 
-def test_an_error_fails_only_its_own_writer(tmp_path: Path) -> None:
-    with Workspace.open(tmp_path / "team.db") as team:
+def test_an_error_fails_only_its_own_writer(place: Path | str) -> None:
+    with Workspace.open(place) as team:
         team.record("Taken.", by="ann", id="taken")
 
         def write(number: int) -> None:
@@ -79,8 +87,8 @@ def test_an_error_fails_only_its_own_writer(tmp_path: Path) -> None:
     assert texts == {f"Observation {number}.{turn}." for number in range(0, THREADS, 2) for turn in range(EACH)}
 
 
-def test_a_commit_that_fails_fails_every_writer_of_it_and_writes_nothing(tmp_path: Path) -> None:
-    with Workspace.open(tmp_path / "team.db") as team:
+def test_a_commit_that_fails_fails_every_writer_of_it_and_writes_nothing(place: Path | str) -> None:
+    with Workspace.open(place) as team:
         team.observe("Before.", by="ann")
         epoch, sealer = team.epoch, team.log.commits.sealer  # type: ignore[attr-defined]
         sign = sealer.sign
@@ -97,8 +105,8 @@ def test_a_commit_that_fails_fails_every_writer_of_it_and_writes_nothing(tmp_pat
         assert team.epoch == epoch + THREADS
 
 
-def test_readers_batches_and_single_writes_mix(tmp_path: Path) -> None:
-    with Workspace.open(tmp_path / "team.db") as team:
+def test_readers_batches_and_single_writes_mix(place: Path | str) -> None:
+    with Workspace.open(place) as team:
         seen: list[bool] = []
 
         def work(number: int) -> None:

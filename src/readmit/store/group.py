@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from readmit.store.sql import End, Watcher
 
-PATIENCE_SECONDS = 0.02
+PATIENCE_SECONDS = 0.25
 """How long a writer waits for another one to commit its work, before it does so itself."""
 
 
@@ -125,11 +125,13 @@ class SharedConnection(ABC):
         """Commit the work of writers that are done, if there are any. If that fails, each of them is told."""
         if self._group is None:
             return
-        self._owner = get_ident()
+        # As within a transaction of this thread, which it is now.
+        depth, self._depth, self._owner = self._depth, 1, get_ident()
         try:
             with suppress(Exception):
                 self._commit()
         finally:
+            self._depth = depth
             self._close_turn()
 
     def _wait_for(self, group: Group) -> None:
