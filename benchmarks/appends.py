@@ -1,4 +1,4 @@
-"""What does a durable event cost beyond SQLite's own commit, and what do a batch and threads that write at once save?"""
+"""What does a durable event cost beyond SQLite's own commit, and what do batches and threads save?"""
 
 from __future__ import annotations
 

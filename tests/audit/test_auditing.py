@@ -128,7 +128,7 @@ TAMPERINGS = {
     ),
     "a commit removed": Tampering(("DELETE FROM commit_record WHERE pos & 255 = 5",), "commit 5 is not there"),
     "a commit altered": Tampering(
-        ("UPDATE commit_record SET body = CAST(replace(body, '\"level\":', '\"level\": ') AS BLOB) WHERE pos & 15 = 5",),
+        ("UPDATE commit_record SET body = CAST(body || ' ' AS BLOB) WHERE pos & 255 = 5",),
         "it is of another state of the log",
     ),
     "a commit's column altered": Tampering(
