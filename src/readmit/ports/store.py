@@ -227,8 +227,8 @@ class Log(Protocol):
     def latest(self, kind: DeclaredKind, key: str = "", *, until: int | None = None) -> Event | None:
         """The last of ``milestones``."""
 
-    def standing(self, kind: DeclaredKind, key: str = "") -> bytes:
-        """The signed digest over ``milestones``, empty for none. Another list has another digest."""
+    def standing(self, *kinds: DeclaredKind, key: str = "") -> list[bytes]:
+        """The signed digest over ``milestones`` of each kind, empty for none. Another list has another digest."""
 
     def latest_of(self, kind: DeclaredKind, keys: Iterable[str], *, until: int | None = None) -> dict[str, Event]:
         """The last of ``milestones`` for each of many keys that have one, in a few queries."""

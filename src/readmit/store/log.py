@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -93,9 +93,9 @@ class SqlLog(LogReads):
     def commit_records(self) -> Iterator[bytes]:
         return self.commits.records()
 
-    def standing(self, kind: DeclaredKind, key: str = ANY) -> bytes:
-        with self.reading():
-            return self.commits.value(key_of("milestone", str(kind), key))
+    def standing(self, *kinds: DeclaredKind, key: str = ANY) -> list[bytes]:
+        with self.connection.reading():
+            return [self.commits.value(_milestone(kind, key)) for kind in kinds]
 
     def parts_of(self, epoch: int, size: int) -> EventParts:
         return parts_of(self._rows, epoch, size)
@@ -247,6 +247,11 @@ class SqlLog(LogReads):
         elif self.commits.value(name_key(draft)):
             raise TamperedError(f"{draft.id!r} is in the log, but its name is not: an index row was hidden")
         return None
+
+
+@lru_cache(1_024)  # asked with every event
+def _milestone(kind: DeclaredKind, key: str) -> str:
+    return key_of("milestone", str(kind), key)
 
 
 def _is_observation(entry: Draft) -> bool:

@@ -58,7 +58,7 @@ class InForce:
 
     def read(self, log: Log) -> tuple[Authority | None, Policy]:
         """Both, as they are at the end of a log, which is always the same one."""
-        state = [log.standing(kind) for kind in _DECIDING]
+        state = log.standing(*_DECIDING)
         known = self._known
         if known is None or known[0] != state:
             found = authority(log)
