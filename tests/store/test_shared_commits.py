@@ -34,7 +34,7 @@ def _together(work: Callable[[int], object]) -> list[BaseException | None]:
 
 def _commits(team: Workspace) -> int:
     with team.log.reading():
-        return team.log.commits.head().edge.size  # type: ignore[attr-defined]
+        return int(team.log.commits.head().edge.size)  # type: ignore[attr-defined]
 
 
 def test_writers_share_commits(place: Path | str) -> None:

@@ -28,7 +28,7 @@ from readmit.records.tree import (
 )
 from readmit.store.changes import ZERO, continued, running
 from readmit.store.schema import MASK, SHIFT
-from readmit.store.sql import PAGE, blob, chunks
+from readmit.store.sql import PAGE, blob, chunks, whole
 from readmit.store.statemap import EMPTY, Root, StateMap
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Commits:
         self._row: tuple[object, ...] | None = None
         self._turn = -1
         self._leaves: dict[int, tuple[int, list[bytes]]] = {}
-        # Values under the head, proven when they were first read. A commit of another process drops them all.
+        # Proven under the head. A commit of another process drops them all.
         self._values: dict[str, bytes] = {}
         connection.watch(self)
 
@@ -255,10 +255,9 @@ class Commits:
     def handovers(self, since: int) -> Iterator[Handover]:
         """The commits after ``since`` that changed the keys, in order."""
         base = self._base
-        found = self._sql.execute(_HANDOVERS, (base + since, base + MASK)).fetchall()
-        for place, epoch, note in found:
+        for place, epoch, note in self._sql.execute(_HANDOVERS, (base + since, base + MASK)).fetchall():
             number = place - base
-            commit, first, leaves = self.leaves_of(epoch)
+            commit, first, leaves = self.leaves_of(whole(epoch))
             if commit.number != number:
                 raise TamperedError(f"commit {number} has a note, but added no event: it was altered")
             rows = self._sql.execute(_KEY_CHANGES, (base + first - 1, base + commit.epoch, str(EventKind.KEY)))
@@ -291,7 +290,7 @@ class Commits:
         if (known := self._leaves.get(commit.number)) is None:
             base = self._base
             row = self._sql.execute(_BEFORE, (base + commit.number - 1,)).fetchone()
-            first = (0 if row is None else row[0]) + 1
+            first = (0 if row is None else whole(row[0])) + 1
             leaves = [
                 blob(leaf or b"") for (leaf,) in self._sql.execute(_LEAVES, (base + first - 1, base + commit.epoch))
             ]
@@ -376,10 +375,9 @@ class Commits:
         """The transaction is durable."""
         self._head, self._row = self._next, self._row_next
         self._turn = self._connection.turn
-        if len(self._values) + len(self._changes.values) > _KEPT_VALUES:
+        if len(self._values) > _KEPT_VALUES:
             self._values.clear()
-        else:
-            self._values.update(self._changes.values)
+        self._values.update(self._changes.values)
         if self.sealer is not None:
             self.sealer.committed(self.tree_head, tuple(self._changes.keys))
 
