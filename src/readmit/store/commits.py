@@ -166,7 +166,7 @@ class Commits:
             if (epoch, audit) != (0, 0):
                 raise TamperedError("the log has events but no commit: its records were removed")
             return NOTHING
-        found = self._sql.execute(_BODY, (self._base + size,)).fetchone()
+        found = self._sql.execute(_BODY, (self._base + (whole(size) & MASK),)).fetchone()
         if found is None:
             raise TamperedError(f"commit {size}, the last one, is not there: it was removed")
         try:

@@ -122,7 +122,7 @@ class SharedConnection(ABC):
             self._settle()
 
     def _settle(self) -> None:
-        """Commit the work of writers that are done, if there are any. If that fails, each of them is told."""
+        """Commit the work of writers that are done, if there are any. If that fails, the call of each of them raises."""
         if self._group is None:
             return
         # As within a transaction of this thread, which it is now.
@@ -135,7 +135,7 @@ class SharedConnection(ABC):
             self._close_turn()
 
     def _wait_for(self, group: Group) -> None:
-        """Return once the group's work is durable. Whoever was to commit it may have been interrupted."""
+        """Return once the group's work is durable. The thread that was to commit it may have been interrupted."""
         while not group.done.wait(PATIENCE_SECONDS):
             with self.lock:
                 if self._group is group:
