@@ -122,7 +122,7 @@ class SharedConnection(ABC):
             self._settle()
 
     def _settle(self) -> None:
-        """Commit the work of writers that are done, if there are any. If that fails, the call of each of them raises."""
+        """Commit the work of writers that are done. If that fails, the call of each of them raises."""
         if self._group is None:
             return
         # As within a transaction of this thread, which it is now.
