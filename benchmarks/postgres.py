@@ -11,9 +11,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psycopg
 from tests.postgres import Server
 
-from benchmarks.result import Result, at_most
+from benchmarks.result import Result, at_least, at_most
 from benchmarks.team import DEPARTURE, EVENTS_SINCE, TASK, VISIBLE, build, fill
 from readmit import Workspace
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 SMALL, LARGE = VISIBLE, 100_000
 ROUNDS, SINGLES, LOOP, MANY = 5, 40, 500, 5_000
+TEXT = "Observation {}, long enough to be like a real one."
 
 
 def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
@@ -29,6 +31,7 @@ def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
         os.environ["READMIT_KEYS"] = folder
         places = (str(Path(folder, "team.db")), server.url())
         appends = _turns(places, _appends)
+        plain = _plain(places[1])
         for place in places:
             build(place, step)
         small = _turns(places, _returns)
@@ -37,6 +40,7 @@ def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
         large = _turns(places, _returns)
     size = f"{VISIBLE:,} candidates, {EVENTS_SINCE:,} events since departure"
     return [
+        at_least("durable events / plain inserts on the same server, one connection each", plain, 0.7, "x"),
         *(at_most(f"{what}, server / file", there / here, None, "x") for what, here, there in _pairs(appends)),
         *(at_most(f"{what} on the server", there * 1000, None, "ms") for what, _, there in _pairs(appends)),
         *(at_most(f"{what}, {size}, {SMALL:,} items, server / file", b / a, None, "x") for what, a, b in _pairs(small)),
@@ -63,6 +67,27 @@ def _turns(places: tuple[str, str], measure: Callable[[Workspace, int], dict[str
     return best
 
 
+def _plain(url: str) -> float:
+    """Events per plain insert in the same time, in turns. Both commit with the server's own ``synchronous_commit``."""
+    ours = theirs = 0.0
+    with psycopg.connect(url.partition("?")[0], autocommit=True) as plain, Workspace.open(url) as team:
+        plain.execute("CREATE TABLE public.plain (id BIGSERIAL PRIMARY KEY, body BYTEA)")
+        for turn in range(ROUNDS):
+            theirs += _timed(lambda: _inserts(plain))
+            ours += _timed(lambda turn=turn: _singles(team, f"beside {turn}"))
+    return theirs / ours
+
+
+def _inserts(plain: psycopg.Connection[tuple[object, ...]]) -> None:
+    for _ in range(SINGLES):
+        plain.execute("INSERT INTO public.plain (body) VALUES (%s)", (b"x" * 300,))
+
+
+def _singles(team: Workspace, turn: str) -> None:
+    for number in range(SINGLES):
+        team.observe(TEXT.format(f"{turn}.{number}"), by="A1", task="other")
+
+
 def _timed(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
@@ -70,22 +95,16 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 def _appends(team: Workspace, turn: int) -> dict[str, float]:
-    text = "Observation {}, long enough to be like a real one."
-
-    def singles() -> None:
-        for number in range(SINGLES):
-            team.observe(text.format(f"single {turn}.{number}"), by="A1", task="other")
-
     def loop() -> None:
         with team.batch():
             for number in range(LOOP):
-                team.observe(text.format(f"loop {turn}.{number}"), by="A1", task="other")
+                team.observe(TEXT.format(f"loop {turn}.{number}"), by="A1", task="other")
 
     def many() -> None:
-        team.observe_many([text.format(f"many {turn}.{number}") for number in range(MANY)], by="A1", task="other")
+        team.observe_many([TEXT.format(f"many {turn}.{number}") for number in range(MANY)], by="A1", task="other")
 
     return {
-        "one durable event": _timed(singles) / SINGLES,
+        "one durable event": _timed(lambda: _singles(team, f"single {turn}")) / SINGLES,
         "one event of a batch of calls": _timed(loop) / LOOP,
         "one event of a batch in one call": _timed(many) / MANY,
     }

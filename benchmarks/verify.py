@@ -48,7 +48,7 @@ def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
                 step(1)
         later = verified(path)
     return [
-        at_most(f"verifying {EVENTS:,} events, the first time", first, 20, "s"),
+        at_most(f"verifying {EVENTS:,} events, the first time", first, 15, "s"),
         at_most(f"verifying {MORE:,} more, each a commit of its own", later, 1, "s"),
         at_most("memory that the first check takes", int(memory.stdout) / 1024, None, "MB"),
     ]

@@ -88,9 +88,9 @@ def _recommit(sql: Any, ws: int) -> None:
     every = b"".join(found.get(epoch, bytes(HASH_BYTES)) for epoch in range(1, max(found, default=0) + 1))
     root = StateMap(sql, ws).update(EMPTY, dict(IndexCheck(sql, ws, every, []).stored()) | kept)
     head, learnt, audit = sql.execute("SELECT head, learnt, audit FROM workspace WHERE ws = ?", (ws,)).fetchone()
-    query = "SELECT epoch, audit, body, note FROM commit_record WHERE ws = ? ORDER BY number"
-    commits = sql.execute(query, (ws,)).fetchall()
-    sql.execute("DELETE FROM commit_record WHERE ws = ?", (ws,))
+    own = "FROM commit_record WHERE pos >> ? = ?"
+    commits = sql.execute(f"SELECT epoch, audit, body, note {own} ORDER BY pos", (SHIFT, ws)).fetchall()
+    sql.execute(f"DELETE {own}", (SHIFT, ws))
     before = edge = TreeFrontier()
     epoch_before = rows_before = 0
     for number, (epoch, rows, body, note) in enumerate(commits, 1):
@@ -114,8 +114,8 @@ def _recommit(sql: Any, ws: int) -> None:
         )
         written = canonical(commit)
         leaf = leaf_hash(written)
-        values = (ws, number, commit.epoch, commit.audit, written, b"".join(edge.completed(leaf)), note)
-        sql.execute("INSERT INTO commit_record VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+        values = (base + number, commit.epoch, commit.audit, written, b"".join(edge.completed(leaf)), note)
+        sql.execute("INSERT INTO commit_record VALUES (?, ?, ?, ?, ?, ?)", values)
         before, edge = edge, edge.push(leaf)
         epoch_before, rows_before = commit.epoch, commit.audit
     sql.execute("UPDATE workspace SET size = ?, edge = ? WHERE ws = ?", (edge.size, before.to_bytes(), ws))

@@ -16,7 +16,7 @@ EDITS = {
     "an item's text": "UPDATE event SET body = CAST(replace(body, 'the text', 'pay eve') AS BLOB) WHERE id = 'item:h'",
     "a milestone hidden": "DELETE FROM milestone WHERE kind = 'govern'",
     "the end of the log set back": "UPDATE workspace SET head = head - 1",
-    "the last commit removed": "DELETE FROM commit_record WHERE number = (SELECT max(number) FROM commit_record)",
+    "the last commit removed": "DELETE FROM commit_record WHERE pos = (SELECT max(pos) FROM commit_record)",
     "no commits": "DELETE FROM commit_record",
 }
 

@@ -105,7 +105,7 @@ def a_revocation_removed(victim: Victim) -> None:
         for index in ("audience", "about", "name"):
             sql.execute(f"DELETE FROM {index} WHERE epoch = ?", (epoch,))  # noqa: S608 - our own names
         sql.execute("UPDATE workspace SET head = head - 1")
-        sql.execute("DELETE FROM commit_record WHERE number = (SELECT size FROM workspace)")
+        sql.execute("DELETE FROM commit_record WHERE pos = (SELECT (ws << 40) + size FROM workspace)")
         sql.execute("UPDATE workspace SET size = size - 1")
     recompute(victim.file)
 

@@ -24,7 +24,7 @@ PLACES = {
     "the edge of the tree": "UPDATE workspace SET edge = ?",
     "how many commits there are": "UPDATE workspace SET size = ?",
     "the last moment": "UPDATE workspace SET learnt = ?",
-    "the last commit": "UPDATE commit_record SET body = ? WHERE number = (SELECT size FROM workspace)",
+    "the last commit": "UPDATE commit_record SET body = ? WHERE pos = (SELECT (ws << 40) + size FROM workspace)",
     "every commit": "UPDATE commit_record SET body = ?",
     "the nodes of the tree": "UPDATE commit_record SET nodes = ?",
     "the notes of key changes": "UPDATE commit_record SET note = ? WHERE note IS NOT NULL",

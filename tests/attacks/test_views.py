@@ -204,9 +204,9 @@ def test_an_event_between_issue_and_exposure_is_seen(event: str, waiting: bool, 
         original = scene.team.log.atomic
         landing = iter([land])
 
-        def atomic() -> Any:
+        def atomic(*, short: bool = False) -> Any:
             next(landing, lambda: None)()
-            return original()
+            return original(short=short)
 
         scene.team.log.atomic = atomic  # type: ignore[method-assign]
     else:

@@ -123,24 +123,24 @@ TAMPERINGS = {
         "the end of the log is not where commit",
     ),
     "the last commit cut": Tampering(
-        ("DELETE FROM commit_record WHERE number = (SELECT max(number) FROM commit_record)",),
+        ("DELETE FROM commit_record WHERE pos = (SELECT max(pos) FROM commit_record)",),
         "the last one, is not there",
     ),
-    "a commit removed": Tampering(("DELETE FROM commit_record WHERE number = 5",), "commit 5 is not there"),
+    "a commit removed": Tampering(("DELETE FROM commit_record WHERE pos & 255 = 5",), "commit 5 is not there"),
     "a commit altered": Tampering(
-        ("UPDATE commit_record SET body = CAST(replace(body, '\"level\":', '\"level\": ') AS BLOB) WHERE number = 5",),
+        ("UPDATE commit_record SET body = CAST(body || ' ' AS BLOB) WHERE pos & 255 = 5",),
         "it is of another state of the log",
     ),
     "a commit's column altered": Tampering(
-        ("UPDATE commit_record SET audit = audit + 1 WHERE number = 5",), "commit 5 says that it is another one"
+        ("UPDATE commit_record SET audit = audit + 1 WHERE pos & 255 = 5",), "commit 5 says that it is another one"
     ),
     "a hash of the tree altered": Tampering(
-        ("UPDATE commit_record SET nodes = zeroblob(length(nodes)) WHERE number = 5",),
+        ("UPDATE commit_record SET nodes = zeroblob(length(nodes)) WHERE pos & 255 = 5",),
         "commit 5: its hashes of the tree were altered",
     ),
-    "a key's note removed": Tampering(("UPDATE commit_record SET note = NULL WHERE number = 1",), "was removed"),
+    "a key's note removed": Tampering(("UPDATE commit_record SET note = NULL WHERE pos & 255 = 1",), "was removed"),
     "a note added": Tampering(
-        ("UPDATE commit_record SET note = CAST('x' AS BLOB) WHERE number = 5",), "but changes no key"
+        ("UPDATE commit_record SET note = CAST('x' AS BLOB) WHERE pos & 255 = 5",), "but changes no key"
     ),
     "the signature removed": Tampering(("UPDATE workspace SET note = NULL",), "its signature was removed"),
     "the signature altered": Tampering(

@@ -80,7 +80,7 @@ def raw(url: str) -> Iterator[tuple[Any, list[str], dict[str, int]]]:
 
 def owned(client: Any, table: str) -> set[int]:
     """The workspaces whose rows of a table the connection sees."""
-    column = f"pos >> {schema.SHIFT}" if table in {"event", "audit"} else "ws"
+    column = f"pos >> {schema.SHIFT}" if table in {"event", "audit", "commit_record"} else "ws"
     return {number for (number,) in client.execute(f"SELECT DISTINCT {column} FROM {table}")}
 
 
@@ -137,7 +137,7 @@ def test_the_log_and_the_audit_are_append_only_for_other_programs_too(table: str
         fill(team)
     with as_administrator(server) as client:
         client.execute(f"SET search_path TO {schema_of(url)}")
-        column = "pos" if table in {"event", "audit"} else "ws"
+        column = "pos" if table in {"event", "audit", "commit_record"} else "ws"
         for statement in (f"DELETE FROM {table}", f"UPDATE {table} SET {column} = {column}", f"TRUNCATE {table}"):
             with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
                 client.execute(statement)

@@ -85,7 +85,7 @@ def tenure_in(log: Log, event: Event) -> Tenure | None:
 def swept(log: Log, principal: str) -> Event | None:
     """A departure that readmit wrote for a principal, because a lease ran out, and that no return has ended."""
     identity = Identity(workspace=log.workspace, principal=principal, role=principal, task=principal)
-    if log.latest(EventKind.DEPART, identity.swept) is None:
+    if not any(log.standing(EventKind.DEPART, key=identity.swept)):
         return None
     departures = log.milestones(EventKind.DEPART, identity.swept)
     last = {one.payload.identity.agent: one for one in departures if isinstance(one.payload, Checkpoint)}

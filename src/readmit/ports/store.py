@@ -105,8 +105,11 @@ class Log(Protocol):
     def memories(self) -> Memories:
         """The records of the reference memory store."""
 
-    def atomic(self) -> AbstractContextManager[None]:
-        """All or nothing, durable when the outermost ends."""
+    def atomic(self, *, short: bool = False) -> AbstractContextManager[None]:
+        """All or nothing, durable when the outermost ends.
+
+        A ``short`` one runs no code of the caller, so other threads may wait for it to share its commit.
+        """
 
     @property
     def pending(self) -> bool:
@@ -223,6 +226,9 @@ class Log(Protocol):
 
     def latest(self, kind: DeclaredKind, key: str = "", *, until: int | None = None) -> Event | None:
         """The last of ``milestones``."""
+
+    def standing(self, *kinds: DeclaredKind, key: str = "") -> list[bytes]:
+        """The signed digest over ``milestones`` of each kind, empty for none. Another list has another digest."""
 
     def latest_of(self, kind: DeclaredKind, keys: Iterable[str], *, until: int | None = None) -> dict[str, Event]:
         """The last of ``milestones`` for each of many keys that have one, in a few queries."""

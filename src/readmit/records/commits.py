@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 Bound: TypeAlias = tuple[int, str, str]
 """A piece of evidence that an item is bound to: its epoch, its observer, and when it was said."""
 
-_encode = msgspec.json.Encoder().encode
+encoded = msgspec.json.Encoder().encode
+"""A tuple of plain values as JSON: what leaves are made of."""
 
 
 class Commit(Record, frozen=True, kw_only=True):
@@ -56,7 +57,7 @@ def event_data(  # noqa: PLR0917 - called with a row, once per event that is rea
     bound: Sequence[Bound] = (),
 ) -> bytes:
     """What a leaf says of an event. An item's says which evidence it was bound to when it was recorded."""
-    return _encode((epoch, id, kind, by, at, given, learnt, digest, signature, bound))
+    return encoded((epoch, id, kind, by, at, given, learnt, digest, signature, bound))
 
 
 def said(at: str, learnt: str, given: int) -> str:
@@ -70,7 +71,7 @@ def said(at: str, learnt: str, given: int) -> str:
 
 def row_leaf(seq: int, return_id: str, kind: str, item: str, body: bytes) -> bytes:
     """The leaf of an audit row."""
-    return leaf_hash(b"\n".join((_encode((seq, return_id, kind, item)), body)))
+    return leaf_hash(b"\n".join((encoded((seq, return_id, kind, item)), body)))
 
 
 class EventParts(NamedTuple):

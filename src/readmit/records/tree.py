@@ -112,7 +112,10 @@ class TreeFrontier(NamedTuple):
 
     def push(self, leaf: bytes) -> TreeFrontier:
         """The edge after appending a leaf."""
-        done = self.completed(leaf)
+        return self.grown(self.completed(leaf))
+
+    def grown(self, done: Sequence[bytes]) -> TreeFrontier:
+        """The edge after appending a leaf that completes these subtrees."""
         return TreeFrontier(self.size + 1, (*self.hashes[: len(self.hashes) + 1 - len(done)], done[-1]))
 
     @property

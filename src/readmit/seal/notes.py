@@ -8,6 +8,7 @@ named key with a wrong signature makes the whole note invalid.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -99,12 +100,17 @@ class NoteSignature(NamedTuple):
     time: int | None
 
 
+@lru_cache(64)  # a log signs every commit under one name
+def _note_key(name: str, public: bytes) -> NoteKey:
+    return NoteKey(name, public)
+
+
 def sign(text: str, name: str, signer: Signer) -> bytes:
     """A note of this text with one Ed25519 signature."""
     _check(text, "text")
     if not text.endswith("\n"):
         raise SealError("text: a note's text ends with a newline")
-    key = NoteKey(name, signer.public)
+    key = _note_key(name, signer.public)
     return f"{text}\n{_line(key, sign_with(signer, text.encode()))}".encode()
 
 

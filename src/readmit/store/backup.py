@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.records.errors import StoreError
 from readmit.store.files import create_private
-from readmit.store.schema import SHIFT, is_made
+from readmit.store.schema import MASK, SHIFT, is_made
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,8 +111,8 @@ def _is_same_log(name: str, one: sqlite3.Connection, other: sqlite3.Connection) 
 
 
 def _commits(sql: sqlite3.Connection, workspace: str) -> int:
-    query = "SELECT max(number) FROM commit_record JOIN workspace USING (ws) WHERE name = ?"
-    return int(sql.execute(query, (workspace,)).fetchone()[0] or 0)
+    query = "SELECT max(pos) FROM commit_record JOIN workspace ON pos >= ws << ? AND pos < (ws + 1) << ? WHERE name = ?"
+    return int(sql.execute(query, (SHIFT, SHIFT, workspace)).fetchone()[0] or 0) & MASK
 
 
 def _set_aside(place: Path) -> Path | None:

@@ -40,6 +40,10 @@ class Mark(NamedTuple):
     keys: int
 
 
+NOTHING = Mark(0, 0, 0, 0)
+"""Where a transaction begins."""
+
+
 class Changes:
     """Leaves of new events and audit rows, new values of index keys, and changes of the signing keys."""
 

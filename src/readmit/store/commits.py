@@ -27,7 +27,7 @@ from readmit.records.tree import (
     verify_inclusion,
 )
 from readmit.store.changes import ZERO, continued, running
-from readmit.store.schema import SHIFT
+from readmit.store.schema import MASK, SHIFT
 from readmit.store.sql import PAGE, blob, chunks, whole
 from readmit.store.statemap import EMPTY, Root, StateMap
 
@@ -39,12 +39,24 @@ if TYPE_CHECKING:
     from readmit.store.sql import Connection
 
 _ROW = "SELECT head, learnt, audit, size, edge, note FROM workspace WHERE ws = ?"
-_BODY = "SELECT body FROM commit_record WHERE ws = ? AND number = ?"
-_NODES = "SELECT number, nodes FROM commit_record WHERE ws = ? AND number IN"
-_ADD = "INSERT INTO commit_record VALUES (?, ?, ?, ?, ?, ?, ?)"
+_BODY = "SELECT body FROM commit_record WHERE pos = ?"
+_NODES = "SELECT pos, nodes FROM commit_record WHERE pos IN"
+_ADD = "INSERT INTO commit_record VALUES (?, ?, ?, ?, ?, ?)"
 _MOVE = "UPDATE workspace SET head = ?, learnt = ?, audit = ?, size = ?, edge = ?, note = ? WHERE ws = ?"
+# A binary search, because the last epoch never decreases from one commit to the next: an index on it would be one page
+# more in every commit.
 _OF_EPOCH = """
-    SELECT number, body FROM commit_record WHERE ws = ? AND epoch >= ? ORDER BY epoch, number LIMIT 1
+    WITH RECURSIVE search (low, high) AS (
+        SELECT CAST(? AS BIGINT), CAST(? AS BIGINT)
+        UNION ALL
+        SELECT CASE WHEN epoch < ? THEN pos + 1 ELSE low END, CASE WHEN epoch < ? THEN high ELSE pos END
+        FROM search JOIN commit_record ON pos = (low + high) / 2 WHERE low < high
+    )
+    SELECT pos, body FROM commit_record WHERE pos = (SELECT low FROM search WHERE low = high)
+"""
+_BEFORE = "SELECT epoch FROM commit_record WHERE pos = ?"
+_HANDOVERS = """
+    SELECT pos, epoch, note FROM commit_record WHERE pos > ? AND pos <= ? AND note IS NOT NULL ORDER BY pos
 """
 _KEY_CHANGES = """
     SELECT pos, id, kind, by, at, given, learnt, body, digest, signature FROM event
@@ -52,6 +64,7 @@ _KEY_CHANGES = """
 """
 _LEAVES = "SELECT leaf FROM event WHERE pos > ? AND pos <= ? ORDER BY pos"
 _KEPT = 256
+_KEPT_VALUES = 4_096
 _decode = msgspec.json.Decoder(Commit).decode
 
 
@@ -62,6 +75,8 @@ class _Head(NamedTuple):
     before: TreeFrontier
     """The tree's edge without the last commit."""
     edge: TreeFrontier
+    nodes: bytes
+    """The hashes of the subtrees that the last commit completed."""
     tree: TreeHead
     state: Root
 
@@ -78,15 +93,17 @@ NOTHING = _Head(
     ),
     TreeFrontier(),
     TreeFrontier(),
+    b"",
     TreeHead(0, TreeFrontier().root),
     EMPTY,
 )
 
 
 def _head_of(commit: Commit, before: TreeFrontier, body: bytes) -> _Head:
-    edge = before.push(leaf_hash(body))
+    nodes = before.completed(leaf_hash(body))
+    edge = before.grown(nodes)
     state = Root(commit.level, bytes.fromhex(commit.state))
-    return _Head(commit, before, edge, TreeHead(edge.size, edge.root), state)
+    return _Head(commit, before, edge, b"".join(nodes), TreeHead(edge.size, edge.root), state)
 
 
 class Commits:
@@ -96,6 +113,7 @@ class Commits:
         self._connection = connection
         self._sql = connection.sql
         self._ws = ws
+        self._base = ws << SHIFT
         self._map = StateMap(connection.sql, ws)
         self._changes = connection.changes
         self.sealer: Sealer | None = None
@@ -104,6 +122,8 @@ class Commits:
         self._row: tuple[object, ...] | None = None
         self._turn = -1
         self._leaves: dict[int, tuple[int, list[bytes]]] = {}
+        # Proven under the head. A commit of another process drops them all.
+        self._values: dict[str, bytes] = {}
         connection.watch(self)
 
     # The newest head.
@@ -117,6 +137,7 @@ class Commits:
             raise TamperedError("the workspace is not there any more: its row was removed")
         row = tuple(found)
         if row != self._row:
+            self._values.clear()
             self._head = self._read(row)
             self._row = row
         # Before the check, which reads proofs under this head. If it fails, nothing is read under it.
@@ -145,7 +166,7 @@ class Commits:
             if (epoch, audit) != (0, 0):
                 raise TamperedError("the log has events but no commit: its records were removed")
             return NOTHING
-        found = self._sql.execute(_BODY, (self._ws, size)).fetchone()
+        found = self._sql.execute(_BODY, (self._base + (whole(size) & MASK),)).fetchone()
         if found is None:
             raise TamperedError(f"commit {size}, the last one, is not there: it was removed")
         try:
@@ -163,9 +184,14 @@ class Commits:
     def value(self, key: str) -> bytes:
         """The value of a key, including what the open transaction has changed; empty if it has none."""
         pending = self._changes.values.get(key)
-        if pending is None:
-            pending = self._map.get(self.head().state, key)
-        return pending
+        if pending is not None:
+            return pending
+        head, known = self.head(), self._values
+        if (value := known.get(key)) is None:
+            if len(known) >= _KEPT_VALUES:
+                known.clear()
+            value = known[key] = self._map.get(head.state, key)
+        return value
 
     def values(self, keys: Iterable[str]) -> dict[str, bytes]:
         """The values of those keys that have one."""
@@ -230,22 +256,20 @@ class Commits:
 
     def records(self, since: int = 0) -> Iterator[bytes]:
         """The record of every commit after one, in order, as it is stored."""
-        done, query = (
-            since,
-            "SELECT number, body FROM commit_record WHERE ws = ? AND number > ? ORDER BY number LIMIT ?",
-        )
-        while page := self._sql.execute(query, (self._ws, done, PAGE)).fetchall():
+        done, end = self._base + since, self._base + MASK
+        query = "SELECT pos, body FROM commit_record WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?"
+        while page := self._sql.execute(query, (done, end, PAGE)).fetchall():
             yield from (bytes(body) for _, body in page)
             done = page[-1][0]
 
     def handovers(self, since: int) -> Iterator[Handover]:
         """The commits after ``since`` that changed the keys, in order."""
-        query = "SELECT number, epoch, note FROM commit_record WHERE ws = ? AND number > ? AND note IS NOT NULL"
-        for number, epoch, note in self._sql.execute(f"{query} ORDER BY number", (self._ws, since)).fetchall():
+        base = self._base
+        for place, epoch, note in self._sql.execute(_HANDOVERS, (base + since, base + MASK)).fetchall():
+            number = place - base
             commit, first, leaves = self.leaves_of(whole(epoch))
             if commit.number != number:
                 raise TamperedError(f"commit {number} has a note, but added no event: it was altered")
-            base = self._ws << SHIFT
             rows = self._sql.execute(_KEY_CHANGES, (base + first - 1, base + commit.epoch, str(EventKind.KEY)))
             changes = []
             for pos, name, kind, by, at, given, learnt, body, digest, signature in rows.fetchall():
@@ -257,12 +281,12 @@ class Commits:
 
     def containing(self, epoch: int) -> tuple[Commit, bytes]:
         """The commit that added an event, and its bytes, checked against the head."""
-        row = self._sql.execute(_OF_EPOCH, (self._ws, epoch)).fetchone()
-        if row is None:
-            raise TamperedError(f"no commit holds epoch {epoch}: its record was removed")
-        number, body = whole(row[0]), blob(row[1])
         head = self.head()
         size, root = head.edge.size, head.edge.root
+        row = self._sql.execute(_OF_EPOCH, (self._base + 1, self._base + size, epoch, epoch)).fetchone()
+        if row is None:
+            raise TamperedError(f"no commit holds epoch {epoch}: its record was removed")
+        number, body = row[0] - self._base, blob(row[1])
         inside = 1 <= number <= size and verify_inclusion(
             leaf_hash(body), number - 1, size, self.inclusion(number), root
         )
@@ -274,10 +298,9 @@ class Commits:
         """The commit that added an event, its first epoch, and the leaves of its events, all checked."""
         commit, _ = self.containing(epoch)
         if (known := self._leaves.get(commit.number)) is None:
-            row = self._sql.execute(
-                "SELECT max(epoch) FROM commit_record WHERE ws = ? AND number < ?", (self._ws, commit.number)
-            ).fetchone()
-            first, base = whole(row[0] or 0) + 1, self._ws << SHIFT
+            base = self._base
+            row = self._sql.execute(_BEFORE, (base + commit.number - 1,)).fetchone()
+            first = (0 if row is None else whole(row[0])) + 1
             leaves = [
                 blob(leaf or b"") for (leaf,) in self._sql.execute(_LEAVES, (base + first - 1, base + commit.epoch))
             ]
@@ -307,9 +330,10 @@ class Commits:
         make(note)
         # A subtree's hash is kept with the commit that completed it.
         rows: dict[int, bytes] = {}
-        for marks, part in chunks((index + 1 << level) for level, index in wanted):
-            found = self._sql.execute(f"{_NODES} ({marks})", (self._ws, *part)).fetchall()
-            rows |= {number: blob(nodes) for number, nodes in found}
+        base = self._base
+        for marks, part in chunks(base + (index + 1 << level) for level, index in wanted):
+            found = self._sql.execute(f"{_NODES} ({marks})", part).fetchall()
+            rows |= {pos - base: blob(nodes) for pos, nodes in found}
 
         def node(level: int, index: int) -> bytes:
             hashes = rows.get(index + 1 << level, b"")
@@ -342,7 +366,6 @@ class Commits:
             state=root.hash.hex(),
         )
         body = canonical(commit)
-        leaf = leaf_hash(body)
         self._next = _head_of(commit, head.edge, body)
         note = None
         if self.sealer is not None:
@@ -351,8 +374,8 @@ class Commits:
             note = self.sealer.sign(self._next.tree, tuple(changes.keys), needed=needed)
         # The note of a commit that changes keys stays on record, so that a reader can follow from key to key.
         handover = note if changes.keys else None
-        nodes = b"".join(head.edge.completed(leaf))
-        self._sql.execute(_ADD, (self._ws, commit.number, commit.epoch, commit.audit, body, nodes, handover))
+        added = (self._base + commit.number, commit.epoch, commit.audit, body, self._next.nodes, handover)
+        self._sql.execute(_ADD, added)
         before = head.edge.to_bytes()
         row = (commit.epoch, commit.learnt, commit.audit, commit.number, before, note)
         self._sql.execute(_MOVE, (*row, self._ws))
@@ -362,6 +385,9 @@ class Commits:
         """The transaction is durable."""
         self._head, self._row = self._next, self._row_next
         self._turn = self._connection.turn
+        if len(self._values) > _KEPT_VALUES:
+            self._values.clear()
+        self._values.update(self._changes.values)
         if self.sealer is not None:
             self.sealer.committed(self.tree_head, tuple(self._changes.keys))
 

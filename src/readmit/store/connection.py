@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 import time
 import weakref
 from contextlib import contextmanager
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from readmit.records.errors import StoreError
 from readmit.store.backup import copy
-from readmit.store.changes import Changes
+from readmit.store.changes import NOTHING
 from readmit.store.files import OpenFiles, create_private, identity_of, unopened
+from readmit.store.group import SharedConnection
 from readmit.store.locks import BesideFile, InProcess, Locks
 from readmit.store.schema import check, flaws_of, is_made, make
 from readmit.store.sql import ENROLL, FIND, Level, flush
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit.store.gathered import Gathered
-    from readmit.store.sql import End, Rows, Watcher
+    from readmit.store.group import Group
+    from readmit.store.sql import Rows
 
 BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.01
@@ -58,13 +59,12 @@ class SqliteStatements(sqlite3.Connection):
     place = ""
     is_within = False
     """Whether a transaction was begun and not ended."""
+    settle: Callable[[], None] | None = None
+    """Commits the work of writers that are done; none while there is none, or a writer goes on in their transaction."""
 
     def execute(self, query: str, values: Any = (), /) -> Rows:  # type: ignore[override]
         with self.lock:
-            if self.waiting is not None:
-                flush(self)
-            if self.is_within and not self.in_transaction:
-                raise _rolled_back()
+            self._prepare()
             try:
                 done = _EXECUTE(self, query, values)
                 return done if done.description is None else FoundRows(done)
@@ -73,37 +73,33 @@ class SqliteStatements(sqlite3.Connection):
 
     def executemany(self, query: str, rows: Iterable[Any], /) -> sqlite3.Cursor:
         with self.lock:
-            if self.waiting is not None:
-                flush(self)
-            if self.is_within and not self.in_transaction:
-                raise _rolled_back()
+            self._prepare()
             try:
                 return super().executemany(query, rows)
             except sqlite3.Error as error:
                 raise failure(error, self.place) from error
 
+    def _prepare(self) -> None:
+        if self.settle is not None:
+            self.settle()
+        if self.waiting is not None:
+            flush(self)
+        if self.is_within and not self.in_transaction:
+            raise _rolled_back()
+
     # Read once per observation of a batch, so this avoids another call. The batch holds the lock.
     ahead = _EXECUTE
 
 
-class SqliteConnection:
+class SqliteConnection(SharedConnection):
     """A database file (or ``:memory:``).
 
     ``synchronous=FULL`` in WAL mode: a commit that returned is on disk.
     """
 
     def __init__(self, path: str | Path) -> None:
+        super().__init__()
         self.path = str(path)
-        # Held for a whole transaction: a connection is one actor, however many threads share it.
-        self.lock = threading.RLock()
-        self._depth = 0
-        self._reads = False
-        self._owner = 0
-        self._end_of_log: End | None = None
-        self.changes = Changes()
-        self.turn = 0
-        # Weak: a reference cycle would keep an unused store open.
-        self._watcher: Callable[[], Watcher | None] = lambda: None
         self._files: OpenFiles | None = None
         is_file = self.path not in _NOT_FILES
         self.locks = Locks(BesideFile(self.path) if is_file else InProcess())
@@ -144,35 +140,22 @@ class SqliteConnection:
             row = self.sql.execute(FIND, (workspace,)).fetchone()
         return int(row[0])
 
-    def watch(self, watcher: Watcher) -> None:
-        """Let something take part in every transaction."""
-        self._watcher = weakref.ref(watcher)
-
-    @property
-    def pending(self) -> bool:
-        """Whether a transaction of this thread is open, with nothing durable yet."""
-        return self._owner == get_ident()
-
-    @property
-    def end_of_log(self) -> End | None:
-        """Where the log ends within this thread's transaction, if it moved."""
-        return self._end_of_log if self._owner == get_ident() else None
-
-    @end_of_log.setter
-    def end_of_log(self, end: End | None) -> None:
-        self._end_of_log = end
-
-    def atomic(self) -> SqliteTransaction:
+    def atomic(self, *, short: bool = False) -> SqliteTransaction:
         """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
-        return SqliteTransaction(self)
+        return SqliteTransaction(self, short=short)
+
+    def reading(self) -> AbstractContextManager[Any]:
+        """Several reads of one consistent state."""
+        # Within a transaction of this thread, every read is of one state.
+        return self.lock if self._owner == get_ident() else self._snapshot()
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Several reads of one consistent state."""
+    def _snapshot(self) -> Iterator[None]:
         with self.lock:
             if self._depth or self._reads:
                 yield
                 return
+            self._settle()
             self._begin("BEGIN DEFERRED")
             self._reads = True
             try:
@@ -182,22 +165,37 @@ class SqliteConnection:
                 if self.sql.in_transaction:
                     self.sql.execute("ROLLBACK")
 
-    def begin(self) -> Level:
-        """Open a transaction, or a level within one."""
-        self.lock.acquire()
+    def begin(self, *, short: bool = False) -> Level:
+        """Open a transaction, or a level within one. A short one may share a commit with others."""
+        self._acquire(short=short)
         level = self._depth
         try:
-            if self._files is not None and not level:
-                self._files.check_before(self._read_log)
             if level:
                 self.sql.execute(f"SAVEPOINT level{level}")
             else:
-                self._begin("BEGIN IMMEDIATE")
+                self._open(short=short)
         except BaseException:
             self.lock.release()
             raise
         self._depth, self._owner, self.sql.is_within = level + 1, get_ident(), True
-        return Level(level, self._end_of_log, self.changes.mark())
+        return Level(level, self._end_of_log, self.changes.mark(), short)
+
+    def _open(self, *, short: bool) -> None:
+        """Begin a transaction, or go on in the one in which the work of others waits."""
+        if not short:
+            self._settle()
+        if self._group is None:
+            if self._files is not None:
+                self._files.check_before(self._read_log)
+            self._begin("BEGIN IMMEDIATE")
+            return
+        settle, self.sql.settle = self.sql.settle, None
+        try:
+            self.sql.execute("SAVEPOINT level0")
+        except BaseException:
+            self.sql.settle = settle
+            raise
+        self.turn += 1
 
     def _begin(self, statement: str) -> None:
         if (watcher := self._watcher()) is not None:
@@ -207,45 +205,83 @@ class SqliteConnection:
 
     def end(self, opened: Level, *, undo: bool) -> None:
         """Close a level: keep its writes, or roll them back."""
-        level, before, mark = opened
+        level, before, mark, short = opened
+        group = None
         try:
             if undo:
                 self._undo(level)
             else:
-                self._keep(level)
+                group = self._keep(level, short=short)
         except BaseException:
             if not undo:
                 undo = True
                 self._undo(level)
             raise
         finally:
-            if undo or not level:
+            if undo:
                 self._end_of_log = before
                 self.changes.undo(mark)
             if not level:
-                self._owner, self.sql.is_within = 0, False
+                self._close_turn()
             self._depth = level
             self.lock.release()
+        if group is not None:
+            self._wait_for(group)
 
-    def _keep(self, level: int) -> None:
+    def _keep(self, level: int, *, short: bool) -> Group | None:
+        """Keep the writes of a level. Returns the group in which they wait, if another writer is to commit them."""
         flush(self.sql)
         if level:
             self.sql.execute(f"RELEASE level{level}")
-            return
-        sealing = self._watcher() if self.changes else None
-        if sealing is not None:
-            sealing.seal()
-        self.sql.execute("COMMIT")
-        if self._files is not None:
-            self._files.check_after()
-        if sealing is not None:
-            sealing.sealed()
+            return None
+        joined = self._group is not None
+        if short and (group := self._join()) is not None:
+            if joined:
+                self.sql.execute("RELEASE level0")
+            return group
+        self._commit()
+        return None
+
+    def _commit(self) -> None:
+        group, self._group = self._group, None
+        try:
+            sealing = self._watcher() if self.changes else None
+            if sealing is not None:
+                sealing.seal()
+            self.sql.execute("COMMIT")
+            if self._files is not None:
+                self._files.check_after()
+            if sealing is not None:
+                sealing.sealed()
+        except BaseException as error:
+            if self.sql.in_transaction:
+                self.sql.execute("ROLLBACK")
+            if group is not None:
+                group.fail(error)
+            raise
+        if group is not None:
+            group.done.set()
 
     def _undo(self, level: int) -> None:
         self.sql.waiting = None
         # The database may have rolled everything back itself (disk full, interrupted).
         if self.sql.in_transaction:
-            self.sql.execute(f"ROLLBACK TO level{level}" if level else "ROLLBACK")
+            joined = self._group is not None and not level
+            self.sql.execute(f"ROLLBACK TO level{level}" if level or joined else "ROLLBACK")
+            if joined:
+                self.sql.execute("RELEASE level0")
+        elif self._group is not None and not level:
+            self._group.fail(_rolled_back())
+            self._group = None
+
+    def _close_turn(self) -> None:
+        super()._close_turn()
+        self.sql.is_within = self._group is not None
+        self.sql.settle = None if self._group is None else self._settle
+
+    def _settle(self) -> None:
+        self.sql.settle = None
+        super()._settle()
 
     def _read_log(self) -> None:
         """Read what the write-ahead log still holds for the database; an error if some of it is missing."""
@@ -256,10 +292,12 @@ class SqliteConnection:
         with self.lock:
             if self._depth:
                 raise StoreError("a backup holds what is committed: make it after the batch")
+            self._settle()
             return copy(self.sql, target)
 
     def close(self) -> None:
         with self.lock:
+            self._settle()
             self.locks.close()
             self._closing()
             if self._files is not None:
@@ -272,12 +310,12 @@ class SqliteTransaction:
 
     __slots__ = ("_connection", "_level")
 
-    def __init__(self, connection: SqliteConnection) -> None:
+    def __init__(self, connection: SqliteConnection, *, short: bool) -> None:
         self._connection = connection
-        self._level = Level(0, None, self._connection.changes.mark())
+        self._level = Level(0, None, NOTHING, short)
 
     def __enter__(self) -> None:
-        self._level = self._connection.begin()
+        self._level = self._connection.begin(short=self._level.short)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         self._connection.end(self._level, undo=kind is not None)

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from readmit.store.statemap import Entry, Root
 
 _PAGE = 5_000
+_LEDGERS = f'["{LEDGER}",'
+_LEDGER = _LEDGERS.encode()
 _NODES = "SELECT start, body FROM node WHERE ws = ? AND level = ? AND start > ? ORDER BY start LIMIT ?"
 _FIRST_NODE = "SELECT start, body FROM node WHERE ws = ? AND level = ? AND start = ''"
 _CARRIED = """
@@ -82,7 +84,7 @@ class IndexCheck:
         """All entries of the map, its chunks checked level by level, with one chunk of each level in memory."""
         entries: Iterator[Entry] = iter(() if root == EMPTY else (("", root.hash),))
         for level in range(root.level, -1, -1):
-            entries = self._level(level, entries)
+            entries = chain.from_iterable(self._level(level, entries))
         (more,) = self._sql.execute(
             "SELECT count(*) FROM node WHERE ws = ? AND (level > ? OR level < 0)", (self._ws, root.level)
         ).fetchone()
@@ -90,7 +92,7 @@ class IndexCheck:
             self._problems.append(f"the table 'node' has {counted(more, 'row')} that no signed state leads to")
         return entries
 
-    def _level(self, level: int, above: Iterable[Entry]) -> Iterator[Entry]:
+    def _level(self, level: int, above: Iterable[Entry]) -> Iterator[list[Entry]]:
         rows, sha, prefix = self._nodes(level), hashlib.sha256, bytes([level])
         row = next(rows, None)
         for start, hash_ in above:
@@ -102,7 +104,12 @@ class IndexCheck:
                 continue
             body = bytes(row[1])
             if sha(prefix + body).digest() == hash_:
-                yield from _chunk(body)
+                # How often a ledger was written is in the map alone.
+                yield (
+                    [one for one in _chunk(body) if not one[0].startswith(_LEDGERS)]
+                    if _LEDGER in body
+                    else _chunk(body)
+                )
             else:
                 self._problems.append(f"the table 'node' has a row that was altered, at {start!r}")
             row = next(rows, None)
@@ -145,21 +152,21 @@ class IndexCheck:
 
     def _audiences(self) -> Iterator[Any]:
         """Rows of the audience index; those of observations with the block that they are signed in."""
-        for kind, *row, epoch in stored_rows(self._sql, self._ws, "audience"):
-            yield (kind, *row, f"{epoch >> BITS:08x}", epoch) if kind == OBSERVATION else (kind, *row, epoch)
+        for row in stored_rows(self._sql, self._ws, "audience"):
+            yield (*row[:-1], f"{row[-1] >> BITS:08x}", row[-1]) if row[0] == OBSERVATION else row
 
     def _running(self, use: str, rows: Iterable[Any]) -> Iterator[Entry]:
-        leaves, sha, key, zero = self._leaves, hashlib.sha256, key_of, ZERO
+        leaves, sha, key, zero, size = self._leaves, hashlib.sha256, key_of, ZERO, HASH_BYTES
         current: tuple[str, ...] | None = None
         before, value = b"", zero
-        for *parts, epoch in rows:
-            if parts != current:
+        for row in rows:
+            if (parts := row[:-1]) != current:
                 if current is not None:
                     yield key(use, *current), before + value
                 current, value = parts, zero
-            at = epoch * HASH_BYTES
+            at = row[-1] * size
             # Of an epoch that is not on the log there is no leaf, and no digest matches.
-            before, value = value, sha(value + leaves[at - HASH_BYTES : at] if at > 0 else value).digest()
+            before, value = value, sha(value + leaves[at - size : at] if at > 0 else value).digest()
         if current is not None:
             yield key(use, *current), before + value
 
@@ -196,9 +203,9 @@ class IndexCheck:
     def _carried(self) -> Iterator[Entry]:
         """The items that each piece of evidence is bound to."""
         base = self._ws << SHIFT
-        rows = self._sql.execute(_CARRIED, (base, base, self._ws))
+        rows, leaf = self._sql.execute(_CARRIED, (base, base, self._ws)), carried_leaf
         for evidence, entries in groupby(rows, key=itemgetter(0)):
-            yield carried_key(evidence), running(carried_leaf(name) for _, _, name in entries)
+            yield carried_key(evidence), running([leaf(name) for _, _, name in entries])
 
     def _worked(self) -> Iterator[Entry]:
         """When each principal was last at work."""

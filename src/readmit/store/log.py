@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from readmit.records.base import utc
 from readmit.records.drafts import StoredEvent
 from readmit.records.errors import ConflictError, RateError, StoreError, TamperedError
 from readmit.records.events import EventKind
+from readmit.store.audience import ANY
 from readmit.store.audit import AuditTrail
 from readmit.store.bulk import insert, inserted
 from readmit.store.derived import DerivedTexts
@@ -27,6 +28,7 @@ from readmit.store.memories import MemoryRecords
 from readmit.store.proving import parts_of
 from readmit.store.reads import LogReads
 from readmit.store.sql import End, flush
+from readmit.store.statemap import key_of
 from readmit.store.timing import Timing
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from readmit.ports.timekeeper import Timekeeper
     from readmit.records.commits import EventParts
     from readmit.records.drafts import Draft
+    from readmit.records.kinds import DeclaredKind
     from readmit.store.log_end import Appended
     from readmit.store.sql import Connection, Rows
 
@@ -61,8 +64,8 @@ class SqlLog(LogReads):
         self.sources = SqlSourceLedger(connection, self._ws, self.commits)
         self.memories = MemoryRecords(connection, self._ws)
 
-    def atomic(self) -> AbstractContextManager[None]:
-        return self.connection.atomic()
+    def atomic(self, *, short: bool = False) -> AbstractContextManager[None]:
+        return self.connection.atomic(short=short)
 
     @property
     def pending(self) -> bool:
@@ -90,6 +93,10 @@ class SqlLog(LogReads):
     def commit_records(self) -> Iterator[bytes]:
         return self.commits.records()
 
+    def standing(self, *kinds: DeclaredKind, key: str = ANY) -> list[bytes]:
+        with self.connection.reading():
+            return [self.commits.value(_milestone(kind, key)) for kind in kinds]
+
     def parts_of(self, epoch: int, size: int) -> EventParts:
         return parts_of(self._rows, epoch, size)
 
@@ -116,7 +123,7 @@ class SqlLog(LogReads):
             with self.connection.lock:
                 if self.connection.pending and (epoch := self._gather(drafts[0], now, check)) is not None:
                     return [epoch]
-        with self.atomic():
+        with self.atomic(short=True):
             before = self._end_in_transaction()
             end = LogEnd(before)
             end.learn(utc(now))
@@ -245,6 +252,11 @@ class SqlLog(LogReads):
         elif self.commits.value(name_key(draft)):
             raise TamperedError(f"{draft.id!r} is in the log, but its name is not: an index row was hidden")
         return None
+
+
+@lru_cache(1_024)  # asked with every event
+def _milestone(kind: DeclaredKind, key: str) -> str:
+    return key_of("milestone", str(kind), key)
 
 
 def _is_observation(entry: Draft) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from readmit.ports.store import AuditRow
-from readmit.records.commits import Commit, event_data, row_leaf, said
+from readmit.records.commits import Commit, encoded, row_leaf, said
 from readmit.records.events import EventKind
 from readmit.records.tree import (
     HASH_BYTES,
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 _PAGE = 5_000
 _COMMITS = """
-    SELECT number, epoch, audit, body, nodes, note FROM commit_record
-    WHERE ws = ? AND number > ? ORDER BY number LIMIT ?
+    SELECT pos, epoch, audit, body, nodes, note FROM commit_record
+    WHERE pos > ? AND pos <= ? ORDER BY pos LIMIT ?
 """
 # The name and the digest of an event lead back to it. A digest leads to the first observation of its text.
 _EVENTS = """
@@ -124,7 +124,8 @@ class LogCheck:
         end = self._sql.execute("SELECT head, audit, size FROM workspace WHERE ws = ?", (self._ws,)).fetchone()
         events, rows = self._events(end[0], event), self._rows(end[1], row)
         epoch, audit, start = self.epoch, self.audit, self.since.epoch
-        for number, *columns, body, nodes, note in self._commits():
+        for pos, *columns, body, nodes, note in self._commits():
+            number = pos - self._base
             commit = self._commit(number, columns, body)
             if self.tree.push(leaf_hash(body)) != nodes:
                 self.problems.append(f"commit {number}: its hashes of the tree were altered")
@@ -162,8 +163,8 @@ class LogCheck:
         self.key_commits.append(KeyCommit(self.head, note, tuple(changes)))
 
     def _commits(self) -> Iterator[tuple[Any, ...]]:
-        done = self.since.size
-        while page := self._sql.execute(_COMMITS, (self._ws, done, _PAGE)).fetchall():
+        done, end = self._base + self.since.size, self._base + MASK
+        while page := self._sql.execute(_COMMITS, (done, end, _PAGE)).fetchall():
             yield from page
             done = page[-1][0]
 
@@ -184,7 +185,7 @@ class LogCheck:
     ) -> Iterator[bool]:
         """Compute the leaf of each event after ``since``, page by page."""
         base, observe, key, say = self._base, str(EventKind.OBSERVE), str(EventKind.KEY), self.problems.append
-        sha, leaves, data = hashlib.sha256, self.leaves, event_data
+        sha, leaves, data = hashlib.sha256, self.leaves, encoded
         while self.epoch < last:
             window = (base + self.epoch, base + last, _PAGE)
             page = self._sql.execute(_EVENTS, (self._ws, observe, self._ws, *window)).fetchall()
@@ -204,8 +205,9 @@ class LogCheck:
                     leaves += _NO_LEAF * (epoch - expected)
                     expected = epoch
                 evidence = bound.pop(epoch, ())
-                leaf_data = data(epoch, name, kind, by, at, given, learnt, digest, signature, evidence)
-                leaf = sha(b"\0" + leaf_data).digest()
+                leaf = sha(
+                    b"\0" + data((epoch, name, kind, by, at, given, learnt, digest, signature, evidence))
+                ).digest()
                 if leaf != stored or sha(body).hexdigest() != digest:
                     say(
                         f"event {epoch} is not what was written: it, its evidence or its rows of 'binding' were altered"
@@ -229,10 +231,15 @@ class LogCheck:
 
     def _bound(self, after: int, until: int) -> dict[int, list[Bound]]:
         found: dict[int, list[Bound]] = {}
-        for item, evidence, by, at, given, learnt in self._sql.execute(_BOUND, (self._base, self._ws, after, until)):
+        rows = self._sql.execute(_BOUND, (self._base, self._ws, after, until)).fetchall()
+        for item, evidence, by, at, given, learnt in rows:
             # Evidence that is gone gives a bound that no leaf was made with.
-            found.setdefault(item, []).append((evidence, by, "" if at is None else said(at, learnt, given)))
-            self._rows_of["binding"] += 1
+            one = (evidence, by, "" if at is None else said(at, learnt, given))
+            if item in found:
+                found[item].append(one)
+            else:
+                found[item] = [one]
+        self._rows_of["binding"] += len(rows)
         return found
 
     def _filed(self, epoch: int, digest: str, filed: int | None) -> None:
@@ -272,6 +279,6 @@ class LogCheck:
                 self.problems.append(f"the index {index!r} has {counted(found, 'row')}, and the log implies {implied}")
         if self.tree.size != size:
             self.problems.append(f"there are {self.tree.size} commits, but the log says {size}")
-        below = self._sql.execute("SELECT count(*) FROM commit_record WHERE ws = ? AND number < 1", (self._ws,))
+        below = self._sql.execute("SELECT count(*) FROM commit_record WHERE pos = ?", (base,))
         if more := below.fetchone()[0]:
             self.problems.append(f"the table 'commit_record' has {counted(more, 'row')} numbered below 1")

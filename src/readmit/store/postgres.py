@@ -7,7 +7,6 @@ transaction ends, and then are sent together: the round trip is what a write cos
 
 from __future__ import annotations
 
-import threading
 import weakref
 from contextlib import contextmanager, nullcontext
 from threading import get_ident
@@ -17,7 +16,8 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from readmit.records.errors import StoreError
-from readmit.store.changes import Changes
+from readmit.store.changes import NOTHING
+from readmit.store.group import SharedConnection
 from readmit.store.locks import Locks
 from readmit.store.postgres_client import CLOCK, Address, Client, Unanswered, failure, in_doubt, outgoing
 from readmit.store.postgres_dialect import answers, for_rows, only_reads, translated
@@ -27,12 +27,12 @@ from readmit.store.schema import check
 from readmit.store.sql import ENROLL, FIND, Level, flush
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
     from readmit.store.gathered import Gathered
-    from readmit.store.sql import End, Rows, Watcher
+    from readmit.store.sql import Rows
 
 # Most statements that wait. More would only use memory.
 _WAITING = 256
@@ -40,22 +40,13 @@ _COMMIT = "COMMIT"
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
-class PostgresConnection:
+class PostgresConnection(SharedConnection):
     """A store behind a URL. Reconnects at the start of a transaction, never within one."""
 
     def __init__(self, url: str) -> None:
+        super().__init__()
         self._address = Address(url)
-        # Held for a whole transaction: a connection is one actor, however many threads share it.
-        self.lock = threading.RLock()
-        self._depth = 0
-        self._reads = False
         self._ws: int | None = None
-        self._owner = 0
-        self._end_of_log: End | None = None
-        self.changes = Changes()
-        self.turn = 0
-        # Weak: a reference cycle would keep an unused store open.
-        self._watcher: Callable[[], Watcher | None] = lambda: None
         self.waiting: Gathered | None = None
         self._queue: list[_Later] = []
         self._open = True
@@ -76,20 +67,6 @@ class PostgresConnection:
     def sql(self) -> PostgresConnection:
         """Where statements go."""
         return self
-
-    @property
-    def pending(self) -> bool:
-        """Whether a transaction of this thread is open, with nothing durable yet."""
-        return self._owner == get_ident()
-
-    @property
-    def end_of_log(self) -> End | None:
-        """Where the log ends within this thread's transaction, if it moved."""
-        return self._end_of_log if self._owner == get_ident() else None
-
-    @end_of_log.setter
-    def end_of_log(self, end: End | None) -> None:
-        self._end_of_log = end
 
     @property
     def server_now(self) -> datetime | None:
@@ -117,15 +94,11 @@ class PostgresConnection:
             self._ws = int(row[0])
             return self._ws
 
-    def watch(self, watcher: Watcher) -> None:
-        """Let something take part in every transaction."""
-        self._watcher = weakref.ref(watcher)
-
     # Transactions.
 
-    def atomic(self) -> PostgresTransaction:
+    def atomic(self, *, short: bool = False) -> PostgresTransaction:
         """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
-        return PostgresTransaction(self)
+        return PostgresTransaction(self, short=short)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -134,6 +107,7 @@ class PostgresConnection:
             if self._depth or self._reads:
                 yield
                 return
+            self._settle()
             self._begin(f"{_READ}; {self._serving}")
             self._reads = True
             try:
@@ -142,9 +116,9 @@ class PostgresConnection:
                 self._reads = False
                 self._give_up()
 
-    def begin(self) -> Level:
-        """Open a transaction, or a level within one."""
-        self.lock.acquire()
+    def begin(self, *, short: bool = False) -> Level:
+        """Open a transaction, or a level within one. A short one may share a commit with others."""
+        self._acquire(short=short)
         level = self._depth
         if self._reads:
             self.lock.release()
@@ -154,14 +128,24 @@ class PostgresConnection:
                 flush(self)
                 self._queue.append(_Later(self, f"SAVEPOINT level{level}"))
             else:
-                locked = "" if self._ws is None else f"SELECT FROM workspace WHERE ws = {self._ws} FOR UPDATE"
-                # After the lock: waiting for it takes time.
-                self._begin(f"BEGIN; {self._serving}; {locked}; {'' if self._address.simulated else CLOCK}")
+                self._open_turn(short=short)
         except BaseException:
             self.lock.release()
             raise
         self._depth, self._owner = level + 1, get_ident()
-        return Level(level, self._end_of_log, self.changes.mark())
+        return Level(level, self._end_of_log, self.changes.mark(), short)
+
+    def _open_turn(self, *, short: bool) -> None:
+        """Begin a transaction, or go on in the one in which the work of others waits."""
+        if not short:
+            self._settle()
+        if self._group is not None:
+            self._queue.append(_Later(self, "SAVEPOINT level0"))
+            self.turn += 1
+            return
+        locked = "" if self._ws is None else f"SELECT FROM workspace WHERE ws = {self._ws} FOR UPDATE"
+        # After the lock: waiting for it takes time.
+        self._begin(f"BEGIN; {self._serving}; {locked}; {'' if self._address.simulated else CLOCK}")
 
     def _begin(self, script: str) -> None:
         if (watcher := self._watcher()) is not None:
@@ -171,35 +155,40 @@ class PostgresConnection:
 
     def end(self, opened: Level, *, undo: bool) -> None:
         """Close a level: keep its writes, or roll them back."""
-        level, before, mark = opened
-        kept = False
+        level, before, mark, short = opened
+        kept, group, joined = False, None, not level and self._group is not None
         try:
             if undo:
                 return
             flush(self)
-            if level:
+            if level or (short and (group := self._join()) is not None):
                 # Flush first: the level counts only if its writes succeeded.
                 self.flush()
-                self._queue.append(_Later(self, f"RELEASE level{level}"))
+                if level or joined:
+                    self._queue.append(_Later(self, f"RELEASE level{level}"))
             else:
                 self._commit()
             kept = True
         finally:
             try:
                 if not kept:
-                    self._undo(level)
+                    self._undo(level, joined=joined and self._group is not None)
             finally:
-                if not (kept and level):
+                if not kept:
                     self._end_of_log = before
                     self.changes.undo(mark)
+                    if group is not None and not joined:
+                        self._group = None
                 if not level:
-                    self._owner = 0
+                    self._close_turn()
                 self._depth = level
                 self.lock.release()
+        if group is not None:
+            self._wait_for(group)
 
-    def _undo(self, level: int) -> None:
+    def _undo(self, level: int, *, joined: bool) -> None:
         self.waiting = None
-        if not level:
+        if not level and not joined:
             self._give_up()
             return
         unsent = [one.statement for one in self._queue]
@@ -210,8 +199,22 @@ class PostgresConnection:
         # Without a connection there is nothing to roll back; the outermost level raises.
         if not self._client.closed:
             self._run(f"ROLLBACK TO level{level}")
+        if joined and not self._client.closed:
+            self._queue.append(_Later(self, "RELEASE level0"))
 
     def _commit(self) -> None:
+        group, self._group = self._group, None
+        try:
+            self._seal_and_send()
+        except BaseException as error:
+            self._give_up()
+            if group is not None:
+                group.fail(error)
+            raise
+        if group is not None:
+            group.done.set()
+
+    def _seal_and_send(self) -> None:
         if self._client.info.transaction_status is TransactionStatus.INERROR:
             # The server would accept this COMMIT without an error and roll back.
             raise StoreError("storage failed: a statement of this transaction failed, so nothing of it was written")
@@ -279,6 +282,7 @@ class PostgresConnection:
 
     def close(self) -> None:
         with self.lock:
+            self._settle()
             self._open = False
             self.locks.close()
             self._closing()
@@ -385,12 +389,12 @@ class PostgresTransaction:
 
     __slots__ = ("_connection", "_level")
 
-    def __init__(self, connection: PostgresConnection) -> None:
+    def __init__(self, connection: PostgresConnection, *, short: bool) -> None:
         self._connection = connection
-        self._level = Level(0, None, connection.changes.mark())
+        self._level = Level(0, None, NOTHING, short)
 
     def __enter__(self) -> None:
-        self._level = self._connection.begin()
+        self._level = self._connection.begin(short=self._level.short)
 
     def __exit__(self, kind: type[BaseException] | None, _: object, __: object) -> None:
         self._connection.end(self._level, undo=kind is not None)

@@ -73,7 +73,7 @@ class ReadOnlyConnection:
         """Let something take part in every read."""
         self._watcher = weakref.ref(watcher)
 
-    def atomic(self) -> AbstractContextManager[None]:
+    def atomic(self, *, short: bool = False) -> AbstractContextManager[None]:  # noqa: ARG002 - of the protocol
         raise StoreError(f"{self._path} was opened to be read only")
 
     @contextmanager

@@ -64,11 +64,13 @@ TABLES = """
     ) WITHOUT ROWID;
     -- The tree over commits, and the map of what the indexes answer.
     CREATE TABLE commit_record (
-        ws INTEGER NOT NULL, number INTEGER NOT NULL, epoch INTEGER NOT NULL, audit INTEGER NOT NULL,
-        body BLOB NOT NULL, nodes BLOB NOT NULL, note BLOB,
-        PRIMARY KEY (ws, number)
-    ) WITHOUT ROWID;
-    CREATE INDEX commit_of_epoch ON commit_record (ws, epoch, number);
+        pos INTEGER PRIMARY KEY,
+        epoch INTEGER NOT NULL,
+        audit INTEGER NOT NULL,
+        body BLOB NOT NULL,
+        nodes BLOB NOT NULL,
+        note BLOB
+    );
     CREATE TABLE node (
         ws INTEGER NOT NULL, level INTEGER NOT NULL, start TEXT NOT NULL, body BLOB NOT NULL,
         PRIMARY KEY (ws, level, start)

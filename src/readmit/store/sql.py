@@ -103,6 +103,8 @@ class Level(NamedTuple):
     depth: int
     end: End | None
     mark: Mark
+    short: bool = False
+    """Whether it may share a commit with other threads."""
 
 
 class Watcher(Protocol):
@@ -159,8 +161,11 @@ class Connection(Protocol):
     def enroll(self, workspace: str) -> int:
         """The number of a workspace, assigned when it is first opened."""
 
-    def atomic(self) -> AbstractContextManager[None]:
-        """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits."""
+    def atomic(self, *, short: bool = False) -> AbstractContextManager[None]:
+        """All or nothing. A nested call rolls back alone; nothing is durable before the outermost level commits.
+
+        A ``short`` one runs no code of the caller, so other threads may wait for it to share its commit.
+        """
 
     def reading(self) -> AbstractContextManager[None]:
         """Several reads of one consistent state."""

@@ -24,6 +24,7 @@ from readmit.workspace.writing import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from readmit.ports.store import Log
@@ -63,16 +64,19 @@ class Acting(ABC):
     def policy(self) -> Policy:
         """The policy in force."""
 
-    @contextmanager
-    def act(self) -> Iterator[None]:
+    def act(self) -> AbstractContextManager[None]:
         """Several events that are one act, in one durable commit. If one is beyond a limit, all of them wait."""
+        return self._in_act()
+
+    @contextmanager
+    def _in_act(self, *, short: bool = False) -> Iterator[None]:
         if self.log.pending:
             with self.log.atomic():
                 yield
             return
         act = Act()
         try:
-            with self.log.atomic():
+            with self.log.atomic(short=short):
                 self._act = act
                 try:
                     yield
@@ -135,7 +139,7 @@ class Acting(ABC):
         if not isinstance(item, Item) or item.slot is None:
             yield
             return
-        with self.log.atomic():
+        with self.log.atomic(short=True):
             moment = later(now, self.log.learnt)
             found = unseen(self.log, item, named, self._rules, moment)
             head = self.log.head

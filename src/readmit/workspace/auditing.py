@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from readmit.records.deliveries import Acknowledge, Exposed
 
 _NO_ROWS = tree_hash(()).hex()
+_OBSERVED = str(EventKind.OBSERVE)
 _DELIVERIES = {str(EventKind.EXPOSE): "exposure", str(EventKind.ACKNOWLEDGE): "acknowledgement"}
 
 
@@ -242,6 +243,8 @@ class _Audit:
 
     def _event(self, kind: str, body: bytes) -> None:
         self._watch()
+        if kind == _OBSERVED:  # of no interest below, and often most of the log
+            return
         if kind == EventKind.RETURN:
             returned: Returned = kind_named(kind).decode(body)
             self._returns[returned.request.return_id] = returned.decision

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from readmit.workspace.writer import Writer
 
 
+_DEFAULT = Policy()
+_DECIDING = (EventKind.WRITER, EventKind.GOVERN, EventKind.KEY)
+
+
 def authority(log: Log, *, until: int | None = None) -> Authority | None:
     """Who governs and whose signatures count, up to an epoch; none while nobody has a key."""
     if log.latest(EventKind.WRITER, until=until) is None:
@@ -43,7 +47,24 @@ def policy_in_force(log: Log, *, until: int | None = None) -> Policy:
     if (found := authority(log, until=until)) is not None:
         return found.policy
     event = log.latest(EventKind.GOVERN, until=until)
-    return event.payload if event is not None and isinstance(event.payload, Policy) else Policy()
+    return event.payload if event is not None and isinstance(event.payload, Policy) else _DEFAULT
+
+
+class InForce:
+    """Who governs, and the policy: what every write asks for. Read again when the signed digest over it is another."""
+
+    def __init__(self) -> None:
+        self._known: tuple[list[bytes], Authority | None, Policy] | None = None
+
+    def read(self, log: Log) -> tuple[Authority | None, Policy]:
+        """Both, as they are at the end of a log, which is always the same one."""
+        state = log.standing(*_DECIDING)
+        known = self._known
+        if known is None or known[0] != state:
+            found = authority(log)
+            policy = policy_in_force(log) if found is None else found.policy
+            known = self._known = state, found, policy
+        return known[1], known[2]
 
 
 def check_in_force(log: Log, policy: Policy | None) -> None:
@@ -74,6 +95,7 @@ class Signatures:
     def __init__(self, log: Log) -> None:
         self._log = log
         self._domain: SigningDomain | None = None
+        self._in_force = InForce()
         self._batch = _Batch()
 
     @contextmanager
@@ -103,7 +125,7 @@ class Signatures:
 
     def check(self, entry: Draft) -> None:
         """Refuse an event that is not signed although it must be, or whose signature does not count."""
-        found = self._authority() if entry.kind is EventKind.OBSERVE else authority(self._log)
+        found = self._authority() if entry.kind is EventKind.OBSERVE else self._in_force.read(self._log)[0]
         check_signed(entry, found)
         if isinstance(entry.payload, Policy):
             _check_governable(entry.payload, found)
@@ -128,9 +150,9 @@ class Signatures:
 
     def _authority(self) -> Authority | None:
         if not self._batch.depth:
-            return authority(self._log)
+            return self._in_force.read(self._log)[0]
         if self._batch.known is None:
-            self._batch.known = (authority(self._log),)
+            self._batch.known = (self._in_force.read(self._log)[0],)
         return self._batch.known[0]
 
 

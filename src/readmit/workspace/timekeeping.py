@@ -15,7 +15,7 @@ from readmit.records.errors import NotAllowedError, RecordError, UnknownError
 from readmit.records.events import EventKind
 from readmit.records.moments import Jump
 from readmit.records.policy import distinct
-from readmit.workspace.signatures import policy_in_force
+from readmit.workspace.signatures import InForce
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,10 +45,11 @@ class HostClock:
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self._clock = clock
+        self._in_force = InForce()
 
     def policy(self, log: Log) -> Policy:
         """The policy in force."""
-        return policy_in_force(log)
+        return self._in_force.read(log)[1]
 
     def moves(self, entry: Draft, policy: Policy) -> bool:
         """Whether an event's writer is one that the policy allows. Refuses a name that looks like one it names."""

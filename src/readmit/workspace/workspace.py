@@ -244,7 +244,7 @@ class Workspace(Handles, Acting, Verbs, Probing, Delivering):
         the slot, ``expects_nothing`` says that nothing does: otherwise it is refused, and the error says what stands.
         """
         require_choice("kind", kind, STATEMENT_KINDS)
-        with self.act():
+        with self._in_act(short=True):
             author = self._giver(by, id)
             if require_flag("inherits", inherits):
                 fields["supports"] = inherited(
@@ -276,7 +276,7 @@ class Workspace(Handles, Acting, Verbs, Probing, Delivering):
         content is the same duty while it is open, and a new duty once it is over; the ``id`` of one that is over is
         refused.
         """
-        with self.act():
+        with self._in_act(short=True):
             content = {
                 "kind": "obligation",
                 "text": text,
