@@ -14,6 +14,7 @@ from readmit.records.errors import StoreError
 from readmit.store.backup import copy
 from readmit.store.changes import Changes
 from readmit.store.files import OpenFiles, create_private, identity_of, unopened
+from readmit.store.listener import Doorbell
 from readmit.store.locks import BesideFile, InProcess, Locks
 from readmit.store.schema import check, flaws_of, is_made, make
 from readmit.store.sql import ENROLL, FIND, Level, flush
@@ -127,6 +128,7 @@ class SqliteConnection:
             raise unopened(self.path, error) from error
         if self._files is not None and self._files.identity != before:
             raise StoreError(f"cannot open {self.path}: it was replaced while it was being opened; open it again")
+        self.bell = Doorbell("" if self._files is None else self._files.log_path)
 
     server_now = None
     """A file has no clock but its host's."""
@@ -236,6 +238,8 @@ class SqliteConnection:
         if sealing is not None:
             sealing.seal()
         self.sql.execute("COMMIT")
+        if sealing is not None:
+            self.bell.ring()
         if self._files is not None:
             self._files.check_after()
         if sealing is not None:
@@ -260,11 +264,14 @@ class SqliteConnection:
 
     def close(self) -> None:
         with self.lock:
+            # Before the database is: that removes the files that somebody may watch.
+            self.bell.is_closed = True
             self.locks.close()
             self._closing()
             if self._files is not None:
                 self._files.close()
                 self._files = None
+        self.bell.close()
 
 
 class SqliteTransaction:

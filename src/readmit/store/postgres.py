@@ -21,6 +21,7 @@ from readmit.store.changes import Changes
 from readmit.store.locks import Locks
 from readmit.store.postgres_client import CLOCK, Address, Client, Unanswered, failure, in_doubt, outgoing
 from readmit.store.postgres_dialect import answers, for_rows, only_reads, translated
+from readmit.store.postgres_listener import Channel
 from readmit.store.postgres_locks import OnServer
 from readmit.store.postgres_schema import DIRECTORY, flaws_of, make, recognize
 from readmit.store.schema import check
@@ -71,6 +72,7 @@ class PostgresConnection:
             self._client.close()
             raise
         self.locks = Locks(OnServer(self._address, self.store_id))
+        self.bell = Channel(self._address, self.store_id)
 
     @property
     def sql(self) -> PostgresConnection:
@@ -114,7 +116,7 @@ class PostgresConnection:
             except BaseException:
                 self._give_up()
                 raise
-            self._ws = int(row[0])
+            self._ws = self.bell.ws = int(row[0])
             return self._ws
 
     def watch(self, watcher: Watcher) -> None:
@@ -218,6 +220,7 @@ class PostgresConnection:
         sealing = self._watcher() if self.changes else None
         if sealing is not None:
             sealing.seal()
+            self._queue.append(_Later(self, f"NOTIFY {self.bell.name}"))
         waiting, self._queue = [*self._queue, _Later(self, _COMMIT)], []
         connected = not self._client.closed
         try:
@@ -281,6 +284,7 @@ class PostgresConnection:
         with self.lock:
             self._open = False
             self.locks.close()
+            self.bell.close()
             self._closing()
 
     # Statements.

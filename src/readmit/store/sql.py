@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from readmit.store.changes import Changes, Mark
     from readmit.store.gathered import Gathered
+    from readmit.store.listener import Bell
     from readmit.store.locks import Locks
 
 CHUNK = 500
@@ -124,6 +125,8 @@ class Connection(Protocol):
     """What the open transaction adds to the log's tree."""
     locks: Locks
     """Named locks that other processes see too, held apart from transactions."""
+    bell: Bell
+    """Rings with every commit, for those who wait for one."""
     turn: int
     """The number of the open transaction, or of the last one: a new number means a new state of the database."""
 
