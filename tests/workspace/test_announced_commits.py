@@ -6,13 +6,14 @@ Unless a test says otherwise, nothing is looked at without a sign for an hour, s
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,7 +28,6 @@ from tests.postgres import Server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 LONG, HOUR, ITEMS = 240.0, 3_600.0, 12
 AT_ONCE = 5.0
@@ -171,8 +171,6 @@ def test_what_nobody_announced_is_found_by_looking(place: Path | str) -> None:
 def test_an_item_that_ends_by_time_falls_without_a_sign(place: Path | str) -> None:
     prepared(place)
     with hearing(place) as heard, Workspace.open(place) as team:
-        from datetime import timedelta
-
         end = team.now() + timedelta(seconds=1.5)
         team.close_validity("h0", end=end, by="bob")
         assert items(heard.held.wait(LONG)) == {"h0"}
@@ -211,14 +209,16 @@ def test_ctrl_c_ends_it_at_once(place: Path | str) -> None:
     prepared(place)
     who = ["--principal", "ann", "--role", "planner", "--task", "trip"]
     command = [sys.executable, "-m", "readmit", "subscribe", *who, "--every", "3600", "--db", str(place)]
-    with writer(place) as other:
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-            revoke(other, "h0")
-            assert process.stdout is not None
-            assert process.stdout.readline().startswith("h0 is revoked")
-            time.sleep(0.3)
-            process.send_signal(signal.SIGINT)
-            assert process.communicate(timeout=AT_ONCE)[0] == "Stopped.\n"
+    with (
+        writer(place) as other,
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process,
+    ):
+        revoke(other, "h0")
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("h0 is revoked")
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=AT_ONCE)[0] == "Stopped.\n"
 
 
 def test_an_event_loop_is_told_and_ends_at_once(place: Path | str) -> None:
@@ -250,13 +250,13 @@ def test_nothing_stays_open(place: Path | str) -> None:
     prepared(place)
     with Workspace.open(place) as team:
         Heard(team).held.close()
-        before = len(os.listdir("/proc/self/fd"))
+        before = len(list(Path("/proc/self/fd").iterdir()))
         for _ in range(5):
             held = Heard(team).held
             held.wait(0.01)
             held.close()
             held.close()
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 # Of a file.

@@ -10,18 +10,19 @@ Elsewhere a commit wakes those who wait on the same connection, and the others l
 
 from __future__ import annotations
 
-import ctypes
 import os
 import select
 import sys
 import threading
 import weakref
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING
 
 from readmit.records.errors import StoreError
 
 if TYPE_CHECKING:
+    import ctypes
     from collections.abc import Iterable
 
 AT_LEAST = 30.0
@@ -29,7 +30,6 @@ AT_LEAST = 30.0
 WITHOUT_SIGN = 1.0
 """The same, where nothing tells that another process committed."""
 _LINUX = sys.platform == "linux"
-_libc = ctypes.CDLL(None, use_errno=True)
 # From <sys/inotify.h>. Closed, after reading or writing; renamed; and, because it lost its name, other attributes.
 _SIGNS = 0x08 | 0x10 | 0x800 | 0x04
 _MOST_SIGNS = 65_536
@@ -180,8 +180,18 @@ class Doorbell(Bell):
             os.close(os.open(self._log, os.O_RDONLY | os.O_CLOEXEC))
 
 
+@cache
+def _libc() -> ctypes.CDLL:
+    # Imported here: only those who wait need it.
+    import ctypes
+
+    return ctypes.CDLL(None, use_errno=True)
+
+
 def _inotify(name: str, *arguments: object) -> int:
-    found: int = getattr(_libc, f"inotify_{name}")(*arguments)
+    import ctypes
+
+    found: int = getattr(_libc(), f"inotify_{name}")(*arguments)
     if found < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return found
