@@ -19,19 +19,21 @@ DOCS := .venv-docs
 TORCH := 2.13.0
 STORES := --extra mcp --extra prov --extra models --extra embed --extra mem0 --extra langgraph --extra memobase --extra amem
 PYTEST_ARGS ?=
+# Without bytecode every process that a test starts compiles the package again: half of the time of a command.
+export PYTHONDONTWRITEBYTECODE :=
 # One process a core, each with a database server of its own; a file's tests stay together, in order.
 AT_ONCE := -n auto --maxprocesses 4 --dist loadfile
 ROOMS ?=
 MINUTES ?= 10
 SEED ?= 0
 # The tests marked slow that ask a real model on this machine. They skip where its file cannot be fetched.
-MODELS := tests/bench/test_local_model.py tests/inference/test_real_model.py tests/models/stages/test_local_model.py
+MODELS := tests/bench/test_local_model.py tests/inference/test_real_model.py tests/models/stages/test_local_model.py tests/models/test_gguf.py
 # What the tests run against. The memory stores are heavy and have a target of their own.
 EXTRAS := --extra embed --extra gguf --extra langgraph --extra models --extra postgres --extra prov
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-search test-slow test-lives test-models test-backends test-memobase example check format docs bench bench-implicit bench-backends bench-verify bench-postgres mutation lock clean
+.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-memobase example check format docs bench bench-implicit bench-backends bench-verify bench-postgres mutation lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,7 +60,12 @@ test-search: setup ## The ordinary tests on examples that no run has tried befor
 	HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest $(AT_ONCE) $(PYTEST_ARGS)
 
 test-slow: setup ## Run the tests marked slow: longer searches, larger crash campaigns
-	HYPOTHESIS_PROFILE=thorough$(if $(CI),-repeat) $(BIN)/python -m pytest -m slow --timeout 3600 --ignore tests/properties/test_life.py $(MODELS:%=--ignore %) $(PYTEST_ARGS)
+	HYPOTHESIS_PROFILE=thorough$(if $(CI),-repeat) $(BIN)/python -m pytest -m slow --timeout 3600 $(AT_ONCE) \
+		--ignore tests/properties/test_life.py $(MODELS:%=--ignore %) $(PYTEST_ARGS)
+
+test-nightly: test-search ## All tests at full size, on new examples, and an hour of random lives (hours)
+	READMIT_NIGHTLY=1 $(MAKE) test-slow PYTEST_ARGS="--timeout 0 -n 0 $(PYTEST_ARGS)"
+	$(MAKE) test-lives MINUTES=60
 
 test-lives: setup ## Random lives of a team against an independent model: make test-lives MINUTES=10 SEED=0
 	READMIT_LIFE_SECONDS=$$(($(MINUTES) * 60)) READMIT_LIFE_SEED=$(SEED) \

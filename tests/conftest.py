@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,9 +32,17 @@ settings.register_profile(
 settings.register_profile("repeat", parent=settings.get_profile("search"), derandomize=True, database=None)
 settings.register_profile("thorough", parent=settings.get_profile("search"), max_examples=2_000)
 settings.register_profile("thorough-repeat", parent=settings.get_profile("repeat"), max_examples=2_000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "repeat")
+settings.load_profile(PROFILE)
 
 
+def examples(number: int) -> int:
+    """How many examples a property gets that plays whole stories: all in a search, a fifth in an ordinary run."""
+    return max(5, number // 5) if PROFILE == "repeat" else number
+
+
+NIGHTLY = bool(os.environ.get("READMIT_NIGHTLY"))
+"""Whether the campaigns of the slow tests run at full size, which takes hours: ``make test-nightly``."""
 SHARED = Path(os.environ.get("READMIT_SHARED") or ROOT.parent / "shared")
 
 
@@ -94,6 +104,25 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if of_a_scene and not own:
         slow = [pytest.mark.slow] if metafunc.definition.get_closest_marker("many_events") else []
         metafunc.parametrize("kind_of_store", ["sqlite", pytest.param("postgres", marks=slow)])
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay as long as the run does, so no collection of garbage needs to walk them again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a table of cases, an ordinary run plays the first and the last on a server; ``make test-slow`` plays all."""
+    tables: defaultdict[tuple[Path, str], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        case = getattr(item, "callspec", None)
+        if case is not None and case.params.get("kind_of_store") == "postgres":
+            tables[item.path, item.name.partition("[")[0]].append(item)
+    for cases in tables.values():
+        for item in cases[1:-1]:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -693,7 +693,8 @@ class Reading:
             acts = [one for one in self.marks if one.kind == "supersede"]
             between = [(self.items[one.items[0]], self.items[one.data["successor"]]) for one in acts]
             settled = any(self.opposed(*pair, *act) for pair in combinations(sides, 2) for act in between)
-            return [] if settled else [(Against("concurrent_update", dispute.epoch), dispute)]
+            decided = settled or self.rules.on_concurrent == "newest"
+            return [] if decided else [(Against("concurrent_update", dispute.epoch), dispute)]
         lost = item.id not in endings[-1].data["keep"]
         return [(Against("dispute_lost", endings[-1].epoch), endings[-1])] if lost else []
 
@@ -1400,9 +1401,14 @@ class Deciding(Reading):
             if self.same_thing(one, other)
             and one.said != other.said
             and not {one.id, other.id} & overruled
-            # A fact replaces no constraint, and stands beside it.
+            # A fact replaces no constraint, nor does a constraint that is for fewer purposes: they stand beside it.
             and self.team.binds(one) == self.team.binds(other)
+            and (not self.team.binds(one) or self.outranked(one, other) or self.outranked(other, one))
         ]
+
+    def outranked(self, older: Statement, newer: Statement) -> bool:
+        """Whether one constraint comes after another in the order and takes its place here."""
+        return self.above(newer, older) is not None and self.relieves(newer, older)
 
     def lost(self, view: Issued) -> set[str]:
         """Why a view cannot be handed over any more."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from resource import RUSAGE_CHILDREN, getrusage
 from typing import TYPE_CHECKING
 
@@ -30,9 +29,9 @@ def checked(project: Project, says: str = "", *options: str, file: str = "CLAUDE
     """What a check prints, in bounded time and memory."""
     if says:
         (project.root / file).write_text(says)
-    start = time.monotonic()
+    start = sum(os.times()[:4])
     done = run("check", project.root / file, "--root", project.root, *options, status=status)
-    assert time.monotonic() - start < 60
+    assert sum(os.times()[:4]) - start < 60, "seconds of processor time"
     assert getrusage(RUSAGE_CHILDREN).ru_maxrss < 2_200_000, "kilobytes"
     return done.output
 

@@ -451,10 +451,14 @@ DRIPS = {
 def test_a_server_that_drips_is_given_up_and_its_connection_ended(what: str, site: Site) -> None:
     site.answer = DRIPS[what]
     assert asked(site, seconds=0.4).outcome is Finding.UNSEEN
-    end = time.monotonic() + 60
-    while any(thread.name == "readmit-look-http" for thread in threading.enumerate()) and time.monotonic() < end:
-        time.sleep(0.02)
-    assert not any(thread.name == "readmit-look-http" for thread in threading.enumerate())
+    assert_nothing_looks_any_more()
+
+
+def assert_nothing_looks_any_more() -> None:
+    for thread in threading.enumerate():
+        if thread.name == "readmit-look-http":
+            thread.join(60)
+            assert not thread.is_alive(), "it goes on after its look"
 
 
 def test_a_body_beyond_the_limit_is_not_read_to_its_end(site: Site) -> None:
@@ -579,15 +583,14 @@ ENDLESS_MARKUP = {
 def test_markup_that_never_ends_costs_no_more_than_the_time_of_a_look(what: str, site: Site) -> None:
     site.answer = page(ENDLESS_MARKUP[what], kind="text/html")
     assert asked(site).outcome in (Finding.UNSEEN, Finding.CHANGED, Finding.GONE)
-    assert not any(thread.name == "readmit-look-http" for thread in threading.enumerate()), "it goes on after its look"
+    assert_nothing_looks_any_more()
 
 
 def test_a_page_is_given_up_at_its_deadline(site: Site) -> None:
     site.answer = page(b"<b>x</b> " * 100_000, kind="text/html")
     with cheaply():
         assert asked(site, seconds=0.05).outcome is Finding.UNSEEN
-    time.sleep(0.5)
-    assert not any(thread.name == "readmit-look-http" for thread in threading.enumerate())
+    assert_nothing_looks_any_more()
 
 
 # --- SQL

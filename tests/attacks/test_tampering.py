@@ -8,6 +8,7 @@ import pytest
 
 from tests.attacks.tampering import MOST, PAGE, findings_at, rewritten, table_of
 from tests.attacks.victim import build, tables, tampered
+from tests.conftest import NIGHTLY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +20,13 @@ if TYPE_CHECKING:
 UNSIGNED = {"memory", "memory_store", "memory_term", "memory_version"}
 
 
-@pytest.fixture(scope="module")
-def findings() -> list[Finding]:
-    return findings_at(MOST)
+@pytest.fixture(scope="module", params=[pytest.param(6, id="some"), pytest.param(1, id="all", marks=pytest.mark.slow)])
+def findings(request: pytest.FixtureRequest) -> list[Finding]:
+    """Those of every sixth edit, and of all."""
+    return findings_at(MOST, every=request.param)
+
+
+ALL = pytest.mark.parametrize("findings", [1], indirect=True, ids=["all"])
 
 
 def _described(one: Finding, act: str) -> str:
@@ -57,6 +62,8 @@ def test_only_memories_are_withheld(findings: list[Finding]) -> None:
     assert {act for one in findings for act, came in one.outcomes.items() if came == "withheld"} <= {"search"}
 
 
+@pytest.mark.slow
+@ALL
 def test_every_table_and_column_is_tried(findings: list[Finding], tmp_path: Path) -> None:
     with tampered(build(tmp_path / "victim")) as sql:
         columns = {(table, column) for table, names in tables(sql).items() for column in names}
@@ -65,12 +72,15 @@ def test_every_table_and_column_is_tried(findings: list[Finding], tmp_path: Path
     assert columns == {(one.edit.table, one.edit.column) for one in findings if one.edit.column}
 
 
+@pytest.mark.slow
+@ALL
 def test_the_page_holds_what_came_of_it(findings: list[Finding]) -> None:
     assert PAGE.read_text(encoding="utf-8") == rewritten(table_of(findings)), "run `python -m tests.attacks.tampering`"
 
 
 @pytest.mark.slow
-def test_the_same_at_every_row() -> None:
-    every = findings_at(1_000)
+def test_the_same_at_more_rows() -> None:
+    """In a nightly run at every row."""
+    every = findings_at(1_000 if NIGHTLY else 2)
     _check(every)
     _check_verified(every)

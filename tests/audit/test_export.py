@@ -34,6 +34,7 @@ from readmit.scenario.play import played
 from readmit.workspace.export import json_lines, prov_document
 from tests.audit.prov_order import violations
 from tests.board import Team
+from tests.conftest import examples
 from tests.properties.test_life import Life
 from tests.scene import HOUR, Scene
 
@@ -241,7 +242,7 @@ class ExportedLife(Life):
 
 
 def test_what_is_exported_of_any_life_keeps_the_order_that_prov_asks_for() -> None:
-    run_state_machine_as_test(ExportedLife, settings=settings(max_examples=8, stateful_step_count=30))
+    run_state_machine_as_test(ExportedLife, settings=settings(max_examples=examples(8), stateful_step_count=30))
 
 
 @pytest.mark.parametrize(

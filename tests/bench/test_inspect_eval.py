@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from inspect_ai.log import EvalLog
 
+pytestmark = pytest.mark.slow
 TASK = """
 from inspect_ai import Task, task
 from inspect_ai.dataset import Sample

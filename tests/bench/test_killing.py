@@ -22,6 +22,7 @@ from readmit.cli.status import Status
 from readmit.models.batch import check_batch
 from readmit_bench.results import ANSWERS, RESULTS, read_results
 
+pytestmark = pytest.mark.slow
 pytest.importorskip("inspect_ai", reason="runs with models need readmit-bench's dependencies")
 pytest.importorskip("filelock", reason="batch files need readmit[models]")
 
@@ -111,7 +112,7 @@ MOMENTS = {
 }
 
 
-@pytest.mark.parametrize("name", ["twice", pytest.param("five times", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", MOMENTS)
 def test_killed_again_and_again_it_ends_the_same_and_asks_nothing_twice(
     name: str, whole: tuple[dict[Any, Any], int], tmp_path: Path
 ) -> None:
@@ -144,9 +145,9 @@ def test_ctrl_c_ends_cleanly_and_the_same_command_goes_on(whole: tuple[dict[Any,
         process = started(line, tmp_path)
         with server.held(13) as reached:
             until(lambda: reached.is_set() and kept(out) == 12, process)
-            waiting = len(server.asked) - 12
             process.send_signal(signal.SIGINT)
             status, said = ended(process)
+            waiting = len(server.asked) - 12
         assert status == Status.INTERRUPTED, said
         assert "Stopped. Every answer that arrived is kept; run the same command to resume." in said
         assert "Traceback" not in said
@@ -174,7 +175,6 @@ def _grown(file: Path, size: int) -> bool:
     return file.exists() and file.stat().st_size > size
 
 
-@pytest.mark.slow
 def test_killed_while_requests_are_written_to_a_file(tmp_path: Path) -> None:
     def round_of(out: Path, batch: Path) -> list[str]:
         model = f"batch:{batch}?model=by-file"

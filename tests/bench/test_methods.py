@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from readmit.records.errors import RecordError
 from readmit_bench.episodes import Budget, Checkpoint, Row, Session, Turn, View
@@ -309,7 +310,7 @@ drawn_rows = st.builds(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(drawn_rows, max_size=6, unique_by=lambda r: r.id))
 def test_every_method_answers_every_checkpoint_within_the_budget(rows: list[Row]) -> None:
     given_rows = checkpoint(*rows, budget=Budget(per_query=3, union=3))

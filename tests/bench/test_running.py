@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -62,11 +60,9 @@ def test_killed_and_resumed_it_ends_the_same(tmp_path: Path) -> None:
     run(RunOrder(study="smoke"), one)
     command = [sys.executable, "-m", "readmit", "bench", "run", "smoke", "--out", str(two)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    for _ in range(2000):
-        if (two / RESULTS).exists() and (two / RESULTS).stat().st_size > 2000:
-            break
+    while process.poll() is None and not ((two / RESULTS).exists() and (two / RESULTS).stat().st_size > 2000):
         time.sleep(0.005)
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     process.wait()
     run(RunOrder(study="smoke"), two)
     assert {r.key: r.view for r in read_results(two)} == {r.key: r.view for r in read_results(one)}

@@ -19,6 +19,7 @@ from readmit.cover.greedy import greedy
 from readmit.records.canonical import canonical
 from readmit.records.items import RoleConstraint
 from readmit.records.policy import Policy
+from tests.conftest import examples
 from tests.cover.build import constraint, duty, fact, obligation
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def test_greedy_respects_every_budget(case: Instance) -> None:
     assert sum(item.length for item in chosen) <= case.policy.max_chars
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(instances())
 def test_exact_agrees_with_brute_force(case: Instance) -> None:
     cover = exact(case.evidence, case.obligations, case.policy, case.room)
@@ -120,7 +121,7 @@ def test_exact_agrees_with_brute_force(case: Instance) -> None:
         assert sum(map(cost, cover.items)) == least
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(instances())
 def test_the_first_set_is_sufficient_exactly_when_one_exists(case: Instance) -> None:
     cover = exact(case.evidence, case.obligations, case.policy, case.room, first=True)
@@ -130,7 +131,7 @@ def test_the_first_set_is_sufficient_exactly_when_one_exists(case: Instance) -> 
         assert not case.room.after(cover.items).overdrawn
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(instances())
 def test_exact_is_never_beaten_by_greedy(case: Instance) -> None:
     chosen = greedy(case.evidence, case.obligations, case.policy, case.room)
@@ -141,7 +142,7 @@ def test_exact_is_never_beaten_by_greedy(case: Instance) -> None:
         assert sum(map(cost, cover.items)) <= sum(map(cost, chosen))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     instances(),
     st.sampled_from(["greedy", "greedy_then_exact", "cheapest"]),
@@ -198,7 +199,7 @@ def test_same_inputs_same_bytes_and_all_budgets_hold(
         assert {item.text for item in evidence if isinstance(item, RoleConstraint)} <= handed
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(instances(), st.sets(st.integers(0, 7)), st.sampled_from(["greedy_then_exact", "cheapest"]))
 def test_a_set_with_every_constraint_is_found_exactly_when_one_exists(
     case: Instance, binding: set[int], selection: str

@@ -1,6 +1,5 @@
 """A process that is made to be killed.
 
-``stream DB NAME STEP...``: does the steps in turn until killed; prints a line after each that returned.
 ``count DB STEP``: prints how many statements a step takes; of a server, how often it waits for it.
 ``point DB STEP N``: does a step and kills itself before its N-th statement or wait.
 ``some DB NAME COUNT``: does that many steps of every sort and ends.
@@ -8,7 +7,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import random
 import signal
@@ -25,11 +23,7 @@ if TYPE_CHECKING:
 
 def main(mode: str, path: str, *rest: str) -> None:
     team = Workspace.open(path)
-    if mode == "stream":
-        name, *steps = rest
-        for number in itertools.count():
-            report(STEPS[steps[number % len(steps)]](team, f"{name}-{number}"))
-    elif mode == "some":
+    if mode == "some":
         name, count = rest
         chance = random.Random(name)
         for number in range(int(count)):

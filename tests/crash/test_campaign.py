@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.conftest import NIGHTLY
 from tests.crash.campaign import ROUNDS, Figures, on_one_store
 from tests.postgres import Server
 
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-KILLS = 2_000
-SERVER_KILLS = 60
+KILLS, SERVER_KILLS = (2_000, 60) if NIGHTLY else (200, 15)
 SERVER_ROUNDS = 5
 # The second argument is where the keys lie; without one, beside the file.
 Place = tuple[str, "Path | None"]
@@ -53,7 +53,7 @@ def test_writers_killed_again_and_again_lose_nothing(store: Callable[[int], Plac
 
 
 @pytest.mark.slow
-def test_two_thousand_kills_lose_nothing(
+def test_many_kills_lose_nothing(
     store: Callable[[int], Place], request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     total = killed(store, KILLS, seed=2)
@@ -61,8 +61,8 @@ def test_two_thousand_kills_lose_nothing(
         print(f"\n{request.node.callspec.id}: {total}")
 
 
-@pytest.mark.slow
-def test_sixty_kills_of_a_server_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def server_killed(folder: Path, kills: int) -> Figures:
+    """Kill a server under its writers so many times."""
     pytest.importorskip("psycopg", reason="needs psycopg: the postgres extra")
     total = Figures()
     with Server(fsync=True) as server:
@@ -71,9 +71,19 @@ def test_sixty_kills_of_a_server_lose_nothing(tmp_path: Path, capsys: pytest.Cap
             server.stop()
             server.start()
 
-        for number in range(SERVER_KILLS // SERVER_ROUNDS):
-            place = server.url(f"killed{number}")
-            total += on_one_store(place, tmp_path / "keys", random.Random(number), SERVER_ROUNDS, stop)
-    assert total.kills == SERVER_KILLS
+        for number in range(0, kills, SERVER_ROUNDS):
+            place, rounds = server.url(f"killed{number}"), min(kills, SERVER_ROUNDS)
+            total += on_one_store(place, folder / "keys", random.Random(number), rounds, stop)
+    assert total.kills == kills
+    return total
+
+
+def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
+    server_killed(tmp_path, 2)
+
+
+@pytest.mark.slow
+def test_many_kills_of_a_server_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    total = server_killed(tmp_path, SERVER_KILLS)
     with capsys.disabled():
         print(f"\nserver: {total}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.records.events import EventKind
-from tests.conftest import ROOT
+from tests.conftest import NIGHTLY, ROOT
 from tests.crash.team import prepare, verify
 from tests.crash.test_kill import acknowledged
 
@@ -41,12 +41,12 @@ def run(path: Path | str, processes: int, steps: int) -> None:
 
 
 def test_four_processes_write_and_return_at_once(place: Path | str) -> None:
-    run(place, 4, 25)
+    run(place, 4, 10)
 
 
 @pytest.mark.slow
 def test_sixteen_processes_write_and_return_at_once(place: Path | str) -> None:
-    run(place, 16, 200)
+    run(place, 16, 200 if NIGHTLY else 10)
 
 
 def test_many_processes_open_a_new_store_at_once(place: Path | str) -> None:

@@ -7,6 +7,8 @@ import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
+import pytest
+
 import readmit
 from readmit import Workspace
 from readmit.records.events import EventKind
@@ -16,8 +18,6 @@ from tests.docs.runner import run, run_python
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 README = ROOT / "README.md"
 PROGRAM, SEQUEL = (block for block in blocks_of(README) if block.language == "python")
@@ -55,6 +55,7 @@ def test_the_whole_page_runs_again_on_its_own_file(tmp_path: Path) -> None:
     assert written(tmp_path / "trip.db") == wrote
 
 
+@pytest.mark.slow
 def test_the_program_and_the_examples_pass_strict_type_checks(tmp_path: Path) -> None:
     program = tmp_path / "readme.py"
     program.write_text("\n".join(block.text for block in (PROGRAM, SEQUEL)), encoding="utf-8")

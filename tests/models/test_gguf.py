@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]
 pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: pip install 'readmit[gguf]'", exc_type=ImportError)
 
 
@@ -104,7 +105,7 @@ def test_the_deadline_stops_generation(local_model: Path) -> None:
     with Gguf(local_model, context=4_096, threads=1, deadline=0.5) as slow:
         begun = time.monotonic()
         (result,) = slow.ask([ask(max_tokens=3_000)])
-        assert time.monotonic() - begun < 15
+        assert time.monotonic() - begun < 120
         assert isinstance(result, Failure)
         assert result.fault is Fault.TIMEOUT
 

@@ -29,7 +29,7 @@ PHONE = 360
 TEXT, GRAPHIC = 4.5, 3.0
 """Least contrast of WCAG 2.2, level AA, for ordinary text and for what a drawing is understood by."""
 
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed")]
 
 # Put into a copy of a page: what a browser makes of it, as JSON in place of the page.
 MEASURE = r"""
@@ -89,7 +89,7 @@ def pages() -> dict[str, str]:
 
 def browse(page: Path, *options: str) -> subprocess.CompletedProcess[str]:
     words = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={page.parent / 'profile'}"]
-    return subprocess.run([*words, *options, page.as_uri()], capture_output=True, text=True, timeout=120, check=True)
+    return subprocess.run([*words, *options, page.as_uri()], capture_output=True, text=True, timeout=600, check=True)
 
 
 def framed(folder: Path, html: Mapping[str, str], before: str = "", width: int = 800) -> Path:

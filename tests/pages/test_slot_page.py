@@ -12,6 +12,7 @@ from readmit import Policy, State, Workspace
 from readmit.pages import slot_page
 from readmit.pages.gather_slot import MOMENTS, slot_values
 from readmit.records.errors import NotAllowedError, UnknownError
+from tests.conftest import examples
 from tests.pages import stories
 from tests.pages.test_return_page import text_of
 from tests.properties.test_life import WHO, Life
@@ -133,7 +134,7 @@ class ComparedLife(Life):
 
 def test_what_stands_now_is_what_a_return_finds_standing() -> None:
     """In lives of teams, for everybody in them."""
-    run_state_machine_as_test(ComparedLife, settings=settings(max_examples=8, stateful_step_count=30))
+    run_state_machine_as_test(ComparedLife, settings=settings(max_examples=examples(8), stateful_step_count=30))
     assert ComparedLife.compared > 20
 
 

@@ -31,6 +31,7 @@ from hypothesis.stateful import (
 )
 
 from readmit.records.policy import AUTHOR
+from tests.conftest import examples
 from tests.properties.team import START, Team
 from tests.simulator import STATEMENTS, Rules, Who
 
@@ -430,7 +431,7 @@ class Life(RuleBasedStateMachine):
 
 
 def test_life() -> None:
-    run_state_machine_as_test(Life, settings=settings(max_examples=30, stateful_step_count=35))
+    run_state_machine_as_test(Life, settings=settings(max_examples=examples(30), stateful_step_count=35))
 
 
 @pytest.mark.slow

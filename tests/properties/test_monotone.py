@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from tests.properties.team import Team
 from tests.simulator import Rules, Who
 
@@ -57,7 +58,7 @@ def add(made: Team, mark: tuple[str, int, dict[str, Any] | None]) -> None:
 
 
 @given(rules, st.lists(marks, max_size=5))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_no_answers_leave_more_than_none_would(chosen: Rules, said: list[Any]) -> None:
     made = team()
     made.govern(chosen)
@@ -68,7 +69,7 @@ def test_no_answers_leave_more_than_none_would(chosen: Rules, said: list[Any]) -
 
 
 @given(rules, st.lists(marks, max_size=3), marks)
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_one_more_answer_adds_nothing_unless_it_settles_a_suspicion(chosen: Rules, said: list[Any], last: Any) -> None:
     made = team()
     made.govern(chosen)
@@ -111,7 +112,7 @@ steps = st.sampled_from(["revoke", "close", "judge", "suspect", "dispute", "slot
 
 
 @given(st.lists(steps, min_size=1, max_size=3), steps, st.sampled_from(["restore", "rejustify", "settle"]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_an_overrule_reaches_back_only(before: list[str], after: str, grant: str) -> None:
     made = team()
     for step in before:

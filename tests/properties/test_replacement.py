@@ -12,6 +12,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from tests.properties.team import START, Team
 from tests.simulator import OWED, Rules, Who
 
@@ -142,7 +143,7 @@ class Came:
 
 
 @given(policies, st.lists(statements, min_size=2, max_size=6), st.lists(duties, max_size=1), st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_the_order_of_recording_does_not_matter(rules: Rules, said: list[Said], owed: list[Any], data: Any) -> None:
     numbers = list(range(len(said)))
     marks = data.draw(st.lists(acts, max_size=2))
@@ -163,7 +164,7 @@ def test_the_order_of_recording_does_not_matter(rules: Rules, said: list[Said], 
     st.lists(acts, max_size=2),
     st.data(),
 )
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_saying_it_again_from_later_evidence_changes_nothing(
     rules: Rules, said: list[Said], owed: list[Any], marks: list[Any], data: Any
 ) -> None:
@@ -203,7 +204,7 @@ def test_saying_it_again_from_later_evidence_changes_nothing(
     st.lists(statements, min_size=1, max_size=3),
     st.lists(SOME(["revoke", "dispute", "suspect", "supersede", "settle"]), max_size=3),
 )
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_what_an_agent_can_neither_see_nor_be_concerned_by_changes_nothing_for_it(
     rules: Rules, said: list[Said], owed: list[Any], elsewhere: list[Said], deeds: list[str]
 ) -> None:
@@ -241,7 +242,7 @@ def test_what_an_agent_can_neither_see_nor_be_concerned_by_changes_nothing_for_i
     st.lists(acts, max_size=2),
     duties,
 )
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_one_more_duty_never_turns_blocked_into_admitted(
     rules: Rules, said: list[Said], owed: list[Any], marks: list[Any], added: Any
 ) -> None:
@@ -265,7 +266,7 @@ def test_one_more_duty_never_turns_blocked_into_admitted(
     st.lists(acts, max_size=2),
     SOME([0, 1, 4]),
 )
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_what_is_exposed_would_pass_every_gate_in_a_fresh_return(
     rules: Rules, said: list[Said], owed: list[Any], marks: list[Any], hours: int
 ) -> None:

@@ -10,6 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, run_state_machine_as_test
 
+from tests.conftest import examples
 from tests.properties.test_life import Life
 
 POLICIES: list[dict[str, Any]] = [
@@ -29,7 +30,7 @@ class RetractedLife(Life):
 
 
 def test_every_held_item_that_fell_is_retracted_or_counted_and_no_text_was_never_held() -> None:
-    run_state_machine_as_test(RetractedLife, settings=settings(max_examples=20, stateful_step_count=40))
+    run_state_machine_as_test(RetractedLife, settings=settings(max_examples=examples(20), stateful_step_count=40))
 
 
 @pytest.mark.slow

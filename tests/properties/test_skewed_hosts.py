@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from readmit import Policy, Workspace
+from tests.conftest import examples
 from tests.scene import START, Clock
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Hosts:
         return [self.texts[name] for name in returned.items if name in self.texts]
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(skews=SKEWS, writes=WRITES)
 def test_among_undated_statements_the_later_in_the_log_stands(
     place: Path | str, skews: list[int], writes: list[Write]

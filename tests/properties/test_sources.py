@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from readmit import Reason, Workspace
 from readmit.records.errors import ExposureError
 from tests.board import Team
+from tests.conftest import examples
 from tests.scene import Clock
 
 LIFETIMES = (1, 30, 60, 600)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     changes=st.lists(st.sampled_from(["Sunrise.", "Riverside.", "", None]), min_size=5, max_size=5),
     waits=st.lists(st.integers(0, 900), min_size=5, max_size=5),
@@ -75,7 +76,7 @@ def test_what_a_view_holds_was_true_within_the_lifetime_of_its_source(
     assert team.team.replay(back.id).matches
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     texts=st.lists(st.sampled_from(["The port is 80.\n", "The port is 81.\n", None]), min_size=3, max_size=3),
     waits=st.lists(st.integers(0, 100_000), min_size=3, max_size=3),

