@@ -125,13 +125,15 @@ class Connection(Protocol):
     """What the open transaction adds to the log's tree."""
     locks: Locks
     """Named locks that other processes see too, held apart from transactions."""
-    bell: Bell
-    """Rings with every commit, for those who wait for one."""
     turn: int
     """The number of the open transaction, or of the last one: a new number means a new state of the database."""
 
     def watch(self, watcher: Watcher) -> None:
         """Let something take part in every transaction."""
+
+    @property
+    def bell(self) -> Bell:
+        """Rings with every commit, for those who wait for one."""
 
     @property
     def lock(self) -> AbstractContextManager[Any]:
