@@ -48,7 +48,7 @@ for line in sys.stdin:
 
 @pytest.fixture(autouse=True)
 def _only_signs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listener.Listener, "patience", HOUR)
+    monkeypatch.setattr(listener.CommitListener, "patience", HOUR)
 
 
 def prepared(place: Path | str) -> None:

@@ -141,7 +141,7 @@ class Log(Protocol):
         """Several reads of one consistent state."""
 
     def listen(self) -> Listener:
-        """Somebody who waits for the next commit, by whichever process."""
+        """Somebody who waits for the next commit, by any process."""
 
     def backup(self, target: Path) -> int:
         """Copy what is committed to a new file, and return the epoch at which this log ends in it."""

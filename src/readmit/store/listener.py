@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 AT_LEAST = 30.0
-"""Seconds after which whoever waits looks again, though nothing rang: a sign may be lost."""
+"""Seconds after which those who wait look again, though nothing rang: a sign may be lost."""
 WITHOUT_SIGN = 1.0
 """The same, where nothing tells that another process committed."""
 _LINUX = sys.platform == "linux"
@@ -35,7 +35,7 @@ _SIGNS = 0x08 | 0x10 | 0x800 | 0x04
 _MOST_SIGNS = 65_536
 
 
-class Listener:
+class CommitListener:
     """Wakes one thread at a time when something may have been committed since ``renew``."""
 
     patience = AT_LEAST
@@ -76,7 +76,7 @@ class Listener:
             self._closing()
 
 
-class ConnectionListener(Listener):
+class ConnectionListener(CommitListener):
     """Learns what the own connection commits, and looks for the rest."""
 
     def __init__(self, *, patience: float = AT_LEAST) -> None:
@@ -84,7 +84,7 @@ class ConnectionListener(Listener):
         self.patience = patience
 
 
-class FileListener(Listener):
+class FileListener(CommitListener):
     """Watches a write-ahead log."""
 
     def __init__(self, path: str, bell: Bell) -> None:
@@ -131,27 +131,27 @@ class Bell:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._listeners: weakref.WeakSet[Listener] = weakref.WeakSet()
+        self._listeners: weakref.WeakSet[CommitListener] = weakref.WeakSet()
         self.is_closed = False
 
-    def listen(self) -> Listener:
+    def listen(self) -> CommitListener:
         """Somebody who waits for commits."""
         made = self._made()
         with self._guard:
             self._listeners.add(made)
         return made
 
-    def _made(self) -> Listener:
+    def _made(self) -> CommitListener:
         raise NotImplementedError
 
     def wake(self) -> None:
-        """Wake whoever waits on this connection."""
+        """Wake those who wait on this connection."""
         with self._guard:
             for one in self._listeners:
                 one.wake()
 
     def close(self) -> None:
-        """The connection is closed, which whoever waits learns by looking."""
+        """The connection is closed, which those who wait learn by looking."""
         self.is_closed = True
         self.wake()
 
@@ -165,14 +165,14 @@ class Doorbell(Bell):
         self._is_file = bool(log)
         self._log = log if _LINUX else ""
 
-    def _made(self) -> Listener:
+    def _made(self) -> CommitListener:
         if self._log:
             with suppress(OSError):  # the user watches too many files already
                 return FileListener(self._log, self)
         return ConnectionListener(patience=WITHOUT_SIGN if self._is_file else AT_LEAST)
 
     def ring(self) -> None:
-        """Wake whoever waits, in other processes too."""
+        """Wake those who wait, in other processes too."""
         if not self._log:
             self.wake()
             return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from readmit.records.errors import StoreError
-from readmit.store.listener import Bell, Listener
+from readmit.store.listener import Bell, CommitListener
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ class Channel(Bell):
         """All users of a database share its channels, so the name tells nothing."""
         return f"readmit_{hashlib.sha256(f'{self._store}/{self.ws}'.encode()).hexdigest()[:40]}"
 
-    def _made(self) -> Listener:
+    def _made(self) -> CommitListener:
         return ServerListener(self)
 
     def joined(self) -> Client:
@@ -47,7 +47,7 @@ class Channel(Bell):
         return client
 
 
-class ServerListener(Listener):
+class ServerListener(CommitListener):
     """Listens to a channel, and connects again when the connection is lost."""
 
     def __init__(self, channel: Channel) -> None:

@@ -73,7 +73,7 @@ class DueSource(NamedTuple):
     body: bytes
 
 
-class Written(NamedTuple):
+class WrittenLooks(NamedTuple):
     """Looks that were written down in one commit."""
 
     looked: Looked
@@ -88,7 +88,7 @@ class Written(NamedTuple):
 class LookBefore(NamedTuple):
     """What a look before a return has come to."""
 
-    written: Written | None = None
+    written: WrittenLooks | None = None
     """None if everything that was found is on record already."""
     examined: Examined | None = None
     """What the gates said before the look, if they were asked."""
@@ -132,7 +132,7 @@ def _look(workspace: Probing, snapshot: Snapshot, policy: Policy, at: datetime, 
     return LookBefore(run(workspace, sources) if sources else None, None if is_old else examined)
 
 
-def with_looks(log: Log, snapshot: Snapshot, epoch: int, written: Written, request: Request) -> Snapshot | None:
+def with_looks(log: Log, snapshot: Snapshot, epoch: int, written: WrittenLooks, request: Request) -> Snapshot | None:
     """A snapshot of an epoch after these looks and nothing else, not read again; none if more may have changed."""
     alone = written.before == epoch and request.epoch == written.last
     if not alone or written.looked.found or log.milestones(EventKind.VOID, until=request.epoch):
@@ -183,7 +183,7 @@ def _evidence(names: Iterable[str], known: Mapping[str, Held]) -> Iterator[str]:
     return (receipt.evidence for name in names for receipt in known[name].item.receipts)
 
 
-def run(workspace: Probing, sources: Sequence[DueSource]) -> Written | None:
+def run(workspace: Probing, sources: Sequence[DueSource]) -> WrittenLooks | None:
     """Look at sources and write down what was found, unless it is on record. Beyond the policy's count is unseen."""
     policy = workspace.policy
     most = policy.looks.count
@@ -208,7 +208,7 @@ def run(workspace: Probing, sources: Sequence[DueSource]) -> Written | None:
     return _written(workspace.log, Looked(unchanged=tuple(unchanged), found=tuple(found)), texts, at)
 
 
-def _written(log: Log, looked: Looked, texts: Sequence[Draft], at: datetime) -> Written:
+def _written(log: Log, looked: Looked, texts: Sequence[Draft], at: datetime) -> WrittenLooks:
     epochs: dict[str, int] = {}
     with log.atomic():
         before = log.head
@@ -219,7 +219,7 @@ def _written(log: Log, looked: Looked, texts: Sequence[Draft], at: datetime) -> 
             name = digest((log.head, [*part.evidence][:1]))[:32]
             (epoch,) = log.append([draft(EventKind.LOOK, part, id=name, by=AUTHOR, at=at)], now=at)
             epochs |= dict.fromkeys(part.unchanged, epoch)
-        return Written(looked, at, before, epochs, log.head)
+        return WrittenLooks(looked, at, before, epochs, log.head)
 
 
 def _asked(given: Sequence[DueSource], prober: Callable[[], Prober]) -> list[ProbeResult]:
