@@ -24,6 +24,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # One process a core, each with a database server of its own; a file's tests stay together, in order.
 AT_ONCE := -n auto --maxprocesses 4 --dist loadfile
 ROOMS ?=
+CAMPAIGNS ?=
 MINUTES ?= 10
 SEED ?= 0
 # The tests marked slow that ask a real model on this machine. They skip where its file cannot be fetched.
@@ -33,7 +34,7 @@ EXTRAS := --extra embed --extra gguf --extra langgraph --extra models --extra po
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-memobase example check format docs bench bench-implicit bench-backends bench-verify bench-postgres mutation lock clean
+.PHONY: help setup demo test test-search test-slow test-nightly test-lives test-models test-backends test-memobase attack attack-full example check format docs bench bench-implicit bench-backends bench-verify bench-postgres mutation lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +75,13 @@ test-lives: setup ## Random lives of a team against an independent model: make t
 # Threads that wait by spinning would need the cores for themselves.
 test-models: setup ## Run the benchmark and the stages with a real small model on this machine: plumbing, not quality
 	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -m slow --durations 5 $(MODELS) $(PYTEST_ARGS)
+
+attack: setup ## Try to break every promise of SECURITY.md, and write there what came of it; some: make attack CAMPAIGNS="file probes"
+	$(BIN)/python -m tests.attacks $(CAMPAIGNS)
+
+attack-full: setup ## Every edit of every row of a store: more than an hour; run it each night
+	READMIT_NIGHTLY=1 $(BIN)/python -m pytest -m slow -n auto --maxprocesses 4 --dist load --timeout 3600 \
+		tests/attacks/test_tampering.py::test_the_same_at_every_row $(PYTEST_ARGS)
 
 test-backends: $(BACKENDS)/.ready ## Run the conformance suite on real memory stores, in an environment of its own
 	$(BACKENDS)/bin/python -m pytest tests/backends -m "not slow" $(AT_ONCE) $(PYTEST_ARGS)

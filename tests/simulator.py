@@ -582,7 +582,7 @@ class Reading:
             # Opening it is the act: it needs no evidence.
             return [] if self.team.allowed(item.by) else [Against("writer_not_allowed")]
         if not item.sources:
-            return [Against("unproven")]
+            return [Against("unproven"), *([] if self.team.allowed(item.by) else [Against("writer_not_allowed")])]
         own = self.bound_by(item)
         bound = bool(own) and (item.bound or not (item.depends_on or item.supports))
         found = []

@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tests.attacks.victim import Seen, Victim
 
@@ -29,6 +29,8 @@ PAGE = ROOT / "docs" / "reliability.md"
 MARKERS = "<!-- generated: tampering -->", "<!-- end: tampering -->"
 MOST = 1
 """At how many rows of a table each edit is tried in an ordinary run."""
+ALL = 1_000
+"""More rows than any table of the store has."""
 
 
 class Edit(NamedTuple):
@@ -82,7 +84,7 @@ def _updates(table: str, columns: Sequence[str], at: int, rows: Sequence[Row], m
     for row in _spread(rows, most):
         others = [value for value in (_other(row[at]), *_spread(known, most), None) if value != row[at]]
         for value in list(dict.fromkeys(others))[: most + 1]:
-            yield Edit(table, "update", columns[at], (_set(table, columns, at, row, value),))
+            yield Edit(table, "update", columns[at], (changed(table, columns, at, row, value),))
 
 
 def _swaps(table: str, columns: Sequence[str], at: int, rows: Sequence[Row], most: int) -> Iterator[Edit]:
@@ -90,14 +92,15 @@ def _swaps(table: str, columns: Sequence[str], at: int, rows: Sequence[Row], mos
         # By way of a third value, since a key may not stand twice.
         between = _other(_other(one[at]))
         statements = (
-            _set(table, columns, at, one, between),
-            _set(table, columns, at, two, one[at]),
-            _set(table, columns, at, (*one[:at], between, *one[at + 1 :]), two[at]),
+            changed(table, columns, at, one, between),
+            changed(table, columns, at, two, one[at]),
+            changed(table, columns, at, (*one[:at], between, *one[at + 1 :]), two[at]),
         )
         yield Edit(table, "reorder", columns[at], statements)
 
 
-def _set(table: str, columns: Sequence[str], at: int, row: Row, value: object) -> Statement:
+def changed(table: str, columns: Sequence[str], at: int, row: Row, value: object) -> Statement:
+    """One column of one row set to a value."""
     here, values = _where(columns, row)
     return f"UPDATE {table} SET {columns[at]} = ? WHERE {here}", (value, *values)  # noqa: S608 - our own names
 
@@ -154,13 +157,11 @@ def outcome(before: Seen, after: Seen) -> str:
     return "UNDETECTED"
 
 
-def campaign(victim: Victim, folder: Path, most: int, every: int) -> Iterator[Finding]:
-    """Try one edit of so many, with and without computing again what needs no key, each act on a copy of its own."""
+def campaign(victim: Victim, folder: Path, chosen: Iterable[Edit]) -> Iterator[Finding]:
+    """Try each edit, with and without computing again what needs no key, each act on a copy of its own."""
     before = {act: attempt(victim.copied(folder / "honest"), act) for act in ACTS}
     assert {act for act, seen in before.items() if seen.refusal or seen.crash} == {"expose again"}
-    with tampered(victim.copied(folder / "listed")) as sql:
-        tried = list(edits(sql, most))[::every]
-    for edit in tried:
+    for edit in chosen:
         known = [rows_of(victim)]
         for recomputed in (False, True):
             altered = victim.copied(folder / "altered")
@@ -196,11 +197,15 @@ def rewritten(table: str) -> str:
     return f"{before}{start}\n\n{table}\n\n{end}{rest.split(end)[1]}"
 
 
-def findings_at(most: int, every: int = 1) -> list[Finding]:
+def findings_at(most: int, choose: Callable[[list[Edit]], Sequence[Edit]] = list) -> list[Finding]:
     """The findings at so many rows. In memory, where there is such a place: thousands of copies wait for no disk."""
     memory = Path("/dev/shm")  # noqa: S108 - a folder with a name of its own is made there
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
-        return list(campaign(build(Path(folder) / "victim"), Path(folder), most, every))
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
+        folder = Path(name)
+        victim = build(folder / "victim")
+        with tampered(victim.copied(folder / "listed")) as sql:
+            every = list(edits(sql, most))
+        return list(campaign(victim, folder, choose(every)))
 
 
 if __name__ == "__main__":

@@ -316,6 +316,19 @@ def test_a_name_that_was_hidden_cannot_be_used_twice(victim: Victim) -> None:
         team.record("The train is not booked.", id="t0", by="bob")
 
 
+def test_an_observation_under_a_name_that_was_hidden_is_reported_by_the_audit_from_then_on(victim: Victim) -> None:
+    """Names of observations are in no signed list: the write goes through, and two events have one name for good."""
+    with tampered(victim) as sql:
+        (epoch,) = sql.execute("SELECT epoch FROM name WHERE id = 'observe:e4'").fetchone()
+        sql.execute("DELETE FROM name WHERE id = 'observe:e4'")
+    with victim.open() as team:
+        team.observe("It is dry all week.", by="bob", id="e4")
+    assert "name" in attempt(victim, "verify").refusal
+    with tampered(victim) as sql:
+        sql.execute("UPDATE name SET epoch = ? WHERE id = 'observe:e4'", (epoch,))
+    assert "name" in attempt(victim, "verify").refusal
+
+
 def test_a_copy_of_the_file_alone_while_it_is_in_use_is_refused(victim: Victim) -> None:
     with victim.open() as team:
         team.revoke("t0", by="bob")

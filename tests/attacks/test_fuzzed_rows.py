@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readmit.workspace.auditing import audit
-from tests.attacks.victim import attempt, build, tampered
+from tests.attacks.tampering import Edit, changed, outcome
+from tests.attacks.victim import attempt, build, tables, tampered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.attacks.victim import Seen, Victim
 
@@ -113,3 +114,41 @@ def test_the_audit_says_what_it_met(store: Store, place: str) -> None:
         sql.execute(PLACES[place], (b"\xff\x00nonsense",))
     with victim.open() as team:
         assert audit(team.log).problems
+
+
+def _of_another_type(value: object) -> object:
+    match value:
+        case int():
+            return str(value).encode()
+        case str():
+            return value.encode()
+        case bytes():
+            return value.hex()
+    return 1.5
+
+
+def _retyped(store: Store) -> Iterator[Edit]:
+    """One row in the middle of each table and the last one, with one column each of another type."""
+    with tampered(store.copied()) as sql:
+        for table, columns in tables(sql).items():
+            rows = sql.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 - our own names
+            for row in dict.fromkeys((rows[len(rows) // 2], rows[-1])):
+                for at, column in enumerate(columns):
+                    statement = changed(table, columns, at, row, _of_another_type(row[at]))
+                    yield Edit(table, "update", column, (statement,))
+
+
+@pytest.mark.parametrize("act", ["search", "expose again", "replay"])
+def test_a_value_of_another_type_ends_in_a_named_error_or_changes_nothing(
+    store: Store, act: str, record_property: Callable[[str, object], None]
+) -> None:
+    honest, wrong, tried = attempt(store.copied(), act), [], 0
+    for edit in list(_retyped(store)):
+        victim = store.copied()
+        if edit.apply(victim, recomputed=False):
+            tried += 1
+            seen = attempt(victim, act)
+            if outcome(honest, seen) in {"CRASHED", "UNDETECTED"}:
+                wrong.append(f"{edit.table}.{edit.column}: {seen.crash or seen.result[:200]}")
+    record_property("attempts", tried)
+    assert not wrong

@@ -199,7 +199,7 @@ def returned(judge: Answer | None) -> tuple[set[str], dict[str, tuple[Reason, ..
         for name in ("sound", "revoked", "replaced", "confirmed", "disputed"):
             team.record(f"{OLD} As {name}.", id=name, **fields)
         team.record(f"{OLD} As expired.", id="expired", valid_until=datetime(2025, 4, 1, tzinfo=UTC), **fields)
-        team.record(f"{OLD} As private.", id="private", principals=["A9"], private=True, **fields)
+        team.record(f"{OLD} As private.", id="@A2/private", principals=["A9"], private=True, **fields)
         team.record(f"{OLD} As foreign.", id="foreign", task="another", **fields)
         team.record(f"{OLD} As unproven.", id="unproven", by="A2")
         team.record(f"{OLD} As resting.", id="resting", depends_on=["revoked"], **fields)

@@ -6,27 +6,33 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.attacks.tampering import MOST, PAGE, findings_at, rewritten, table_of
+from tests.attacks.sampling import SEED, sampled, seed
+from tests.attacks.tampering import ALL, MOST, PAGE, edits, findings_at, rewritten, table_of
 from tests.attacks.victim import build, tables, tampered
 from tests.conftest import NIGHTLY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.attacks.tampering import Finding
+    from tests.attacks.tampering import Edit, Finding
 
 # The built-in memory store is a store like any other: what it holds is checked against the signed ledger when it is
 # read.
 UNSIGNED = {"memory", "memory_store", "memory_term", "memory_version"}
+EACH = 4
+"""Edits of a kind on a table in a sample: a minute of processor time for all."""
+PARTS = 16
+"""So that no part of the whole is longer than a test may be, and several processes share them."""
 
 
 @pytest.fixture(scope="module", params=[pytest.param(6, id="some"), pytest.param(1, id="all", marks=pytest.mark.slow)])
 def findings(request: pytest.FixtureRequest) -> list[Finding]:
     """Those of every sixth edit, and of all."""
-    return findings_at(MOST, every=request.param)
+    return findings_at(MOST, lambda every: every[:: request.param])
 
 
-ALL = pytest.mark.parametrize("findings", [1], indirect=True, ids=["all"])
+WHOLE = pytest.mark.parametrize("findings", [1], indirect=True, ids=["all"])
 
 
 def _described(one: Finding, act: str) -> str:
@@ -34,36 +40,46 @@ def _described(one: Finding, act: str) -> str:
     return f"{one.edit.act} {one.edit.table}.{one.edit.column}, recomputed {one.recomputed}, {act}: {said}"
 
 
-def _check(findings: list[Finding]) -> None:
+def _loud(findings: list[Finding]) -> list[str]:
     loud = {"UNDETECTED", "CRASHED"}
-    assert not [_described(one, act) for one in findings for act, came in one.outcomes.items() if came in loud]
+    return [_described(one, act) for one in findings for act, came in one.outcomes.items() if came in loud]
 
 
-def _check_verified(findings: list[Finding]) -> None:
-    silent = [
+def _silent(findings: list[Finding]) -> list[str]:
+    return [
         _described(one, "verify")
         for one in findings
         # A row under the number of another workspace is none of this one.
         if one.outcomes["verify"] == "same" and one.edit.table not in UNSIGNED and one.edit.column != "ws"
     ]
-    assert not silent
 
 
-def test_nothing_else_is_decided_or_handed_over_without_a_word(findings: list[Finding]) -> None:
-    _check(findings)
+def _withheld(findings: list[Finding]) -> set[str]:
+    return {act for one in findings for act, came in one.outcomes.items() if came == "withheld"}
+
+
+def _wrong(findings: list[Finding]) -> list[str]:
+    return [*_loud(findings), *_silent(findings), *sorted(_withheld(findings) - {"search"})]
+
+
+def test_nothing_else_is_decided_or_handed_over_without_a_word(
+    findings: list[Finding], record_property: Callable[[str, object], None]
+) -> None:
+    record_property("attempts", len(findings))
+    assert not _loud(findings)
 
 
 def test_every_edit_of_what_is_signed_shows_in_the_audit(findings: list[Finding]) -> None:
-    _check_verified(findings)
+    assert not _silent(findings)
 
 
 def test_only_memories_are_withheld(findings: list[Finding]) -> None:
     """A return and an exposure are the same or refused."""
-    assert {act for one in findings for act, came in one.outcomes.items() if came == "withheld"} <= {"search"}
+    assert _withheld(findings) <= {"search"}
 
 
 @pytest.mark.slow
-@ALL
+@WHOLE
 def test_every_table_and_column_is_tried(findings: list[Finding], tmp_path: Path) -> None:
     with tampered(build(tmp_path / "victim")) as sql:
         columns = {(table, column) for table, names in tables(sql).items() for column in names}
@@ -73,14 +89,41 @@ def test_every_table_and_column_is_tried(findings: list[Finding], tmp_path: Path
 
 
 @pytest.mark.slow
-@ALL
+@WHOLE
 def test_the_page_holds_what_came_of_it(findings: list[Finding]) -> None:
     assert PAGE.read_text(encoding="utf-8") == rewritten(table_of(findings)), "run `python -m tests.attacks.tampering`"
 
 
+def _drawn(every: list[Edit], start: int, each: int) -> list[Edit]:
+    drawn = sampled(every, start, each)
+    assert {(one.table, one.act) for one in drawn} == {(one.table, one.act) for one in every}
+    return drawn
+
+
+def test_a_seed_repeats_its_sample_and_every_table_and_act_is_in_it(tmp_path: Path) -> None:
+    with tampered(build(tmp_path / "victim")) as sql:
+        every = list(edits(sql, ALL))
+    one, again, other = (_drawn(every, start, EACH) for start in (1, 1, 2))
+    assert one == again != other
+
+
 @pytest.mark.slow
-def test_the_same_at_more_rows() -> None:
-    """In a nightly run at every row."""
-    every = findings_at(1_000 if NIGHTLY else 2)
-    _check(every)
-    _check_verified(every)
+def test_a_sample_of_the_edits_of_every_row(record_property: Callable[[str, object], None]) -> None:
+    start = seed()
+    print(f"{SEED}={start}")
+    drawn: list[Edit] = []
+
+    def choose(every: list[Edit]) -> list[Edit]:
+        drawn.extend(_drawn(every, start, EACH))
+        return drawn
+
+    found = findings_at(ALL, choose)
+    record_property("attempts", len(drawn))
+    assert not _wrong(found), f"repeat it with {SEED}={start}"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not NIGHTLY, reason="more than an hour: make attack-full")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_same_at_every_row(part: int) -> None:
+    assert not _wrong(findings_at(ALL, lambda every: every[part::PARTS]))

@@ -29,7 +29,7 @@ from tests.attacks.wordings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from readmit.ports.models import Ask
 
@@ -85,19 +85,26 @@ def is_stated(one: Wording) -> bool:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_statement_is_held_back_if_it_leaves_out_the_denial_attribution_or_fiction_of_its_sentence(name: str) -> None:
+def test_a_statement_is_held_back_if_it_leaves_out_the_denial_attribution_or_fiction_of_its_sentence(
+    name: str, record_property: Callable[[str, object], None]
+) -> None:
     share = HOSTILE[name]
     landed = [one.text for one in share.made if lands(one)]
     held = 1 - len(landed) / len(share.made)
+    record_property("attempts", len(share.made))
+    record_property("share", (f"{name}: held back", len(share.made) - len(landed), len(share.made)))
     print(f"{name}: {len(share.made)} sentences, {held:.1%} held back")
     assert held >= share.least, landed
 
 
 @pytest.mark.parametrize("name", HONEST)
-def test_a_statement_that_keeps_what_its_sentence_has_is_carried(name: str) -> None:
+def test_a_statement_that_keeps_what_its_sentence_has_is_carried(
+    name: str, record_property: Callable[[str, object], None]
+) -> None:
     share = HONEST[name]
     refused = [one.text for one in share.made if not is_stated(one)]
     kept = 1 - len(refused) / len(share.made)
+    record_property("share", (f"{name}: carried", len(share.made) - len(refused), len(share.made)))
     print(f"{name}: {len(share.made)} sentences, {kept:.1%} carried")
     assert kept >= share.least, refused
 

@@ -387,3 +387,24 @@ def test_a_stranger_can_neither_impose_a_duty_nor_move_a_frontier() -> None:
     outcome = scene.come_back()
     assert outcome.view is not None
     assert [item.id for item in outcome.view.items] == ["o", "f", "h"]
+
+
+def test_a_stranger_cannot_block_a_return_with_a_frontier_that_rests_on_nothing() -> None:
+    scene = Scene(writers=("bob",))
+    scene.covered()
+    scene.depart()
+    scene.frontier("f-eve", by="eve", sources=[])
+    assert scene.come_back().items == ("o", "h")
+
+
+@pytest.mark.parametrize("kind", ["role_constraint", "interface_constraint"])
+@pytest.mark.parametrize("sourced", [False, True], ids=["without a source", "from a writer's evidence"])
+def test_a_stranger_cannot_block_a_return_with_a_constraint(kind: str, *, sourced: bool) -> None:
+    scene = Scene(writers=("bob",))
+    scene.covered()
+    scene.depart()
+    scene.fact("c-eve", kind=kind, by="eve", sources=[scene.source] if sourced else [])
+    outcome = scene.come_back()
+    assert outcome.view is not None, outcome.decision
+    assert [item.id for item in outcome.view.items] == ["o", "h"]
+    assert Reason.WRITER_NOT_ALLOWED in scene.reasons("c-eve")

@@ -125,7 +125,7 @@ def test_a_slot_that_was_taken_or_is_contested_is_an_invalidation() -> None:
     scene.wait(HOUR)
     later = [scene.news("Another hotel.")]
     scene.depart()
-    scene.fact("new", slot="hotel", sources=later, principals=["ann", "cy"])
+    scene.fact("@bob/new", slot="hotel", sources=later, principals=["ann", "cy"])
     scene.fact("rumor", slot="train", sources=later)
     scene.frontier("f1", sources=later)
     scene.team.dispute(["rumor"], by="bob")
@@ -143,7 +143,7 @@ def test_a_slot_that_was_taken_or_is_contested_is_an_invalidation() -> None:
             ("ws:item/f0", "frontier_moved"),
         }
         assert len(list(document.get_records(ProvInvalidation))) == 3
-        assert ("item/new", "item/old") in ends(document, ProvDerivation)
+        assert ("item/%40bob%2Fnew", "item/old") in ends(document, ProvDerivation)
         assert ("item/rumor", "item/calm") not in ends(document, ProvDerivation)
         assert_whole(document)
         assert violations(str(document.serialize(format="json"))) == []
@@ -185,7 +185,7 @@ def test_a_slot_that_was_taken_for_one_principal_is_an_invalidation() -> None:
     scene = Scene()
     scene.fact("old", slot="hotel")
     scene.wait(HOUR)
-    scene.fact("new", slot="hotel", sources=[scene.news()], principals=["ann"])
+    scene.fact("@bob/new", slot="hotel", sources=[scene.news()], principals=["ann"])
     document = loaded(prov_document(scene.team.log))
     assert [(item, why) for item, _, why in invalidated(document)] == [("item/old", "slot_updated")]
 
@@ -198,7 +198,7 @@ def test_a_late_report_of_what_was_replaced_before_is_no_revision_backwards() ->
     scene.fact("late", slot="hotel", sources=[early])
     document = loaded(prov_document(scene.team.log))
     assert invalidated(document) == [("item/late", f"event/{epoch_of(scene, 'late')}", "slot_updated")]
-    assert ("item/new", "item/late") not in ends(document, ProvDerivation)
+    assert ("item/%40bob%2Fnew", "item/late") not in ends(document, ProvDerivation)
 
 
 def test_a_return_after_the_end_of_an_item_uses_the_version_that_followed() -> None:

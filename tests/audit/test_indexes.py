@@ -105,7 +105,7 @@ def _more(scene: Scene) -> None:
     scene.news("A new observation.")
     scene.fact("fresh", slot="fresh-slot", supports=["fresh-need"], task="trip")
     scene.fact("unslotted", task="trip")
-    team.oblige("Do it", id="fresh-duty", required=["d"], by="bob", task="trip", principals=["ann"])
+    team.oblige("Do it", id="@bob/fresh-duty", required=["d"], by="bob", task="trip", principals=["ann"])
     team.revoke("fresh", by="bob")
     scene.depart()
 

@@ -77,9 +77,9 @@ def test_an_item_without_a_source_does_not_stand() -> None:
 
 def test_a_private_item_is_judged_for_those_it_is_for() -> None:
     mine = ("--principal", "A3", "--private", "--slot", "mood", "--by", "A3", "--source", "Me.")
-    run("record", "Tired", "--id", "m0", *mine)
-    run("record", "Awake", "--id", "m1", *mine)
-    assert ids("--slot", "mood", "--state", "superseded") == ["m0"]
+    run("record", "Tired", "--id", "@A3/m0", *mine)
+    run("record", "Awake", "--id", "@A3/m1", *mine)
+    assert ids("--slot", "mood", "--state", "superseded") == ["@A3/m0"]
 
 
 def test_show_gives_evidence_history_and_what_relies_on_it() -> None:

@@ -20,6 +20,7 @@ from readmit.records.canonical import decode, digest
 from readmit.records.errors import ModelError, PendingAnswers
 from readmit.records.events import EventKind, Link
 from readmit.records.items import Obligation
+from readmit.records.own_ids import own_id
 from readmit.records.policy import AUTHOR, Policy
 from readmit.records.reasons import Reason
 from readmit.workspace.workspace import Workspace
@@ -533,7 +534,7 @@ def test_another_process_that_drew_the_same_link_was_first() -> None:
     inn = next(one.item for one in agent.come_back().dispositions if workspace.log.item(one.item).text == BOOKED)
     drafted = "ruled/link@1"
     theirs = Link(item=inn, need="lodging.place", quote="rooms", drafted=drafted)
-    name = digest((AUTHOR, inn, "lodging.place", drafted))
+    name = own_id(AUTHOR, digest((inn, "lodging.place", drafted)))
 
     def meanwhile(ask: Ask) -> str:
         workspace.as_readmit().append(EventKind.LINK, theirs, id=name)

@@ -109,7 +109,7 @@ def hotel() -> Scene:
     )
     scene.fact("rumor", slot="hotel", text="Castle Hotel may be booked.", task="trip", sources=[])
     scene.fact(
-        "hidden",
+        "@carl/hidden",
         slot="hotel",
         text="A room that carl keeps to himself.",
         task="trip",

@@ -164,7 +164,7 @@ def test_an_item_private_to_others_is_named_and_not_quoted() -> None:
     scene.fact("h0", slot="hotel", task="trip")
     scene.depart()
     private = {"principals": ["carl"], "private": True, "by": "carl", "sources": [scene.source]}
-    scene.fact("p", slot="hotel", text="carl hides in the attic", task="trip", **private)
+    scene.fact("@carl/p", slot="hotel", text="carl hides in the attic", task="trip", **private)
     scene.come_back()
     html = return_page(scene.team)
     assert "the attic" not in html

@@ -43,7 +43,7 @@ def test_each_moment_says_what_stands_from_then_on() -> None:
         ("bob recorded h1", ("h1",)),
         ("bob recorded h2", ("h2",)),
         ("bob recorded rumor", ("h2",)),
-        ("carl recorded hidden", ("h2",)),
+        ("carl recorded @carl/hidden", ("h2",)),
         ("h2 expires", ()),
         ("bob recorded h3", ("h3",)),
     ]
@@ -147,7 +147,7 @@ def test_what_is_private_to_others_is_listed_apart_without_its_text() -> None:
 def test_the_one_it_is_private_to_finds_it_standing() -> None:
     page = values(stories.hotel(), principal="carl")
     assert page.apart == ()
-    assert standing(page)[4] == ("carl recorded hidden", ("hidden",))
+    assert standing(page)[4] == ("carl recorded @carl/hidden", ("@carl/hidden",))
 
 
 def test_a_slot_of_several_tasks_needs_one_named() -> None:

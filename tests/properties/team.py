@@ -18,6 +18,7 @@ from readmit.records.errors import ConflictError, ExposureError, NotAllowedError
 from readmit.records.events import Checkpoint, Dispute
 from readmit.records.identity import Identity
 from readmit.records.items import Receipt
+from readmit.records.own_ids import made_id
 from readmit.records.policy import AUTHOR
 from readmit.records.retractions import Retractions
 from readmit.records.snapshot import WorkState
@@ -142,7 +143,7 @@ class Team:
 
     @at_own_host
     def item(self, kind: str, text: str, *, by: str, **fields: Any) -> str:
-        name = fields.pop("id", None) or self.name(kind[0])
+        name = fields.pop("id", None) or made_id(by, self.name(kind[0]), fields.get("principals", ()))
         given = {key: value for key, value in fields.items() if key not in {"sources", "bound", "start", "end"}}
         given |= {"valid_from": fields.get("start"), "valid_until": fields.get("end")}
         if fields.get("bound", True):
@@ -258,7 +259,8 @@ class Team:
 
     @at_own_host
     def dispute(self, items: tuple[str, ...], by: str) -> None:
-        name = self.name("q")
+        hidden = [name for item in items for name in self.sim.items[item].principals]
+        name = made_id(by, self.name("q"), hidden)
         if self.attempt(lambda: self.workspace.dispute(items, by=by, id=name), *self.writing(by, *items)):
             self.sim.mark("dispute", by, *dict.fromkeys(items), id=name)
             self.disputes[name] = items

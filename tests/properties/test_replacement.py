@@ -216,11 +216,11 @@ def test_what_an_agent_can_neither_see_nor_be_concerned_by_changes_nothing_for_i
     for number, one in enumerate(elsewhere):
         scope = scopes[number % 3]
         source = team.observe(f"seen elsewhere {number}", "cy", NOW + one.seen * HOUR)
-        fields = {**one.fields, "roles": (), **scope, "sources": (source,), "id": f"x{number}"}
+        fields = {**one.fields, "roles": (), **scope, "sources": (source,), "id": f"@cy/x{number}"}
         team.item(one.kind, one.text, by="cy", **fields)
-        team.item("obligation", f"their duty {number}.", by="cy", id=f"p{number}", required=("d_x",), **scope)
+        team.item("obligation", f"their duty {number}.", by="cy", id=f"@cy/p{number}", required=("d_x",), **scope)
     for number, deed in enumerate(deeds):
-        target, other = f"x{number % len(elsewhere)}", f"x{(number + 1) % len(elsewhere)}"
+        target, other = (f"@cy/x{place % len(elsewhere)}" for place in (number, number + 1))
         if deed == "revoke":
             team.revoke(target, "cy")
         elif deed == "dispute":
@@ -230,7 +230,7 @@ def test_what_an_agent_can_neither_see_nor_be_concerned_by_changes_nothing_for_i
         elif deed == "supersede" and target != other:
             team.supersede(target, other, "cy")
         elif deed == "settle":
-            team.settle(f"p{number % len(elsewhere)}", "cy")
+            team.settle(f"@cy/p{number % len(elsewhere)}", "cy")
     after = story.come_back()
     assert (after.in_words, after.shown) == (before.in_words, before.shown)
 

@@ -39,8 +39,8 @@ def test_the_index_shows_what_may_be_seen_and_slot_mates_of_it(made: list[dict[s
     with Workspace.open(clock=lambda: START) as team:
         items: list[Item] = []
         for number, scope in enumerate(made):
-            team.record(f"statement {number}", by="bob", id=f"m{number}", **scope)
-            items.append(team.log.item(f"m{number}"))
+            team.record(f"statement {number}", by="bob", id=f"@bob/m{number}", **scope)
+            items.append(team.log.item(f"@bob/m{number}"))
         evidence = [
             team.observe(f"e{n}", by="bob", **{k: v for k, v in s.items() if k != "slot"}) for n, s in enumerate(made)
         ]

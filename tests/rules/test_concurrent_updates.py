@@ -244,7 +244,7 @@ def test_what_replaces_nothing_contests_nothing(fields: dict[str, Any]) -> None:
     scene = Hotel(written=False)
     scene.hotel("h1", "bea")
     source = scene.team.observe("Lakeside is confirmed.", by="ann")
-    scene.fact("h2", **{"slot": "hotel", "by": "ann", "sources": [source], **fields})
+    scene.fact("@ann/h2", **{"slot": "hotel", "by": "ann", "sources": [source], **fields})
     assert scene.disputes() == []
     assert "h1" in scene.dora_returns().items
 

@@ -22,12 +22,17 @@ KINDS = ("role_constraint", "interface_constraint")
 
 
 def limited(
-    kind: str = "role_constraint", *, by: str = "bob", policy: dict[str, Any] | None = None, **fields: Any
+    kind: str = "role_constraint",
+    *,
+    id: str = "c",
+    by: str = "bob",
+    policy: dict[str, Any] | None = None,
+    **fields: Any,
 ) -> Scene:
     """A team with a covered duty and one constraint, c."""
     scene = Scene(**(policy or {}))
     scene.covered()
-    scene.fact("c", text="never pay over 300", kind=kind, by=by, **{"slot": "limit", **fields})
+    scene.fact(id, text="never pay over 300", kind=kind, by=by, **{"slot": "limit", **fields})
     return scene
 
 
@@ -176,15 +181,16 @@ APPLIES: dict[str, tuple[dict[str, Any], dict[str, Any], DutyState]] = {
 @pytest.mark.parametrize("case", APPLIES)
 def test_whom_a_constraint_binds(case: str, kind: str) -> None:
     fields, asked, expected = APPLIES[case]
-    scene = limited(kind, **fields)
+    scene = limited(kind, id="@bob/c", **fields)
     scene.fact("audited", purposes=["audit", "book"])
     scene.wait(2 * HOUR)
     scene.depart()
     outcome = scene.come_back(**asked)
     assert outcome.admitted
     if expected is not DutyState.OTHERS:
-        assert note(scene) == ConstraintNote(constraint="c", state=expected, handed_over=expected.owed)
-    assert ("c" in shown(scene)) == expected.owed
+        found = note(scene, "@bob/c")
+        assert found == ConstraintNote(constraint="@bob/c", state=expected, handed_over=expected.owed)
+    assert ("@bob/c" in shown(scene)) == expected.owed
 
 
 def test_an_author_outside_the_writers_imposes_nothing() -> None:

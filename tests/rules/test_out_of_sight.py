@@ -171,16 +171,16 @@ def test_what_was_named_outright_for_another_is_not_outdated_by_what_it_replaced
     scene = SourcedScene()
     early = [scene.team.observe("Seen long ago.", by="bob", at=START - DAY)]
     scene.fact("h0", slot="hotel")
-    scene.fact("h1", slot="hotel", principals=["cy"], sources=early)
-    scene.fact("x", depends_on=["h1"])
+    scene.fact("@bob/h1", slot="hotel", principals=["cy"], sources=early)
+    scene.fact("x", depends_on=["@bob/h1"])
     assert scene.stand() == {"h0"}
-    scene.team.supersede("h0", "h1", by="bob")
+    scene.team.supersede("h0", "@bob/h1", by="bob")
     assert scene.stand() == {"h0", "x"}, "h1 stands for cy, and so does what rests on it; h0 stands for everybody else"
-    assert scene.reasons("h1") == (Reason.PRINCIPAL_OUT_OF_SCOPE,)
+    assert scene.reasons("@bob/h1") == (Reason.PRINCIPAL_OUT_OF_SCOPE,)
     cy = scene.team.agent("cy", role="planner", task="trip")
     cy.depart()
     theirs = cy.come_back().dispositions
-    assert {one.item for one in theirs if one.state in STANDING} == {"h1", "x"}
+    assert {one.item for one in theirs if one.state in STANDING} == {"@bob/h1", "x"}
 
 
 def test_only_what_is_out_of_sight_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,23 +206,23 @@ def test_with_and_without_a_task(tasks: tuple[str | None, str | None]) -> None:
 
 def test_news_for_others_does_not_contest_for_this_reader() -> None:
     week = Week()
-    week.says("sunrise", principals=["cy"])
+    week.says("@bob/sunrise", principals=["cy"])
     assert week.on_thursday() == {"riverside"}
     cy = week.team.agent("cy", role="planner", task="trip")
     cy.depart()
     theirs = {one.item: one.state for one in cy.come_back().dispositions}
-    assert theirs["riverside"] == theirs["sunrise"] == "disputed"
+    assert theirs["riverside"] == theirs["@bob/sunrise"] == "disputed"
 
 
 def test_items_for_particular_principals_are_not_named_to_others() -> None:
     week = Week()
-    week.says("secret", principals=["ann"], by="ann")
+    week.says("@ann/secret", principals=["ann"], by="ann")
     (notice,) = week.team.notices(by="ann")
-    assert "secret" in str(notice)
+    assert "@ann/secret" in str(notice)
     assert not week.team.notices(by="cy")
     assert not week.team.notices()
     week.on_thursday()
-    assert "secret" not in notice.dispute
+    assert "@ann/secret" not in notice.dispute
 
 
 def test_the_writer_is_told_when_it_happens() -> None:

@@ -233,13 +233,13 @@ def test_what_the_reader_may_no_longer_see_is_not_listed() -> None:
 
 def test_what_the_agent_never_held_is_not_listed() -> None:
     team = Team()
-    team.fact("private", by="carl", principals=["carl"], private=True)
+    team.fact("@carl/private", by="carl", principals=["carl"], private=True)
     team.fact("role", roles=["booker"])
     team.fact("task", task="fair")
     team.depart()
     team.fact("later")
-    for name in ("private", "role", "task", "later"):
-        team.team.revoke(name, by="carl" if name == "private" else "bob")
+    for name in ("@carl/private", "role", "task", "later"):
+        team.team.revoke(name, by="carl" if name == "@carl/private" else "bob")
     assert nothing(team.come_back())
 
 

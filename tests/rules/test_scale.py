@@ -48,7 +48,7 @@ def test_what_others_keep_to_themselves_in_a_slot_costs_each_reader_once() -> No
         for number in range(600):
             seen = team.observe(f"Eve saw {number}.", by="eve", at=START + timedelta(seconds=number))
             team.record(
-                f"eve's {number}", id=f"e{number}", by="eve", slot="s", sources=[seen], private=True,
+                f"eve's {number}", id=f"@eve/e{number}", by="eve", slot="s", sources=[seen], private=True,
                 principals=["eve"],
             )  # fmt: skip
     scene.wait(HOUR)

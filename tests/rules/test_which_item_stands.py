@@ -121,7 +121,7 @@ def test_what_serves_another_use_does_not_take_the_slot(fields: dict[str, Any]) 
 def test_a_private_note_replaces_the_shared_fact_for_its_owner_only() -> None:
     scene = SourcedScene()
     scene.fact("shared", slot="hotel")
-    scene.fact("note", slot="hotel", by="eve", private=True, principals=["eve"])
+    scene.fact("@eve/note", slot="hotel", by="eve", private=True, principals=["eve"])
     assert scene.stand() == {"shared"}
     eve = scene.team.agent("eve", role="planner", task="trip")
     eve.depart()
@@ -472,8 +472,8 @@ def test_one_writer_with_a_clock_ten_years_ahead_blocks_by_name_until_the_policy
 def test_naming_a_private_note_as_the_successor_replaces_for_its_owner_only() -> None:
     scene = SourcedScene()
     scene.fact("shared")
-    scene.fact("note", by="eve", private=True, principals=["eve"])
-    scene.team.supersede("shared", "note", by="eve")
+    scene.fact("@eve/note", by="eve", private=True, principals=["eve"])
+    scene.team.supersede("shared", "@eve/note", by="eve")
     assert scene.stand() == {"shared"}
     eve = scene.team.agent("eve", role="planner", task="trip")
     eve.depart()

@@ -163,10 +163,10 @@ def test_settle() -> None:
 
 
 def test_items_out_of_sight_get_a_disposition_too() -> None:
-    secret = {"do": "record", "id": "s", "text": "for A9 only", "by": "A2", "sources": ["e"], "principals": ["A9"]}
+    secret = {"do": "record", "id": "@A2/s", "text": "for A9 only", "by": "A2", "sources": ["e"], "principals": ["A9"]}
     returned = last(*START, secret, RETURN)
-    assert "s" not in {one.item for one in returned.outcome.dispositions}
-    [hidden] = [one for one in returned.dispositions if one.item == "s"]
+    assert "@A2/s" not in {one.item for one in returned.outcome.dispositions}
+    [hidden] = [one for one in returned.dispositions if one.item == "@A2/s"]
     assert hidden.reasons == (Reason.PRINCIPAL_OUT_OF_SCOPE,)
 
 

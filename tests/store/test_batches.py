@@ -52,7 +52,7 @@ READS: dict[str, Callable[[Workspace, str], object]] = {
     "the log": lambda team, _: [event.epoch for event in team.log.tail()] == [1, 2, 3],
     "an event": lambda team, _: team.log.event(3).payload.text == "two",  # type: ignore[attr-defined]
     "evidence": lambda team, digest: team.log.evidence(digest).epoch == 3,
-    "whether there is evidence": lambda team, digest: team.log.has_evidence(digest),
+    "whether there is evidence": lambda team, digest: team.log.evidence_id(digest),
     "a sighting": lambda team, digest: team.log.sighting(digest)[digest].intact,
     "a name": lambda team, digest: team.log.named(EventKind.OBSERVE, digest[:32]),
     "what ann can see": lambda team, _: len(team.log.observations(ANN, until=99)) == 2,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from readmit import Workspace
 from readmit.backends.scopedmem import ScopedMem
 from readmit.ports.backend import Binding, Entry, Material
+from readmit.records.own_ids import own_id
 from readmit.store.location import names
 from tests.crash.team import verify
 from tests.scene import START
@@ -98,7 +99,7 @@ def test_long_texts_words_and_names(place: Path | str) -> None:
         assert [hit.text for hit in memory.search(word, limit=1)] == [f"short {word}"]
         assert memory.search(word[:-1], limit=1) == []
         name = long[:256]
-        team.record("text", id="i" * 128, by=name, principals=[name], slot="s" * 128)
+        team.record("text", id=own_id(name, "i" * 90), by=name, principals=[name], slot="s" * 128)
         agent = team.agent(name, role="planner", task="trip")
         agent.depart()
         assert [event.by for event in team.log.seen(agent.identity, until=99)] == [name]

@@ -100,10 +100,10 @@ def test_a_task_has_its_own_slot_and_shares_those_without_a_task() -> None:
 
 def test_an_item_that_the_writer_may_not_see_is_not_named() -> None:
     scene = Scene()
-    hotel(scene, "secret", principals=["carl"], private=True, by="carl")
+    hotel(scene, "@carl/secret", principals=["carl"], private=True, by="carl")
     hotel(scene, "h0", expects_nothing=True)
     with pytest.raises(ConflictError) as refused:
-        hotel(scene, "h1", expects="secret")
+        hotel(scene, "h1", expects="@carl/secret")
     assert "secret stands" not in str(refused.value)
 
 

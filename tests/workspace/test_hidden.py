@@ -58,7 +58,7 @@ HANDLES: dict[str, Callable[[Workspace], Workspace]] = {
 def secret(scope: str) -> Scene:
     scene = Scene()
     scene.fact("h")
-    scene.fact("theirs", **SCOPES[scope])
+    scene.fact("@bob/theirs", **SCOPES[scope])
     return scene
 
 
@@ -73,31 +73,31 @@ def refusal(attempt: Callable[[], object]) -> tuple[type[Exception], str]:
 def test_a_hidden_item_is_refused_like_an_unknown_one(verb: str, scope: str) -> None:
     scene = secret(scope)
     before = scene.team.epoch
-    hidden = refusal(lambda: NAMING[verb](scene, "theirs", "eve"))
+    hidden = refusal(lambda: NAMING[verb](scene, "@bob/theirs", "eve"))
     unknown = refusal(lambda: NAMING[verb](scene, "nobody", "eve"))
-    assert hidden == (unknown[0], unknown[1].replace("nobody", "theirs"))
-    assert hidden == (UnknownError, "no item 'theirs' in workspace 'default'; record it first")
+    assert hidden == (unknown[0], unknown[1].replace("nobody", "@bob/theirs"))
+    assert hidden == (UnknownError, "no item '@bob/theirs' in workspace 'default'; record it first")
     assert scene.team.epoch == before
 
 
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("who", HANDLES)
 def test_an_agent_that_may_see_it_may_build_on_it(scope: str, who: str) -> None:
-    HANDLES[who](secret(scope).team).record("x", by=who, depends_on=["theirs"])
+    HANDLES[who](secret(scope).team).record("x", by=who, depends_on=["@bob/theirs"])
 
 
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("who", ["bob", "boss", "owner", "readmit"])
 def test_its_author_and_overseers_may_end_it(scope: str, who: str) -> None:
     team = HANDLES[who](secret(scope).team)
-    team.dispute(["theirs"], by=who)
-    team.revoke("theirs", by=who)
+    team.dispute(["@bob/theirs"], by=who)
+    team.revoke("@bob/theirs", by=who)
 
 
 def test_a_dispute_about_a_hidden_item_is_unknown() -> None:
     scene = secret("private")
-    name = scene.team.dispute(["h", "theirs"], by="bob", id="quarrel")
-    for keep in ([], ["h"], ["theirs"], ["nobody"]):
+    name = scene.team.dispute(["h", "@bob/theirs"], by="bob", id="@bob/quarrel")
+    for keep in ([], ["h"], ["@bob/theirs"], ["nobody"]):
         hidden = refusal(partial(scene.team.resolve, name, keep=keep, by="eve"))
         unknown = refusal(partial(scene.team.resolve, "nobody", keep=keep, by="eve"))
         assert hidden == (unknown[0], unknown[1].replace("nobody", name))
@@ -106,19 +106,19 @@ def test_a_dispute_about_a_hidden_item_is_unknown() -> None:
 
 def test_a_dispute_about_a_private_item_is_resolved_by_its_author_and_overseers_not_by_its_reader() -> None:
     scene = secret("private")
-    name = scene.team.dispute(["h", "theirs"], by="bob", id="quarrel")
+    name = scene.team.dispute(["h", "@bob/theirs"], by="bob", id="@bob/quarrel")
     before = scene.team.epoch
-    with pytest.raises(NotAllowedError, match="'cy' may not resolve 'theirs': a private item is for its author"):
-        scene.team.resolve(name, keep=["theirs"], by="cy")
+    with pytest.raises(NotAllowedError, match="'cy' may not resolve '@bob/theirs': a private item is for its author"):
+        scene.team.resolve(name, keep=["@bob/theirs"], by="cy")
     assert scene.team.epoch == before
     scene.team.resolve(name, keep=["h"], by="bob")
-    scene.team.resolve(name, keep=["theirs"], by="boss")
+    scene.team.resolve(name, keep=["@bob/theirs"], by="boss")
 
 
 def test_a_dispute_about_what_is_shared_with_named_principals_is_theirs_to_resolve() -> None:
     scene = secret("for named principals")
-    scene.team.dispute(["h", "theirs"], by="bob", id="quarrel")
-    scene.team.resolve("quarrel", keep=["theirs"], by="cy")
+    scene.team.dispute(["h", "@bob/theirs"], by="bob", id="@bob/quarrel")
+    scene.team.resolve("@bob/quarrel", keep=["@bob/theirs"], by="cy")
 
 
 def test_a_role_is_no_secret() -> None:
@@ -131,7 +131,7 @@ def test_a_role_is_no_secret() -> None:
 def test_a_private_note_gives_no_name_its_meaning() -> None:
     """Otherwise an error about a name would reveal what another agent keeps private."""
     scene = Scene()
-    scene.fact("note", slot="hotel", supports=["d"], principals=["cy"], private=True)
+    scene.fact("@bob/note", slot="hotel", supports=["d"], principals=["cy"], private=True)
     scene.fact("a", supports=["hotel"])
     scene.fact("b", slot="d")
 
@@ -154,11 +154,11 @@ TOUCHING = ("supersede", "revoke", "close", "dispute", "suspect", "judge")
 def test_a_private_item_is_judged_by_its_author_and_overseers_not_by_its_reader(verb: str) -> None:
     scene = secret("private")
     with pytest.raises(NotAllowedError, match="for its author and the overseers"):
-        NAMING[verb](scene, "theirs", "cy")
-    NAMING[verb](scene, "theirs", "bob")
-    NAMING[verb](scene, "theirs", "boss")
+        NAMING[verb](scene, "@bob/theirs", "cy")
+    NAMING[verb](scene, "@bob/theirs", "bob")
+    NAMING[verb](scene, "@bob/theirs", "boss")
 
 
 @pytest.mark.parametrize("verb", TOUCHING)
 def test_what_is_shared_with_named_principals_is_theirs_to_judge(verb: str) -> None:
-    NAMING[verb](secret("for named principals"), "theirs", "cy")
+    NAMING[verb](secret("for named principals"), "@bob/theirs", "cy")

@@ -15,7 +15,7 @@ def past() -> Scene:
     scene.covered()
     scene.fact("p")
     scene.fact("c", depends_on=["p"])
-    scene.fact("theirs", principals=["cy"])
+    scene.fact("@bob/theirs", principals=["cy"])
     scene.depart()
     scene.team.revoke("p", by="bob", reason="they called")
     scene.come_back(id="r")
@@ -36,7 +36,7 @@ def test_every_candidate_is_explained_in_words() -> None:
 
 
 def test_what_the_agent_could_not_see_is_explained_as_that() -> None:
-    found = past().team.explain("r", "theirs")
+    found = past().team.explain("r", "@bob/theirs")
     assert not found.candidate
     assert found.disposition.reasons == (Reason.PRINCIPAL_OUT_OF_SCOPE,)
 

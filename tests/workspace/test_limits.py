@@ -39,7 +39,7 @@ def ended(scene: Scene, by: str = "eve") -> int:
 def replace(scene: Scene, number: int, by: str = "eve", **fields: Any) -> str:
     """Another statement in the slot of an item."""
     fields = {"slot": f"plan.s{number}", "task": "trip", **fields}
-    return scene.fact(f"{by}-{number}-{scene.team.epoch}", by=by, **fields)
+    return scene.fact(f"@{by}/{number}-{scene.team.epoch}", by=by, **fields)
 
 
 def allowed(times: int, write: Callable[[int], object]) -> int:
@@ -149,8 +149,8 @@ def test_the_first_statement_a_repetition_and_one_without_evidence_end_nothing()
 def test_statements_for_other_principals_purposes_or_tasks_end_nothing() -> None:
     scene = team_of()
     for name, use in {"a": {"principals": ["ann"]}, "b": {"purposes": ["book"]}, "c": {"tasks": ["trip"]}}.items():
-        scene.fact(name, slot=name, **use)
-    scene.fact("ea", slot="a", principals=["cy", "eve"], by="eve")
+        scene.fact(f"@bob/{name}", slot=name, **use)
+    scene.fact("@eve/ea", slot="a", principals=["cy", "eve"], by="eve")
     scene.fact("eb", slot="b", purposes=["cancel"], by="eve")
     scene.fact("ec", slot="c", tasks=["fair"], by="eve")
     assert ended(scene) == 0

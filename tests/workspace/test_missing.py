@@ -304,10 +304,10 @@ def test_the_text_of_an_item_for_others_is_not_reported() -> None:
     scene = Scene()
     scene.team.oblige("Book it.", id="o", required=["hotel"], critical=["hotel"], by="bob")
     scene.fact("shared", slot="hotel")
-    scene.fact("theirs", slot="hotel", text="Only bob may read this.", principals=["bob"])
+    scene.fact("@bob/theirs", slot="hotel", text="Only bob may read this.", principals=["bob"])
     scene.team.revoke("shared", by="bob")
     outcome = scene.away()
-    assert {one.item for one in outcome.dispositions} >= {"shared", "theirs"}
+    assert {one.item for one in outcome.dispositions} >= {"shared", "@bob/theirs"}
     (lack,) = outcome.lacking()
     assert [one.item for one in lack.last] == ["shared"]
     # A near miss may name its id and whom it is for; its text is for those.

@@ -14,6 +14,7 @@ from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
 from readmit.records.identity import Identity
 from readmit.records.items import Fact, Scope
+from readmit.records.own_ids import own_id
 from tests.scene import START, Scene
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 NFC = unicodedata.normalize("NFC", "José")
 NFD = unicodedata.normalize("NFD", "José")
+OWN = own_id(NFC, "f")
 assert NFC != NFD
 
 
@@ -33,16 +35,16 @@ def spelled(name: str) -> str:
 def test_a_duty_for_somebody_is_owed_whichever_way_the_name_is_typed(first: str) -> None:
     second = spelled(first)
     scene = Scene()
-    scene.duty("o", principals=[first], roles=[first], task=first)
+    scene.duty("@bob/o", principals=[first], roles=[first], task=first)
     scene.fact("h", supports=["d"])
     agent = scene.team.agent(second, role=second, task=second)
     agent.depart()
     outcome = agent.come_back()
-    assert {item.id for item in outcome.view.items} >= {"o", "h"}  # type: ignore[union-attr]
+    assert {item.id for item in outcome.view.items} >= {"@bob/o", "h"}  # type: ignore[union-attr]
     identity = Identity(workspace="default", principal=first, role=first, task=first)
     assert scene.team.expose(outcome.id, identity=identity, secret=outcome.secret) == outcome.expose()
     scene.team.as_owner().reassign(second, task=first, role=second)
-    scene.team.settle("o", by=first)
+    scene.team.settle("@bob/o", by=first)
 
 
 def test_one_principal_in_two_spellings_has_one_bank_and_one_absence() -> None:
@@ -111,10 +113,10 @@ def test_observations_in_two_spellings_are_by_one_principal() -> None:
 def test_what_is_appended_as_it_is_gets_the_same_spelling() -> None:
     team = Scene().team
     scope = Scope(workspace="default", principals=(NFD,), visibility="private")
-    team.append(EventKind.RECORD, Fact(id="f", text=NFD, by=NFD, scope=scope), by=NFD, id="f")
-    found = team.log.item("f")
+    team.append(EventKind.RECORD, Fact(id=OWN, text=NFD, by=NFD, scope=scope), by=NFD, id=OWN)
+    found = team.log.item(OWN)
     assert (found.by, found.scope.principals, found.text) == (NFC, (NFC,), NFD), "texts are kept as they are"
-    team.append(EventKind.OBSERVE, Evidence(text="x", by=NFD, at=START, scope=scope), by=NFC, id="e")
+    team.append(EventKind.OBSERVE, Evidence(text="x", by=NFD, at=START, scope=scope), by=NFC, id=OWN)
 
 
 def test_a_name_that_is_no_text_is_refused_by_its_field() -> None:
@@ -177,14 +179,14 @@ def test_without_a_named_predecessor_it_is_the_last_in_the_slot_of_the_same_task
     scene = Scene()
     scene.fact("a", slot="pickup", supports=["one"], task="trip")
     scene.fact("b", slot="pickup", supports=["two"], task="other")
-    scene.fact("c", slot="pickup", supports=["three"], task="trip", principals=["cy"], private=True)
+    scene.fact("@bob/c", slot="pickup", supports=["three"], task="trip", principals=["cy"], private=True)
     scene.fact("d", slot="pickup", task="trip", inherits=True, by="bob")
     assert scene.team.log.item("d").supports == ("three",), "bob wrote the private one"
     scene.fact("e", slot="pickup", task="other", inherits=True)
     assert scene.team.log.item("e").supports == ("two",)
     fresh = Scene()
     fresh.fact("a", slot="pickup", supports=["one"], task="trip")
-    fresh.fact("c", slot="pickup", supports=["three"], task="trip", principals=["cy"], private=True)
+    fresh.fact("@bob/c", slot="pickup", supports=["three"], task="trip", principals=["cy"], private=True)
     source = fresh.team.observe("seen", by="eve")
     name = fresh.team.record("x", by="eve", sources=[source], slot="pickup", task="trip", inherits=True)
     assert fresh.team.log.item(name).supports == ("one",), "eve does not know of the private one"

@@ -319,7 +319,7 @@ def test_the_withdrawn_text_is_bound_by_digest() -> None:
 def test_private_rescoped_and_never_held_texts_are_not_handed_over() -> None:
     scene = SourcedScene(retractions="texts")
     scene.duty()
-    scene.fact("private", by="carl", principals=["carl"], private=True, text="carl's own secret")
+    scene.fact("@carl/private", by="carl", principals=["carl"], private=True, text="carl's own secret")
     scene.fact("other", roles=["booker"], text="for bookers alone")
     scene.fact("mine", text="open to all", slot="rate")
     scene.depart()
@@ -328,7 +328,7 @@ def test_private_rescoped_and_never_held_texts_are_not_handed_over() -> None:
     scene.fact("later", text="never handed over")
     for name in ("other", "widened", "later"):
         scene.team.revoke(name, by="bob")
-    scene.team.revoke("private", by="carl")
+    scene.team.revoke("@carl/private", by="carl")
     told = scene.come_back().expose_retractions()
     assert [item.text for item in told.withdrawn] == ["open to all"]
     said = told.markdown() + told.json()

@@ -141,7 +141,7 @@ def test_a_view_of_a_role_that_was_taken_away_since_is_not_exposed(team: Workspa
 
 def test_a_task_that_nothing_names_is_refused_with_the_nearest_of_its_own(team: Workspace) -> None:
     left = agent(team).depart()
-    team.record("secret", id="s", task="apq", principals=["bob"], private=True, by="bob")
+    team.record("secret", id="@bob/s", task="apq", principals=["bob"], private=True, by="bob")
     with pytest.raises(UnknownError, match="has not departed from 'App', did you mean 'app'"):
         agent(team, task="App").come_back()
     with pytest.raises(UnknownError, match="task: nothing that 'ann' may see names 'apq'; did you mean 'app'"):
@@ -154,7 +154,7 @@ def test_a_purpose_that_nothing_names_is_refused_if_others_are_named(team: Works
     agent(team).depart()
     assert agent(team).come_back(purpose="anything").missing == ("key",)
     team.oblige("Release", id="r", required=["d"], purposes=["release"], by="bob")
-    team.oblige("Hide", id="h", required=["d"], purposes=["releasing"], principals=["bob"], by="bob")
+    team.oblige("Hide", id="@bob/h", required=["d"], purposes=["releasing"], principals=["bob"], by="bob")
     with pytest.raises(UnknownError, match="names 'Releasing'; did you mean 'release'"):
         agent(team).come_back(purpose="Releasing")
     assert agent(team).come_back(purpose="release").missing == ("d", "key")

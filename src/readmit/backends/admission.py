@@ -78,9 +78,9 @@ def admissible(entry: Entry, ground: Ground) -> bool:
     return items is not None and items <= ground.admitted
 
 
-def unaltered(entry: Entry, text: str) -> bool:
-    """Whether a text is the one that was bound."""
-    return text_digest(text) == entry.text
+def unaltered(entry: Entry, text: object) -> bool:
+    """Whether a text is the one that was bound. A store may hand back anything."""
+    return isinstance(text, str) and text_digest(text) == entry.text
 
 
 def text_digest(text: str) -> str:

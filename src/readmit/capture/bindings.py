@@ -44,7 +44,7 @@ def _flaws_of(item: Item, evidence: Mapping[str, Sighting], writers: frozenset[s
         # Opening a duty is an act of its author, who needs no evidence for it.
         return author
     if not item.receipts:
-        return (Cause(reason=Reason.UNPROVEN),)
+        return (Cause(reason=Reason.UNPROVEN), *author)
     references = ("item", *item.depends_on, *item.supports)
     first = evidence.get(item.receipts[0].evidence)
     whole = len(item.receipts) == 1 and item.receipts[0].binds == references

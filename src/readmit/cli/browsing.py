@@ -110,7 +110,7 @@ def _show_item(invocation: Invocation, workspace: Workspace, listing: Listing, n
     from readmit.cli.output import emit, show
 
     log, one = workspace.log, listing.items[name]
-    evidence = [log.evidence(receipt.evidence) for receipt in one.item.receipts if log.has_evidence(receipt.evidence)]
+    evidence = [log.evidence(bound.evidence) for bound in one.item.receipts if log.evidence_id(bound.evidence)]
     history = log.about([name], until=log.head)
     holding = [who for who, return_id in listing.exposed if name in _items_of(workspace, return_id)]
     holders, relying = [entries.agent(who) for who in holding], listing.resting_on(name)

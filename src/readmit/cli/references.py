@@ -9,6 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from readmit.records.errors import ReadmitError, UnknownError
+from readmit.records.own_ids import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from readmit.workspace.workspace import Workspace
 
 KEY = "key"
+EVIDENCE = "evidence"
 _MANY = 6
 _COMPLETIONS = 50
+_ALL = 2**31 - 1
 
 
 class Found(NamedTuple):
@@ -50,25 +53,50 @@ class Reference(click.ParamType[str]):
         return [CompletionItem(one.name, help=one.space) for one in found]
 
 
-def find(workspace: Workspace, spaces: Sequence[str], beginning: str, *, limit: int = _MANY) -> list[Found]:
-    """The ids with a prefix in some name spaces."""
+def find(
+    workspace: Workspace, spaces: Sequence[str], beginning: str, *, limit: int = _MANY, by: str | None = None
+) -> list[Found]:
+    """The ids with a prefix in some name spaces; for a writer, only of what it may know of."""
     found: list[Found] = []
     for space in spaces:
         if space == KEY:
             names = sorted(key for key in _keys(workspace) if key.startswith(beginning))[:limit]
-        else:
+        elif by is None or not _may_be_hidden(space, beginning):
             names = workspace.log.beginning_with(space, beginning, limit=limit)
+        else:
+            each = workspace.log.beginning_with(space, beginning, limit=_ALL)
+            names = [name for name in each if _is_known(workspace, space, name, by)][:limit]
         # An observation without an id of its own is named by the beginning of its digest.
         found += (Found(space, name) for name in names if not any(one.name.startswith(name) for one in found))
     return found
 
 
-def resolve(workspace: Workspace, spaces: Sequence[str], given: str, *, label: str) -> Found | None:
+def _may_be_hidden(space: str, beginning: str) -> bool:
+    """Whether what is not for everybody may have such an id: it has one of its writer's own."""
+    return space == EVIDENCE or beginning.startswith(OWN)
+
+
+def _is_known(workspace: Workspace, space: str, name: str, by: str) -> bool:
+    from readmit.workspace import rights
+
+    log, rules = workspace.log, lambda: workspace.policy
+    check = {"item": rights.item_for, "dispute": rights.dispute_for, EVIDENCE: rights.check_evidence}.get(space)
+    try:
+        if check is not None:
+            check(log, name, by, rules)
+    except UnknownError:
+        return False
+    return True
+
+
+def resolve(
+    workspace: Workspace, spaces: Sequence[str], given: str, *, label: str, by: str | None = None
+) -> Found | None:
     """The one id with this prefix; none if there is none. An exact match wins."""
     if not given:
         # An unset variable of a script must not match the only item of a workspace.
         raise UnknownError(f"{label} is empty; give an id, or its beginning")
-    found = find(workspace, spaces, given)
+    found = find(workspace, spaces, given, by=by)
     exact = [one for one in found if one.name == given]
     if exact or len(found) == 1:
         return (exact or found)[0]
@@ -81,16 +109,19 @@ def resolve(workspace: Workspace, spaces: Sequence[str], given: str, *, label: s
 
 def resolve_all(workspace: Workspace, params: Sequence[click.Parameter], values: dict[str, Any]) -> None:
     """Replace prefixes by full ids. The command refuses those that match nothing."""
+    # What a principal writes is signed, if it has a key. Other commands are the operator's.
+    writes = any(param.name == "signer" for param in params)
+    by = (values.get("by") or values.get("principal")) if writes else None
     for param in params:
         kind, value = param.type, values.get(str(param.name))
         if not isinstance(kind, Reference) or value is None:
             continue
         label = label_of(param)
         if isinstance(value, str):
-            found = resolve(workspace, kind.spaces, value, label=label)
+            found = resolve(workspace, kind.spaces, value, label=label, by=by)
             values[str(param.name)] = value if found is None else found.name
         else:
-            each = ((one, resolve(workspace, kind.spaces, one, label=label)) for one in value)
+            each = ((one, resolve(workspace, kind.spaces, one, label=label, by=by)) for one in value)
             values[str(param.name)] = tuple(one if found is None else found.name for one, found in each)
 
 

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from readmit.records.base import nfc
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
@@ -54,10 +56,11 @@ def write_item(invocation: Invocation, fields: dict[str, Any], *, sources: Seque
         player = Player(workspace)
         evidence = []
         for number, source in enumerate(sources, 1):
-            digest = _digest(workspace, source)
+            digest = _digest(workspace, source, nfc(fields["by"]))
             if digest is None:
-                seen = {"do": "observe", "id": _source_id(fields["id"], number), "text": text_of(source), **scope}
-                digest = player.play(step_of({**seen, "by": fields["by"]}), f"--source {number}")
+                name = _source_id(fields, number)
+                seen = {"do": "observe", "id": name, "text": text_of(source), "by": fields["by"], **scope}
+                digest = player.play(step_of(seen), f"--source {number}")
             evidence.append(digest)
         item = player.play(step_of({**fields, "sources": evidence}), str(fields["do"]))
         return WrittenItem(item, evidence, workspace.epoch, notices_of(workspace, fields["by"], [item]))
@@ -68,11 +71,13 @@ def notices_of(workspace: Workspace, by: str, written: Collection[str]) -> tuple
     return tuple(one for one in workspace.notices(by=by) if one.news in written and one.written_by == by)
 
 
-def _source_id(item: str | None, number: int) -> str | None:
+def _source_id(fields: dict[str, Any], number: int) -> str | None:
     """An id for the source of an item that has one, so that the same command again changes nothing."""
     from readmit.records.canonical import digest
+    from readmit.records.own_ids import made_id
 
-    return None if item is None else digest((item, number))[:32]
+    item = fields["id"]
+    return None if item is None else made_id(nfc(fields["by"]), digest((item, number))[:32], fields["principals"])
 
 
 def text_of(source: str) -> str:
@@ -87,20 +92,23 @@ def text_of(source: str) -> str:
         raise RecordError(f"{source[1:]}: not UTF-8 text; convert it first") from None
 
 
-def _digest(workspace: Workspace, source: str) -> str | None:
-    """Stored evidence by its id, its digest or the beginning of that; none for a text.
+def _digest(workspace: Workspace, source: str, by: str) -> str | None:
+    """Stored evidence by its id, its digest or the beginning of that; none for a text or a file.
 
     What looks like either and is unknown is refused: a mistyped digest would become evidence with that text.
     """
     from readmit.cli.references import resolve
     from readmit.records.errors import UnknownError
     from readmit.records.events import EventKind
+    from readmit.records.own_ids import is_own
 
-    if not (_DIGEST.fullmatch(source) or _AN_ID.fullmatch(source)):
-        return None
-    if (seen := workspace.log.named(EventKind.OBSERVE, source)) is not None:
+    is_id = bool(_DIGEST.fullmatch(source) or _AN_ID.fullmatch(source))
+    # A writer's own id looks like a file.
+    if (is_id or is_own(source, by)) and (seen := workspace.log.named(EventKind.OBSERVE, source)) is not None:
         return seen.digest
-    found = resolve(workspace, ("evidence",), source, label="--source") if _DIGEST.fullmatch(source) else None
+    if not is_id:
+        return None
+    found = resolve(workspace, ("evidence",), source, label="--source", by=by) if _DIGEST.fullmatch(source) else None
     if found is not None:
         return found.name
     is_item = workspace.log.named(EventKind.RECORD, source) is not None

@@ -23,6 +23,7 @@ from readmit.records.carried import worded
 from readmit.records.errors import ModelError
 from readmit.records.evidence import Evidence
 from readmit.records.items import Drafted, Item
+from readmit.records.own_ids import made_id, own_id
 from readmit.records.quotes import quoted
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _recorded(
     newer = _newer(workspace, name, seen["task"], item.slot)
     item_id = workspace.record(
         item.text,
-        id=f"x{digest((name, by, item.slot, item.text))[:16]}",
+        id=made_id(by, f"x{digest((name, by, item.slot, item.text))[:16]}", seen["principals"]),
         # Drawn from a conversation that is older than the slot's current item: it must not replace that item.
         slot=item.slot if newer is None else None,
         sources=[name],
@@ -186,7 +187,7 @@ def _recorded(
         **seen,
     )
     if newer is not None:
-        workspace.supersede(item_id, newer, by=by, id=digest((item_id, newer))[:32])
+        workspace.supersede(item_id, newer, by=by, id=own_id(by, digest((item_id, newer))[:32]))
     return item_id
 
 

@@ -15,6 +15,7 @@ from readmit.ports.models import Failure
 from readmit.records.canonical import digest
 from readmit.records.errors import ConflictError
 from readmit.records.events import EventKind, Suspect
+from readmit.records.own_ids import own_id
 from readmit.records.policy import AUTHOR
 from readmit.records.verdicts import Pair, Verdict
 
@@ -49,6 +50,11 @@ def case_of(baseline: Baseline, pair: Pair) -> PairCase:
     )
 
 
+def verdict_id(verifier: Verifier, case: PairCase) -> str:
+    """The id of a verifier's verdict on a pair."""
+    return own_id(AUTHOR, verifier.key(case))
+
+
 def settled(baseline: Baseline, verifier: Verifier) -> Mapping[str, frozenset[str]]:
     """Pairs that need no request: settled, or already answered by this verifier."""
     return {
@@ -57,7 +63,10 @@ def settled(baseline: Baseline, verifier: Verifier) -> Mapping[str, frozenset[st
             for mark in marks
             if isinstance(mark.payload, Verdict)
             and mark.payload.pair.evidence in baseline.observed
-            and (baseline.settles(mark.payload) or mark.name == verifier.key(case_of(baseline, mark.payload.pair)))
+            and (
+                baseline.settles(mark.payload)
+                or mark.name == verdict_id(verifier, case_of(baseline, mark.payload.pair))
+            )
         )
         for item, marks in baseline.marks.items()
     }
@@ -80,7 +89,7 @@ def judge(workspace: Workspace, baseline: Baseline, verifier: Verifier, pairs: S
                 continue
             verdicts.append(said)
             try:
-                workspace.as_readmit().judge(said, id=verifier.key(case))
+                workspace.as_readmit().judge(said, id=verdict_id(verifier, case))
             except ConflictError:
                 # Another process asked the same at the same time; its answer was first and counts.
                 continue
@@ -92,4 +101,4 @@ def suspect(workspace: Workspace, pairs: Iterable[Pair], signal: str) -> None:
     with workspace.batch():
         for pair in pairs:
             payload = Suspect(pair=pair, signal=signal)
-            workspace.as_readmit().append(EventKind.SUSPECT, payload, id=digest((AUTHOR, payload)))
+            workspace.as_readmit().append(EventKind.SUSPECT, payload, id=own_id(AUTHOR, digest(payload)))

@@ -19,6 +19,7 @@ from readmit.records.base import LONGEST_NAME
 from readmit.records.canonical import digest
 from readmit.records.errors import ConflictError
 from readmit.records.events import EventKind, Link
+from readmit.records.own_ids import own_id
 from readmit.records.policy import AUTHOR
 from readmit.text.nearness import name_words, near
 
@@ -94,7 +95,7 @@ def _written(workspace: Workspace, links: Iterable[Link]) -> int:
     with own.batch():
         for one in links:
             try:
-                own.append(EventKind.LINK, one, id=digest((AUTHOR, one.item, one.need, one.drafted)))
+                own.append(EventKind.LINK, one, id=own_id(AUTHOR, digest((one.item, one.need, one.drafted))))
             except ConflictError:
                 # Another process drew the same link with another quote, and was first: its quote counts.
                 continue

@@ -17,6 +17,7 @@ from readmit.records.errors import NotAllowedError
 from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
 from readmit.records.items import Drafted
+from readmit.records.own_ids import made_id
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Verdict
 
@@ -42,8 +43,12 @@ def replace(
     drafted: list[str] = []
     with workspace.batch():
         for item, verdict in _fallen(workspace.log, ground):
-            name = f"r{digest((item, verdict.pair.evidence))[:16]}"
-            if workspace.log.named(EventKind.RECORD, name) is None and _record(workspace, name, item, verdict):
+            observed = workspace.log.evidence(verdict.pair.evidence).payload
+            assert isinstance(observed, Evidence)  # noqa: S101 - it was judged, so it was observed
+            made = f"r{digest((item, verdict.pair.evidence))[:16]}"
+            name = made_id(observed.writer, made, observed.scope.principals)
+            known = workspace.log.named(EventKind.RECORD, name) is not None
+            if not known and _record(workspace, name, item, verdict, observed):
                 drafted.append(name)
     return tuple(drafted)
 
@@ -82,9 +87,7 @@ def _first(name: str, ground: Field) -> str:
     return drafted.instead_of
 
 
-def _record(workspace: Workspace, name: str, item: str, verdict: Verdict) -> bool:
-    observed = workspace.log.evidence(verdict.pair.evidence).payload
-    assert isinstance(observed, Evidence)  # noqa: S101 - it was judged, so it was observed
+def _record(workspace: Workspace, name: str, item: str, verdict: Verdict, observed: Evidence) -> bool:
     # The quoted words, or the whole sentences around them if the words alone would mislead.
     found = worded(verdict.evidence_quote, verdict.evidence_quote, observed.text)
     if found is None:

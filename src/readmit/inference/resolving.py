@@ -18,6 +18,7 @@ from readmit.records.errors import NotAllowedError
 from readmit.records.events import Dispute, Resolve
 from readmit.records.evidence import Evidence
 from readmit.records.kinds import targets_of
+from readmit.records.own_ids import own_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -147,5 +148,5 @@ def _resolve(
     keep = settled(said, contest.asked.sides, workspace.policy.min_confidence, exact=contest.asked.exact)
     why = f"{said.model} by itself: {said.answer or 'cannot tell'}, confidence {said.confidence}"[:LONGEST_NOTE]
     if keep is not None:
-        workspace.resolve(contest.name, keep=[keep], by=by, reason=why, id=digest((contest.name, keep, by))[:32])
+        workspace.resolve(contest.name, keep=[keep], by=by, reason=why, id=own_id(by, digest((contest.name, keep))))
     return Resolution(dispute=contest.name, keep=keep, why=why)

@@ -13,6 +13,7 @@ import msgspec
 
 from readmit.cycle import examine
 from readmit.inference.deriving import maker
+from readmit.inference.judging import verdict_id
 from readmit.invalidate.implicit import critical_dependencies, use_of
 from readmit.invalidate.sources import needed, resourced
 from readmit.models.stages.verify import PairCase
@@ -24,6 +25,8 @@ from readmit.records.errors import ConflictError
 from readmit.records.events import EventKind
 from readmit.records.evidence import Evidence
 from readmit.records.looks import Resource
+from readmit.records.own_ids import own_id
+from readmit.records.policy import AUTHOR
 from readmit.records.reasons import Reason
 from readmit.records.verdicts import Pair, Ruling, Verdict, quotes_found, ruling
 from readmit.records.wording import flat, paragraphs, sentences
@@ -75,7 +78,7 @@ def resource(
         cases = list(_cases(seen, workspace)) if seen.sources else []
     if not cases:
         return Resourced()
-    known = {one.case.pair: log.named(EventKind.JUDGE, verifier.key(one.case)) for one in cases}
+    known = {one.case.pair: log.named(EventKind.JUDGE, verdict_id(verifier, one.case)) for one in cases}
     fresh = [one for one in cases if known[one.case.pair] is None]
     asked, left = (fresh, []) if most is None else (fresh[:most], fresh[most:])
     said = dict(zip([one.case.pair for one in asked], _verified(verifier, asked), strict=True))
@@ -87,7 +90,7 @@ def resource(
             if not isinstance(verdict, Verdict):
                 continue
             if stored is None:
-                _judge(workspace, verdict, verifier.key(one.case))
+                _judge(workspace, verdict, verdict_id(verifier, one.case))
             if _stands(verdict, one.case, policy) and _source(workspace, one, verdict):
                 found.append(pair.item)
     return Resourced(
@@ -162,7 +165,7 @@ def _source(workspace: Workspace, one: _Case, verdict: Verdict) -> bool:
         quote=quote,
         drafted=maker(verdict.model, verdict.prompt)[:LONGEST_NAME],
     )
-    workspace.as_readmit().append(EventKind.RESOURCE, payload, id=digest(payload)[:32])
+    workspace.as_readmit().append(EventKind.RESOURCE, payload, id=own_id(AUTHOR, digest(payload)))
     return True
 
 

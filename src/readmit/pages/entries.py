@@ -131,7 +131,7 @@ class Sight:
     def _evidence(self, digest: str) -> Evidence | None:
         if (sighting := self.evidence.get(digest)) is not None:
             return decode(sighting.body, Evidence, what="evidence") if sighting.intact else None
-        payload = self.log.evidence(digest).payload if self.log.has_evidence(digest) else None
+        payload = self.log.evidence(digest).payload if self.log.evidence_id(digest) else None
         return payload if isinstance(payload, Evidence) else None
 
     def _facets(self, item: Item) -> Iterator[tuple[str, str]]:

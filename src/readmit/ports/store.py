@@ -222,8 +222,8 @@ class Log(Protocol):
     def item(self, item_id: str) -> Item:
         """An item by id."""
 
-    def has_evidence(self, digest: str) -> bool:
-        """Whether an observation is filed under this digest."""
+    def evidence_id(self, digest: str) -> str | None:
+        """The id on the log of the observation that is filed under this digest, if any."""
 
     def evidence(self, digest: str) -> Event:
         """Stored evidence by digest."""

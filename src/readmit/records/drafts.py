@@ -13,6 +13,7 @@ from readmit.records.canonical import canonical, decoded, digest_of
 from readmit.records.errors import RecordError
 from readmit.records.evidence import Evidence
 from readmit.records.kinds import DeclaredKind, name_in
+from readmit.records.own_ids import check_giver, made_id
 
 
 class StoredEvent(NamedTuple):
@@ -40,7 +41,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     body: bytes
     digest: str
     named: bool = True
-    """Whether the writer gave it its id; otherwise the id is derived from the digest."""
+    """Whether the writer gave it its id; otherwise the id is random, or that of an observation its digest."""
     given: bool = False
     """Whether the writer gave ``at``. A default from the clock orders nothing, and a repetition may have another."""
     signature: bytes | None = None
@@ -78,16 +79,17 @@ def draft(
     """Check a payload as strictly as a stored one, whatever it was built from, and make it ready to append.
 
     Its digest is that of its stored bytes: for an item or evidence, its address. Without an ``id``, the id is derived
-    from it.
+    from it. An ``id`` of another writer's own is refused.
     """
     _refuse_opaque(kind, payload)
     checked: Record = decoded(canonical(payload), kind.decode, what=kind)
     settled = canonical(checked)
     digest = digest_of(settled)
+    require_name("by", by)
     return Draft(
-        id=kind.event_id(digest[:32] if id is None else require_id("id", id)),
+        id=kind.event_id(_derived(checked, digest, by) if id is None else check_giver(require_id("id", id), by)),
         kind=kind,
-        by=require_name("by", by),
+        by=by,
         at=utc(at, field="at"),
         payload=checked,
         body=settled,
@@ -96,6 +98,11 @@ def draft(
         given=given,
         about=kind.touches(checked) if about is None else about,
     )
+
+
+def _derived(payload: Record, digest: str, by: str) -> str:
+    """The id of what was given none."""
+    return made_id(by, digest[:32], payload.scope.principals if isinstance(payload, Evidence) else ())
 
 
 def _refuse_opaque(kind: DeclaredKind, payload: Any) -> None:
@@ -119,7 +126,7 @@ def draft_alike(first: Draft, text: str, at: datetime, *, given: bool) -> Draft:
     body = canonical(evidence)
     digest = digest_of(body)
     return Draft(
-        id=first.kind.event_id(digest[:32]),
+        id=first.kind.event_id(_derived(evidence, digest, first.by)),
         kind=first.kind,
         by=first.by,
         at=at,

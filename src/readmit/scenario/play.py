@@ -6,7 +6,6 @@ it is known, and the transaction around the play undoes everything before it.
 
 from __future__ import annotations
 
-import secrets
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from readmit.records.base import nfc, utc
-from readmit.records.errors import ConflictError, ExposureError, ReadmitError, ScenarioError
+from readmit.records.errors import ConflictError, ExposureError, ReadmitError, ScenarioError, UnknownError
 from readmit.records.events import EventKind
 from readmit.records.items import Item, Receipt
 from readmit.records.kinds import names_in
@@ -25,6 +24,7 @@ from readmit.scenario.document import Scenario
 from readmit.scenario.durations import duration
 from readmit.store.location import MEMORY, names
 from readmit.workspace.history import out_of_sight
+from readmit.workspace.rights import check_evidence, item_for
 from readmit.workspace.workspace import DEFAULT_NAME, Workspace
 
 if TYPE_CHECKING:
@@ -142,14 +142,21 @@ class Player:
         return done
 
     def _check_items(self, step: steps.Step, path: str) -> None:
+        by = nfc(str(getattr(step, "by", None) or getattr(step, "principal", "")))
         for field, space in names_in(type(step)).items():
             if space != "item":
                 continue
             value = getattr(step, field)
             named = {"": value} if isinstance(value, str) else {f"[{n}]": one for n, one in enumerate(value or ())}
             for place, item in named.items():
-                if self._workspace.log.named(EventKind.RECORD, item) is None:
+                if not self._is_known(item, by):
                     raise ScenarioError(f"{path}.{field}{place}: no item {item!r}; record it first")
+
+    def _is_known(self, item: str, by: str) -> bool:
+        try:
+            return bool(item_for(self._workspace.log, item, by, lambda: self._workspace.policy))
+        except UnknownError:
+            return False
 
     def _decide(self, step: steps.Step, path: str, number: int) -> str:
         """Steps that a workspace does not write by itself."""
@@ -209,10 +216,9 @@ class Player:
             case steps.DeclaredStep():
                 kind, payload = steps.event_of(step)
                 # An answer has the id of what it answers.
-                own = payload.waiting if isinstance(payload, Approve | Decline) else secrets.token_hex(8)
-                name = step.id or own
-                workspace.append(kind, payload, by=step.by, id=name, at=step.at)
-                return name
+                own = payload.waiting if isinstance(payload, Approve | Decline) else None
+                epoch = workspace.append(kind, payload, by=step.by, id=step.id or own, at=step.at)
+                return workspace.log.event(epoch).name
             case steps.RememberStep() | steps.DepartStep():
                 return self._agent(step)
         return str(self._lifecycle(step, path))
@@ -220,7 +226,7 @@ class Player:
     def _lifecycle(self, step: steps.Step, path: str) -> int:
         fields = _fields(step)
         if isinstance(step, steps.SuspectStep | steps.JudgeStep):
-            fields["evidence"] = self._digest(step.evidence, f"{path}.evidence")
+            fields["evidence"] = self._digest(step.evidence, f"{path}.evidence", step.by)
         match step:
             case steps.SuspectStep():
                 return self._workspace.suspect(**fields)
@@ -245,24 +251,25 @@ class Player:
 
     def _item_fields(self, step: steps.ItemStep, path: str) -> dict[str, Any]:
         fields = _fields(step)
-        fields["sources"] = [self._digest(one, f"{path}.sources[{n}]") for n, one in enumerate(step.sources)]
+        fields["sources"] = [self._digest(one, f"{path}.sources[{n}]", step.by) for n, one in enumerate(step.sources)]
         fields["receipts"] = [
-            Receipt(evidence=self._digest(one.evidence, f"{path}.receipts[{n}].evidence"), binds=one.binds)
+            Receipt(evidence=self._digest(one.evidence, f"{path}.receipts[{n}].evidence", step.by), binds=one.binds)
             for n, one in enumerate(step.receipts)
         ]
         return fields
 
-    def _digest(self, name: str, path: str) -> str:
+    def _digest(self, name: str, path: str, by: str) -> str:
         """Evidence by the id of the step that observed it, here or in an earlier play, or by its digest."""
         if name in self._evidence:
             return self._evidence[name]
         log = self._workspace.log
         event = log.named(EventKind.OBSERVE, name)
-        if event is not None:
-            return event.digest
-        if log.sighting(name):
-            return name
-        raise ScenarioError(f"{path}: no evidence {name!r}; observe it in an earlier step")
+        digest = name if event is None else event.digest
+        try:
+            check_evidence(log, digest, nfc(by), lambda: self._workspace.policy)
+        except UnknownError:
+            raise ScenarioError(f"{path}: no evidence {name!r}; observe it in an earlier step") from None
+        return digest
 
 
 def _fields(step: steps.Step) -> dict[str, Any]:

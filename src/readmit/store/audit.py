@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from readmit.ports.store import AuditRow, StoredDecision
 from readmit.records.commits import row_leaf
 from readmit.store.schema import SHIFT
-from readmit.store.sql import PAGE, blob
+from readmit.store.sql import PAGE, blob, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,7 +58,7 @@ class AuditTrail:
         if row is None:
             return None
         body, envelope, first, last = row
-        return StoredDecision(blob(body), None if envelope is None else blob(envelope), first, last)
+        return StoredDecision(blob(body), None if envelope is None else blob(envelope), whole(first), whole(last))
 
     def rows(self, *, first: int = 1, last: int | None = None) -> Iterator[AuditRow]:
         """Stored rows in order, unchecked."""

@@ -28,7 +28,7 @@ from readmit.records.tree import (
 )
 from readmit.store.changes import ZERO, continued, running
 from readmit.store.schema import SHIFT
-from readmit.store.sql import PAGE, blob, chunks
+from readmit.store.sql import PAGE, blob, chunks, whole
 from readmit.store.statemap import EMPTY, Root, StateMap
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ class Commits:
         """The commits after ``since`` that changed the keys, in order."""
         query = "SELECT number, epoch, note FROM commit_record WHERE ws = ? AND number > ? AND note IS NOT NULL"
         for number, epoch, note in self._sql.execute(f"{query} ORDER BY number", (self._ws, since)).fetchall():
-            commit, first, leaves = self.leaves_of(epoch)
+            commit, first, leaves = self.leaves_of(whole(epoch))
             if commit.number != number:
                 raise TamperedError(f"commit {number} has a note, but added no event: it was altered")
             base = self._ws << SHIFT
@@ -254,7 +254,7 @@ class Commits:
         row = self._sql.execute(_OF_EPOCH, (self._ws, epoch)).fetchone()
         if row is None:
             raise TamperedError(f"no commit holds epoch {epoch}: its record was removed")
-        number, body = row[0], blob(row[1])
+        number, body = whole(row[0]), blob(row[1])
         head = self.head()
         size, root = head.edge.size, head.edge.root
         inside = 1 <= number <= size and verify_inclusion(
@@ -271,7 +271,7 @@ class Commits:
             row = self._sql.execute(
                 "SELECT max(epoch) FROM commit_record WHERE ws = ? AND number < ?", (self._ws, commit.number)
             ).fetchone()
-            first, base = (row[0] or 0) + 1, self._ws << SHIFT
+            first, base = whole(row[0] or 0) + 1, self._ws << SHIFT
             leaves = [
                 blob(leaf or b"") for (leaf,) in self._sql.execute(_LEAVES, (base + first - 1, base + commit.epoch))
             ]

@@ -91,19 +91,27 @@ class EventRows:
     def at(self, epochs: Iterable[int]) -> list[Sequence[Any]]:
         """The rows at some epochs, in order."""
         found: list[Sequence[Any]] = []
-        for marks, part in chunks(self.base + epoch for epoch in sorted(epochs)):
+        try:
+            places = [self.base + epoch for epoch in sorted(epochs)]
+        except TypeError:
+            raise TamperedError("an index leads to an epoch that is no number: a row was altered") from None
+        for marks, part in chunks(places):
             found += self.sql.execute(EVENT + f"WHERE pos IN ({marks}) ORDER BY pos", tuple(part)).fetchall()
         return found
 
     def sightings(self, rows: Iterable[Any]) -> dict[str, Sighting]:
         """Evidence by digest, rehashed."""
         base, sha = self.base, hashlib.sha256
-        return {
-            digest: Sighting(
-                pos - base, by, sha(body).hexdigest() == digest, body, datetime.fromisoformat(said(at, learnt, given))
-            )
-            for pos, by, at, learnt, given, body, digest in rows
-        }
+        try:
+            return {
+                digest: Sighting(
+                    pos - base, by, sha(body).hexdigest() == digest, body,
+                    datetime.fromisoformat(said(at, learnt, given)),
+                )
+                for pos, by, at, learnt, given, body, digest in rows
+            }  # fmt: skip
+        except (ValueError, TypeError) as error:
+            raise TamperedError(f"evidence of {self.workspace!r} cannot be read: it was altered ({error})") from None
 
     def evidence_for(self, items: Iterable[int]) -> dict[str, Sighting]:
         """The evidence bound to items recorded at these epochs."""

@@ -13,7 +13,7 @@ import msgspec
 
 from readmit.records.base import utc
 from readmit.records.drafts import StoredEvent
-from readmit.records.errors import ConflictError, StoreError, TamperedError
+from readmit.records.errors import ConflictError, RateError, StoreError, TamperedError
 from readmit.records.events import EventKind
 from readmit.store.audit import AuditTrail
 from readmit.store.bulk import insert, inserted
@@ -180,13 +180,13 @@ class SqlLog(LogReads):
             )
 
     def _add(self, entry: Draft, end: LogEnd, check: Callable[[Draft], None]) -> int:
-        known = self._known(entry, end.epoch + 1)
+        known = self._known(entry, end.epoch + 1, check)
         if known is not None and (entry.named or not _is_observation(entry)):
             return known
         if known is not None:
             # Observed again at the same moment, and no id marks it as a repetition.
             entry = msgspec.structs.replace(entry, id=f"{entry.id}.{end.epoch + 1}")
-            self._known(entry, end.epoch + 1)
+            self._known(entry, end.epoch + 1, check)
         check(entry)
         bound = self._indexes.bound(entry)
         row, leaf = end.add(self._base, entry, sorted(bound.values()), moves=self._moves(entry))
@@ -226,8 +226,11 @@ class SqlLog(LogReads):
         digests = sorted([(ws, entry.digest, epoch) for epoch, entry in enumerate(entries, first)], key=key)
         return insert(self._sql, "name", names) + insert(self._sql, "filed", digests)
 
-    def _known(self, draft: Draft, epoch: int) -> int | None:
-        """Reserve an event's id for an epoch, or return the epoch of the event that has this id and content."""
+    def _known(self, draft: Draft, epoch: int, check: Callable[[Draft], None]) -> int | None:
+        """Reserve an event's id for an epoch, or return the epoch of the event that has this id and content.
+
+        Who may not write the event is told that, and not that its id is taken.
+        """
         ws, sql = self._ws, self._sql
         if not sql.execute(_NAME, (ws, draft.id, epoch)).rowcount:
             (known,) = sql.execute(_NAMED, (ws, draft.id)).fetchone()
@@ -236,6 +239,8 @@ class SqlLog(LogReads):
             kind, by, at, given, digest, body = sql.execute(query, (self._base + known,)).fetchone()
             stored = StoredEvent(kind, by, datetime.fromisoformat(at), bool(given), digest, bytes(body))
             if not draft.repeats(stored):
+                with suppress(RateError):
+                    check(draft)
                 raise ConflictError(f"id {draft.id!r} is already used for a different {kind}; choose another id")
             return int(known)
         if _is_observation(draft):

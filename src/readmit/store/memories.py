@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from readmit.ports.memories import MemoryRow, MemoryVersion, NewMemory, Posting, Totals
 from readmit.records.canonical import digest_of
-from readmit.store.sql import chunks
+from readmit.store.sql import chunks, whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -113,7 +113,7 @@ class MemoryRecords:
         row = self._sql.execute(
             "SELECT version, records, length FROM memory_store WHERE ws = ? AND store = ?", (self._ws, store)
         ).fetchone()
-        return Totals() if row is None else Totals(*row)
+        return Totals() if row is None else Totals(*map(whole, row))
 
     def row(self, store: str, record: str) -> MemoryRow | None:
         row = self._sql.execute(_ROW + "WHERE ws = ? AND store = ? AND id = ?", (self._ws, store, record)).fetchone()

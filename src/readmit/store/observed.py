@@ -30,6 +30,7 @@ _FROM = """
     WHERE ws = ? AND class = ? AND task = ? AND principal = ? AND role = ? AND epoch >= ? ORDER BY epoch
 """
 _HEADS = "SELECT pos, id, kind, by, at, given, learnt, digest, signature FROM event WHERE pos IN"
+_FILED_AS = "SELECT id FROM event WHERE pos = (SELECT ? + epoch FROM filed WHERE ws = ? AND digest = ?)"
 
 
 def observed_key(row: Row, epoch: int) -> str:
@@ -77,3 +78,9 @@ def _lists(rows: EventRows, identity: Identity, since: int) -> dict[str, list[in
         for (epoch,) in rows.sql.execute(_FROM, (rows.ws, OBSERVATION, *row, first << BITS)).fetchall():
             lists.setdefault(observed_key(row, epoch), []).append(epoch)
     return lists
+
+
+def id_of(rows: EventRows, digest: str) -> str | None:
+    """The id on the log of the observation that is filed under a digest, if any."""
+    row = rows.sql.execute(_FILED_AS, (rows.base, rows.ws, digest)).fetchone()
+    return None if row is None else str(row[0])

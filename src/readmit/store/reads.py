@@ -223,9 +223,9 @@ class LogReads:
         with self.connection.reading():
             return find_item(self._rows, self.workspace, item_id)
 
-    def has_evidence(self, digest: str) -> bool:
-        """Whether an observation is filed under this digest."""
-        return self._sql.execute(_FILED, (self._ws, digest)).fetchone() is not None
+    def evidence_id(self, digest: str) -> str | None:
+        """The id on the log of the observation that is filed under this digest, if any."""
+        return observed.id_of(self._rows, digest)
 
     def evidence(self, digest: str) -> Event:
         """Stored evidence by digest."""

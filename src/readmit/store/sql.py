@@ -73,6 +73,13 @@ def blob(value: object) -> bytes:
         raise TamperedError(f"a row holds {value!r} in place of bytes: it was altered") from None
 
 
+def whole(value: object) -> int:
+    """A number from a row, on the same grounds."""
+    if not isinstance(value, int):
+        raise TamperedError(f"a row holds {value!r} in place of a number: it was altered")
+    return value
+
+
 def flush(sql: Statements) -> None:
     """Write the buffered observations. If that fails they stay buffered: nothing is committed without them."""
     work, sql.waiting = sql.waiting, None

@@ -13,6 +13,7 @@ from readmit.records.base import nfc, require_id, require_name
 from readmit.records.errors import ConflictError, LeaseError, PendingAnswers, QuarantineError, UnknownError
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.evidence import Experience
+from readmit.records.own_ids import check_giver, own_id
 from readmit.workspace.asking import Caller, ask
 from readmit.workspace.banks import readable
 from readmit.workspace.exposing import instance_of
@@ -68,7 +69,7 @@ class Agent:
         now = self._workspace.now()
         with self._log.atomic():
             at = self._log.head if epoch is None else followed(self._log, epoch)
-            name = secrets.token_hex(8) if id is None else require_id("id", id)
+            name = self._given(id)
             if self._log.named(EventKind.DEPART, name) is not None:
                 # Unlike other writes, a repetition is refused: the agent may have come back in between, and would stay
                 # at work although it departs.
@@ -95,7 +96,7 @@ class Agent:
         purpose = None if purpose is None else require_name("purpose", nfc(purpose))
         if purpose is not None:
             check_purpose(self._log, self.identity, purpose)
-        return_id = secrets.token_hex(8) if id is None else require_id("id", id)
+        return_id = self._given(id)
         secret = secrets.token_hex(16)
         if prepare is not None:
             # First, so that what is there now is part of what it looks at.
@@ -122,7 +123,9 @@ class Agent:
         experience = Experience(
             id=name, owner=self.identity.principal, text=text, bound_to=require_id("bound_to", bound_to)
         )
-        self._workspace.append(EventKind.REMEMBER, experience, by=self.identity.principal, id=name)
+        # Each private bank has ids of its own.
+        own = own_id(experience.owner, name)
+        self._workspace.append(EventKind.REMEMBER, experience, by=experience.owner, id=own)
         return name
 
     def recall(self) -> tuple[Experience, ...]:
@@ -175,6 +178,10 @@ class Agent:
             )
         check_counts(self._log, absence.departure)
         return absence.departure.payload  # type: ignore[return-value]  # the kind of the event says which payload it is
+
+    def _given(self, id: str | None) -> str:
+        """The id of a departure or a return."""
+        return secrets.token_hex(8) if id is None else check_giver(require_id("id", id), self.identity.principal)
 
     def _is_back(self, absence: Absence) -> bool:
         """Whether there is no absence left to return from. A view that never arrived does not end one."""

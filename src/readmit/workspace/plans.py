@@ -15,9 +15,11 @@ import msgspec
 from readmit.capture.fold import fold
 from readmit.capture.moment import later
 from readmit.invalidate.order import Order
+from readmit.records.canonical import digest
 from readmit.records.drafts import draft
 from readmit.records.events import Dispute, EventKind
 from readmit.records.items import Item
+from readmit.records.own_ids import own_id
 from readmit.records.policy import AUTHOR, Policy
 from readmit.records.reasons import Reason, State
 from readmit.records.snapshot import WorkState
@@ -141,14 +143,14 @@ def _contest(log: Log, plan: Item, item: Item, now: datetime) -> None:
         known = isinstance(event.payload, Dispute) and event.payload.plan == plan.id and event.payload.items[-1]
         if known and event.name not in about.resolutions and same_statement(log.item(known), item):
             return
-    said, name = "", None
+    said, name = "", ""
     if not plan.scope.principals and not item.scope.principals:
         # Items for particular principals are not named to everybody.
         said = f"{item.by} wrote {item.id} after {plan.by} had planned {plan.id}"[:2_000]
         name = f"plan-{plan.id}-{item.id}"[:128]
-        if log.named(EventKind.DISPUTE, name) is not None:
-            name = None
     payload = Dispute(items=(plan.id, item.id), plan=plan.id, reason=said)
+    if not name or log.named(EventKind.DISPUTE, name) is not None:
+        name = own_id(AUTHOR, digest(payload)[:32])
     begins = later(plan.valid.start or now, now)
     log.append([draft(EventKind.DISPUTE, payload, id=name, by=AUTHOR, at=begins, given=True)], now=now)
 

@@ -10,6 +10,7 @@ from readmit.records.canonical import digest
 from readmit.records.errors import ConflictError, RecordError, UnknownError
 from readmit.records.events import EventKind
 from readmit.records.items import Interval, Item, Obligation, Receipt, Scope
+from readmit.records.own_ids import made_id
 from readmit.workspace.naming import all_nfc
 from readmit.workspace.replacing import ending, over
 from readmit.workspace.rights import item_for, known_to
@@ -113,9 +114,12 @@ def _interval(start: Moment | None, end: Moment | None) -> Interval:
     return Interval(start=first, end=last)
 
 
-def id_of(content: dict[str, Any]) -> str:
-    """The default id of an item: the same content has the same id."""
-    return f"m{digest(content)[:16]}"
+def id_of(content: dict[str, Any], number: int = 1) -> str:
+    """The default id of an item: the same content has the same id. ``number``: of those with this content."""
+    name = f"m{digest(content)[:16]}"
+    if number > 1:
+        name = f"m{digest((name, number))[:16]}"
+    return made_id(content["by"], name, content["scope"].principals)
 
 
 def inherited(
@@ -170,9 +174,8 @@ def opened_as(log: Log, id: str | None, content: dict[str, Any], policy: Callabl
         if known and (end := ending(log, id, now)) is not None:
             raise ConflictError(f"id: {over(id, end)}; leave id out to open a new one, or choose another id")
         return id
-    first = name = id_of(content)
-    number = 1
+    name, number = id_of(content), 1
     while log.named(EventKind.RECORD, name) is not None and ending(log, name, now) is not None:
         number += 1
-        name = f"m{digest((first, number))[:16]}"
+        name = id_of(content, number)
     return name

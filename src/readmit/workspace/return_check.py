@@ -16,6 +16,7 @@ from readmit.records.decisions import Decision, Envelope
 from readmit.records.errors import ReadmitError
 from readmit.records.events import EventKind
 from readmit.records.kinds import name_in
+from readmit.records.own_ids import own_id
 from readmit.seal.statement import open_either
 from readmit.store.schema import SHIFT
 
@@ -78,9 +79,9 @@ class BasisCheck:
     def view(self, name: str, decision: Decision) -> None:
         """Take note of what a view hands over."""
         if decision.view is not None:
-            items, notes = decision.view.items, decision.view.experiences
+            items, notes, owner = decision.view.items, decision.view.experiences, decision.view.identity.principal
             handed = [(EventKind.RECORD.event_id(one.id), one.digest) for one in items]
-            handed += [(EventKind.REMEMBER.event_id(one.id), one.digest) for one in notes]
+            handed += [(EventKind.REMEMBER.event_id(own_id(owner, one.id)), one.digest) for one in notes]
             self._items |= {one: name for one in handed if one not in self._items}
 
     def flaws(self) -> Iterator[str]:

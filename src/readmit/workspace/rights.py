@@ -8,9 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.ports.presence import is_away
-from readmit.records.errors import NotAllowedError, UnknownError
-from readmit.records.events import Dispute
+from readmit.records.errors import NotAllowedError, RecordError, UnknownError
+from readmit.records.events import Dispute, EventKind, Resolve
+from readmit.records.evidence import Evidence
 from readmit.records.items import Obligation
+from readmit.records.kinds import targets_of
+from readmit.records.own_ids import OWN, is_own, own_space
 from readmit.records.policy import AUTHOR, OWNER
 from readmit.workspace.roles import roles_of
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from readmit.ports.store import Log
-    from readmit.records.events import Resolve
+    from readmit.records.drafts import Draft
     from readmit.records.items import Item
     from readmit.records.policy import Policy
 
@@ -33,8 +36,47 @@ def item_for(log: Log, name: str, by: str, policy: Callable[[], Policy]) -> Item
 
 def known_to(item: Item, by: str, policy: Callable[[], Policy]) -> bool:
     """Whether a principal may know of an item: a private one, or one that names principals, is not for everybody."""
-    named = item.scope.principals
-    return not named or by in {item.by, *named, OWNER, AUTHOR} or by in policy().overseers
+    return _is_for(item, by, policy)
+
+
+def concerned_by(log: Log, payload: object) -> tuple[str, ...]:
+    """The items that an event concerns: a resolution, those of its dispute, if there is one."""
+    event = log.named(EventKind.DISPUTE, payload.dispute) if isinstance(payload, Resolve) else None
+    return targets_of(payload if event is None else event.payload)
+
+
+def dispute_for(log: Log, name: str, by: str, policy: Callable[[], Policy]) -> Dispute:
+    """A dispute by id, if the principal may know of all its items: resolving it would decide about each."""
+    event = log.named(EventKind.DISPUTE, name)
+    found = None if event is None else event.payload
+    if isinstance(found, Dispute) and all(known_to(log.item(item), by, policy) for item in found.items):
+        return found
+    raise UnknownError(f"no dispute {name!r} in workspace {log.workspace!r}; dispute the items first")
+
+
+def check_evidence(log: Log, digest: str, by: str, policy: Callable[[], Policy]) -> None:
+    """Refuse evidence that is not on the log, or that the principal may not know of."""
+    name = log.evidence_id(digest)
+    # What is not for everybody has an id of its writer's own, so most evidence need not be read.
+    if name is not None and name.startswith(EventKind.OBSERVE.event_id(OWN)):
+        seen = log.evidence(digest).payload
+        name = name if isinstance(seen, Evidence) and _is_for(seen, by, policy) else None
+    if name is None:
+        raise UnknownError(f"no evidence {digest!r} in workspace {log.workspace!r}; observe it first")
+
+
+def check_id(draft: Draft, *, hidden: object) -> None:
+    """Refuse an id by which others could learn that something exists which they may not know of."""
+    if hidden and draft.named and not is_own(draft.name, draft.by):
+        raise RecordError(
+            f"id: this is not for everybody, and whoever gives the id {draft.name!r} too would learn that it exists; "
+            f"leave id out, or give one that begins with {own_space(draft.by)!r}"
+        )
+
+
+def _is_for(what: Item | Evidence, by: str, policy: Callable[[], Policy]) -> bool:
+    named = what.scope.principals
+    return not named or by in {what.by, *named, OWNER, AUTHOR} or by in policy().overseers
 
 
 def check_may_touch(item: Item, *, by: str, verb: str, policy: Callable[[], Policy]) -> None:

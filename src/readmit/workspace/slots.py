@@ -8,11 +8,13 @@ from readmit.capture.checkpoint import checkpoint
 from readmit.capture.fold import fold
 from readmit.cycle import examine
 from readmit.ports.presence import last_absence
+from readmit.records.canonical import digest
 from readmit.records.drafts import draft
 from readmit.records.errors import ConflictError, RecordError
 from readmit.records.events import Checkpoint, Dispute, EventKind
 from readmit.records.identity import Identity
 from readmit.records.items import Frontier, Item, Kind, Obligation
+from readmit.records.own_ids import own_id
 from readmit.records.policy import AUTHOR
 from readmit.records.reasons import Reason, State
 from readmit.records.snapshot import Snapshot, WorkState
@@ -269,8 +271,8 @@ def contest(log: Log, item: Item, basis: int, rivals: Sequence[str], now: dateti
         basis=basis,
         reason=f"{item.by} wrote {item.id} having seen the log up to epoch {basis}, before {', '.join(rivals)}"[:2_000],
     )
-    name: str | None = f"concurrent-{item.id}"[:128]
-    if log.named(EventKind.DISPUTE, f"concurrent-{item.id}"[:128]) is not None:
-        # Somebody has taken the name, which must not keep the item out.
-        name = None
+    name = f"concurrent-{item.id}"[:128]
+    if item.scope.principals or log.named(EventKind.DISPUTE, name) is not None:
+        # It is not for everybody, or somebody has taken the name, which must not keep the item out.
+        name = own_id(AUTHOR, digest(said)[:32])
     log.append([draft(EventKind.DISPUTE, said, id=name, by=AUTHOR, at=now)], now=now)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from abc import ABC, abstractmethod
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, get_args
@@ -33,12 +32,15 @@ from readmit.records.waiting import Approve, Decline
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from readmit.ports.store import Log
     from readmit.records.kinds import DeclaredKind
 
 
 @explained
 class Verbs(ABC):
     """The verbs of a workspace about existing items."""
+
+    log: Log
 
     @abstractmethod
     def append(
@@ -64,7 +66,7 @@ class Verbs(ABC):
         """Append an event. ``clock`` is its moment if none was given."""
 
     @abstractmethod
-    def _said(self, kind: DeclaredKind, id: str | None) -> datetime | None:
+    def _said(self, kind: DeclaredKind, id: str | None, by: str | None) -> datetime | None:
         """When an event with this id was true, if there is one already."""
 
     def supersede(
@@ -138,11 +140,9 @@ class Verbs(ABC):
         at: Moment | None = None,
     ) -> str:
         """Contest items: none of them may be acted on until this is resolved. Returns the dispute's id."""
-        name = secrets.token_hex(8) if id is None else id
         contested = [require_id(f"items[{n}]", one) for n, one in enumerate(listed("items", items))]
         payload = Dispute(items=tuple(dict.fromkeys(contested)), reason=reason)
-        self.append(EventKind.DISPUTE, payload, by=by, id=name, at=at)
-        return name
+        return self.log.event(self.append(EventKind.DISPUTE, payload, by=by, id=id, at=at)).name
 
     def resolve(
         self,
@@ -256,7 +256,7 @@ class Verbs(ABC):
         require_choice("grant", grant, get_args(Grant))
         # Returns are judged by the log's moment, so the duration starts there even if the overseer's clock lags. A
         # repetition under the same id starts at the same moment.
-        moment = self._said(EventKind.OVERRULE, id) or self.moment()
+        moment = self._said(EventKind.OVERRULE, id, by) or self.moment()
         try:
             end = moment + expires if isinstance(expires, timedelta) else utc(expires, field="expires")
         except OverflowError:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from readmit.records.canonical import digest, digest_of
 from readmit.records.drafts import Draft, draft
 from readmit.records.errors import RateError, UnknownError
-from readmit.records.events import EventKind, Resolve
-from readmit.records.kinds import kind_named, targets_of
+from readmit.records.events import EventKind
+from readmit.records.kinds import kind_named
 from readmit.records.waiting import HeldBack, Wait
-from readmit.workspace.writing import disputed
+from readmit.workspace.rights import concerned_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,5 +99,5 @@ def _as_written(log: Log, one: HeldBack) -> Draft:
         named=one.named,
         given=one.given,
         signature=b64decode(one.signature) or None,
-        about=targets_of(disputed(log, payload.dispute) if isinstance(payload, Resolve) else payload),
+        about=concerned_by(log, payload),
     )

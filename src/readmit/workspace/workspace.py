@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+import msgspec
+
 from readmit.capture.moment import later
 from readmit.records.arguments import explained
 from readmit.records.base import (
@@ -27,7 +29,7 @@ from readmit.records.drafts import draft
 from readmit.records.errors import RecordError, StoreError
 from readmit.records.events import EventKind, Resolve
 from readmit.records.identity import Identity
-from readmit.records.kinds import targets_of
+from readmit.records.own_ids import check_giver, own_id
 from readmit.records.policy import Policy, unreserved
 from readmit.store.location import MEMORY, folder_of, open_store
 from readmit.workspace import history, missing
@@ -42,11 +44,11 @@ from readmit.workspace.naming import normal
 from readmit.workspace.observing import captured, drafts
 from readmit.workspace.probing import Eyes, Probing
 from readmit.workspace.recording import STATEMENT_KINDS, content_of, id_of, inherited, opened_as
+from readmit.workspace.rights import concerned_by
 from readmit.workspace.signatures import check_in_force, policy_in_force
 from readmit.workspace.signing import Keys
 from readmit.workspace.subscribing import AT_LEAST, Subscription
 from readmit.workspace.verbs import Verbs
-from readmit.workspace.writing import disputed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -243,7 +245,7 @@ class Workspace(Handles, Acting, Verbs, Probing, Delivering):
         """
         require_choice("kind", kind, STATEMENT_KINDS)
         with self.act():
-            author = self.writer.author(by)
+            author = self._giver(by, id)
             if require_flag("inherits", inherits):
                 fields["supports"] = inherited(
                     self.log, id, by=author, supersedes=supersedes, sources=sources, fields=fields, policy=self._rules
@@ -254,7 +256,7 @@ class Workspace(Handles, Acting, Verbs, Probing, Delivering):
                 self._add(EventKind.RECORD, content, name, named=tuple(one for one in (supersedes, expects) if one))
                 if supersedes is not None:
                     target = require_id("supersedes", supersedes)
-                    self.supersede(target, name, by=author, id=digest((supersedes, name))[:32])
+                    self.supersede(target, name, by=author, id=own_id(author, digest((supersedes, name))[:32]))
         return name
 
     def oblige(
@@ -280,7 +282,7 @@ class Workspace(Handles, Acting, Verbs, Probing, Delivering):
                 "text": text,
                 "required": listed("required", required),
                 "critical": listed("critical", critical),
-                **content_of(self.oblige, self.name, self.writer.author(by), sources, fields),
+                **content_of(self.oblige, self.name, self._giver(by, id), sources, fields),
             }
             name = opened_as(self.log, id, content, self._rules, self.moment())
             return self._add(EventKind.OPEN, content, name)
@@ -359,17 +361,27 @@ class Workspace(Handles, Acting, Verbs, Probing, Delivering):
         """Append an event. ``clock`` is its moment if none was given; ``named`` are items that its writer has seen."""
         now = self.now()
         # A resolution concerns the items of its dispute.
-        about = targets_of(disputed(self.log, payload.dispute)) if isinstance(payload, Resolve) else None
+        about = concerned_by(self.log, payload) if isinstance(payload, Resolve) else None
         name = secrets.token_hex(8) if id is None else id
         moment = (clock or now) if at is None else utc(at, field="at")
         make = partial(draft, kind, id=name, by=self.writer.author(by), at=moment, given=at is not None, about=about)
         entry = make(payload)
         if not entry.body.isascii():
             entry = make(normal(entry.payload))
+        if id is None:
+            entry = msgspec.structs.replace(entry, named=False)
         epoch = self._append(self.signatures.signed(entry, self.writer), now, named)
         self.signatures.forget()
         return epoch
 
-    def _said(self, kind: DeclaredKind, id: str | None) -> datetime | None:
-        event = None if id is None else self.log.named(kind, require_id("id", id))
+    def _giver(self, by: str | None, id: str | None) -> str:
+        """The writer of an event, unless it gives an id that is another's own. Nothing is looked up under that."""
+        author = self.writer.author(by)
+        if id is not None:
+            check_giver(require_id("id", id), author)
+        return author
+
+    def _said(self, kind: DeclaredKind, id: str | None, by: str | None) -> datetime | None:
+        self._giver(by, id)
+        event = None if id is None else self.log.named(kind, id)
         return None if event is None else event.at

@@ -31,6 +31,7 @@ from readmit.records.identity import Identity
 from readmit.records.items import BINDING, CONSTRAINTS, Frontier, Item, Kind, Obligation
 from readmit.records.looks import Resource
 from readmit.records.moments import Void
+from readmit.records.own_ids import own_id
 from readmit.records.policy import AUTHOR, OWNER
 from readmit.records.roles import Reassign
 from readmit.records.verdicts import Examine, Verdict
@@ -62,6 +63,7 @@ def check(log: Log, draft: Draft, policy: Callable[[], Policy], now: datetime, *
         # Observations refer to nothing. They are most of a large batch, so they are checked first.
         _check_name(draft, draft.payload.by)
         _check_workspace(log, draft.payload.scope)
+        rights.check_id(draft, hidden=draft.payload.scope.principals)
         if draft.payload.probe is not None or draft.payload.named_by is not None:
             _check_probe(draft.payload)
         return
@@ -122,9 +124,15 @@ class _Checks:
     def _touched(self) -> list[Item]:
         """The items that the event concerns, if its writer may change them."""
         targets = [self._named(name) for name in self._draft.about]
-        for item in targets:
-            rights.check_may_touch(item, by=self._draft.by, verb=self._draft.kind, policy=self._policy)
+        self._check_may_touch(targets)
         return targets
+
+    def _check_may_touch(self, items: list[Item]) -> None:
+        for item in items:
+            rights.check_may_touch(item, by=self._draft.by, verb=self._draft.kind, policy=self._policy)
+        reaches = self._draft.kind.reaches
+        one = reaches is not None and reaches(self._draft.payload)[1]
+        rights.check_id(self._draft, hidden=one or any(item.scope.principals for item in items))
 
     def _decided(self) -> list[Item]:
         """The items that the event decides about, of those that its writer may know of.
@@ -136,6 +144,9 @@ class _Checks:
         known = [item for item in items if rights.known_to(item, self._draft.by, self._policy)]
         match self._draft.payload:
             case Link(withdrawn=True):
+                return []
+            case Resolve() if len(known) < len(items):
+                # It is refused as unknown, whoever is away.
                 return []
             case Revoke() | Close():
                 return [item for item in known if not _takes_out(item, later(self._now, self._log.learnt))]
@@ -164,7 +175,7 @@ class _Checks:
                     rights.check_no_rival(self._log, targets[0], by=self._draft.by, verb="overrule")
                 check_needed(self._log, targets[0], overrule, self._policy(), moment)
             case Verdict(pair=pair) | Suspect(pair=pair):
-                _check_evidence(self._log, pair.evidence)
+                self._check_evidence(pair.evidence)
 
     def _link(self, link: Link, item: Item) -> None:
         if isinstance(item, Obligation | Frontier):
@@ -190,7 +201,7 @@ class _Checks:
             )
         if found.evidence not in {receipt.evidence for receipt in item.receipts}:
             raise RecordError(f"evidence: {found.evidence!r} is not a source of {item.id!r}")
-        _check_evidence(self._log, found.now)
+        self._check_evidence(found.now)
 
     def _answer(self, name: str) -> None:
         if self._draft.name != name:
@@ -199,6 +210,9 @@ class _Checks:
         if self._log.named(EventKind.WAIT, name) is None:
             raise UnknownError(f"nothing waits as {name!r} in workspace {self._log.workspace!r}; see `readmit doctor`")
 
+    def _check_evidence(self, digest: str) -> None:
+        rights.check_evidence(self._log, digest, self._draft.by, self._policy)
+
     def _end(self, item: Item) -> None:
         """Refuse a principal that may not end the duty or constraint."""
         if type(item) in BINDING and (rules := self._policy()).binds(item):
@@ -206,13 +220,14 @@ class _Checks:
 
     def _item(self, item: Item) -> None:
         _check_workspace(self._log, item.scope)
+        rights.check_id(self._draft, hidden=item.scope.principals)
         for premise in item.depends_on:
             if premise == item.id:
                 raise ConflictError(f"depends_on: {item.id!r} cannot be its own premise")
             self._named(premise)
         references = {"item", *item.depends_on, *item.supports}
         for receipt in item.receipts:
-            _check_evidence(self._log, receipt.evidence)
+            self._check_evidence(receipt.evidence)
             for name in receipt.binds:
                 if name not in references:
                     raise RecordError(
@@ -225,13 +240,9 @@ class _Checks:
         check_terms(self._log, item)
 
     def _resolution(self, resolve: Resolve) -> None:
-        dispute = disputed(self._log, resolve.dispute)
+        dispute = rights.dispute_for(self._log, resolve.dispute, self._draft.by, self._policy)
         items = [self._log.item(name) for name in dispute.items]
-        if not all(rights.known_to(item, self._draft.by, self._policy) for item in items):
-            # Resolving it would decide about items that this principal may not see.
-            raise unknown_dispute(self._log, resolve.dispute)
-        for item in items:
-            rights.check_may_touch(item, by=self._draft.by, verb=self._draft.kind, policy=self._policy)
+        self._check_may_touch(items)
         rights.check_no_party(dispute, items, resolve, by=self._draft.by)
         strangers = sorted(set(resolve.keep) - set(dispute.items))
         if strangers:
@@ -263,9 +274,12 @@ def _check_author(draft: Draft) -> None:
         raise NotAllowedError(f"a {draft.kind} is written by readmit itself: use its verb")
     if isinstance(draft.payload, (Item, Experience, Checkpoint)):
         # The id makes a second, different version of the same thing a conflict.
-        own = draft.name
-        if own != draft.payload.id:
-            raise RecordError(f"id: the event has {own!r}, its content {draft.payload.id!r}; give both the same")
+        own, said = draft.name, draft.payload.id
+        if isinstance(draft.payload, Experience):
+            # Each private bank has ids of its own.
+            said = own_id(draft.payload.owner, said)
+        if own != said:
+            raise RecordError(f"id: the event has {own!r}, its content {said!r}; give both the same")
     if isinstance(draft.payload, Dispute) and draft.payload.basis is not None:
         raise NotAllowedError("basis: readmit itself finds what was written concurrently; leave it out")
     if isinstance(draft.payload, Dispute) and draft.payload.plan is not None:
@@ -357,11 +371,6 @@ def _check_binds_instead(item: Item, successor: Item, policy: Callable[[], Polic
         )
 
 
-def _check_evidence(log: Log, digest: str) -> None:
-    if not log.has_evidence(digest):
-        raise UnknownError(f"no evidence {digest!r} in workspace {log.workspace!r}; observe it first")
-
-
 def check_terms(log: Log, item: Item) -> None:
     """A name has one meaning: a slot, or a dependency that items support.
 
@@ -381,16 +390,3 @@ def check_terms(log: Log, item: Item) -> None:
                 f"supports: {name!r} is a slot, and what stands in it meets required=[{name!r}] by itself; "
                 "leave it out of supports, or choose another name"
             )
-
-
-def disputed(log: Log, name: str) -> Dispute:
-    """A dispute by its id."""
-    event = log.named(EventKind.DISPUTE, name)
-    if event is None or not isinstance(event.payload, Dispute):
-        raise unknown_dispute(log, name)
-    return event.payload
-
-
-def unknown_dispute(log: Log, name: str) -> UnknownError:
-    """The error for a dispute that does not exist or that the caller may not see."""
-    return UnknownError(f"no dispute {name!r} in workspace {log.workspace!r}; dispute the items first")

@@ -13,6 +13,7 @@ from readmit.backends.langgraph import invoke
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
+    from pathlib import Path
 
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.graph.state import CompiledStateGraph
@@ -39,10 +40,17 @@ class State(TypedDict, total=False):
 
 
 class Trip:
-    """A workspace in memory where the planner knows a hotel that changes while it is away."""
+    """A workspace, in memory if no place is named, where the planner knows a hotel that changes while it is away."""
 
-    def __init__(self, policy: Policy | None = None, *, clock: Callable[[], datetime] | None = None) -> None:
-        self.team = Workspace.open(policy=policy or Policy(fill=True), **({} if clock is None else {"clock": clock}))
+    def __init__(
+        self,
+        policy: Policy | None = None,
+        *,
+        clock: Callable[[], datetime] | None = None,
+        place: Path | str = ":memory:",
+    ) -> None:
+        options: dict[str, Any] = {} if clock is None else {"clock": clock}
+        self.team = Workspace.open(place, policy=policy or Policy(fill=True), **options)
         seen = self.team.observe(STALE, by="scout", task=TASK)
         self.hotel = self.team.record(STALE, id="h0", by="scout", slot="hotel", sources=[seen], task=TASK)
         dates = self.team.observe("We travel in May.", by="scout", task=TASK)
@@ -89,7 +97,7 @@ def planning(saver: BaseCheckpointSaver[Any], store: BaseStore | None = None) ->
     return builder.compile(checkpointer=saver, store=store)
 
 
-def thread(name: str = "planner") -> dict[str, Any]:
+def thread(name: str = "planner") -> Any:
     return {"configurable": {"thread_id": name}}
 
 

@@ -92,7 +92,7 @@ def role_misspelled(scene: Scene) -> None:
 
 
 def principal_in_capitals(scene: Scene) -> None:
-    scene.duty(principals=["Ann"])
+    scene.duty("@bob/o", principals=["Ann"])
     scene.fact("h", supports=["d"])
     scene.depart()
 

@@ -196,9 +196,9 @@ def test_two_slots_that_differ_in_case_stand_side_by_side() -> None:
 def test_what_a_private_item_says_is_never_looked_at() -> None:
     scene = Scene()
     scene.duty(required=("hotel",))
-    scene.fact("secret", slot="hotel", principals=["eve"], private=True, text="the safe is behind the picture")
+    scene.fact("@bob/secret", slot="hotel", principals=["eve"], private=True, text="the safe is behind the picture")
     text = str(scene.away().why())
-    assert "secret" not in text
+    assert "@bob/secret" not in text
     assert "safe" not in text
 
 
@@ -262,7 +262,7 @@ def test_a_missing_slot_is_looked_up_under_every_task(monkeypatch: pytest.Monkey
     scene = Scene()
     scene.duty(required=("hotel",))
     scene.fact("h", slot="hotel", task="another")
-    scene.fact("own", slot="hotel", principals=["eve"], private=True, task="another")
+    scene.fact("@bob/own", slot="hotel", principals=["eve"], private=True, task="another")
     assert of(scene.away().why(), Trouble.OUT_OF_SIGHT).about == ("h", "hotel")
 
 
