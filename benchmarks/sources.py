@@ -2,7 +2,9 @@
 
 The same 10,000 candidates: without probes; with one behind every twentieth, looked at before and still fresh; and with
 files that are looked at before every return, as files are by default. The three alternate, and processor time is
-measured, because each return reads the same stores. Run it with ``python -m benchmarks sources``.
+measured, because each return reads the same stores. Last, a file behind every candidate, all of them due, in a process
+that has not seen them yet, with every look written down: what that takes beyond a return without probes. Run it with
+``python -m benchmarks sources``.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
         times = [
             min(several) for several in zip(*([_back(agent) for agent in agents] for _ in range(ROUNDS)), strict=True)
         ]
+        every, beside = _everything_due(folder, step)
     without, fresh, files = times
     share = f"{ITEMS:,} candidates, {100 // EVERY} % of them with a probe"
     return [
@@ -51,7 +54,31 @@ def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
         at_most(
             f"return / return without probes, {share}, each a file and looked at again", files / without, None, "x"
         ),
+        at_most(
+            f"{ITEMS:,} due file sources in one return, CPU beyond a return without probes", every - beside, 0.5, "s"
+        ),
     ]
+
+
+def _everything_due(folder: Path, step: Callable[[int], None]) -> tuple[float, float]:
+    """Processor time of a return that looks at all its sources for the first time, and of one that has none."""
+    policy = Policy(max_items=64)
+    for name, lifetime in (("all", 0), ("none", None)):
+        with Workspace.open(folder / f"{name}.db", policy=policy) as team:
+            _built(team, folder, step, lifetime=lifetime, every=1)
+    # The version of a file that has just changed is not trusted.
+    time.sleep(2.5)
+    times: dict[str, list[float]] = {"all": [], "none": []}
+    for number in range(1, ROUNDS + 1):
+        # So late that the look before is too old, and this one is written down.
+        clock = lambda ahead=timedelta(days=number): datetime.now(UTC) + ahead  # noqa: E731
+        for name, taken in times.items():
+            with Workspace.open(folder / f"{name}.db", clock=clock) as team:
+                before = team.epoch
+                taken.append(_back(team.agent("A1", role="planner", task=TASK)))
+                if (team.epoch - before > 1) != (name == "all"):
+                    raise SystemExit("not the case meant to be measured: which looks are written down")
+    return min(times["all"]), min(times["none"])
 
 
 def _back(agent: Agent) -> float:
@@ -62,14 +89,16 @@ def _back(agent: Agent) -> float:
     return time.process_time() - start
 
 
-def _built(team: Workspace, folder: Path, step: Callable[[int], None], *, lifetime: int | None) -> Agent:
+def _built(
+    team: Workspace, folder: Path, step: Callable[[int], None], *, lifetime: int | None, every: int = EVERY
+) -> Agent:
     with team.batch():
         for number in range(ITEMS):
             text = f"Statement {number} about the part of the plan that somebody looked into and wrote down."
-            if number % EVERY == 0:
+            if number % every == 0:
                 note = folder / f"note{number}.txt"
                 note.write_text(f"{text}\n", encoding="utf-8")
-            if lifetime is not None and number % EVERY == 0:
+            if lifetime is not None and number % every == 0:
                 seen = team.observe_file(note.name, by="A2", task=TASK, lifetime=lifetime)
             else:
                 seen = team.observe(f"Observed: {text}", by="A2", task=TASK)

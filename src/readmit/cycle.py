@@ -56,13 +56,16 @@ class Examined(msgspec.Struct, frozen=True):
     """The faults of source bindings, for items that have any."""
 
 
-def decide(request: Request, snapshot: Snapshot, *, deadline: Deadline = Deadline.AHEAD) -> Outcome:
-    """Decide one return. ``deadline`` repeats a past decision in which a solver ran into its deadline."""
-    if not snapshot.intact:
-        return refuse(request, Reason.CHECKPOINT_ALTERED)
-    if behind := lag(request.now, request.learnt, request.policy, request.jump):
-        return refuse(request, Reason.CLOCK_SKEW, behind)
-    examined = examine(snapshot, request.policy)
+def decide(
+    request: Request, snapshot: Snapshot, *, deadline: Deadline = Deadline.AHEAD, examined: Examined | None = None
+) -> Outcome:
+    """Decide one return. ``deadline`` repeats a past decision in which a solver ran into its deadline.
+
+    ``examined`` is what the gates say about this snapshot under the request's policy, if they were asked before.
+    """
+    if (refused := unfit(request, snapshot)) is not None:
+        return refused
+    examined = examined or examine(snapshot, request.policy)
     snapshot = examined.snapshot
     selection = select(request, snapshot, examined.gated, examined.duties, deadline)
     bank = [(event.payload, event.digest) for event in snapshot.state.bank if isinstance(event.payload, Experience)]
@@ -115,6 +118,14 @@ def decide(request: Request, snapshot: Snapshot, *, deadline: Deadline = Deadlin
         unheeded=loose,
     )
     return Outcome(decision, judged, rows)
+
+
+def unfit(request: Request, snapshot: Snapshot) -> Outcome | None:
+    """The refusal of a return whose inputs cannot be trusted."""
+    if not snapshot.intact:
+        return refuse(request, Reason.CHECKPOINT_ALTERED)
+    behind = lag(request.now, request.learnt, request.policy, request.jump)
+    return refuse(request, Reason.CLOCK_SKEW, behind) if behind else None
 
 
 def examine(snapshot: Snapshot, policy: Policy) -> Examined:

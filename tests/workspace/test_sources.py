@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec.structs import replace
@@ -20,11 +20,19 @@ from readmit.records.policy import LookRules
 from readmit.records.probes import CallableProbe, Finding
 from readmit.records.reasons import State
 from readmit.seal.keys import LocalSigner
+from readmit.workspace import loading
 from readmit.workspace.export import json_lines
 from tests.board import Team
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from readmit.ports.prober import ProbeResult
+    from readmit.ports.store import Log
+    from readmit.records.decisions import Request
+    from readmit.records.probes import Probe
+    from readmit.records.snapshot import Snapshot
 
 LATER = timedelta(minutes=5)
 
@@ -347,3 +355,81 @@ def test_nothing_that_only_reads_looks_at_a_source() -> None:
     team.team.replay(back.id)
     list(json_lines(team.team.log))
     assert team.board.looks == looks == ["hotel"]
+
+
+DAYS = timedelta(days=3)
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The epochs at which a return's whole state was read."""
+    counted: list[int] = []
+
+    def requested(log: Log, departed: Any, request: Request, **fields: Any) -> Snapshot:
+        counted.append(request.epoch)
+        return loading.requested(log, departed, request, **fields)
+
+    monkeypatch.setattr("readmit.workspace.returning.requested", requested)
+    return counted
+
+
+def waiting_team() -> Team:
+    """Ann left while both of her sources were fresh; now both are due, and the look at them will be written down."""
+    team = Team()
+    team.fact("h0", "Sunrise is booked", team.note("hotel", "Sunrise is booked."), slot="hotel")
+    team.fact("h1", "The train leaves at nine", team.note("train", "The train leaves at nine."), slot="train")
+    team.duty("hotel", "train", critical=["hotel"])
+    team.ann.depart()
+    team.clock.now += DAYS
+    return team
+
+
+def test_a_look_that_finds_everything_unchanged_reads_the_state_once_and_replays(reads: list[int]) -> None:
+    team = waiting_team()
+    before = team.team.epoch
+    back = team.back()
+    assert back.items == ("o", "h0", "h1")
+    assert reads == [before]
+    assert back.request.epoch > before
+    assert {one.seen for one in back.decision.view.sources} == {team.clock.now}  # type: ignore[union-attr]  # admitted
+    assert team.team.replay(back.id).matches
+
+
+def test_what_was_committed_during_the_look_counts(reads: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    team = waiting_team()
+    look = team.board.look
+
+    def revoking(probes: Sequence[Probe]) -> list[ProbeResult]:
+        team.team.revoke("h1", by="bob")
+        return look(probes)
+
+    monkeypatch.setattr(team.board, "look", revoking)
+    back = team.back()
+    assert reasons(back, "h1") == (Reason.REVOKED,)
+    assert len(reads) == 2
+    assert team.team.replay(back.id).matches
+
+
+def test_a_source_that_changed_back_is_read_again(reads: list[int]) -> None:
+    team = waiting_team()
+    team.board.notes["hotel"] = "Riverside is booked."
+    assert not team.back().admitted
+    team.board.notes["hotel"] = "Sunrise is booked."
+    team.clock.now += DAYS
+    reads.clear()
+    back = team.back()
+    assert back.items == ("o", "h0", "h1")
+    assert len(reads) == 2
+    assert team.team.replay(back.id).matches
+
+
+def test_a_voided_date_is_read_again(reads: list[int]) -> None:
+    team = waiting_team()
+    team.clock.now += timedelta(days=30)
+    ahead = team.team.observe("From a clock that is ahead.", by="bob")
+    team.clock.now -= timedelta(days=30)
+    team.team.void(team.team.log.evidence(ahead).epoch, by="boss", reason="its clock was ahead")
+    back = team.back()
+    assert back.items == ("o", "h0", "h1")
+    assert len(reads) == 2
+    assert team.team.replay(back.id).matches

@@ -25,8 +25,8 @@ def add_to(group: click.Group) -> None:
 
 
 @options.identity
-@click.option("--every", type=click.FloatRange(0.01), default=0.05, show_default=True, metavar="SECONDS",
-              help="How often to look.")  # fmt: skip
+@click.option("--every", type=click.FloatRange(0.01), default=30, show_default=True, metavar="SECONDS",
+              help="Look at least this often, though no commit was announced.")  # fmt: skip
 @click.option("--once", is_flag=True, help="Print what has fallen already, and stop.")
 def subscribe(invocation: Invocation, /, *, principal: str, role: str, task: str, every: float, once: bool) -> None:
     """Print each item of the view that an agent holds as soon as it no longer stands.

@@ -29,6 +29,31 @@ if TYPE_CHECKING:
     from readmit.records.snapshot import SeenObservation, Sighting
 
 
+class Listener(Protocol):
+    """Waits for commits. A sign may be needless; one that is lost is made up for by looking after ``patience``."""
+
+    patience: float
+    """The most seconds to wait before looking again."""
+    is_lost: bool
+    """Whether the store could not be reached when it was last needed."""
+
+    def renew(self) -> None:
+        """Forget earlier signs. What is read afterwards is at least as new as they were."""
+
+    @property
+    def files(self) -> list[int]:
+        """The descriptors that become readable with a sign."""
+
+    def wait(self, seconds: float) -> None:
+        """Wait for a sign."""
+
+    def wake(self) -> None:
+        """Give a sign, from any thread."""
+
+    def close(self) -> None:
+        """Stop waiting."""
+
+
 class AuditRow(NamedTuple):
     """A stored row: its position, the return it belongs to, what it is about, and its canonical bytes."""
 
@@ -117,6 +142,9 @@ class Log(Protocol):
 
     def reading(self) -> AbstractContextManager[None]:
         """Several reads of one consistent state."""
+
+    def listen(self) -> Listener:
+        """Somebody who waits for the next commit, by any process."""
 
     def backup(self, target: Path) -> int:
         """Copy what is committed to a new file, and return the epoch at which this log ends in it."""

@@ -30,6 +30,7 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _OPEN_DIRECTORIES = 64
 _READS = 3
+_PIECE = 4_096
 # What is found is kept as evidence, for others to see, and a probe may come from any writer: it could ask for these.
 _SECRET = re.compile(
     r"\.env(?!\.(?:example|sample|template)$).*|.*\.(?:keys|key|pem|p12|pfx|jks|kdbx)|id_(?:rsa|dsa|ecdsa|ed25519)"
@@ -149,12 +150,12 @@ class Files:
                 raise _refusal(directory, name, error) from None
             try:
                 seen = _regular(os.fstat(file), name)
-                data = _all(file, self._limits.bytes)
+                data = _all(file, self._limits.bytes, seen.st_size)
                 after = os.fstat(file)
             finally:
                 os.close(file)
-            if version(after) == version(seen):
-                return data, version(seen)
+            if (found := version(seen)) == version(after):
+                return data, found
             seen = after
         raise ProbeError("it changes while it is read")
 
@@ -227,7 +228,7 @@ def opened_file(directory: int, path: str) -> Iterator[int]:
 def read_below(directory: int, path: str, limit: int) -> bytes:
     """A whole file below an open directory."""
     with opened_file(directory, path) as file:
-        return _all(file, limit)
+        return _all(file, limit, os.fstat(file).st_size)
 
 
 def _status(directory: int, name: str) -> os.stat_result:
@@ -263,17 +264,22 @@ def _refusal(directory: int, name: str, error: OSError) -> ProbeError:
     return ProbeError(f"{name} cannot be read: {error.strerror}")
 
 
-def _all(file: int, limit: int) -> bytes:
-    """Everything in a file, which may be longer than it said: some file systems give no size."""
+def _all(file: int, limit: int, size: int) -> bytes:
+    """Everything in a file, which may be longer than its ``size`` says: some file systems give none."""
     pieces: list[bytes] = []
-    left = limit + 1
+    left, some = limit + 1, size + 1
     while left > 0:
         try:
-            piece = os.read(file, left)
+            # No more than there may be: a buffer is made for all that is asked for.
+            piece = os.read(file, min(left, some))
         except BlockingIOError:
             raise ProbeError("it does not end") from None
         if not piece:
             return b"".join(pieces)
         pieces.append(piece)
         left -= len(piece)
+        if len(piece) == size <= limit and len(pieces) == 1:
+            # As long as it said, though one more was asked for.
+            return piece
+        some = max(_PIECE, len(piece))
     raise ProbeError(f"it has more than {limit} bytes, which is the limit")

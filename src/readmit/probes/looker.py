@@ -71,7 +71,7 @@ class Looker:
         everything = LookDeadline(self.limits.total_seconds)
         most = self.limits.count
         beyond = f"count: this look has {len(probes)} probes; the limit is {most}"
-        results = [ProbeResult(Finding.UNSEEN, probe, why=beyond) for probe in probes]
+        results = {most + at: ProbeResult(Finding.UNSEEN, one, why=beyond) for at, one in enumerate(probes[most:])}
         near = [number for number, probe in enumerate(probes[:most]) if type(probe) is not HttpProbe]
         far = [number for number, probe in enumerate(probes[:most]) if type(probe) is HttpProbe]
         # What is near comes first: servers that do not answer must not use up its time.
@@ -82,25 +82,23 @@ class Looker:
             if far:
                 with ThreadPoolExecutor(_AT_ONCE, "readmit-look") as pool:
                     answers = pool.map(lambda number: self._one(sources, probes[number], everything), far)
-                    for number, answer in zip(far, answers, strict=True):
-                        results[number] = answer
-        return results
+                    results |= dict(zip(far, answers, strict=True))
+        return [results[number] for number in range(len(probes))]
 
     def _one(self, sources: _Sources, probe: Probe, everything: LookDeadline) -> ProbeResult:
-        origin = type(probe), _origin(probe)
         if everything.passed:
             late = f"total_seconds: the look ended after {self.limits.total_seconds:g} s"
             return ProbeResult(Finding.UNSEEN, probe, why=late)
-        if origin in sources.late:
-            return ProbeResult(Finding.UNSEEN, probe, why=f"{origin[1]} took too long before in this look")
+        if sources.late and (type(probe), _origin(probe)) in sources.late:
+            return ProbeResult(Finding.UNSEEN, probe, why=f"{_origin(probe)} took too long before in this look")
         deadline = LookDeadline(self.limits.seconds, within=everything)
         try:
             result: ProbeResult = sources.of(probe).look(probe, deadline)
         except GoneError as error:
             return ProbeResult(Finding.GONE, probe, why=reason(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, nobody has seen the source
-            if origin[1] and deadline.passed:
-                sources.late.add(origin)
+            if deadline.passed and (origin := _origin(probe)):
+                sources.late.add((type(probe), origin))
             return ProbeResult(Finding.UNSEEN, probe, why=reason(error))
         return result
 

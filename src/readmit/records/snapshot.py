@@ -43,7 +43,7 @@ class Sighting(msgspec.Struct, frozen=True):
         return msgspec.json.decode(self.body, type=Evidence).text
 
 
-class Source(msgspec.Struct, frozen=True):
+class Source(msgspec.Struct, frozen=True, gc=False):
     """Where a piece of evidence was read, and what the last look at the place found."""
 
     probe: Probe

@@ -212,6 +212,13 @@ class Commits:
         """Add an event to the running digest of a key."""
         self._changes.set(key, continued(self.value(key), leaf))
 
+    def extend_each(self, keys: Sequence[str], leaf: bytes) -> None:
+        """Add an event to the running digests of some keys."""
+        values = self.values(keys)
+        for key in keys:
+            values[key] = continued(values.get(key, b""), leaf)
+            self._changes.set(key, values[key])
+
     def extend_all(self, key: str, leaves: Iterable[bytes]) -> None:
         """Add events to the running digest of a key."""
         value = self.value(key)

@@ -14,6 +14,7 @@ from readmit.store.backup import copy
 from readmit.store.changes import NOTHING
 from readmit.store.files import OpenFiles, create_private, identity_of, unopened
 from readmit.store.group import SharedConnection
+from readmit.store.listener import Doorbell
 from readmit.store.locks import BesideFile, InProcess, Locks
 from readmit.store.schema import check, flaws_of, is_made, make
 from readmit.store.sql import ENROLL, FIND, Level, flush
@@ -123,6 +124,7 @@ class SqliteConnection(SharedConnection):
             raise unopened(self.path, error) from error
         if self._files is not None and self._files.identity != before:
             raise StoreError(f"cannot open {self.path}: it was replaced while it was being opened; open it again")
+        self.bell = Doorbell("" if self._files is None else self._files.log_path)
 
     server_now = None
     """A file has no clock but its host's."""
@@ -249,6 +251,8 @@ class SqliteConnection(SharedConnection):
             if sealing is not None:
                 sealing.seal()
             self.sql.execute("COMMIT")
+            if sealing is not None:
+                self.bell.ring()
             if self._files is not None:
                 self._files.check_after()
             if sealing is not None:
@@ -298,11 +302,14 @@ class SqliteConnection(SharedConnection):
     def close(self) -> None:
         with self.lock:
             self._settle()
+            # Before the database is: that removes the files that somebody may watch.
+            self.bell.is_closed = True
             self.locks.close()
             self._closing()
             if self._files is not None:
                 self._files.close()
                 self._files = None
+        self.bell.close()
 
 
 class SqliteTransaction:

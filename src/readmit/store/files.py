@@ -33,10 +33,10 @@ class OpenFiles:
     def __init__(self, path: str) -> None:
         # A link that points elsewhere later is a replacement. SQLite puts the log beside the link's target.
         self._path = os.path.abspath(path)  # noqa: PTH100 - not resolved
-        self._log_path = os.path.realpath(path) + "-wal"
+        self.log_path = os.path.realpath(path) + "-wal"
         self.identity = identity_of(self._path)
         # Not a descriptor of the database itself: closing it would release the locks that SQLite holds on the file.
-        self._log = os.open(self._log_path, os.O_RDONLY | os.O_CLOEXEC)
+        self._log = os.open(self.log_path, os.O_RDONLY | os.O_CLOEXEC)
         self.close = weakref.finalize(self, _close, self._log)
         opened = os.fstat(self._log)
         self._log_identity = opened.st_dev, opened.st_ino
@@ -60,7 +60,7 @@ class OpenFiles:
             try:
                 read_log()
             except StoreError as error:
-                raise self._lost(self._log_path, "cut") from error
+                raise self._lost(self.log_path, "cut") from error
         self._size = size
 
     def check_after(self) -> None:
@@ -74,13 +74,13 @@ class OpenFiles:
         if identity_of(self._path) != self.identity:
             raise self._lost(self._path, "deleted, moved or replaced")
         if not self._has_its_log():
-            raise self._lost(self._log_path, "deleted, moved or replaced")
+            raise self._lost(self.log_path, "deleted, moved or replaced")
         is_old = folder is not None and folder.st_mtime_ns < time.time_ns() - _COARSE_NS
         self._settled = state if is_old else None
 
     def _has_its_log(self) -> bool:
         if self._name is None:
-            return identity_of(self._log_path) == self._log_identity
+            return identity_of(self.log_path) == self._log_identity
         try:
             return os.readlink(self._name) == self._named  # noqa: PTH115 - as above
         except OSError:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from readmit.ports.sealer import Sealer
+    from readmit.ports.store import Listener
     from readmit.ports.timekeeper import Timekeeper
     from readmit.records.commits import EventParts
     from readmit.records.drafts import Draft
@@ -76,6 +77,9 @@ class SqlLog(LogReads):
 
     def backup(self, target: Path) -> int:
         return self.connection.backup(target)[self.workspace]
+
+    def listen(self) -> Listener:
+        return self.connection.bell.listen()
 
     def seal_with(self, sealer: Sealer) -> None:
         self.commits.sealer = sealer

@@ -50,10 +50,11 @@ def latest_of(rows: EventRows, kind: DeclaredKind, keys: Iterable[str], until: i
         lists.setdefault(key, []).append(epoch)
     epochs = {epoch for key, epoch in newest.items() if key not in later}
     events = {event.epoch: event for event in rows.load(epochs.union(*lists.values()))}
-    values = rows.commits.values(_key(kind, key) for key in wanted)
+    named = {key: key_of("milestone", str(kind), key) for key in wanted}
+    values = rows.commits.values(named.values())
     chosen: dict[str, int] = {}
     for key in wanted:
-        value = values.get(_key(kind, key), b"")
+        value = values.get(named[key], b"")
         if key in later:
             check_digest(value, [rows.known[epoch] for epoch in lists[key]], what=what)
             before = [epoch for epoch in lists[key] if epoch <= until]
@@ -71,7 +72,3 @@ def _found(rows: EventRows, query: str, kind: DeclaredKind, keys: Iterable[str])
     for marks, part in chunks(keys):
         found += rows.sql.execute(query.format(marks), (rows.ws, str(kind), *part)).fetchall()
     return found
-
-
-def _key(kind: DeclaredKind, key: str) -> str:
-    return key_of("milestone", str(kind), key)

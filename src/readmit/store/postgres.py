@@ -21,6 +21,7 @@ from readmit.store.group import SharedConnection
 from readmit.store.locks import Locks
 from readmit.store.postgres_client import CLOCK, Address, Client, Unanswered, failure, in_doubt, outgoing
 from readmit.store.postgres_dialect import answers, for_rows, only_reads, translated
+from readmit.store.postgres_listener import Channel
 from readmit.store.postgres_locks import OnServer
 from readmit.store.postgres_schema import DIRECTORY, flaws_of, make, recognize
 from readmit.store.schema import check
@@ -62,6 +63,7 @@ class PostgresConnection(SharedConnection):
             self._client.close()
             raise
         self.locks = Locks(OnServer(self._address, self.store_id))
+        self.bell = Channel(self._address, self.store_id)
 
     @property
     def sql(self) -> PostgresConnection:
@@ -91,7 +93,7 @@ class PostgresConnection(SharedConnection):
             except BaseException:
                 self._give_up()
                 raise
-            self._ws = int(row[0])
+            self._ws = self.bell.ws = int(row[0])
             return self._ws
 
     # Transactions.
@@ -221,6 +223,7 @@ class PostgresConnection(SharedConnection):
         sealing = self._watcher() if self.changes else None
         if sealing is not None:
             sealing.seal()
+            self._queue.append(_Later(self, f"NOTIFY {self.bell.name}"))
         waiting, self._queue = [*self._queue, _Later(self, _COMMIT)], []
         connected = not self._client.closed
         try:
@@ -285,6 +288,7 @@ class PostgresConnection(SharedConnection):
             self._settle()
             self._open = False
             self.locks.close()
+            self.bell.close()
             self._closing()
 
     # Statements.

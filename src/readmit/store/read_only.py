@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from readmit.records.errors import StoreError
 from readmit.store.changes import Changes
+from readmit.store.listener import Doorbell
 from readmit.store.locks import InProcess, Locks
 from readmit.store.schema import flaws_of, is_made
 from readmit.store.sql import FIND
@@ -42,6 +43,7 @@ class ReadOnlyConnection:
         self.lock: AbstractContextManager[Any] = threading.RLock()
         self.changes = Changes()
         self.locks = Locks(InProcess())
+        self.bell = Doorbell()
         self.turn = 0
         self._reads = False
         self._watcher: Callable[[], Watcher | None] = lambda: None

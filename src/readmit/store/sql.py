@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from readmit.store.changes import Changes, Mark
     from readmit.store.gathered import Gathered
+    from readmit.store.listener import Bell
     from readmit.store.locks import Locks
 
 CHUNK = 500
@@ -138,6 +139,10 @@ class Connection(Protocol):
 
     def watch(self, watcher: Watcher) -> None:
         """Let something take part in every transaction."""
+
+    @property
+    def bell(self) -> Bell:
+        """Rings with every commit, for those who wait for one."""
 
     @property
     def lock(self) -> AbstractContextManager[Any]:

@@ -18,7 +18,7 @@ from readmit.workspace.asking import Caller, ask
 from readmit.workspace.banks import readable
 from readmit.workspace.exposing import instance_of
 from readmit.workspace.leasing import begin, followed, is_over, leave_if_over
-from readmit.workspace.looking import look_behind, look_for
+from readmit.workspace.looking import look_before, look_for
 from readmit.workspace.returning import carry_out, logger
 from readmit.workspace.returns import Return
 from readmit.workspace.roles import check_purpose, check_return, nearest, own_tasks
@@ -109,7 +109,7 @@ class Agent:
             now, policy = self._workspace.now(), self._workspace.policy
             return ask(self._log, departed, self.identity, purpose=purpose, now=now, policy=policy, caller=caller)
 
-        look = partial(look_behind, self._workspace)
+        look = partial(look_before, self._workspace)
         request, outcome = carry_out(
             self._log, departed, asked, self._workspace.signer, look=look, unprepared=unprepared
         )

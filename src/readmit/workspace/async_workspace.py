@@ -11,11 +11,12 @@ from contextlib import suppress
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
+from readmit.records.errors import StoreError
 from readmit.workspace.agent import Agent
 from readmit.workspace.leasing import PresentAgent
 from readmit.workspace.own_thread import BatchOnThread, InTurn, OwnThread
 from readmit.workspace.returns import DecidedReturn, Return
-from readmit.workspace.subscribing import OFTEN, View, interval
+from readmit.workspace.subscribing import AT_LEAST, Lookout
 from readmit.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -137,27 +138,53 @@ class AsyncSubscription:
 
     def __init__(self, workspace: AsyncWorkspace, identity: Identity, *, every: float) -> None:
         self._workspace = workspace
-        self._view = View(workspace._twin, identity)  # noqa: SLF001 - of this module
-        self._every = interval(every)
-        self._closed = asyncio.Event()
+        self._lookout = Lookout(workspace._twin, identity, every)  # noqa: SLF001 - of this module
+        self._waiting = asyncio.Lock()
+        self._is_closed = False
 
     async def __aiter__(self) -> AsyncIterator[FallenItem]:
-        while not self._closed.is_set():
+        while not self._is_closed:
             for one in await self.wait():
                 yield one
 
     async def wait(self) -> tuple[FallenItem, ...]:
         """Wait until something fell, and say what; nothing once it is closed."""
-        while not self._closed.is_set():
-            if found := await self._workspace.run(lambda _: self._view.look()):
-                return found
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._closed.wait(), self._every)
+        async with self._waiting:
+            try:
+                while not self._is_closed:
+                    if found := await self._workspace.run(lambda _: self._lookout.look(waits=True)):
+                        return found
+                    await self._rung()
+            finally:
+                if self._is_closed:
+                    self._stop()
         return ()
+
+    async def _rung(self) -> None:
+        """Wait for a sign of a commit, or until it is time to look again."""
+        if self._is_closed or self._lookout.listener is None:
+            return
+        loop, rung, files = asyncio.get_running_loop(), asyncio.Event(), self._lookout.listener.files
+        for file in files:
+            loop.add_reader(file, rung.set)
+        try:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(rung.wait(), self._lookout.pause())
+        finally:
+            for file in files:
+                loop.remove_reader(file)
 
     def close(self) -> None:
         """End it."""
-        self._closed.set()
+        self._is_closed = True
+        self._lookout.wake()
+        if not self._waiting.locked():
+            self._stop()
+
+    def _stop(self) -> None:
+        # After a look that goes on although the task that awaited it is gone.
+        with suppress(StoreError):
+            self._workspace._thread.submit(self._lookout.close)  # noqa: SLF001 - of this module
 
 
 class _Opening:
@@ -255,7 +282,7 @@ class AsyncWorkspace(_OnThread[Workspace]):
         """A handle for one principal in one role on one task."""
         return AsyncAgent(self._thread, self._twin.agent(principal, role=role, task=task))
 
-    def subscribe(self, agent: AsyncAgent, *, every: float = OFTEN) -> AsyncSubscription:
+    def subscribe(self, agent: AsyncAgent, *, every: float = AT_LEAST) -> AsyncSubscription:
         """Learn at once when an item of the view that an agent holds no longer stands, as ``Workspace.subscribe``."""
         return AsyncSubscription(self, agent.identity, every=every)
 

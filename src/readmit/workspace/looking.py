@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from readmit.cycle import examine
+from readmit.cycle import examine, unfit
 from readmit.invalidate.implicit import critical_dependencies
-from readmit.invalidate.sources import is_due, is_kept, needed
+from readmit.invalidate.sources import is_due, is_kept, is_stale, needed
 from readmit.records.base import LONGEST_TEXT
 from readmit.records.canonical import digest, digest_of
 from readmit.records.drafts import draft
@@ -27,6 +27,7 @@ from readmit.records.looks import Looked, LookResult
 from readmit.records.policy import AUTHOR
 from readmit.records.probes import Finding
 from readmit.records.reasons import Reason, State
+from readmit.records.snapshot import Source
 from readmit.workspace.loading import snapshot as snapshot_of
 
 if TYPE_CHECKING:
@@ -34,14 +35,15 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from datetime import datetime
 
+    from readmit.cycle import Examined
     from readmit.ports.prober import Prober, ProbeResult
     from readmit.ports.store import Log
-    from readmit.records.decisions import Disposition
+    from readmit.records.decisions import Request
     from readmit.records.drafts import Draft
     from readmit.records.events import Checkpoint
     from readmit.records.identity import Identity
     from readmit.records.policy import Policy
-    from readmit.records.snapshot import Held, Snapshot, Source
+    from readmit.records.snapshot import Held, Snapshot
     from readmit.workspace.probing import Probing
 
 logger = logging.getLogger("readmit")
@@ -71,53 +73,91 @@ class DueSource(NamedTuple):
     body: bytes
 
 
+class WrittenLooks(NamedTuple):
+    """Looks that were written down in one commit."""
+
+    looked: Looked
+    at: datetime
+    before: int
+    """Where the log ended before them."""
+    epochs: Mapping[str, int]
+    """The event of each piece of evidence that is unchanged."""
+    last: int
+
+
+class LookBefore(NamedTuple):
+    """What a look before a return has come to."""
+
+    written: WrittenLooks | None = None
+    """None if everything that was found is on record already."""
+    examined: Examined | None = None
+    """What the gates said before the look, if they were asked."""
+
+
 def look_for(
     workspace: Probing, departed: Checkpoint, identity: Identity, *, purpose: str | None, again: bool = True
 ) -> Looked | None:
-    """Look at the sources behind a return that is not decided yet; none if none is due."""
-    log = workspace.log
+    """Look at the sources behind a return that is not decided yet. Returns what was written down; none if nothing."""
+    log, policy = workspace.log, workspace.policy
     with log.reading():
         seen = snapshot_of(log, departed, identity, epoch=log.head, purpose=purpose, now=workspace.moment())
-        rejected = examine(seen, workspace.policy).gated.rejected if seen.sources else {}
-    return look_behind(workspace, seen, rejected.values(), again=again)
+    written = _look(workspace, seen, policy, workspace.moment(), again=again).written
+    return None if written is None else written.looked
 
 
-def look_behind(
-    workspace: Probing, snapshot: Snapshot, judged: Iterable[Disposition], *, again: bool = True
-) -> Looked | None:
-    """Look at the sources behind a return that are due. Returns what was written down; none if nothing was.
-
-    ``judged`` says which items are out, and why. ``again``: also at those that could not be looked at last time,
-    whatever their lifetime.
-    """
-    policy = workspace.policy
-    sources = due(snapshot, judged, policy, workspace.moment(), again=again)
-    if not sources:
-        return None
-    return run(workspace.log, sources, partial(workspace.eyes.under, policy.looks), policy, workspace.moment)
+def look_before(workspace: Probing, request: Request, snapshot: Snapshot) -> LookBefore:
+    """Look at the sources behind a return that are due."""
+    if not snapshot.sources or unfit(request, snapshot) is not None:
+        return LookBefore()
+    return _look(workspace, snapshot, request.policy, request.moment, again=True)
 
 
-def due(
-    snapshot: Snapshot, judged: Iterable[Disposition], policy: Policy, at: datetime, *, again: bool
-) -> list[DueSource]:
-    """The sources to look at, what is critical first, then the newest."""
-    if not snapshot.sources:
-        return []
+def _look(workspace: Probing, snapshot: Snapshot, policy: Policy, at: datetime, *, again: bool) -> LookBefore:
     wanted = {
         name
         for name, source in snapshot.sources.items()
         if is_due(source, at, policy.looks) or (again and source.finding is Finding.UNSEEN)
     }
     if not wanted:
-        return []
+        return LookBefore()
+    # Whatever is too old is about to be seen, and does not count against an item here.
+    is_old = any(is_stale(snapshot.sources[name], at, policy.looks) for name in wanted)
+    try:
+        examined = examine(replace(snapshot, fresh_at=None) if is_old else snapshot, policy)
+    except Exception:
+        # Nothing is looked at for a return that will be refused for the same.
+        logger.exception("the gates failed before a look")
+        return LookBefore()
+    sources = due(wanted, examined, policy)
+    return LookBefore(run(workspace, sources) if sources else None, None if is_old else examined)
+
+
+def with_looks(log: Log, snapshot: Snapshot, epoch: int, written: WrittenLooks, request: Request) -> Snapshot | None:
+    """A snapshot of an epoch after these looks and nothing else, not read again; none if more may have changed."""
+    alone = written.before == epoch and request.epoch == written.last
+    if not alone or written.looked.found or log.milestones(EventKind.VOID, until=request.epoch):
+        return None
+    sources = dict(snapshot.sources)
+    for name, look in written.epochs.items():
+        source = sources[name]
+        if source.finding is not Finding.UNCHANGED:
+            return None
+        sources[name] = Source(source.probe, written.at, look, since=look)
+    return replace(snapshot, sources=sources, now=request.moment, fresh_at=request.moment)
+
+
+def due(wanted: set[str], examined: Examined, policy: Policy) -> list[DueSource]:
+    """Of the evidence whose source is to be looked at, what counts: the critical first, then the newest."""
+    snapshot = examined.snapshot
     known = {**snapshot.background.held, **snapshot.state.held}
-    closed = {one.item for one in judged if one.state not in _FIT and not _OPEN.issuperset(one.reasons)}
-    wanted.intersection_update(_evidence(_resting(snapshot, known, closed), known))
+    rejected = examined.gated.rejected.values()
+    closed = {one.item for one in rejected if one.state not in _FIT and not _OPEN.issuperset(one.reasons)}
+    resting = wanted.intersection(_evidence(_resting(snapshot, known, closed), known))
     critical = set(_evidence(needed(known, critical_dependencies(snapshot)), known))
     writers = frozenset(policy.writers)
     found = [
         DueSource(name, snapshot.sources[name], sighting.body)
-        for name in wanted
+        for name in resting
         if (sighting := snapshot.evidence[name]).intact and (not writers or sighting.by in writers)
     ]
     return sorted(found, key=lambda one: (one.evidence not in critical, -snapshot.evidence[one.evidence].epoch))
@@ -143,21 +183,20 @@ def _evidence(names: Iterable[str], known: Mapping[str, Held]) -> Iterator[str]:
     return (receipt.evidence for name in names for receipt in known[name].item.receipts)
 
 
-def run(
-    log: Log, sources: Sequence[DueSource], prober: Callable[[], Prober], policy: Policy, moment: Callable[[], datetime]
-) -> Looked | None:
+def run(workspace: Probing, sources: Sequence[DueSource]) -> WrittenLooks | None:
     """Look at sources and write down what was found, unless it is on record. Beyond the policy's count is unseen."""
+    policy = workspace.policy
     most = policy.looks.count
     given, beyond = sources[:most], sources[most:]
-    results = [_checked(one, result) for one, result in zip(given, _asked(given, prober), strict=True)]
+    asked = _asked(given, partial(workspace.eyes.under, policy.looks))
+    results = [_checked(one, result) for one, result in zip(given, asked, strict=True)]
     unseen = f"beyond the {most} sources that the policy looks at for a return (looks.count)"
     unchanged: list[str] = []
     found: list[LookResult] = []
-    at, texts = moment(), []
-    kept = {one.evidence for one in sources if is_kept(one.source, at, policy.looks)}
+    at, texts = workspace.moment(), []
     for one, result in zip(sources, [*results, *(_unseen(one, unseen) for one in beyond)], strict=True):
         seen, text = _result(one, result, at)
-        if one.evidence in kept and _repeats(seen, one.source):
+        if _repeats(seen, one.source) and is_kept(one.source, at, policy.looks):
             continue
         if seen is None:
             unchanged.append(one.evidence)
@@ -166,14 +205,21 @@ def run(
         texts += [] if text is None else [text]
     if not unchanged and not found:
         return None
+    return _written(workspace.log, Looked(unchanged=tuple(unchanged), found=tuple(found)), texts, at)
+
+
+def _written(log: Log, looked: Looked, texts: Sequence[Draft], at: datetime) -> WrittenLooks:
+    epochs: dict[str, int] = {}
     with log.atomic():
+        before = log.head
         if texts:
             log.append(texts, now=at)
-        for part in _parts(unchanged, found):
+        for part in _parts(looked.unchanged, looked.found):
             # A look is never an act of its own: each one is new.
             name = digest((log.head, [*part.evidence][:1]))[:32]
-            log.append([draft(EventKind.LOOK, part, id=name, by=AUTHOR, at=at)], now=at)
-    return Looked(unchanged=tuple(unchanged), found=tuple(found))
+            (epoch,) = log.append([draft(EventKind.LOOK, part, id=name, by=AUTHOR, at=at)], now=at)
+            epochs |= dict.fromkeys(part.unchanged, epoch)
+        return WrittenLooks(looked, at, before, epochs, log.head)
 
 
 def _asked(given: Sequence[DueSource], prober: Callable[[], Prober]) -> list[ProbeResult]:
@@ -212,8 +258,10 @@ def _unseen(one: DueSource, why: str) -> ProbeResult:
 
 def _result(one: DueSource, result: ProbeResult, at: datetime) -> tuple[LookResult | None, Draft | None]:
     """A result as it is written, none if nothing changed; and what is there now, if it is new, as an observation."""
-    observed = msgspec.json.decode(one.body, type=Evidence)
     source, finding = one.source, result.outcome
+    if finding is source.finding is Finding.UNCHANGED:
+        return None, None
+    observed = msgspec.json.decode(one.body, type=Evidence)
     if finding is Finding.UNCHANGED and source.probe != observed.probe:
         # It is where it was last, but not where it was observed.
         finding = Finding.MOVED

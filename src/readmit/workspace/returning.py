@@ -17,17 +17,19 @@ from readmit.records.drafts import draft
 from readmit.records.errors import ConflictError, TamperedError
 from readmit.records.events import EventKind
 from readmit.records.reasons import Reason
+from readmit.records.snapshot import Snapshot
 from readmit.seal.statement import seal_retractions, seal_view
 from readmit.workspace.loading import requested
+from readmit.workspace.looking import LookBefore, with_looks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
+    from readmit.cycle import Examined
     from readmit.ports.signer import Signer
     from readmit.ports.store import Log
-    from readmit.records.decisions import Disposition, Envelope, Request
+    from readmit.records.decisions import Envelope, Request
     from readmit.records.events import Checkpoint
-    from readmit.records.snapshot import Snapshot
 
 logger = logging.getLogger("readmit")
 
@@ -38,22 +40,24 @@ def carry_out(
     asked: Callable[[], Request],
     signer: Callable[[], Signer],
     *,
-    look: Callable[[Snapshot, Iterable[Disposition]], object],
+    look: Callable[[Request, Snapshot], LookBefore],
     unprepared: str = "",
 ) -> tuple[Request, Outcome]:
     """Decide a return and commit it. ``asked`` makes the request at the end of the log.
 
-    ``look`` looks at the sources that are due. If it wrote something down, the return is decided again.
+    ``look`` looks at the sources that are due, before anything is decided.
     ``unprepared`` names the failure before the decision; such a return is refused, with an audit row.
     """
-    judged: list[Snapshot] = []
     with log.reading():
         request = asked()
-        outcome = decided(log, departed, request, unprepared, note=judged.append)
-    if outcome.dispositions and look(judged[-1], outcome.dispositions) is not None:
+        read = _read(log, departed, request, unprepared)
+    written, examined = look(request, read) if isinstance(read, Snapshot) else LookBefore()
+    if isinstance(read, Snapshot) and written is not None:
+        examined = None
         with log.reading():
-            request = asked()
-            outcome = decided(log, departed, request, unprepared)
+            epoch, request = request.epoch, asked()
+            read = with_looks(log, read, epoch, written, request) or _read(log, departed, request, unprepared)
+    outcome = _decided(request, read, examined)
     with log.atomic():
         if log.head != request.epoch:
             request = asked()
@@ -62,27 +66,39 @@ def carry_out(
 
 
 def decided(
-    log: Log,
-    departed: Checkpoint,
-    request: Request,
-    unprepared: str = "",
-    *,
-    note: Callable[[Snapshot], object] = lambda _: None,
-    rehearsed: bool = False,
+    log: Log, departed: Checkpoint, request: Request, unprepared: str = "", *, rehearsed: bool = False
 ) -> Outcome:
-    """The outcome of a return. A failure is a decision too: nothing is handed over. ``note`` gets what is judged."""
+    """The outcome of a return. A failure is a decision too: nothing is handed over."""
+    return _decided(request, _read(log, departed, request, unprepared, rehearsed=rehearsed))
+
+
+def _read(
+    log: Log, departed: Checkpoint, request: Request, unprepared: str, *, rehearsed: bool = False
+) -> Snapshot | Outcome:
+    """The input of a return, or the outcome of one that has none."""
     if unprepared:
         return refuse(request, Reason.INFERENCE_FAILED, unprepared)
     try:
-        judged = requested(log, departed, request, rehearsed=rehearsed)
-        note(judged)
-        return decide(request, judged)
-    except TamperedError as error:
+        return requested(log, departed, request, rehearsed=rehearsed)
+    except Exception as error:  # noqa: BLE001 - whatever failed, the agent gets nothing and the audit gets a row
+        return _failed(request, error)
+
+
+def _decided(request: Request, read: Snapshot | Outcome, examined: Examined | None = None) -> Outcome:
+    if isinstance(read, Outcome):
+        return read
+    try:
+        return decide(request, read, examined=examined)
+    except Exception as error:  # noqa: BLE001 - as above
+        return _failed(request, error)
+
+
+def _failed(request: Request, error: Exception) -> Outcome:
+    if isinstance(error, TamperedError):
         logger.error("return %s: %s", request.return_id, error)
         return refuse(request, Reason.LOG_ALTERED, str(error))
-    except Exception as error:  # whatever failed, the agent gets nothing and the audit gets a row
-        logger.exception("return %s failed", request.return_id)
-        return refuse(request, Reason.INTERNAL_ERROR, type(error).__name__)
+    logger.error("return %s failed", request.return_id, exc_info=error)
+    return refuse(request, Reason.INTERNAL_ERROR, type(error).__name__)
 
 
 def _commit(log: Log, request: Request, outcome: Outcome, signer: Callable[[], Signer]) -> Outcome:

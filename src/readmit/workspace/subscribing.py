@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Mapping
 from datetime import datetime
+from math import inf
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,7 +20,7 @@ from readmit.cycle import examine
 from readmit.ports.presence import last_absence
 from readmit.records.base import Id, shown
 from readmit.records.decisions import Disposition
-from readmit.records.errors import RecordError
+from readmit.records.errors import RecordError, StoreError
 from readmit.records.events import Close, EventKind, Overrule
 from readmit.records.reasons import State
 from readmit.workspace.loading import current
@@ -27,14 +29,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Self
 
+    from readmit.ports.store import Listener
     from readmit.records.identity import Identity
     from readmit.records.snapshot import Snapshot
     from readmit.workspace.workspace import Workspace
 
 logger = logging.getLogger("readmit")
 
-OFTEN = 0.05
-"""Seconds between two looks at the end of the log, which cost one index search."""
+AT_LEAST = 30.0
+"""Seconds after which the end of the log is read though nothing announced a commit. It costs one index search."""
+OUTAGE_SECONDS = 60.0
+"""For how long a subscription waits for a server that went away."""
+_AGAIN_SECONDS = 0.5
+# Within a batch of its own thread, a subscription that is due sees nothing: it must not spin.
+_SOONEST_SECONDS = 0.01
 # Events after which every item stands as before.
 _HARMLESS = frozenset(
     {EventKind.OBSERVE, EventKind.LEASE, EventKind.REMEMBER, EventKind.EXAMINE, EventKind.WAIT, EventKind.ACKNOWLEDGE}
@@ -115,6 +123,10 @@ class View:
         self._read, self._fallen, self._next = head, frozenset(judged.rejected), judged.next
         return new
 
+    def left(self) -> float:
+        """The seconds until time alone may end an item."""
+        return inf if self._next is None else (self._next - self._workspace.now()).total_seconds()
+
     def _return_id(self) -> str:
         """The return whose view the agent works with; empty while it is away, and after a reset."""
         log = self._workspace.log
@@ -123,6 +135,63 @@ class View:
             return ""
         # The view of another role is not for this one.
         return absence.end.name if log.returned(absence.end.name).request.identity == self._identity else ""
+
+
+class Lookout:
+    """Looks at a view, and says for how long nothing has to be looked at unless a commit is announced."""
+
+    def __init__(self, workspace: Workspace, identity: Identity, every: float) -> None:
+        self._view = View(workspace, identity)
+        self._log = workspace.log
+        self._every = interval(every)
+        self._lost: float | None = None
+        self.listener: Listener | None = None
+
+    def look(self, *, waits: bool) -> tuple[FallenItem, ...]:
+        """What fell since the last look. If the caller ``waits``, commits are announced from before it looks.
+
+        Then a server that went away is waited for, as one that restarts is.
+        """
+        try:
+            if waits:
+                self.listener = self.listener or self._log.listen()
+                self.listener.renew()
+            found = self._view.look()
+        except StoreError:
+            if not (waits and self._went_away()):
+                raise
+            return ()
+        self._lost = None
+        return found
+
+    def _went_away(self) -> bool:
+        if self.listener is None:
+            return False
+        if not self.listener.is_lost:
+            # The server may have gone away between the two.
+            try:
+                self.listener.renew()
+            except StoreError:
+                pass
+            else:
+                return False
+        self._lost = self._lost or time.monotonic()
+        return self.listener.is_lost and time.monotonic() < self._lost + OUTAGE_SECONDS
+
+    def pause(self) -> float:
+        """The most seconds until the next look."""
+        longest = _AGAIN_SECONDS if self._lost is not None or self.listener is None else self.listener.patience
+        return max(_SOONEST_SECONDS, min(self._every, longest, self._view.left()))
+
+    def wake(self) -> None:
+        """End a wait, from any thread."""
+        if self.listener is not None:
+            self.listener.wake()
+
+    def close(self) -> None:
+        """Stop listening. Nobody waits any more."""
+        if self.listener is not None:
+            self.listener.close()
 
 
 class Subscription:
@@ -134,11 +203,11 @@ class Subscription:
         identity: Identity,
         *,
         report: Callable[[FallenItem], object] | None = None,
-        every: float = OFTEN,
+        every: float = AT_LEAST,
     ) -> None:
         """With ``report``, a thread of its own calls it for each item that fell."""
-        self._view = View(workspace, identity)
-        self._every = interval(every)
+        self._lookout = Lookout(workspace, identity, every)
+        self._waiting = threading.RLock()
         self._closed = threading.Event()
         self._error: Exception | None = None
         self._thread: threading.Thread | None = None
@@ -158,21 +227,24 @@ class Subscription:
 
     def wait(self, timeout: float | None = None) -> tuple[FallenItem, ...]:
         """Wait until something fell, and say what; nothing once it is closed, or after ``timeout`` seconds."""
-        left = None if timeout is None else timeout
-        while not self._closed.is_set():
-            if found := self._view.look():
-                return found
-            if left is not None and left <= 0:
-                break
-            self._closed.wait(self._every if left is None else min(self._every, left))
-            left = None if left is None else left - self._every
+        end = inf if timeout is None else time.monotonic() + timeout
+        with self._waiting:
+            while not self._closed.is_set():
+                left = end - time.monotonic()
+                if (found := self._lookout.look(waits=left > 0)) or left <= 0:
+                    return found
+                if (listener := self._lookout.listener) is not None and not self._closed.is_set():
+                    listener.wait(min(self._lookout.pause(), left))
         return ()
 
     def close(self) -> None:
         """End it. If ``report`` failed, or the store did, this raises what it failed with."""
         self._closed.set()
+        self._lookout.wake()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
+        with self._waiting:
+            self._lookout.close()
         if self._error is not None:
             error, self._error = self._error, None
             raise error

@@ -47,7 +47,7 @@ from readmit.workspace.recording import STATEMENT_KINDS, content_of, id_of, inhe
 from readmit.workspace.rights import concerned_by
 from readmit.workspace.signatures import check_in_force, policy_in_force
 from readmit.workspace.signing import Keys
-from readmit.workspace.subscribing import OFTEN, Subscription
+from readmit.workspace.subscribing import AT_LEAST, Subscription
 from readmit.workspace.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class Workspace(Handles, Acting, Verbs, Probing, Delivering):
         return Sweeper(self, trust_clock=require_flag("trust_clock", trust_clock)).sweep()
 
     def subscribe(
-        self, agent: Agent, *, report: Callable[[FallenItem], object] | None = None, every: float = OFTEN
+        self, agent: Agent, *, report: Callable[[FallenItem], object] | None = None, every: float = AT_LEAST
     ) -> Subscription:
         """Learn at once when an item of the view that an agent holds no longer stands. Iterate, or give ``report``."""
         return Subscription(self, require("agent", agent, Agent).identity, report=report, every=every)
