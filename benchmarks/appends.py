@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.result import Result, at_least, at_most
+from benchmarks.result import Result, at_least, at_most, scratch
 from readmit import Workspace
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ ROUNDS, SINGLES, BATCHES, BATCH = 8, 50, 5, 5_000
 
 
 def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
-    with tempfile.TemporaryDirectory() as directory, Workspace.open(Path(directory, "team.db")) as team:
+    with scratch() as directory, Workspace.open(Path(directory, "team.db")) as team:
         bare = sqlite3.connect(Path(directory, "bare.db"), isolation_level=None)
         bare.execute("PRAGMA journal_mode = WAL")
         bare.execute("PRAGMA synchronous = FULL")

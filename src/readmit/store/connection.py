@@ -15,7 +15,7 @@ from readmit.store.backup import copy
 from readmit.store.changes import Changes
 from readmit.store.files import OpenFiles, create_private, identity_of, unopened
 from readmit.store.locks import BesideFile, InProcess, Locks
-from readmit.store.schema import check, flaws_of, is_made, make
+from readmit.store.schema import check, flaws_of, is_made, make, store_id
 from readmit.store.sql import ENROLL, FIND, Level, flush
 
 if TYPE_CHECKING:
@@ -121,6 +121,7 @@ class SqliteConnection:
             self.sql.execute("PRAGMA cache_size = -65536")
             make(self.sql)
             check(self.schema_flaws())
+            self.store_id = store_id(self.sql)
             if is_file:
                 self._files = OpenFiles(self.path)
         except (sqlite3.Error, OSError, StoreError) as error:
@@ -128,6 +129,7 @@ class SqliteConnection:
         if self._files is not None and self._files.identity != before:
             raise StoreError(f"cannot open {self.path}: it was replaced while it was being opened; open it again")
 
+    place = None
     server_now = None
     """A file has no clock but its host's."""
 
