@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.result import Result, at_least, at_most
+from benchmarks.result import Result, at_least, at_most, scratch
 from readmit import Workspace
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ WRITERS, SHARED = (1, 4, 16), 160
 
 
 def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
-    with tempfile.TemporaryDirectory() as directory, Workspace.open(Path(directory, "team.db")) as team:
+    with scratch() as directory, Workspace.open(Path(directory, "team.db")) as team:
         bare = sqlite3.connect(Path(directory, "bare.db"), isolation_level=None, check_same_thread=False)
         bare.execute("PRAGMA journal_mode = WAL")
         bare.execute("PRAGMA synchronous = FULL")

@@ -13,13 +13,11 @@ import statistics
 import time
 from contextlib import ExitStack
 from importlib.util import find_spec
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.result import Result, at_most
+from benchmarks.result import Result, at_most, scratch
 from readmit import Policy, Workspace
 from readmit.backends.admission import text_digest
 from readmit.backends.binding import Archived
@@ -30,6 +28,7 @@ from readmit.workspace.memory import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from readmit.backends.handle import ReturnedMemory
     from readmit.ports.backend import MemoryBackend
@@ -44,8 +43,8 @@ WORDS = [head + tail for head in HEADS for tail in TAILS]
 def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
     results = []
     for name, opener in _openers().items():
-        with TemporaryDirectory(prefix="readmit-bench-") as folder:
-            results += _measure(name, opener, Path(folder))
+        with scratch() as folder:
+            results += _measure(name, opener, folder)
         step(1)
     return results
 

@@ -10,11 +10,10 @@ import json
 import resource
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.result import Result, at_least, at_most, best
+from benchmarks.result import Result, at_least, at_most, best, scratch
 from benchmarks.team import DEPARTURE, POLICY, TASK, VISIBLE, grow, start
 from readmit import Workspace
 
@@ -25,7 +24,7 @@ FALLEN, WRITTEN = VISIBLE // 2, 1_000_000
 
 
 def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
-    with tempfile.TemporaryDirectory() as directory:
+    with scratch() as directory:
         found = []
         for fallen in (0, FALLEN):
             path = Path(directory, f"{fallen}.db")

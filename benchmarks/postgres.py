@@ -5,8 +5,6 @@ Both hold the same team on the same disk, both commit durably, and they are aske
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING
 import psycopg
 from tests.postgres import Server
 
-from benchmarks.result import Result, at_least, at_most
+from benchmarks.result import Result, at_least, at_most, scratch
 from benchmarks.team import DEPARTURE, EVENTS_SINCE, TASK, VISIBLE, build, fill
 from readmit import Workspace
 
@@ -27,8 +25,7 @@ TEXT = "Observation {}, long enough to be like a real one."
 
 
 def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
-    with tempfile.TemporaryDirectory() as folder, Server(fsync=True) as server:
-        os.environ["READMIT_KEYS"] = folder
+    with scratch() as folder, Server(fsync=True) as server:
         places = (str(Path(folder, "team.db")), server.url())
         appends = _turns(places, _appends)
         plain = _plain(places[1])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
+from unittest import mock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 class Result(TypedDict):
@@ -24,6 +27,15 @@ class Result(TypedDict):
 def shared_folder() -> Path:
     """What ``READMIT_SHARED`` names, or the folder beside the project."""
     return Path(os.environ.get("READMIT_SHARED") or Path(__file__).resolve().parents[2] / "shared")
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A temporary folder for stores and for their keys, also those of processes that are started meanwhile."""
+    with tempfile.TemporaryDirectory(prefix="readmit-bench-") as name:
+        folder = Path(name)
+        with mock.patch.dict(os.environ, {"READMIT_KEYS": str(folder / "keys")}):
+            yield folder
 
 
 def at_most(name: str, value: float, bar: float | None, unit: str) -> Result:

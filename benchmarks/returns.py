@@ -11,13 +11,12 @@ import json
 import resource
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from benchmarks.result import Result, at_most, best
+from benchmarks.result import Result, at_most, best, scratch
 from benchmarks.team import DEPARTURE, EVENTS_SINCE, TASK, VISIBLE, build, fill
 from readmit import Workspace
 from readmit.records.evidence import Evidence
@@ -31,7 +30,7 @@ SMALL, LARGE = 100_000, 1_000_000
 
 
 def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
-    with tempfile.TemporaryDirectory() as directory:
+    with scratch() as directory:
         path = Path(directory, "team.db")
         build(path, step)
         fill(path, VISIBLE, SMALL, step)

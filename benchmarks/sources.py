@@ -9,18 +9,17 @@ that has not seen them yet, with every look written down: what that takes beyond
 
 from __future__ import annotations
 
-import tempfile
 import time
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.result import Result, at_most
+from benchmarks.result import Result, at_most, scratch
 from readmit import Policy, Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from readmit import Agent
 
@@ -31,8 +30,8 @@ ROUNDS = 5
 
 
 def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
-    with tempfile.TemporaryDirectory() as directory, ExitStack() as opened:
-        folder, agents = Path(directory), []
+    with scratch() as folder, ExitStack() as opened:
+        agents = []
         ahead = timedelta()
         # None: no probe. Otherwise the lifetime that each probe states.
         for name, lifetime in (("plain", None), ("fresh", 30 * DAY), ("files", 0)):

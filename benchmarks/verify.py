@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import team
-from benchmarks.result import Result, at_most
+from benchmarks.result import Result, at_most, scratch
 from readmit import Workspace
 from readmit.workspace.verifying import LogVerifier
 
@@ -31,7 +30,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
 def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
-    with tempfile.TemporaryDirectory() as directory:
+    with scratch() as directory:
         path = Path(directory, "team.db")
         team.build(path, step)
         # Each item of the first task has an observation of its own.
@@ -39,7 +38,7 @@ def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
         memory = subprocess.run(
             [sys.executable, "-c", _MEMORY, str(path), NAME], capture_output=True, check=True, text=True
         )
-        for kept in Path(directory, "team.db.keys").glob("*.verified"):
+        for kept in directory.rglob("*.verified"):
             kept.unlink()
         first = verified(path)
         with Workspace.open(path) as workspace:

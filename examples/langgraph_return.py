@@ -68,9 +68,9 @@ def planning(**parts: Any) -> Any:
     return builder.compile(**parts)
 
 
-def play(part: str, file: str, saver: SqliteSaver, store: SqliteStore) -> None:
+def play(part: str, folder: str, saver: SqliteSaver, store: SqliteStore) -> None:
     """One process. It finds everything in files."""
-    with Workspace.open(file) as trip:
+    with Workspace.open(f"{folder}/trip.db", keys=f"{folder}/keys") as trip:
         member = partial(trip.agent, role="traveler", task="trip")
         graph = planning(**for_langgraph(trip, member("planner"), saver=saver, store=store, keep=["days"], into="view"))
 
@@ -124,7 +124,7 @@ def main() -> None:
         SqliteStore.from_conn_string(f"{folder}/store.db") as store,
     ):
         store.setup()
-        play(part, f"{folder}/trip.db", saver, store)
+        play(part, folder, saver, store)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,9 @@ def main() -> None:
     """Fill, adopt, leave, come back."""
     with (
         TemporaryDirectory() as folder,
-        Workspace.open(Path(folder) / "trip.db", name="trip", policy=Policy(fill=True, max_items=100)) as trip,
+        Workspace.open(
+            Path(folder) / "trip.db", name="trip", policy=Policy(fill=True, max_items=100), keys=Path(folder, "keys")
+        ) as trip,
     ):
         store = Mem0.open(Path(folder) / "mem0", workspace="trip", embedder=Lexical())
         records = fill(store)

@@ -46,6 +46,15 @@ NIGHTLY = bool(os.environ.get("READMIT_NIGHTLY"))
 SHARED = Path(os.environ.get("READMIT_SHARED") or ROOT.parent / "shared")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A configuration folder of this run, for subprocesses too: tests leave no keys in that of the user."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        patch.delenv("READMIT_KEYS", raising=False)
+        yield
+
+
 @pytest.fixture(scope="session")
 def local_model() -> Path:
     """The weights of a real, small language model, fetched by the script that lies with the shared material."""
@@ -85,9 +94,8 @@ _schemas = count(1)
 
 
 @pytest.fixture
-def fresh_url(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
+def fresh_url(server: Server) -> Callable[[], str]:
     """Gives the address of a store with nothing in it, each time another."""
-    monkeypatch.setenv("READMIT_KEYS", str(tmp_path / "keys"))
     return lambda: server.url(f"fresh{next(_schemas)}")
 
 
@@ -136,6 +144,7 @@ def _played_on(kind_of_store: str, request: pytest.FixtureRequest) -> None:
         return
     server: Server = request.getfixturevalue("server")
     request.getfixturevalue("monkeypatch").setattr(scene, "place", server.next_store())
+    # Tests share a store whose workspaces were renamed: to keys that knew them before, they would be rolled back.
     keys = request.getfixturevalue("tmp_path_factory").mktemp("keys")
     request.getfixturevalue("monkeypatch").setenv("READMIT_KEYS", str(keys))
 

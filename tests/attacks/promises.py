@@ -56,6 +56,7 @@ PROMISES: dict[str, Promise] = {
     "S2": Promise(
         "file",
         (
+            "attacks/test_replaced_stores.py",
             "attacks/test_boundaries.py::test_the_signed_head_that_a_user_keeps_shows_a_restored_backup",
             "attacks/test_boundaries.py::test_a_consumed_view_stays_consumed_when_a_backup_is_restored",
             "attacks/test_boundaries.py::test_a_file_that_is_not_ours_is_refused_and_left_alone",

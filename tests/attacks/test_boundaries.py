@@ -277,7 +277,7 @@ def test_a_full_disk_loses_nothing_acknowledged(tmp_path: Path, room: int) -> No
 
 def test_a_damaged_page_blocks_a_return_or_refuses_to_open(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
-    prepare(path)
+    prepare(path, keys=tmp_path / "keys")
     with closing(sqlite3.connect(path)) as raw:
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     healthy = path.read_bytes()
@@ -287,9 +287,9 @@ def test_a_damaged_page_blocks_a_return_or_refuses_to_open(tmp_path: Path) -> No
         damaged[page * 4096 + 8 : page * 4096 + 400] = b"\xff" * 392
         target = tmp_path / f"p{page}.db"
         target.write_bytes(bytes(damaged))
-        shutil.copytree(tmp_path / "team.db.keys", tmp_path / f"p{page}.db.keys")
+        shutil.copytree(tmp_path / "keys", keys := tmp_path / f"keys{page}")
         try:
-            with Workspace.open(target) as team:
+            with Workspace.open(target, keys=keys) as team:
                 outcome = team.agent("ann", role="planner", task="trip").come_back()
                 outcomes.add(outcome.kind)
                 if outcome.admitted:
@@ -313,7 +313,7 @@ def test_the_signed_head_that_a_user_keeps_shows_a_restored_backup(tmp_path: Pat
     outcome.expose()
     kept = signed_head(scene.team.log)
     scene.team.close()
-    with Workspace.open(tmp_path / "saved.db", clock=lambda: START) as restored:
+    with Workspace.open(tmp_path / "saved.db", clock=lambda: START, keys=tmp_path / "elsewhere") as restored:
         report = audit(restored.log, kept=kept)
         assert not report.intact
         assert audit(restored.log).intact, "the file alone lacks nothing"

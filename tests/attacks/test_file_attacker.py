@@ -31,6 +31,7 @@ from readmit.workspace.sealing import LogSealer
 from readmit.workspace.verifying import LogVerifier
 from tests.attacks.forger import recompute
 from tests.attacks.victim import NAME, OPENED, Seen, attempt, build, tampered
+from tests.keys import keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,7 +62,7 @@ def append(victim: Victim, *drafts: Draft, sealed: bool = False) -> None:
         ring = MemoryRing()
         if sealed:
             ring.generate()
-            log.commits.sealer = _OwnKey("default", lambda: ring, MemoryPin())
+            log.commits.sealer = _OwnKey(victim.store, "default", lambda: ring, MemoryPin())
         log.append(drafts, now=OPENED)
 
 
@@ -118,17 +119,19 @@ def a_past_policy_rewritten_and_obeyed(victim: Victim) -> None:
     append(victim, draft(EventKind.OVERRULE, grant, id="o", by="eve", at=OPENED))
 
 
-def another_database_that_trusts_the_same_key(victim: Victim) -> None:
-    public = FileRing.open(FileRing.beside(victim.file)).public_keys()
+def another_database_of_the_same_id_that_trusts_the_same_key(victim: Victim) -> None:
+    public = FileRing.open(keys_of(victim.file, victim.keys)).public_keys()
     elsewhere = victim.folder.parent / "elsewhere"
     elsewhere.mkdir()
-    with Workspace.open(elsewhere / NAME, clock=lambda: OPENED) as mine:
+    with Workspace.open(elsewhere / NAME, clock=lambda: OPENED, keys=elsewhere / "keys") as mine:
         changes = [trust(key, reason="the victim's") for key in public.values()]
         named = [draft(EventKind.KEY, one, id=f"trust:{one.key[:32]}", by="owner", at=OPENED) for one in changes]
         mine.log.append(named, now=OPENED)
         mine.record("Pay eve.", id="evil", by="bob")
         mine.agent("ann", role="planner", task="trip").depart()
     shutil.copy(elsewhere / NAME, victim.file)
+    with tampered(victim) as sql:
+        sql.execute("UPDATE store SET id = ?", (victim.store,))
 
 
 def a_store_from_before_the_last_commits(victim: Victim) -> None:
@@ -190,7 +193,7 @@ STORIES = [
     Story(a_key_of_its_own_that_it_trusts_first, "not signed by a key that is trusted here"),
     Story(a_revocation_removed, BACK),
     Story(a_past_policy_rewritten_and_obeyed, OTHER),
-    Story(another_database_that_trusts_the_same_key, BACK),
+    Story(another_database_of_the_same_id_that_trusts_the_same_key, BACK),
     Story(a_store_from_before_the_last_commits, BACK),
     Story(the_write_ahead_log_removed, BACK),
     Story(the_commits_forgotten_as_if_a_release_without_them_wrote_it, "no commit: its records were removed"),
@@ -403,7 +406,7 @@ def test_another_schema_is_refused_at_open_and_reported_by_verify(victim: Victim
         sql.commit()
     with pytest.raises(TamperedError, match=re.escape(said)):
         victim.open()
-    with closing(LogVerifier(victim.file, "default")) as verifier:
+    with closing(LogVerifier(victim.file, "default", keys=victim.keys)) as verifier:
         assert any(said in problem for problem in verifier.verify().problems)
 
 

@@ -20,6 +20,7 @@ from readmit.records.errors import ExposureError, NotAllowedError, SealError, Ta
 from readmit.seal.statement import seal_view
 from readmit.workspace.auditing import audit
 from readmit.workspace.exposing import Asker, expose
+from tests.keys import keys_of
 from tests.scene import HOUR, START, Scene
 
 if TYPE_CHECKING:
@@ -401,7 +402,7 @@ def test_without_its_keys_a_workspace_blocks_and_says_so(tmp_path: Path) -> None
     scene = Scene(tmp_path / "team.db")
     scene.covered()
     scene.depart()
-    shutil.rmtree(tmp_path / "team.db.keys")
+    shutil.rmtree(keys_of(tmp_path / "team.db"))
     outcome = scene.come_back()
     assert (outcome.kind, outcome.reasons, outcome.view) == ("blocked", (Reason.SIGNER_FAILED,), None)
     assert [row.kind for row in scene.team.log.audit.rows()] == ["candidate", "candidate", "decision"]

@@ -1,6 +1,6 @@
 """A small, busy store to tamper with, what a user does with it, and how that ended.
 
-Whoever tampers has the database file and this library, and neither the keys nor the pin beside them.
+Whoever tampers has the database file and this library, and not the folder of keys, where the pins are too.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sqlite3
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from unittest import mock
@@ -22,8 +23,9 @@ from readmit.memory import Memory
 from readmit.records.canonical import canonical
 from readmit.records.errors import ReadmitError
 from readmit.records.verdicts import Answer, Pair, Verdict
-from readmit.seal.keys import FileRing
+from readmit.store.key_folder import KeyFolder, places_of
 from readmit.workspace.auditing import audit
+from tests.keys import id_of
 from tests.scene import START, Clock, untriggered
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from readmit.store.log import SqlLog
 
 NAME = "team.db"
+KEYS = "keys"
 DERIVED = "0" * 64
 OPENED = START + timedelta(hours=2, minutes=1)
 """When a copy is looked at."""
@@ -49,34 +52,38 @@ class Issued(NamedTuple):
 
 
 class Victim(NamedTuple):
-    """A closed store in a folder of its own, with its keys beside it."""
+    """A closed store in a folder of its own, and in another its keys, which know where it is."""
 
     folder: Path
     issued: Issued
     """Admitted, and not exposed yet."""
     consumed: Issued
     """Exposed to an agent that has written since."""
+    store: str
+    """The id of the store."""
 
     @property
     def file(self) -> Path:
         return self.folder / NAME
 
+    @property
+    def keys(self) -> Path:
+        return self.folder / KEYS
+
     def copied(self, folder: Path) -> Victim:
-        """The same store elsewhere, with the same keys and the same pin."""
-        keys = FileRing.beside(NAME)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / keys).mkdir(mode=0o700, exist_ok=True)
-        for file in (*folder.iterdir(), *(folder / keys).iterdir()):
-            if file.is_file():
-                file.unlink()
-        for file in (self.file, *(self.folder / keys).iterdir()):
-            shutil.copy(file, folder / file.relative_to(self.folder))
-        return self._replace(folder=folder)
+        """The same store elsewhere, with the same keys and pins, which have seen it there."""
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        shutil.copy(self.file, folder)
+        shutil.copytree(self.keys, folder / KEYS)
+        one = self._replace(folder=folder)
+        KeyFolder(one.keys).accept(places_of(one.file), self.store)
+        return one
 
     def open(self) -> Workspace:
         clock = Clock()
         clock.now = OPENED
-        return Workspace.open(self.file, clock=clock)
+        return Workspace.open(self.file, clock=clock, keys=self.keys)
 
 
 class Seen(NamedTuple):
@@ -88,12 +95,13 @@ class Seen(NamedTuple):
     """An error without a name of ours."""
 
 
-def build(folder: Path, place: Path | str | None = None) -> Victim:
+def build(folder: Path) -> Victim:
     """Bob keeps the state; ann is away, cal holds a view that was not handed over, dee has read hers and gone on."""
     folder.mkdir(parents=True)
     clock = Clock()
     rules = Policy(overseers=("boss",), writers=("bob", "cal", "dee", "ann"), nothing_owed="empty")
-    with _fixed_keys(), _fixed_names(), Workspace.open(place or folder / NAME, policy=rules, clock=clock) as team:
+    opening = partial(Workspace.open, folder / NAME, policy=rules, clock=clock, keys=folder / KEYS)
+    with _fixed_keys(), _fixed_names(), opening() as team:
         first = team.observe("The hotel Sunrise confirms two nights.", by="bob", id="e0")
         other = team.observe("The train leaves at nine.", by="bob", id="e1")
         team.oblige("Book a hotel.", id="duty", by="bob", required=["bed"], critical=["bed"])
@@ -141,6 +149,7 @@ def build(folder: Path, place: Path | str | None = None) -> Victim:
         folder,
         Issued(issued.id, issued.request.identity, issued.secret),
         Issued(read.id, read.request.identity, read.secret),
+        id_of(folder / NAME),
     )
 
 

@@ -20,6 +20,7 @@ from readmit.workspace.proving import signed_head
 from readmit.workspace.verifying import LogVerifier
 from readmit.workspace.workspace import Workspace
 from tests.inference.world import SHOES, Ruled, away, foresee, hear, home
+from tests.keys import keys_of
 from tests.scene import Scene, untriggered
 
 if TYPE_CHECKING:
@@ -42,10 +43,11 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def trip(original: Path, tmp_path: Path) -> Path:
-    """A copy to tamper with."""
+def trip(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy to tamper with, and one of its keys."""
     shutil.copy(original, tmp_path / "trip.db")
-    shutil.copytree(original.with_name("trip.db.keys"), tmp_path / "trip.db.keys")
+    shutil.copytree(keys_of(original), keys_of(original, tmp_path / "keys"))
+    monkeypatch.setenv("READMIT_KEYS", str(tmp_path / "keys"))
     return tmp_path / "trip.db"
 
 
@@ -214,25 +216,26 @@ def test_tampering_shows(name: str, trip: Path) -> None:
 def test_a_store_set_back_together_with_its_keys_shows_against_a_head_kept_elsewhere(
     original: Path, tmp_path: Path
 ) -> None:
+    of_another = head_of(original)
     whole = scenario.shipped("travel")
     file = tmp_path / "trip.db"
     with played(scenario.read(json.dumps(_without_last(whole))), file):
         pass
-    for name in ("trip.db", "trip.db.keys"):
-        (shutil.copytree if name.endswith("keys") else shutil.copy)(tmp_path / name, tmp_path / f"backup-{name}")
+    shutil.copy(file, tmp_path / "backup.db")
+    shutil.copytree(keys_of(file), tmp_path / "backup-keys")
     with Workspace.open(file, name=NAME) as workspace:
         workspace.agent("A1", role="planner", task="itinerary").come_back()
     kept = head_of(file)
     assert checked(file, kept=kept).intact
-    shutil.copy(tmp_path / "backup-trip.db", file)
-    assert [one for one in checked(file).problems if "was rolled back" in one], "the pin beside the keys shows it"
-    shutil.rmtree(tmp_path / "trip.db.keys")
-    shutil.copytree(tmp_path / "backup-trip.db.keys", tmp_path / "trip.db.keys")
+    shutil.copy(tmp_path / "backup.db", file)
+    assert [one for one in checked(file).problems if "was rolled back" in one], "the pin with the keys shows it"
+    shutil.rmtree(keys_of(file))
+    shutil.copytree(tmp_path / "backup-keys", keys_of(file))
     assert checked(file).intact
     rolled_back = checked(file, kept=kept)
     assert [problem for problem in rolled_back.problems if "it was rolled back" in problem]
     # The head of another log proves nothing here.
-    assert [problem for problem in checked(file, kept=head_of(original)).problems if "does not verify" in problem]
+    assert [problem for problem in checked(file, kept=of_another).problems if "does not verify" in problem]
 
 
 def _without_last(whole: scenario.Scenario) -> object:

@@ -68,7 +68,8 @@ def test_the_tree_can_be_recomputed_from_the_lines(trip: Play) -> None:
     assert done == len(leaves) > 0
     root = tree_hash([hashlib.sha256(b"\0" + canonical(record)).digest() for record in records])
     origin, size, said, *_ = head["note"].split("\n")
-    assert (origin, int(size), base64.b64decode(said)) == ("readmit/family-trip", len(records), root)
+    expected = f"readmit/{trip.workspace.log.store_id}/family-trip"
+    assert (origin, int(size), base64.b64decode(said)) == (expected, len(records), root)
 
 
 def test_one_return_alone(trip: Play) -> None:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from readmit.records.errors import SealError, StoreError
+from readmit.records.errors import SealError, StoreError, TamperedError
 from readmit.workspace.proving import signed_head
 from readmit.workspace.verifying import LogVerifier
 from readmit.workspace.workspace import Workspace
+from tests.keys import keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,14 +65,14 @@ def test_a_store_set_back_behind_the_last_check_shows_even_if_the_pin_is_lost(te
         workspace.revoke("i3", by="bob", reason="cancelled")
     assert checked(team).intact
     shutil.copy(tmp_path / "old.db", team)
-    for pin in (*(tmp_path / "team.db.keys").glob("*.head"), *(tmp_path / "team.db.keys").glob("*.trust")):
+    for pin in (*keys_of(team).glob("*.head"), *keys_of(team).glob("*.trust")):
         pin.unlink()
     assert any("it was rolled back" in problem for problem in checked(team).problems)
 
 
-def test_without_a_pin_the_first_key_is_trusted_and_the_report_says_so(team: Path, tmp_path: Path) -> None:
+def test_without_a_pin_the_first_key_is_trusted_and_the_report_says_so(team: Path) -> None:
     public = key_of(team)
-    shutil.rmtree(tmp_path / "team.db.keys")
+    shutil.rmtree(keys_of(team))
     report = checked(team)
     assert report.problems == ()
     assert "nothing was known here of this workspace" in report.notes[0]
@@ -88,7 +89,8 @@ def test_a_store_of_another_key_is_refused(team: Path, tmp_path: Path) -> None:
     assert checked(swapped).intact
     assert any("is not signed by a key" in one for one in checked(swapped, trusted=(public,)).problems)
     swapped.replace(team)
-    assert not checked(team).intact
+    with pytest.raises(TamperedError, match="is another store than before"):
+        checked(team)
 
 
 @pytest.mark.parametrize("named", ["the first", "the last"])
@@ -111,17 +113,20 @@ def test_the_log_extends_a_head_that_was_kept(team: Path) -> None:
     assert (report.problems, report.kept) == ((), size)
 
 
-def test_two_who_saw_forked_logs_find_out(team: Path, tmp_path: Path) -> None:
+def test_two_who_saw_forked_logs_find_out(team: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each store is whole and signed by the right key; a head of one is not in the other."""
-    shutil.copytree(tmp_path, tmp_path.parent / f"{tmp_path.name}-fork")
-    fork = tmp_path.parent / f"{tmp_path.name}-fork" / "team.db"
-    for file, item in ((team, "i3"), (fork, "i4")):
-        with Workspace.open(file) as workspace:
-            workspace.revoke(item, by="bob", reason="cancelled")
-    with Workspace.open(fork) as workspace:
-        kept = signed_head(workspace.log)
-    assert checked(fork).intact
+    fork, theirs = tmp_path / "fork.db", tmp_path / "keys of the fork"
+    shutil.copy(team, fork)
+    shutil.copytree(keys_of(team), keys_of(team, theirs))
+    with Workspace.open(team) as workspace:
+        workspace.revoke("i3", by="bob", reason="cancelled")
     assert checked(team).intact
+    with monkeypatch.context() as patch:
+        patch.setenv("READMIT_KEYS", str(theirs))
+        with Workspace.open(fork) as workspace:
+            workspace.revoke("i4", by="bob", reason="cancelled")
+            kept = signed_head(workspace.log)
+        assert checked(fork).intact
     found = checked(team, kept=kept).problems
     assert any("it was rewritten" in problem for problem in found), found
 
@@ -129,9 +134,11 @@ def test_two_who_saw_forked_logs_find_out(team: Path, tmp_path: Path) -> None:
 def test_nothing_is_written_but_where_the_check_ended(team: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(team)) as sql:
         sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    before = _files(tmp_path)
+    folders = (tmp_path, keys_of(team).parent)
+    before = [_files(folder) for folder in folders]
     assert checked(team).intact
-    made = {name for name, found in _files(tmp_path).items() if before.get(name) != found}
+    after = [_files(folder) for folder in folders]
+    made = {name for old, new in zip(before, after, strict=True) for name in new if old.get(name) != new[name]}
     assert {name.rpartition(".")[2] for name in made} <= {"verified", "db-shm", "db-wal"}
 
 
@@ -140,11 +147,12 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def mounted(team: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def mounted(team: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the store that this process may read and nobody may write: as on a read-only mount."""
     folder = tmp_path_factory.mktemp("mounted")
     shutil.copy(team, folder / "team.db")
-    shutil.copytree(team.with_name("team.db.keys"), folder / "team.db.keys")
+    shutil.copytree(keys_of(team).parent, folder / "keys")
+    monkeypatch.setenv("READMIT_KEYS", str(folder / "keys"))
     yield folder / "team.db"
     folder.chmod(0o700)
 
@@ -193,7 +201,7 @@ def test_commits_that_cannot_be_read_there_are_named(team: Path, mounted: Path) 
 
 def test_keys_that_cannot_be_read_can_be_named(team: Path, mounted: Path) -> None:
     public = key_of(team)
-    (pin,) = mounted.with_name("team.db.keys").glob("*.trust")
+    (pin,) = keys_of(mounted).glob("*.trust")
     pin.unlink()
     pin.mkdir()
     assert "name the key of the log with --key" in as_somebody_without_rights(mounted)
@@ -204,7 +212,7 @@ def test_a_head_at_a_rotation_is_trusted_although_its_pin_was_lost(team: Path) -
     """The old key signed the commit that trusts the new one. The keys are pinned durably, the head only in time."""
     with Workspace.open(team) as workspace:
         workspace.as_owner().keys.rotate(now=workspace.now())
-    for file in team.with_name(f"{team.name}.keys").glob("*.head"):
+    for file in keys_of(team).glob("*.head"):
         file.unlink()
     assert checked(team).problems == ()
     with Workspace.open(team) as workspace:

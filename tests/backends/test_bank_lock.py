@@ -190,7 +190,6 @@ def test_a_server_that_lost_a_session_between_two_writes_is_asked_again(
 def test_a_link_to_the_store_leads_to_the_same_lock(tmp_path: Path) -> None:
     Workspace.open(tmp_path / "team.db").close()
     (tmp_path / "link.db").symlink_to(tmp_path / "team.db")
-    (tmp_path / "link.db.keys").symlink_to(tmp_path / "team.db.keys")
     with (
         Workspace.open(tmp_path / "team.db") as team,
         Workspace.open(tmp_path / "link.db") as linked,

@@ -185,7 +185,7 @@ class TestTwoAdapters:
         scope = {"user_id": journey.team.name}
         owner = opened()
         first = Memory(journey.team, Mem0.over(native(owner), journey.team.name, scope=scope))
-        with Workspace.open(tmp_path / "team.db", name=journey.team.name) as again:
+        with Workspace.open(tmp_path / "team.db", name=journey.team.name, keys=tmp_path / "keys") as again:
             second = Memory(again, Mem0.over(native(owner), again.name, scope=scope))
             (record,) = first.form(KNOWN["valid"][1], sources=[journey.items["valid"]], by="scout", verbatim=True)
             update, done = native(owner).update, threading.Event()

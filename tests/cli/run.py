@@ -16,6 +16,13 @@ from readmit.cli import main
 
 # The script runs the code that the tests run, also where that is not the installed one.
 SOURCES = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+
+
+def folders() -> dict[str, str]:
+    """The configuration folder of the tests, which is not yet known when this module is imported."""
+    return {"XDG_CONFIG_HOME": os.environ["XDG_CONFIG_HOME"]}
+
+
 SCRIPT = Path(sys.executable).parent / "readmit"
 WHO = ("--principal", "A1", "--role", "planner", "--task", "trip")
 
@@ -48,7 +55,7 @@ def script(*args: object, cwd: Path, **env: str) -> subprocess.CompletedProcess[
     return subprocess.run(
         [str(SCRIPT), *map(str, args)],
         cwd=cwd,
-        env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "COLUMNS": "100", **SOURCES, **env},
+        env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "COLUMNS": "100", **SOURCES, **folders(), **env},
         capture_output=True,
         text=True,
         timeout=240,

@@ -48,6 +48,9 @@ def test_keys_are_named_by_option_or_in_the_environment(
         assert "is not signed by a key that is trusted here" in refused["problems"][0]
     wrong = run("audit", "verify", "--db", team, "--key", key.replace("default", "trip"), status=1)
     assert "is of another key or name" in wrong.stderr
+    run("init", "--db", other, "--workspace", "trip")
+    unrelated = run("audit", "verify", "--db", other, "--workspace", "trip", "--key", key, status=1)
+    assert "--key: none of them is of the log 'readmit/" in unrelated.stderr
 
 
 def test_a_kept_head_is_extended_or_the_check_fails(team: str, tmp_path: Path) -> None:
@@ -56,7 +59,7 @@ def test_a_kept_head_is_extended_or_the_check_fails(team: str, tmp_path: Path) -
     run("revoke", "h", "--by", "bob", "--db", team)
     report = run("audit", "verify", "--db", team, "--head", head).stdout
     assert "The log extends the head that was kept, of 2 commits." in report
-    head.write_bytes(head.read_bytes().replace(b"readmit/default\n2\n", b"readmit/default\n1\n"))
+    head.write_bytes(head.read_bytes().replace(b"/default\n2\n", b"/default\n1\n"))
     broken = run("audit", "verify", "--db", team, "--head", head, status=5).stdout
     assert "broken: the head kept elsewhere does not verify" in broken
 

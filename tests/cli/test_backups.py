@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.cli.run import WHO, run, said
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_a_backup_is_put_back_and_what_it_lacks_is_said(team: str) -> None:
@@ -33,9 +37,11 @@ def test_a_loss_of_what_was_handed_over_is_said_and_accepted_by_name(team: str) 
     assert "none is" not in run("restore", "saved.db", "--db", team, "--replace").stdout
 
 
-def test_a_restore_to_a_new_place_says_that_the_keys_are_missing(team: str) -> None:
+def test_a_restore_says_whether_the_keys_are_here(team: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run("backup", "saved.db", "--db", team)
-    assert "no keys beside it" in run("restore", "saved.db", "--db", "elsewhere.db").stdout
+    assert said("restore", "saved.db", "--db", "moved.db")["keys"], "they are found by the id of the store"
+    monkeypatch.setenv("READMIT_KEYS", "another machine")
+    assert "Its keys are not in " in run("restore", "saved.db", "--db", "elsewhere.db").stdout
     found = said("restore", "saved.db", "--db", "third.db")
     assert (found["replaced"], found["keys"], found["workspaces"][0]["missing_events"]) == (None, False, 0)
     assert Path("third.db").exists()

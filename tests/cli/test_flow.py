@@ -9,6 +9,7 @@ import pytest
 
 from readmit.workspace import history
 from tests.cli.run import WHO, run, said, script
+from tests.keys import keys_of
 
 
 def test_the_whole_flow_in_separate_processes(tmp_path: Path) -> None:
@@ -241,10 +242,11 @@ def test_without_its_keys_nothing_is_written_and_everything_can_be_read(tmp_path
     db = ("--db", tmp_path / "team.db")
     run("init", *db)
     run("depart", *WHO, *db)
-    (tmp_path / "team.db.keys").rename(tmp_path / "lost")
+    keys_of(tmp_path / "team.db").rename(tmp_path / "lost")
     before = run("log", *db).stdout
     refused = run("return", *WHO, *db, status=1).stderr
-    assert "restore it from a backup, or run `readmit keys rotate --lost`" in refused
+    assert f"no private key in {keys_of(tmp_path / 'team.db')} for any" in refused
+    assert "run `readmit keys rotate --lost` if there is none" in refused
     assert run("log", *db).stdout == before
     run("keys", "rotate", "--lost", *db)
     run("return", *WHO, *db)

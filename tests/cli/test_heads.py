@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.cli.run import run, said
+from tests.keys import keys_of
 from tests.witness.logs import Running, running
 
 if TYPE_CHECKING:
@@ -22,16 +23,15 @@ def witness(team: str) -> Iterator[Running]:
         yield one
 
 
-def copied(team: str, to: str) -> str:
-    """The database with its keys and pin: what somebody with access to the whole machine could put back."""
-    with_keys = Path(f"{to}.keys")
+def copied(team: str, to: str) -> dict[str, str]:
+    """Settings for a copy with its keys and pin: what somebody with access to the whole machine could put back."""
     shutil.copy(team, to)
-    shutil.copytree(f"{team}.keys", with_keys)
-    return to
+    shutil.copytree(keys_of(team), keys_of(team, Path("theirs")))
+    return {"READMIT_DB": to, "READMIT_KEYS": "theirs"}
 
 
-def observe(db: str, text: str) -> None:
-    run("observe", text, "--by", "A2", "--db", db)
+def observe(text: str, **settings: Any) -> None:
+    run("observe", text, "--by", "A2", **settings)
 
 
 def test_an_event_is_proven_under_a_head_that_a_witness_cosigned(team: str, witness: Running) -> None:
@@ -47,25 +47,25 @@ def test_an_event_is_proven_under_a_head_that_a_witness_cosigned(team: str, witn
 def test_a_head_that_was_kept_proves_an_event_later(team: str) -> None:
     run("audit", "head", "--output", "head.txt", "--db", team)
     run("keys", "export", "--output", "team.pem", "--db", team)
-    observe(team, "Something else.")
+    observe("Something else.", READMIT_DB=team)
     run("audit", "prove", "1", "--head", "head.txt", "--output", "proof.json", "--db", team)
     assert said("verify", "proof.json", "--key", "team.pem")["epoch"] == 1
 
 
 def test_a_rollback_of_database_and_keys_together_is_refused_by_the_witness(team: str, witness: Running) -> None:
     older = copied(team, "older.db")
-    observe(team, "Sunrise cancelled.")
+    observe("Sunrise cancelled.", READMIT_DB=team)
     run("audit", "head", "--witness", witness.url, "--db", team)
-    done = run("audit", "head", "--witness", witness.url, "--db", older, status=1)
+    done = run("audit", "head", "--witness", witness.url, status=1, **older)
     assert "rollback: " in done.stderr
 
 
 def test_a_fork_is_refused_by_the_witness(team: str, witness: Running) -> None:
     fork = copied(team, "fork.db")
-    observe(team, "Sunrise cancelled.")
-    observe(fork, "Sunrise confirmed.")
+    observe("Sunrise cancelled.", READMIT_DB=team)
+    observe("Sunrise confirmed.", **fork)
     run("audit", "head", "--witness", witness.url, "--witness-key", witness.key.vkey, "--db", team)
-    done = run("audit", "head", "--witness", witness.url, "--db", fork, status=1)
+    done = run("audit", "head", "--witness", witness.url, status=1, **fork)
     assert "fork: " in done.stderr
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from readmit.records.wording import counted
-from tests.cli.run import SCRIPT, SOURCES, run
+from tests.cli.run import SCRIPT, SOURCES, folders, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,14 @@ def _on_team(team: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def at_terminal(*args: str, cwd: Path, columns: int) -> list[str]:
     """What a command prints on a terminal of some width."""
     ours, theirs = pty.openpty()
-    env = {"PATH": os.environ["PATH"], "TERM": "xterm", "LANG": "C.UTF-8", "COLUMNS": str(columns), **SOURCES}
+    env = {
+        "PATH": os.environ["PATH"],
+        "TERM": "xterm",
+        "LANG": "C.UTF-8",
+        "COLUMNS": str(columns),
+        **SOURCES,
+        **folders(),
+    }
     process = subprocess.Popen([str(SCRIPT), *args], cwd=cwd, stdout=theirs, stderr=theirs, env=env)
     os.close(theirs)
     shown = b""

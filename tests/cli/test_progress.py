@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.run import SCRIPT, SOURCES, run
+from tests.cli.run import SCRIPT, SOURCES, folders, run
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def at_terminal(*args: object, cwd: Path) -> tuple[str, str]:
         cwd=cwd,
         stdout=subprocess.PIPE,
         stderr=theirs,
-        env={"PATH": os.environ["PATH"], "TERM": "xterm", "LANG": "C.UTF-8", "COLUMNS": "80", **SOURCES},
+        env={"PATH": os.environ["PATH"], "TERM": "xterm", "LANG": "C.UTF-8", "COLUMNS": "80", **SOURCES, **folders()},
     )
     os.close(theirs)
     stdout = process.communicate(timeout=240)[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -38,19 +37,14 @@ Prepared = Callable[[], str]
 
 
 def in_files(folder: Path) -> Prepared:
-    """Copies of a prepared file, with its keys."""
-    base = folder / "team.db"
-    prepare(base)
     numbers = count()
 
-    def copy() -> str:
-        place = folder / str(next(numbers))
-        place.mkdir()
-        shutil.copy(base, place / "team.db")
-        shutil.copytree(base.with_name("team.db.keys"), place / "team.db.keys")
-        return str(place / "team.db")
+    def make() -> str:
+        place = folder / f"{next(numbers)}.db"
+        prepare(place)
+        return str(place)
 
-    return copy
+    return make
 
 
 def in_schemas(server: Server) -> Prepared:
@@ -70,9 +64,7 @@ def prepared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     if request.param == "sqlite":
         yield in_files(tmp_path_factory.mktemp("crash"))
         return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("READMIT_KEYS", str(tmp_path_factory.mktemp("keys")))
-        yield in_schemas(request.getfixturevalue("server"))
+    yield in_schemas(request.getfixturevalue("server"))
 
 
 WHOLE = {

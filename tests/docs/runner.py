@@ -157,8 +157,8 @@ def _environment(folder: Path) -> dict[str, str]:
         "TERM": "dumb",
         "NO_COLOR": "1",
         "COLUMNS": "100",
-        # The commands run the code that the tests run, also where that is not the installed one.
-        **{name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ},
+        # The commands run the code that the tests run, also where that is not the installed one, with the same keys.
+        **{name: os.environ[name] for name in ("PYTHONPATH", "XDG_CONFIG_HOME") if name in os.environ},
     }
 
 

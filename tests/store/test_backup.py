@@ -19,6 +19,7 @@ from readmit.records.errors import ExposureError, StoreError, TamperedError
 from readmit.records.reasons import Reason
 from readmit.workspace.restoring import restore
 from tests.crash.team import prepare, usable, verify
+from tests.keys import id_of, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +30,11 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "team.db"
 
 
-def with_keys(copy: Path, file: Path) -> Path:
-    """A backup has no keys of its own."""
-    shutil.copytree(f"{file}.keys", f"{copy}.keys", ignore=shutil.ignore_patterns("*.head"))
-    return copy
+def pinned_elsewhere(copy: Path) -> Path:
+    """Keys of a copy that goes on by itself: with another pin."""
+    folder = copy.with_suffix(".keys")
+    shutil.copytree(keys_of(copy), keys_of(copy, folder), ignore=shutil.ignore_patterns("*.head"))
+    return folder
 
 
 def test_a_backup_holds_what_is_committed_while_others_write(file: Path, tmp_path: Path) -> None:
@@ -59,7 +61,7 @@ def test_a_backup_holds_what_is_committed_while_others_write(file: Path, tmp_pat
         writer.join()
         for copy, epoch in copies:
             assert not Path(f"{copy}-wal").exists(), "complete in one file"
-            with verify(with_keys(copy, file)) as same:
+            with verify(copy, keys=pinned_elsewhere(copy)) as same:
                 assert same.epoch == epoch
                 assert list(same.log.tail()) == list(team.log.tail(until=epoch))
                 usable(same, "copy")
@@ -153,7 +155,7 @@ def test_a_restore_keeps_what_it_replaces_and_says_what_is_missing(file: Path) -
     with verify(file) as team:
         assert team.epoch == lacking.epoch
         usable(team, "restored")
-    verify(with_keys(done.aside, file), ["item:later", "item:still"]).close()
+    verify(done.aside, ["item:later", "item:still"], keys=pinned_elsewhere(done.aside)).close()
     assert restore(saved, str(file), replace=True).aside == file.with_name("team.db.replaced-2")
     assert sorted(file.parent.glob(".*")) == [], "no half-made file is left"
 
@@ -232,9 +234,14 @@ def test_another_history_is_named(file: Path, tmp_path: Path) -> None:
     prepare(other)
     with Workspace.open(other) as team:
         team.backup(tmp_path / "of-other.db")
+    for replace in (False, True):
+        with pytest.raises(StoreError, match=rf"backup of store {id_of(other)}, and {id_of(file)} was seen at"):
+            restore(tmp_path / "of-other.db", str(file), replace=replace)
     with pytest.raises(StoreError, match="'default' has another history in the backup"):
-        restore(tmp_path / "of-other.db", str(file))
-    assert not restore(tmp_path / "of-other.db", str(file), replace=True).lacking[0].is_same_log
+        restore(tmp_path / "of-other.db", str(file), accept_loss=True)
+    done = restore(tmp_path / "of-other.db", str(file), replace=True, accept_loss=True)
+    assert (done.lacking[0].is_same_log, done.has_keys) == (False, True)
+    verify(file).close()
 
 
 @pytest.mark.parametrize("what", ["nothing", "a text", "a folder", "another program's", "cut", "the store itself"])

@@ -34,7 +34,7 @@ def rename_folder(file: Path) -> None:
 def replace_folder(file: Path) -> None:
     rename_folder(file)
     file.parent.mkdir()
-    Workspace.open(file).close()
+    Workspace.open(file, keys=file.parent / "keys").close()
 
 
 LOSSES: dict[str, Callable[[Path], object]] = {

@@ -28,7 +28,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "small"
     folder.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], capture_output=True, text=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=2m,mode=700", "tmpfs", folder], capture_output=True, text=True, check=False
     )
     if mounted.returncode:
         pytest.skip(f"needs the right to mount a small disk: {mounted.stderr.strip()}")

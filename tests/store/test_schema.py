@@ -25,10 +25,7 @@ CHANGES = {
 }
 
 
-def test_another_schema_on_a_server_is_refused_by_the_name_of_the_object(
-    server: Server, tmp_path: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("READMIT_KEYS", f"{tmp_path}/keys")
+def test_another_schema_on_a_server_is_refused_by_the_name_of_the_object(server: Server) -> None:
     for number, (change, said) in enumerate(CHANGES.items()):
         schema = f"altered{number}"
         with Workspace.open(server.url(schema)) as team:

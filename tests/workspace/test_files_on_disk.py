@@ -141,9 +141,12 @@ def test_a_probe_that_the_policy_no_longer_allows_leaves_its_source_unseen(tmp_p
         assert "version" in str(back.explain("v"))
 
 
-def test_the_keys_of_the_workspace_are_not_read_even_if_a_probe_names_them(tmp_path: Path) -> None:
+def test_the_keys_of_the_workspace_are_not_read_even_if_a_probe_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("READMIT_KEYS", str(tmp_path / "keys"))
     repository = Repository(tmp_path)
-    [key] = (tmp_path / "team.db.keys").glob("*.pem")
+    [key] = (tmp_path / "keys").rglob("*.pem")
     place = str(key.relative_to(tmp_path))
     with pytest.raises(ProbeError, match="secret"):
         repository.team.observe_file(place, by="mallory")

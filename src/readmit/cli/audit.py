@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from readmit.cli.command import Invocation
     from readmit.records.decisions import Returned
     from readmit.records.events import Event
+    from readmit.seal.notes import NoteKey
     from readmit.workspace.workspace import Workspace
 
 
@@ -148,13 +149,13 @@ def _handed(row: dict[str, Any]) -> str:
 @click.option(
     "--key", "keys", multiple=True, envvar="READMIT_TRUST", metavar="PEM|KEY|FILE",
     help="Key of the log: a PEM file, a verifier key as `readmit keys list` shows it, or a file with one on each line. "
-    "Repeatable. Default: what is pinned beside the signing keys. [env: READMIT_TRUST, separated by spaces]",
+    "Repeatable. Default: what is pinned with the signing keys. [env: READMIT_TRUST, separated by spaces]",
 )  # fmt: skip
 @click.option("--full", is_flag=True, help="Look at everything again, and decide again what was handed over.")
 def verify(invocation: Invocation, /, *, kept: BinaryIO | None, keys: tuple[str, ...], full: bool) -> Status:
     """Check that events, audit rows and indexes are those that were signed, and that nothing was rolled back.
 
-    The store is only read. The check goes on from where the last one ended, if that is kept beside the signing keys.
+    The store is only read. The check goes on from where the last one ended, if that is kept with the signing keys.
     A head that was kept elsewhere (`readmit audit head`) also shows a store that was set back together with its keys.
     """
     import msgspec
@@ -172,7 +173,7 @@ def verify(invocation: Invocation, /, *, kept: BinaryIO | None, keys: tuple[str,
     outside = None if kept is None else without_mark(kept.read())
     name = nfc(invocation.workspace)
     with (
-        closing(LogVerifier(invocation.db, name, trusted=_publics(keys, name))) as verifier,
+        closing(LogVerifier(invocation.db, name, trusted=_named(keys))) as verifier,
         progress("Verifying", verifier.total(full=full)) as watch,
     ):
         report = verifier.verify(kept=outside, full=full, watch=watch)
@@ -193,18 +194,11 @@ def verify(invocation: Invocation, /, *, kept: BinaryIO | None, keys: tuple[str,
     return Status.OK if report.intact else Status.UNVERIFIED
 
 
-def _publics(words: tuple[str, ...], workspace: str) -> list[bytes]:
-    """The keys of a workspace's log that the options name; a file may name those of other logs too."""
+def _named(words: tuple[str, ...]) -> list[bytes | NoteKey]:
     from readmit.cli.verifying import named_keys
-    from readmit.records.errors import SealError
-    from readmit.workspace.sealing import origin_of
 
     raw, logs = named_keys(words)
-    origin = origin_of(workspace)
-    found = [*raw.values(), *(key.public for key in logs if key.name == origin)]
-    if words and not found:
-        raise SealError(f"--key: none of them is of the log {origin!r}; copy what `readmit keys list` shows")
-    return found
+    return [*raw.values(), *logs]
 
 
 @click.option(

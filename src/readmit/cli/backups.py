@@ -46,8 +46,8 @@ def backup(invocation: Invocation, /, *, file: Path) -> None:
 @click.option("--replace", is_flag=True, help="Take the present store away. It is kept under another name.")
 @click.option(
     "--accept-loss", is_flag=True,
-    help="Go on from a backup that lacks what was seen here, and hand views over again although it does not know "
-    "which were handed over after it was made.",
+    help="Go on from a backup that lacks what was seen here, or is of another store, and hand views over again "
+    "although it does not know which were handed over after it was made.",
 )  # fmt: skip
 def restore(invocation: Invocation, /, *, file: Path, replace: bool, accept_loss: bool) -> None:
     """Put the backup FILE in the place of the store, and say what it lacks."""
@@ -64,7 +64,7 @@ def restore(invocation: Invocation, /, *, file: Path, replace: bool, accept_loss
     for one in done.lacking:
         show(*(f"{shown(one.workspace)}: {line}" for line in _lines(one, accepted=accept_loss)))
     if not done.has_keys:
-        show("There are no keys beside it: put their folder back, or run `readmit keys rotate --lost`.")
+        show(f"Its keys are not in {done.keys}: put that folder back, or run `readmit keys rotate --lost`.")
 
 
 def _as_json(done: Restored) -> dict[str, object]:

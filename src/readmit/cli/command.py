@@ -77,8 +77,8 @@ class Command(click.Command):
             self.params += [
                 click.Option(
                     ["--db"], default=DEFAULT_DB, envvar="READMIT_DB", show_default=True, metavar="FILE|URL",
-                    help="Database file, with its signing keys beside it in FILE.keys, or a postgresql:// URL, with "
-                    "its keys in the folder READMIT_KEYS. [env: READMIT_DB]",
+                    help="Database file, or a postgresql:// URL. Its signing keys are in the folder READMIT_KEYS, or "
+                    "in your configuration folder. [env: READMIT_DB]",
                 ),
                 click.Option(
                     ["--workspace"], default=DEFAULT_NAME, envvar="READMIT_WORKSPACE", show_default=True,

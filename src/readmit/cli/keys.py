@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group("keys")
 def keys() -> None:
-    """Signing keys: list, rotate, revoke, export."""
+    """Signing keys: list, rotate, revoke, export; and which store is at a path."""
 
 
 def add_to(group: click.Group) -> None:
@@ -27,6 +27,7 @@ def add_to(group: click.Group) -> None:
     command(keys, "list")(list_keys)
     command(keys, "rotate", examples=("readmit keys rotate", "readmit keys rotate --overlap 1h"))(rotate)
     command(keys, "revoke", examples=('readmit keys revoke 3f2a91 --reason "laptop stolen"',))(revoke)
+    command(keys, "accept", examples=("readmit keys accept --db team.db",))(accept)
     command(keys, "export", examples=("readmit keys export --output team.pem",))(export)
 
 
@@ -111,6 +112,23 @@ def revoke(invocation: Invocation, /, *, key: str, reason: str, by: str | None) 
         emit({"key": key, "active_left": left})
     else:
         show(f"Revoked {key}" + ("" if left else "; no key is left to sign with: run `readmit keys rotate`"))
+
+
+def accept(invocation: Invocation, /) -> None:
+    """Accept the store that is at --db now, in place of the one that was seen there before.
+
+    A store has a random id. Another id at a known path is refused, because anybody who can write the folder can
+    put a store of their own there. Run this only if you replaced or removed it yourself.
+    """
+    from readmit.cli.output import emit, show
+    from readmit.store.location import accept_store
+
+    store, before = accept_store(invocation.db)
+    if invocation.json:
+        emit({"db": invocation.store, "store": store, "before": before})
+    else:
+        now = "a new store may begin there" if store is None else f"store {store} belongs there"
+        show(f"{invocation.store}: {now}; before: {before or 'none'}.")
 
 
 @click.argument("key", type=Reference(KEY), required=False)

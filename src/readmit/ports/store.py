@@ -105,6 +105,10 @@ class Log(Protocol):
 
     workspace: str
 
+    @property
+    def store_id(self) -> str:
+        """The random id of the store that the workspace is in."""
+
     def seal_with(self, sealer: Sealer) -> None:
         """Sign every commit, and check every read, with a workspace's keys."""
 

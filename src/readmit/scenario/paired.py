@@ -104,7 +104,9 @@ class _Comparison:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="readmit-")))
             team = stack.enter_context(
-                Workspace.open(folder / "team.db", name=scenario.workspace or DEFAULT_NAME, clock=clock)
+                Workspace.open(
+                    folder / "team.db", name=scenario.workspace or DEFAULT_NAME, clock=clock, keys=folder / "keys"
+                )
             )
             if scenario.policy is not None:
                 team.as_owner().govern(scenario.policy)

@@ -1,4 +1,4 @@
-"""Where private keys live: files beside the database that only their owner can read, or memory.
+"""Where private keys live: files that only their owner can read, or memory.
 
 The ring holds keys; it does not say which to trust (``readmit.seal.trust``). A key file is a PEM PKCS#8
 Ed25519 key named by its id. It is written under another name with its final permissions, flushed, then
@@ -59,6 +59,9 @@ class LocalSigner:
 class KeyRing(ABC):
     """Private keys by id."""
 
+    where: str | Path
+    """Where the keys are, for errors."""
+
     @abstractmethod
     def keyids(self) -> tuple[str, ...]:
         """The ids of all keys held, sorted."""
@@ -85,8 +88,9 @@ class KeyRing(ABC):
             if keyid in held:
                 return self.load(keyid)
         raise SealError(
-            f"no private key at hand for any of the {len(wanted)} current key(s) of this workspace; "
-            "restore its folder of keys from a backup, or run `readmit keys rotate --lost` if there is none"
+            f"no private key in {self.where} for any of the {len(wanted)} current key(s) of this workspace; restore it "
+            "from a backup, set READMIT_KEYS to the folder of keys that it is in, or run `readmit keys rotate --lost` "
+            "if there is none"
         )
 
     def load(self, keyid: str) -> LocalSigner:
@@ -103,6 +107,8 @@ class KeyRing(ABC):
 
 class MemoryRing(KeyRing):
     """Keys in memory, for a workspace in memory."""
+
+    where = "memory"
 
     def __init__(self) -> None:
         self._pems: dict[str, bytes] = {}
@@ -124,11 +130,11 @@ class FileRing(KeyRing):
     """Keys in a directory of their own. Nothing is cached: a key that another process adds is seen at once."""
 
     def __init__(self, directory: Path) -> None:
-        self.directory = directory
+        self.directory = self.where = directory
 
     @classmethod
     def beside(cls, database: str | os.PathLike[str]) -> Path:
-        """Where the ring of a database file belongs."""
+        """The ring beside a file: that of a witness. Keys of a store are elsewhere (``readmit.store.key_folder``)."""
         path = Path(database)
         return path.with_name(f"{path.name}.keys")
 

@@ -1,8 +1,8 @@
 """What is known of a workspace's log from outside its database: the keys that sign it, and its last head.
 
-The pin lies beside the keys. A database that was swapped for another, rolled back or forked no longer fits it. The head
-is written with each commit and reaches the disk at the latest with the next exposure; the keys are flushed when they
-change.
+The pin lies with the keys, apart from the database. A database that was swapped for another, rolled back or forked no
+longer fits it. The head is written with each commit and reaches the disk at the latest with the next exposure; the keys
+are flushed when they change.
 """
 
 from __future__ import annotations

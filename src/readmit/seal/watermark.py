@@ -1,7 +1,7 @@
-"""The epoch of the last exposure, kept beside the database, not in it.
+"""The epoch of the last exposure, kept with the keys, not in the database.
 
-A database restored from a backup forgets that a view was consumed. The mark does not: it is stored with the keys,
-outside a database backup, and only ever rises.
+A database restored from a backup forgets that a view was consumed. The mark does not: it is outside a
+database backup, and only ever rises.
 """
 
 from __future__ import annotations

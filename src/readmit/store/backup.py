@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.records.errors import StoreError
 from readmit.store.files import create_private
-from readmit.store.schema import MASK, SHIFT, is_made
+from readmit.store.schema import MASK, SHIFT, is_made, store_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,6 +79,12 @@ def compare(backup: Path, place: Path) -> list[LogEnds]:
                 ]
         except StoreError:
             return [LogEnds(name, head, _commits(copied, name), None, is_same_log=True) for name, head in ends.items()]
+
+
+def store_of(backup: Path) -> str:
+    """The id of the store that a backup is of."""
+    with _reading(backup) as sql:
+        return store_id(sql)
 
 
 def put_back(backup: Path, place: Path) -> Path | None:

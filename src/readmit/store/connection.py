@@ -16,7 +16,7 @@ from readmit.store.files import OpenFiles, create_private, identity_of, unopened
 from readmit.store.group import SharedConnection
 from readmit.store.listener import Doorbell
 from readmit.store.locks import BesideFile, InProcess, Locks
-from readmit.store.schema import check, flaws_of, is_made, make
+from readmit.store.schema import check, flaws_of, is_made, make, store_id
 from readmit.store.sql import ENROLL, FIND, Level, flush
 
 if TYPE_CHECKING:
@@ -118,6 +118,7 @@ class SqliteConnection(SharedConnection):
             self.sql.execute("PRAGMA cache_size = -65536")
             make(self.sql)
             check(self.schema_flaws())
+            self.store_id = store_id(self.sql)
             if is_file:
                 self._files = OpenFiles(self.path)
         except (sqlite3.Error, OSError, StoreError) as error:
@@ -126,6 +127,7 @@ class SqliteConnection(SharedConnection):
             raise StoreError(f"cannot open {self.path}: it was replaced while it was being opened; open it again")
         self.bell = Doorbell("" if self._files is None else self._files.log_path)
 
+    place = None
     server_now = None
     """A file has no clock but its host's."""
 

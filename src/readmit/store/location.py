@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from readmit.records.base import shown as shown_value
 from readmit.records.errors import RecordError, StoreError
+from readmit.store.key_folder import KeyFolder, places_of
 
 if TYPE_CHECKING:
     from readmit.store.log import SqlLog
+    from readmit.store.sql import Connection
 
 MEMORY = ":memory:"
 FORM = "write postgresql://user:password@host:5432/database, with special characters percent-encoded"
@@ -27,10 +30,10 @@ _AND_REST = re.compile(r"(password\s*=).*", re.IGNORECASE | re.DOTALL)
 
 
 class OpenedStore(NamedTuple):
-    """A workspace's log, and the path beside which its keys are stored; none if the keys are in memory."""
+    """A workspace's log, and the folder of its store's keys; none if the keys are in memory."""
 
     log: SqlLog
-    beside: Path | None
+    keys: Path | None
 
 
 def is_url(place: str | Path) -> bool:
@@ -57,36 +60,74 @@ def folder_of(place: str | Path) -> Path:
     return Path.cwd() if is_url(place) or str(place) == MEMORY else Path(place).resolve().parent
 
 
-def open_store(place: str | Path, workspace: str, keys: str | Path | None = None) -> OpenedStore:
-    """Open a workspace of a store, creating either if needed.
+def open_store(
+    place: str | Path, workspace: str, keys: str | Path | None = None, *, read_only: bool = False
+) -> OpenedStore:
+    """Open a workspace of a store, creating either if needed. A file that is only read is left as it is.
 
-    A file's keys are beside it. A server's are in ``keys``, ``$READMIT_KEYS`` or the user's data folder, under the
-    store's id, so they are found again if the server is renamed or restored from a backup elsewhere.
+    The keys of a store are in a folder under its id, so they are found again if it is moved or restored elsewhere. A
+    store is refused if another one was seen at its place.
     """
     from readmit.store.log import SqlLog
 
     _check_place("path", place)
     if keys is not None:
         _check_place("keys", keys)
-    if not is_url(place):
-        from readmit.store.connection import SqliteConnection
-
-        file = None if str(place) == MEMORY else Path(place)
-        if file is not None and keys is not None:
-            if not Path(keys).is_dir():
-                raise StoreError(f"keys: the folder {keys} does not exist; make it with `mkdir -p {keys}`")
-            file = Path(keys, file.name)
-        return OpenedStore(SqlLog(SqliteConnection(place), workspace), file)
-    _need_server(place)
-    from readmit.store.postgres import PostgresConnection
-
-    folder = _made(_data_folder() if keys is None else Path(keys))
-    connection = PostgresConnection(str(place))
+    if str(place) == MEMORY:
+        return OpenedStore(SqlLog(_connected(place), workspace), None)
+    folder = KeyFolder.chosen(keys)
+    if not read_only:
+        folder.make()
+        if not exists(place):
+            folder.check_gone(places_of(place), str(place))
+    connection = _connected(place, read_only=read_only)
     try:
-        return OpenedStore(SqlLog(connection, workspace), folder / connection.store_id)
+        settle = folder.check if read_only else folder.learn
+        settle(_places(place, connection), connection.store_id, shown(place))
+        return OpenedStore(SqlLog(connection, workspace), folder.of(connection.store_id))
     except BaseException:
         connection.close()
         raise
+
+
+class Accepted(NamedTuple):
+    """A store that was accepted at its places: its id, and the id of the one that was seen there before."""
+
+    store: str | None
+    before: str | None
+
+
+def accept_store(place: str | Path) -> Accepted:
+    """Take the store that is at a place, or that there is none, for what belongs there."""
+    folder = KeyFolder.chosen(None)
+    found: str | None = None
+    if exists(place):
+        with closing(_connected(place, read_only=True)) as connection:
+            places, found = _places(place, connection), connection.store_id
+    else:
+        places = places_of(place)
+    before = next(iter(folder.known(places).values()), None)
+    folder.accept(places, found)
+    return Accepted(found, before)
+
+
+def _connected(place: str | Path, *, read_only: bool = False) -> Connection:
+    if is_url(place):
+        _need_server(place)
+        from readmit.store.postgres import PostgresConnection
+
+        return PostgresConnection(str(place))
+    if read_only:
+        from readmit.store.read_only import ReadOnlyConnection
+
+        return ReadOnlyConnection(place)
+    from readmit.store.connection import SqliteConnection
+
+    return SqliteConnection(place)
+
+
+def _places(place: str | Path, connection: Connection) -> tuple[str, ...]:
+    return (connection.place,) if connection.place is not None else places_of(place)
 
 
 def names(place: str | Path) -> tuple[str, ...]:
@@ -104,27 +145,6 @@ def names(place: str | Path) -> tuple[str, ...]:
 def _check_place(field: str, place: object) -> None:
     if not isinstance(place, str | os.PathLike):
         raise RecordError(f"{field}: {shown_value(place)} is not a path; give a text or a Path")
-
-
-def _made(folder: Path) -> Path:
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"keys: cannot make {folder}: {error.strerror}; set READMIT_KEYS to a folder for signing keys"
-        ) from error
-    return folder
-
-
-def _data_folder() -> Path:
-    if named := os.environ.get("READMIT_KEYS"):
-        return Path(named)
-    if data := os.environ.get("XDG_DATA_HOME"):
-        return Path(data, "readmit")
-    try:
-        return Path.home() / ".local" / "share" / "readmit"
-    except RuntimeError:
-        raise StoreError("keys: there is no home folder; set READMIT_KEYS to a folder for signing keys") from None
 
 
 def _need_server(place: str | Path) -> None:

@@ -65,6 +65,10 @@ class SqlLog(LogReads):
         self.sources = SqlSourceLedger(connection, self._ws, self.commits)
         self.memories = MemoryRecords(connection, self._ws)
 
+    @property
+    def store_id(self) -> str:
+        return self.connection.store_id
+
     def atomic(self, *, short: bool = False) -> AbstractContextManager[None]:
         return self.connection.atomic(short=short)
 

@@ -55,6 +55,7 @@ class PostgresConnection(SharedConnection):
         self._closing = weakref.finalize(self, self._client.close)
         try:
             self.store_id = make(self._client, self._address)
+            self.place = self._address.place(self._client)
             check(self.schema_flaws())
         except psycopg.Error as error:
             self._client.close()

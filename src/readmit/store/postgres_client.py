@@ -62,6 +62,7 @@ class Address:
             given: dict[str, Any] = conninfo_to_dict(f"{base}?{theirs}" if theirs else base)
             given.setdefault("connect_timeout", CONNECT_SECONDS)
             self.user, self.database = str(given.get("user") or ""), str(given.get("dbname") or "")
+            self._host, self._port = (str(given.get(name) or "") for name in ("host", "port"))
             self._conninfo = make_conninfo(**given, fallback_application_name="readmit", client_encoding="utf-8")
         except (psycopg.Error, UnicodeError):
             # The library's own message may quote any part of the URL.
@@ -69,6 +70,12 @@ class Address:
 
     def __repr__(self) -> str:
         return f"Address({self.shown!r})"
+
+    def place(self, client: Client) -> str:
+        """Where the store is, the same for every user. The hosts are those of the URL: a server names none itself."""
+        host, port = self._host or client.info.host, self._port or client.info.port
+        host = host if host.startswith("/") else host.lower()
+        return f"postgresql://{host}:{port}/{client.info.dbname}?schema={self.schema}"
 
     def connect(self) -> Client:
         """A new connection, with its limits set."""

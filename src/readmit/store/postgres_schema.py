@@ -21,6 +21,7 @@ from readmit.store.postgres_client import Address, failure, grant
 from readmit.store.schema import (
     APPEND_ONLY_TABLES,
     APPLICATION_ID,
+    ID,
     SHIFT,
     TABLES,
     VERSION,
@@ -46,7 +47,6 @@ _DIALECT = (
 )
 _OWN = "(SELECT nullif(current_setting('readmit.ws', true), '')::bigint)"
 _LISTING = "current_setting('readmit.directory', true) = 'on'"
-_ID = re.compile(r"[0-9a-f]{32}")
 _TABLE = re.compile(r"CREATE TABLE (\w+) \((\s*pos\b)?")
 
 
@@ -131,7 +131,9 @@ def _wanted() -> Iterator[tuple[str, str]]:
     for table in APPEND_ONLY_TABLES:
         yield f"trigger '{table}.append_only'", "refuse_change O"
     with made() as sql:
-        for (table,) in sql.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        for (table,) in sql.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'store'"
+        ).fetchall():
             columns = sql.execute(f"SELECT name, pk FROM pragma_table_info('{table}')").fetchall()
             yield f"table {table!r}", f"{', '.join(name for name, _ in columns)}, secured"
             yield f"policy '{table}.own'", ""
@@ -169,10 +171,10 @@ def recognize(client: Client, address: Address) -> str | None:
     check_version(int(row[0]))
     store = str(row[1])
     # The folder of the store's keys is named by the id, which anyone who can write the table can change.
-    if not _ID.fullmatch(store):
+    if not ID.fullmatch(store):
         raise StoreError(
             f"cannot open {address.shown}: store.id: {shown_value(store)} is not 32 lower-case hex digits; "
-            "restore the table from a backup, or set the id to the name of the store's folder of keys without .keys"
+            "restore the table from a backup, or set the id to the name of the store's folder of keys"
         )
     return store
 

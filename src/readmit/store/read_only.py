@@ -14,7 +14,7 @@ from readmit.records.errors import StoreError
 from readmit.store.changes import Changes
 from readmit.store.listener import Doorbell
 from readmit.store.locks import InProcess, Locks
-from readmit.store.schema import flaws_of, is_made
+from readmit.store.schema import flaws_of, is_made, store_id
 from readmit.store.sql import FIND
 
 if TYPE_CHECKING:
@@ -52,11 +52,13 @@ class ReadOnlyConnection:
         try:
             if not is_made(self.sql):
                 raise StoreError("it is empty; name a store")  # noqa: TRY301 - one report for every flaw
+            self.store_id = store_id(self.sql)
         except StoreError as error:
             self.close()
             raise StoreError(f"cannot verify {path}: {error}") from None
         self.sql.execute(f"PRAGMA cache_size = {CACHE}")
 
+    place = None
     server_now = None
     """Nothing is written, so no clock is compared."""
 

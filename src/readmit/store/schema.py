@@ -9,6 +9,8 @@ A row's key is ``workspace number << 40 | position``: one integer seek, and the 
 
 from __future__ import annotations
 
+import re
+import secrets
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -26,6 +28,9 @@ MASK = (1 << SHIFT) - 1
 
 VERSION = 1
 """The version of these tables. A store of another version is refused."""
+ID = re.compile(r"[0-9a-f]{32}")
+"""The random id of a store: 16 bytes in hex."""
+STORE = "CREATE TABLE store (id TEXT NOT NULL)"
 TABLES = """
     CREATE TABLE workspace (
         ws INTEGER PRIMARY KEY,
@@ -171,6 +176,17 @@ def is_made(connection: sqlite3.Connection) -> bool:
     return application == APPLICATION_ID
 
 
+def store_id(sql: Sql) -> str:
+    """The id of a store. The folder of its keys is named by it, so whatever else is in its place is refused."""
+    try:
+        found = [row[0] for row in sql.execute("SELECT id FROM store").fetchall()]
+    except sqlite3.Error as error:
+        raise TamperedError(f"store.id: it cannot be read ({error}); put a backup back") from error
+    if len(found) != 1 or not isinstance(found[0], str) or not ID.fullmatch(found[0]):
+        raise TamperedError("store.id: it is not one id of 32 lower-case hex digits; put a backup back")
+    return found[0]
+
+
 def check_version(version: int) -> None:
     """Refuse the tables of another release."""
     if version != VERSION:
@@ -188,8 +204,9 @@ def make(connection: sqlite3.Connection) -> None:
     try:
         # Another process may have made them while this one waited for the lock.
         if not is_made(connection):
-            for statement in (*TABLES.split(";\n"), *APPEND_ONLY):
+            for statement in (STORE, *TABLES.split(";\n"), *APPEND_ONLY):
                 connection.execute(statement)
+            connection.execute("INSERT INTO store VALUES (?)", (secrets.token_hex(16),))
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")

@@ -130,12 +130,18 @@ class Connection(Protocol):
     It is written once, when the outermost level commits: updating the row for each event would create as many row
     versions, and every later event of the transaction would scan them all.
     """
+    store_id: str
+    """The random id of the database's store."""
     changes: Changes
     """What the open transaction adds to the log's tree."""
     locks: Locks
     """Named locks that other processes see too, held apart from transactions."""
     turn: int
     """The number of the open transaction, or of the last one: a new number means a new state of the database."""
+
+    @property
+    def place(self) -> str | None:
+        """Where a server has the store, without user and password; none for a file."""
 
     def watch(self, watcher: Watcher) -> None:
         """Let something take part in every transaction."""

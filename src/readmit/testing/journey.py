@@ -44,7 +44,9 @@ class Journey:
 
     def __init__(self, path: Path, name: str = "journey") -> None:
         self.clock = Clock()
-        self.team = Workspace.open(path, name=name, policy=WHOLE_STORE, clock=self.clock)
+        # A test leaves no keys in the user's configuration folder.
+        keys = path.with_name("keys")
+        self.team = Workspace.open(path, name=name, policy=WHOLE_STORE, clock=self.clock, keys=keys)
         self.evidence: dict[str, str] = {}
         self.items: dict[str, str] = {}
         destination = self._known("destination", "We travel to Harrow.", slot="destination")

@@ -168,7 +168,7 @@ class _Audit:
 
     def _check_note(self, note: bytes | None, keys: Mapping[str, bytes]) -> None:
         """Whether the newest head is signed. A refusal is filed even where no key is at hand."""
-        head, origin = self._check.head, origin_of(self._log.workspace)
+        head, origin = self._check.head, origin_of(self._log.store_id, self._log.workspace)
         last = self._check.last
         if last is None:
             return
@@ -191,7 +191,7 @@ class _Audit:
 
         Each change is signed by a key that counted before it. The first commit is signed by the key that it trusts.
         """
-        origin = origin_of(self._log.workspace)
+        origin = origin_of(self._log.store_id, self._log.workspace)
         before = keys = dict(self._check.since.keys)
         for head, note, bodies in self._check.key_commits:
             what = f"commit {head.size}, which changes the keys,"
@@ -217,7 +217,7 @@ class _Audit:
 
         A key that was retired since then still counts; a revoked one does not.
         """
-        origin, head = origin_of(self._log.workspace), self._check.head
+        origin, head = origin_of(self._log.store_id, self._log.workspace), self._check.head
         what = "the head kept elsewhere"
         try:
             said = _opened(kept, origin, self._keys_ever(revoked=False))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def verifier_key(log: Log, public: bytes) -> NoteKey:
     """A signing key of a workspace under the name of its log."""
-    return NoteKey(origin_of(log.workspace), public)
+    return NoteKey(origin_of(log.store_id, log.workspace), public)
 
 
 def signed_head(log: Log) -> bytes:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from readmit.records.errors import StoreError
-from readmit.seal.keys import FileRing
-from readmit.store.backup import LogEnds, compare, put_back
+from readmit.store.backup import LogEnds, compare, put_back, store_of
+from readmit.store.key_folder import KeyFolder, places_of
 from readmit.store.location import is_url, shown
 from readmit.workspace.signing import mark_of, pin_of
 
@@ -23,9 +23,9 @@ class Lacking(NamedTuple):
     is_same_log: bool
     """Whether the backup and that store have one history."""
     handed_over: int
-    """The epoch of the last exposure, as the mark beside the keys remembers it."""
+    """The epoch of the last exposure, as the mark with the keys remembers it."""
     commits: int
-    """How many commits it lacks of those that the pin beside the keys has seen."""
+    """How many commits it lacks of those that the pin with the keys has seen."""
 
     @property
     def events(self) -> int:
@@ -38,6 +38,8 @@ class Restored(NamedTuple):
 
     lacking: tuple[Lacking, ...]
     aside: Path | None
+    keys: Path
+    """Where the keys of the restored store belong."""
     has_keys: bool
 
 
@@ -45,7 +47,8 @@ def restore(backup: Path, place: str, *, replace: bool = False, accept_loss: boo
     """Put a backup in a store's place.
 
     ``replace`` consents to take the present store away; it is renamed. ``accept_loss`` consents to hand views over
-    again although the backup does not know which were handed over after it was made.
+    again although the backup does not know which were handed over after it was made, and to another store than the one
+    that was seen at this place.
     """
     if is_url(place):
         raise StoreError(
@@ -54,7 +57,13 @@ def restore(backup: Path, place: str, *, replace: bool = False, accept_loss: boo
             "To accept that it lacks what was written since, remove the .mark and .head files in the folder of its keys"
         )
     file = Path(place)
-    keys = FileRing.beside(file)
+    folder, places, store = KeyFolder.chosen(None), places_of(file), store_of(backup)
+    keys = folder.of(store)
+    if not accept_loss and (others := {*folder.known(places).values()} - {store}):
+        raise StoreError(
+            f"{backup} is a backup of store {store}, and {', '.join(sorted(others))} was seen at {file}; if it shall "
+            "take its place, give --accept-loss"
+        )
     lacking = tuple(_lacking(ends, keys) for ends in compare(backup, file))
     if file.exists() and file.samefile(backup):
         raise StoreError(f"{backup} is the store itself; name a backup of it")
@@ -74,7 +83,9 @@ def restore(backup: Path, place: str, *, replace: bool = False, accept_loss: boo
         pin_of(keys, one.workspace).forget(keys=accept_loss)
         if accept_loss:
             mark_of(keys, one.workspace).lower_to(one.epoch)
-    return Restored(lacking, aside, keys.is_dir())
+    if accept_loss:
+        folder.accept(places, store)
+    return Restored(lacking, aside, keys, any(keys.glob("*.pem")))
 
 
 def _lacking(ends: LogEnds, keys: Path) -> Lacking:

@@ -1,6 +1,6 @@
 """Signs every commit of a workspace, and checks that the log is the one that was pinned.
 
-Trust comes from outside the database: from the pin beside the keys, or from keys that a verifier names. A new key
+Trust comes from outside the database: from the pin with the keys, or from keys that a verifier names. A new key
 counts if the commit that trusts it was signed by a key that counted before.
 """
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger("readmit")
 
 
-def origin_of(workspace: str) -> str:
-    """The name of a workspace's log in its signed heads."""
-    return f"readmit/{quote(workspace, safe='')}"
+def origin_of(store_id: str, workspace: str) -> str:
+    """The name of a workspace's log in its signed heads. Names like ``default`` are used by many; the id is random."""
+    return f"readmit/{store_id}/{quote(workspace, safe='')}"
 
 
 class LogSealer:
     """The sealer of one workspace."""
 
-    def __init__(self, workspace: str, ring: Callable[[], KeyRing], pin: Pin) -> None:
+    def __init__(self, store_id: str, workspace: str, ring: Callable[[], KeyRing], pin: Pin) -> None:
         self._workspace = workspace
-        self._origin = origin_of(workspace)
+        self._origin = origin_of(store_id, workspace)
         self._ring = ring
         self._pin = pin
         self._pinned: TreeHead | None = None

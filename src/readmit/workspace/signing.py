@@ -1,4 +1,4 @@
-"""The workspace's signing keys: private halves in a ring beside the file, trust in the log."""
+"""The workspace's signing keys: private halves in the folder of its store's keys, trust in the log."""
 
 from __future__ import annotations
 
@@ -41,20 +41,18 @@ OVERLAP = timedelta(days=1)
 class Keys:
     """Signing keys of one workspace."""
 
-    def __init__(self, log: Log, database: str | Path | None) -> None:
+    def __init__(self, log: Log, directory: Path | None) -> None:
         self._log = log
-        # Absolute: keys are read for every new signer, and the process may have changed its folder since.
-        self._directory = None if database is None else FileRing.beside(database).absolute()
-        self._memory = MemoryRing()
+        self._ring = partial(_ring, directory, MemoryRing())
         self.writer, self.signatures = ANYBODY, Signatures(log)
         self.handed_over: Watermark = MemoryWatermark()
         """The epoch of the last exposure: a restored backup ends before it."""
         self.pin: Pin = MemoryPin()
         """What is known of the log from outside its database."""
-        if self._directory is not None:
-            self.handed_over = mark_of(self._directory, log.workspace)
-            self.pin = pin_of(self._directory, log.workspace)
-        self._sealer = LogSealer(log.workspace, partial(_ring, self._directory, self._memory), self.pin)
+        if directory is not None:
+            self.handed_over = mark_of(directory, log.workspace)
+            self.pin = pin_of(directory, log.workspace)
+        self._sealer = LogSealer(log.store_id, log.workspace, self._ring, self.pin)
         log.seal_with(self._sealer)
 
     def written_by(self, writer: Writer, signatures: Signatures) -> Keys:
@@ -71,7 +69,7 @@ class Keys:
         # A store that was altered still opens, so that the audit can report it. Nothing is decided or written in it.
         with suppress(TamperedError), self._log.atomic():
             if self._log.latest(EventKind.KEY) is None:
-                signer = self._ring(create=True).generate()
+                signer = self._ring().generate()
                 self._append([trust(signer.public, reason="first key")], now, by=OWNER)
                 start()
 
@@ -91,7 +89,7 @@ class Keys:
             self._sealer.start_over()
         with self._log.atomic():
             check_governor(self._log, by, policy_in_force(self._log), "rotate keys")
-            signer = self._ring(create=True).generate()
+            signer = self._ring().generate()
             self._append(rotation(current(self.changes()), signer.public, now=now, overlap=overlap), now, by=by)
         return signer.keyid
 
@@ -126,27 +124,21 @@ class Keys:
             self.signatures.check_present(entry)
         self._log.append(entries, now=now, check=self.signatures.check)
 
-    def _ring(self, *, create: bool = False) -> KeyRing:
-        return _ring(self._directory, self._memory, create=create)
 
-
-def _ring(directory: Path | None, memory: MemoryRing, *, create: bool = False) -> KeyRing:
-    if directory is None:
-        return memory
-    if create and not directory.exists():
-        return FileRing.create(directory)
-    return FileRing.open(directory)
+def _ring(directory: Path | None, memory: MemoryRing) -> KeyRing:
+    return memory if directory is None else FileRing.open(directory)
 
 
 def mark_of(directory: Path, workspace: str) -> FileWatermark:
     """The mark of a workspace in the folder of its keys."""
-    return FileWatermark(directory / f"{_stem(workspace)}.mark")
+    return FileWatermark(directory / f"{stem_of(workspace)}.mark")
 
 
 def pin_of(directory: Path, workspace: str) -> FilePin:
     """The pin of a workspace in the folder of its keys."""
-    return FilePin(directory / f"{_stem(workspace)}.trust", directory / f"{_stem(workspace)}.head")
+    return FilePin(directory / f"{stem_of(workspace)}.trust", directory / f"{stem_of(workspace)}.head")
 
 
-def _stem(workspace: str) -> str:
+def stem_of(workspace: str) -> str:
+    """How the names of a workspace's files begin."""
     return digest_of(workspace.encode())[:16]

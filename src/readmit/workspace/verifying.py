@@ -1,4 +1,4 @@
-"""Verify a workspace without changing anything: the database is only read, and so is the pin beside its keys.
+"""Verify a workspace without changing anything: the database is only read, and so is the pin with its keys.
 
 Trust comes from the pin, or from keys that the verifier names. Where a check ended well is kept beside the pin, if that
 can be written, so that the next one goes on from there.
@@ -9,26 +9,24 @@ from __future__ import annotations
 import gc
 import os
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.canonical import digest_of
 from readmit.records.errors import SealError, TamperedError
 from readmit.records.tree import verify_consistency
-from readmit.seal.keys import FileRing
+from readmit.seal.notes import NoteKey
 from readmit.seal.pin import FILE_MODE, FilePin, MemoryPin, Trust
 from readmit.seal.trust import keyid_of
-from readmit.store.location import is_url, open_store
-from readmit.store.log import SqlLog
+from readmit.store.location import open_store
 from readmit.store.log_check import Reached
-from readmit.store.read_only import ReadOnlyConnection
 from readmit.workspace.auditing import audit
-from readmit.workspace.sealing import LogSealer, keys_after
+from readmit.workspace.sealing import LogSealer, keys_after, origin_of
+from readmit.workspace.signing import pin_of, stem_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from readmit.ports.sealer import Extension
     from readmit.records.tree import TreeHead
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class ReadPin(MemoryPin):
-    """Knows what a pin beside the keys says, and never writes it."""
+    """Knows what a pin on disk says, and never writes it."""
 
     def __init__(self, pin: FilePin) -> None:
         super().__init__(pin.trust())
@@ -75,28 +73,38 @@ class LogVerifier:
         place: str | Path,
         workspace: str,
         *,
-        trusted: Iterable[bytes] = (),
+        trusted: Iterable[bytes | NoteKey] = (),
         keys: str | Path | None = None,
     ) -> None:
-        if is_url(place):
-            self.log, beside = open_store(place, workspace, keys)
-        else:
-            beside = Path(place) if keys is None else Path(keys, Path(place).name)
-            self.log = SqlLog(ReadOnlyConnection(place), workspace)
-        folder, stem = FileRing.beside(beside or place), digest_of(workspace.encode())[:16]
-        self._kept = folder / f"{stem}.verified"
-        named = tuple(trusted)
+        """Keys that are trusted may be those of other logs too, if they have names."""
+        self.log, folder = open_store(place, workspace, keys, read_only=True)
+        assert folder is not None  # noqa: S101 - a store in memory has no verifier
+        self._kept = folder / f"{stem_of(workspace)}.verified"
         try:
-            if named:
-                trust = Trust(workspace, {keyid_of(public): public for public in named})
-                sealer: LogSealer = NamedSealer(workspace, _no_ring, MemoryPin(trust))
-            else:
-                pin = FilePin(folder / f"{stem}.trust", folder / f"{stem}.head")
-                sealer = LogSealer(workspace, _no_ring, ReadPin(pin))
-        except SealError as error:
+            self.log.commits.sealer = self._sealer(pin_of(folder, workspace), tuple(trusted))
+        except BaseException:
             self.close()
-            raise SealError(f"{error}; name the key of the log with --key or READMIT_TRUST") from error
-        self.log.commits.sealer = sealer
+            raise
+
+    def _sealer(self, pin: FilePin, trusted: tuple[bytes | NoteKey, ...]) -> LogSealer:
+        store, workspace = self.log.store_id, self.log.workspace
+        if not trusted:
+            try:
+                return LogSealer(store, workspace, _no_ring, ReadPin(pin))
+            except SealError as error:
+                raise SealError(f"{error}; name the key of the log with --key or READMIT_TRUST") from error
+        origin = origin_of(store, workspace)
+        publics = [
+            one.public if isinstance(one, NoteKey) else one
+            for one in trusted
+            if not isinstance(one, NoteKey) or one.name == origin
+        ]
+        ending = origin.rpartition("/")[2]
+        if not publics and not any(isinstance(one, NoteKey) and one.name.endswith(f"/{ending}") for one in trusted):
+            raise SealError(f"--key: none of them is of the log {origin!r}; copy what `readmit keys list` shows")
+        # Without any, the keys are of a workspace of this name in another store, and nothing here is signed by them.
+        trust = Trust(workspace, {keyid_of(public): public for public in publics})
+        return NamedSealer(store, workspace, _no_ring, MemoryPin(trust))
 
     def close(self) -> None:
         self.log.close()

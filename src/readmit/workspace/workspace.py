@@ -95,17 +95,17 @@ class Workspace(Handles, Acting, Verbs, Probing, Delivering):
         """Open a workspace in a file, or behind a ``postgresql://`` URL, or start one under ``policy``.
 
         In an existing one, a policy that is given must equal the one in force, which ``govern`` changes for everybody.
-        Its signing keys live beside the file, in ``<file>.keys``; those of a server in the folder that ``keys`` or
-        ``READMIT_KEYS`` names, or in the user's data folder. ``prober`` makes what looks at sources again, under the
-        policy's limits: ``partial(Looker, databases=…)``, say.
+        Its signing keys live in the folder that ``keys`` or ``READMIT_KEYS`` names, or in the user's configuration
+        folder, under the store's id; if another store was seen at this path, it is refused. ``prober`` makes what looks
+        at sources again, under the policy's limits: ``partial(Looker, databases=…)``, say.
         """
         if policy is not None:
             require("policy", policy, Policy)
         if not callable(clock):
             raise RecordError(f"clock: {shown(clock)} cannot be called; give a function that returns a datetime")
-        log, beside = open_store(path, require_name("name", nfc(name)), keys)
+        log, folder = open_store(path, require_name("name", nfc(name)), keys)
         try:
-            workspace = cls(log, Keys(log, beside), clock, eyes=Eyes(prober, folder_of(path)))
+            workspace = cls(log, Keys(log, folder), clock, eyes=Eyes(prober, folder_of(path)))
             workspace.keys.ensure(workspace.now(), lambda: policy is None or workspace.as_owner().govern(policy))
             check_in_force(log, None if policy is None else normal(policy))
         except BaseException:

@@ -311,7 +311,7 @@ class TestTwoInstances:
         self, memory: Memory, journey: Journey, stand_in: StandIn, tmp_path: Path
     ) -> None:
         user = native(memory)
-        with Workspace.open(tmp_path / "team.db", name="journey", clock=journey.clock) as team:
+        with Workspace.open(tmp_path / "team.db", name="journey", clock=journey.clock, keys=tmp_path / "keys") as team:
             other = Memory(team, open_memobase(team, tmp_path))
             stand_in.project.thinking.clear()
             with ThreadPoolExecutor(2) as pool:

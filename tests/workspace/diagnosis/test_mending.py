@@ -16,6 +16,7 @@ from readmit.records.events import Link
 from readmit.records.items import Drafted, Frontier, Obligation
 from readmit.workspace.diagnosis.symptoms import Trouble
 from tests.cli.run import paste
+from tests.keys import keys_of
 from tests.scene import Scene
 
 if TYPE_CHECKING:
@@ -247,7 +248,7 @@ def not_examined(scene: Scene) -> None:
 def no_key(scene: Scene) -> None:
     scene.covered()
     scene.depart()
-    for file in Path(f"{scene.path}.keys").glob("*.pem"):
+    for file in keys_of(scene.path).glob("*.pem"):
         file.unlink()
 
 

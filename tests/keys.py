@@ -1,0 +1,24 @@
+"""Where the keys of a test's store lie."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from readmit.store.key_folder import KeyFolder
+from readmit.store.schema import store_id
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def id_of(file: Path | str) -> str:
+    """The id of the store in a file."""
+    with closing(sqlite3.connect(file)) as sql:
+        return store_id(sql)
+
+
+def keys_of(file: Path | str, folder: Path | None = None) -> Path:
+    """The folder of the keys and pins of the store in a file: in the configuration folder, or in the one named."""
+    return KeyFolder.chosen(folder).of(id_of(file))
