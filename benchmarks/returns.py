@@ -1,22 +1,23 @@
 """How long does a return take, against the floor, and does the size of the store matter?
 
-The floor reads the same rows (items and their evidence), decodes them and hashes them once. Return and floor
-alternate in one fresh process per store size.
+The floor reads the same rows (items and their evidence), decodes them and hashes them once. Returns and floor alternate
+in one fresh process per store size, and processor time is compared. The first return after the store was opened proves
+everything it reads; later ones keep what was proven. Loading Python modules is measured by ``startup``, not here.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from benchmarks.result import Result, at_most, best, scratch
+from benchmarks.result import Result, at_most, best, peak_memory, scratch
 from benchmarks.team import DEPARTURE, EVENTS_SINCE, TASK, VISIBLE, build, fill
 from readmit import Workspace
 from readmit.records.evidence import Evidence
@@ -39,11 +40,13 @@ def run(step: Callable[[int], None] = lambda _: None) -> list[Result]:
         large = _measured(path)
     events = f"{VISIBLE:,} candidates, {EVENTS_SINCE:,} events since departure"
     return [
-        at_most(f"return / floor, {events}, {SMALL:,} items", small["return"] / small["floor"], 3.0, "x"),
-        at_most(f"same return, {LARGE:,} / {SMALL:,} items", large["return"] / small["return"], 1.5, "x"),
-        at_most(f"peak memory of that return, {SMALL:,} items", small["megabytes"], 200, "MB"),
+        at_most(f"first return / floor, {events}, {SMALL:,} items", small["first"] / small["floor"], 3.0, "x"),
+        at_most("later return / floor", small["later"] / small["floor"], 1.5, "x"),
+        at_most(f"first return, {LARGE:,} / {SMALL:,} items", large["first"] / small["first"], 1.5, "x"),
+        at_most(f"peak memory of a first return, {SMALL:,} items", small["megabytes"], 150, "MB"),
+        at_most("peak memory after later ones, exposure and replay", small["megabytes later"], 150, "MB"),
         at_most("exposure / floor", small["expose"] / small["floor"], None, "x"),
-        at_most("replay / floor", small["replay"] / small["floor"], None, "x"),
+        at_most("replay / floor", small["replay"] / small["floor"], 3.0, "x"),
     ]
 
 
@@ -57,19 +60,38 @@ def _measured(path: Path) -> dict[str, float]:
 
 
 def _measure(path: Path) -> dict[str, float]:
-    with Workspace.open(path) as team:
+    _load_modules()
+    least: dict[str, float] = {}
+
+    def timed(name: str, work: Callable[[], object]) -> None:
+        least[name] = min(least.get(name, float("inf")), best(work, 1, clock=time.process_time))
+
+    def measure() -> tuple[float, float]:
+        with Workspace.open(path) as team:
+            agent = team.agent("A1", role="planner", task=TASK)
+            timed("first", lambda: agent.come_back(checkpoint=DEPARTURE))
+            after_first = peak_memory()
+            for _ in range(3):
+                timed("floor", lambda: _floor(team))
+                timed("later", lambda: agent.come_back(checkpoint=DEPARTURE))
+            last = agent.come_back(checkpoint=DEPARTURE)
+            if not last.admitted or len(last.dispositions) != VISIBLE:
+                raise SystemExit(f"not the case meant to be measured: {last.kind}, {len(last.dispositions)} candidates")
+            timed("expose", last.expose)
+            timed("replay", lambda: team.replay(last.id))
+        return after_first, peak_memory()
+
+    # Memory of the first round: later ones begin with what the interpreter has not given back.
+    (first, later), *_ = [measure() for _ in range(3)]
+    return least | {"megabytes": first, "megabytes later": later}
+
+
+def _load_modules() -> None:
+    """Return once to a small team, with everything that is imported on the way."""
+    with scratch() as directory, Workspace.open(Path(directory, "small.db")) as team:
         agent = team.agent("A1", role="planner", task=TASK)
-        last = agent.come_back(checkpoint=DEPARTURE)
-        megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        if not last.admitted or len(last.dispositions) != VISIBLE:
-            raise SystemExit(f"not the case meant to be measured: {last.kind}, {len(last.dispositions)} candidates")
-        floor = returned = float("inf")
-        for _ in range(5):
-            floor = min(floor, best(lambda: _floor(team), 1))
-            returned = min(returned, best(lambda: agent.come_back(checkpoint=DEPARTURE), 1))
-        exposed = best(agent.come_back(checkpoint=DEPARTURE).expose, 1)
-        replayed = best(lambda: team.replay(last.id), 2)
-    return {"floor": floor, "return": returned, "expose": exposed, "replay": replayed, "megabytes": megabytes}
+        agent.depart()
+        team.replay(agent.come_back().id)
 
 
 def _floor(team: Workspace) -> list[tuple[object, str]]:

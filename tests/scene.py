@@ -12,8 +12,10 @@ from readmit import Policy, Reason, Return, Workspace
 from readmit.records.events import Checkpoint, EventKind
 from readmit.records.verdicts import Answer, Pair, Verdict
 from readmit.store.indexes import stored_rows
+from readmit.store.kept import KeptLists
 from readmit.store.location import is_url
 from readmit.store.schema import APPEND_ONLY_TABLES
+from readmit.store.slot_lists import KeptSlots
 from readmit.workspace.roles import role_of
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ class Scene:
         self.team = Workspace.open(path, name=name, policy=rules, clock=self.clock)
         self.source = self.team.observe("The hotel and the train confirm.", by="bob")
         self.outcome: Return | None = None
+        self.keeps = False
 
     @property
     def now(self) -> datetime:
@@ -123,8 +126,18 @@ class Scene:
     def cause(self, item: str, reason: Reason) -> Cause:
         return next(one for one in self.disposition(item).causes if one.reason is reason)
 
+    def forget(self) -> None:
+        """As in a process that starts now: nothing that was proven is kept."""
+        log: Any = self.team.log
+        log._kept, log._slots = KeptLists(log._rows), KeptSlots(log._rows)
+
     def sql(self, statement: str, *values: Any) -> None:
-        """A change by an attacker with write access to the database: no trigger stops it."""
+        """A change by an attacker with write access to the database: no trigger stops it.
+
+        What follows is as in a process that starts then, unless the scene keeps what it proved.
+        """
+        if not self.keeps:
+            self.forget()
         connection: Any = self.team.log.connection  # type: ignore[attr-defined]
         if is_url(self.path):
             with connection.atomic():

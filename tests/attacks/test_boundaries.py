@@ -49,7 +49,7 @@ def outputs(team: Workspace, ann: Any) -> str:
     said += [repr(row) for row in team.log.audit.rows()]
     said += [repr(event) for event in team.log.seen(ann.identity, until=10**6)]
     said += [repr(event) for event in team.log.observations(ann.identity, until=10**6)]
-    said += [repr(team.log.evidence_behind(ann.identity, until=10**6)), repr(ann.recall())]
+    said += [repr(team.log.sight(ann.identity, until=10**6).evidence), repr(ann.recall())]
     return "\n".join(said)
 
 

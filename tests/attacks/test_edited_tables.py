@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from readmit.records.errors import ReadmitError, TamperedError
 from tests.scene import Scene
+
+if TYPE_CHECKING:
+    from readmit import Return
 
 EDITS = {
     "a revocation hidden from its readers": "DELETE FROM audience WHERE epoch = (SELECT max(epoch) FROM about)",
@@ -21,15 +26,22 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("edit", EDITS)
-def test_an_edit_ends_in_a_refusal_at_return_and_at_exposure(edit: str) -> None:
+def edited(edit: str, *, keeps: bool) -> tuple[Scene, Return]:
+    """A store that is edited after a view was issued."""
     scene = Scene()
+    scene.keeps = keeps
     scene.covered()
     scene.fact("other")
     scene.depart()
     issued = scene.ann().come_back(id="issued")
     scene.team.revoke("other", by="bob", reason="cancelled")
     scene.sql(EDITS[edit])
+    return scene, issued
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_ends_in_a_refusal_at_return_and_at_exposure(edit: str) -> None:
+    scene, issued = edited(edit, keeps=False)
     with pytest.raises(ReadmitError) as refused:
         issued.expose()
     assert isinstance(refused.value, TamperedError) or "log_altered" in str(refused.value)
@@ -38,3 +50,19 @@ def test_an_edit_ends_in_a_refusal_at_return_and_at_exposure(edit: str) -> None:
     except TamperedError:
         return
     assert again.reasons == ("log_altered",)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_the_process_that_proved_the_rows_refuses_or_hands_over_the_same(edit: str) -> None:
+    scene, issued = edited(edit, keeps=True)
+    try:
+        handed = issued.expose()
+        again = scene.ann().come_back()
+    except ReadmitError as error:
+        assert isinstance(error, TamperedError) or "log_altered" in str(error)  # noqa: PT017 - or nothing is raised
+        return
+    assert [(item.id, item.text, item.by) for item in handed.items] == [
+        ("o", "the text of o", "bob"),
+        ("h", "the text of h", "bob"),
+    ]
+    assert again.items == ("o", "h")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from readmit import Workspace
 from readmit.cli.references import resolve
 from readmit.memory import Memory
 from readmit.pages.gather_slot import slot_values
@@ -23,6 +24,7 @@ from tests.scene import Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 
 def rows_of(scene: Scene, table: str, where: str, *values: Any) -> list[Any]:
@@ -108,15 +110,19 @@ def test_a_search_that_does_not_see_who_carries_the_evidence_is_refused() -> Non
     assert memory.returned(bundle).records() == ()
 
 
-def test_a_replay_that_does_not_see_an_event_is_refused() -> None:
-    scene = Scene()
+def test_a_replay_that_does_not_see_an_event_is_refused(tmp_path: Path) -> None:
+    scene = Scene(tmp_path / "team.db")
+    scene.keeps = True
     scene.fact("a")
     scene.depart()
     past = scene.come_back().id
     scene.fact("b")
     first = "class = 'state' AND epoch = (SELECT epoch FROM name WHERE id = 'item:a')"
-    with hidden(scene, "audience", first), pytest.raises(TamperedError, match="what 'ann' can see"):
-        scene.team.replay(past)
+    with hidden(scene, "audience", first):
+        # A process that proved the row before keeps what it proved.
+        assert scene.team.replay(past).matches
+        with Workspace.open(scene.path) as fresh, pytest.raises(TamperedError, match="what 'ann' can see"):
+            fresh.replay(past)
     assert scene.team.replay(past).matches
 
 

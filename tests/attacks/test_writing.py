@@ -119,7 +119,7 @@ def test_what_the_cycle_writes_nobody_else_writes() -> None:
     from readmit.records.events import KeyChange
 
     for kind, payload in (
-        (EventKind.EXPOSE, Exposed(return_id=outcome.id, instance="i")),
+        (EventKind.EXPOSE, Exposed(return_id=outcome.id, instance="i", agent="3:anntrip")),
         (EventKind.ACKNOWLEDGE, Acknowledge(return_id=outcome.id, instance="i")),
         (EventKind.KEY, KeyChange(key="0" * 64, change="trust")),
     ):

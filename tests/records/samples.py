@@ -199,8 +199,8 @@ PAYLOAD_SAMPLES: dict[DeclaredKind, tuple[Any, ...]] = {
         Returned(request=REQUEST, kind="reset", decision=HASH, timed_out=True, failed="signer_failed"),
     ),
     EventKind.EXPOSE: (
-        Exposed(return_id="r", instance="i", refused=("view_expired",)),
-        Exposed(return_id="r", instance="i", again=True),
+        Exposed(return_id="r", instance="i", agent="3:anntrip", refused=("view_expired",)),
+        Exposed(return_id="r", instance="i", agent="3:anntrip", again=True),
     ),
     EventKind.ACKNOWLEDGE: (Acknowledge(return_id="r", instance="i"),),
     EventKind.EXAMINE: (Examine(checkpoint="left", identity=IDENTITY, verifier="nli", until=4),),

@@ -331,7 +331,7 @@ WROTE = {
     "what another wrote": (fact("m"), False),
     "a departure": (by_ann(EventKind.DEPART, checkpoint()), False),
     "a return": (by_ann(EventKind.RETURN, returned()), False),
-    "an exposure": (by_ann(EventKind.EXPOSE, Exposed(return_id="r", instance="i")), False),
+    "an exposure": (by_ann(EventKind.EXPOSE, Exposed(return_id="r", instance="i", agent="3:anntrip")), False),
     "an acknowledgement": (by_ann(EventKind.ACKNOWLEDGE, Acknowledge(return_id="r", instance="i")), False),
     "an examination": (by_ann(EventKind.EXAMINE, examine()), False),
 }

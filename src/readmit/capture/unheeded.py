@@ -19,7 +19,8 @@ def unheeded(snapshot: Snapshot, examination: Examination | None) -> int:
     if not open_ones:
         return 0
     for held in snapshot.state.held.values():
-        open_ones.difference_update(receipt.evidence for receipt in held.item.receipts)
+        for receipt in held.item.receipts:
+            open_ones.discard(receipt.evidence)
         for event in held.marks:
             if isinstance(event.payload, Verdict | Suspect):
                 open_ones.discard(event.payload.pair.evidence)

@@ -33,16 +33,21 @@ def dispositions(
         chosen |= dict.fromkeys(selection.instead, Reason.TAKES_PLACE)
         chosen |= dict.fromkeys(selection.fill, Reason.FILLS)
         chosen |= dict.fromkeys(selection.mandatory, Reason.MANDATORY)
+    is_plain = not (findings.overruled or findings.recovered or findings.unseen)
     for name, held in snapshot.state.held.items():
         rejected = gated.rejected.get(name)
         if rejected is not None:
             yield rejected
             continue
         reason = chosen.get(name) or left_out(held.item)
+        state = reason.state or State.NOT_NEEDED
+        if is_plain:
+            yield Disposition(item=name, digest=held.digest, state=state, reasons=(reason,))
+            continue
         yield Disposition(
             item=name,
             digest=held.digest,
-            state=reason.state or State.NOT_NEEDED,
+            state=state,
             reasons=(reason,),
             overruled=findings.overruled.get(name, ()),
             recovered=findings.recovered.get(name, ()),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def cost(item: Item) -> int:
     """``c(m) = max{1, ℓ(m)}``."""
-    return max(1, item.length)
+    return len(item.text) or 1
 
 
 class Room(msgspec.Struct, frozen=True):

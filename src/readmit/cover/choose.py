@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from readmit.cover.budget import Room, cost
-from readmit.cover.coverage import Supply, report, required, sufficient, supported
+from readmit.cover.coverage import report, required, sufficient, supported
 from readmit.cover.find import Deadline, find_cover
 from readmit.gate.constraints import statement
 from readmit.records.decisions import Selection
-from readmit.records.items import Item
+from readmit.records.items import CONSTRAINTS, Item
 from readmit.records.policy import Policy
 from readmit.records.reasons import Reason
 
@@ -51,8 +51,7 @@ def choose(pool: Pool, duties: Sequence[Duty], absent: Sequence[str] = ()) -> Se
         return _unowed(pool, absent)
     evidence, policy = pool.evidence, pool.policy
     obligations = [duty.obligation for duty in duties]
-    supply = Supply(required(obligations))
-    attainable = report(obligations, frozenset().union(*{supply.of(item) for item in evidence}))
+    attainable = report(obligations, _met(required(obligations), evidence))
     if absent:
         return _refused(Reason.MANDATORY_MISSING, attainable, absent=absent)
     if not sufficient(attainable, policy):
@@ -91,6 +90,16 @@ def choose(pool: Pool, duties: Sequence[Duty], absent: Sequence[str] = ()) -> Se
     return msgspec.structs.replace(selection, report=report(obligations, supported(_chosen(pool, selection))))
 
 
+def _met(needs: frozenset[str], evidence: Iterable[Item]) -> frozenset[str]:
+    """The needs that some item meets. Usually a few items meet all of them."""
+    open_ones = set(needs)
+    for item in evidence:
+        if not open_ones:
+            break
+        open_ones.difference_update(item.covers)
+    return needs - open_ones
+
+
 def _unowed(pool: Pool, absent: Sequence[str]) -> Selection:
     """The selection where no duty applies, as the policy decides."""
     nothing, room = report((), frozenset()), Room.of(pool.policy)
@@ -107,7 +116,9 @@ def _unowed(pool: Pool, absent: Sequence[str]) -> Selection:
 
 def _always(pool: Pool) -> tuple[Item, ...]:
     """Constraints that the policy includes whether or not a duty requires them."""
-    constraints = [item for item in pool.evidence if pool.policy.constrains(item)]
+    if pool.policy.constraints != "always":
+        return ()
+    constraints = [item for item in pool.evidence if type(item) in CONSTRAINTS]
     # A repeated constraint is handed over once, in its latest version.
     return tuple({statement(item): item for item in constraints}.values())
 

@@ -44,11 +44,10 @@ def greedy(
     worths: dict[frozenset[str], int] = {}
     for index, item in enumerate(evidence):
         relevant = supply.of(item)
-        if relevant and room.fits(item):
+        if relevant and (price := cost(item)) <= room.chars:
             worth = worths.get(relevant)
             if worth is None:
                 worth = worths[relevant] = sum(map(weight.__getitem__, relevant)) << _SCALE
-            price = cost(item)
             heap.append((-(worth // price), price, item.id, index, relevant))
     heapify(heap)
 

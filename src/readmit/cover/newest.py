@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from readmit.cover.coverage import Supply, required
+from readmit.cover.coverage import Supply, required, supported
 from readmit.invalidate.order import Order
 from readmit.records.items import Frontier, Obligation
 from readmit.records.reasons import Reason
@@ -29,16 +29,17 @@ def newest_supporters(
     needs = required(obligations)
     if policy.newest == "as_needed" or not needs:
         return {}
-    supply, order = Supply(needs), Order(snapshot, policy)
+    standing = list(_standing(snapshot, gated))
+    # Most items have a slot.
+    without_slot = supported(held.item for held in standing if held.item.slot is None) & needs
+    if not without_slot:
+        return {}
+    supply, order = Supply(without_slot), Order(snapshot, policy)
     meeting: dict[str, list[Held]] = {}
-    for held in _standing(snapshot, gated):
+    for held in standing:
         for need in supply.of(held.item):
             meeting.setdefault(need, []).append(held)
-    return {
-        need: max(several, key=order.key).item
-        for need, several in meeting.items()
-        if any(held.item.slot is None for held in several)
-    }
+    return {need: max(several, key=order.key).item for need, several in meeting.items()}
 
 
 def _standing(snapshot: Snapshot, gated: Gated) -> Iterator[Held]:

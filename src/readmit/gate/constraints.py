@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readmit.records.items import Item
+from readmit.records.items import CONSTRAINTS, Item
 from readmit.records.reasons import DutyState, Reason
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ class Limit(msgspec.Struct, frozen=True):
 
 def limits(snapshot: Snapshot, gated: Gated, policy: Policy) -> tuple[Limit, ...]:
     """Every constraint that was considered, in log order; none if the policy selects them as needed."""
-    considered = [held for held in snapshot.state.held.values() if policy.constrains(held.item)]
+    if policy.constraints != "always":
+        return ()
+    considered = [held for held in snapshot.state.held.values() if type(held.item) in CONSTRAINTS]
     said = {statement(held.item) for held in considered if held.item.id in gated.eligible}
     return tuple(
         Limit(held.item, _state(held, snapshot, gated.rejected.get(held.item.id), said)) for held in considered

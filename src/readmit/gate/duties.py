@@ -119,7 +119,7 @@ def _frontiers(snapshot: Snapshot, gated: Gated) -> dict[str, Frontier]:
     """The current frontier of each obligation that has one."""
     live: list[Frontier] = []
     for name, held in snapshot.state.held.items():
-        if isinstance(held.item, Frontier):
+        if type(held.item) is Frontier:
             rejected = gated.rejected.get(name)
             reasons = () if rejected is None else rejected.reasons
             ended = any(reason.state in _ENDED for reason in reasons)

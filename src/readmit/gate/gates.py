@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
     from readmit.invalidate.resolve import Findings
     from readmit.records.identity import Identity
-    from readmit.records.items import Item
+    from readmit.records.items import Item, Scope
     from readmit.records.policy import Policy
 
 
-def authorized(item: Item, identity: Identity) -> Iterator[Cause]:
+def authorized(item: Item, identity: Identity) -> tuple[Cause, ...]:
     """``A``: may this principal, in this role, on this task, see the item?"""
-    scope = item.scope
+    return () if identity.may_see(item.scope) else tuple(_unauthorized(item.scope, identity))
+
+
+def _unauthorized(scope: Scope, identity: Identity) -> Iterator[Cause]:
     if scope.workspace != identity.workspace:
         yield Cause(reason=Reason.OTHER_WORKSPACE)
     if scope.principals and identity.principal not in scope.principals:
@@ -39,12 +42,18 @@ def current(item: Item, findings: Findings) -> tuple[Cause, ...]:
     return findings.against.get(item.id, ())
 
 
-def applicable(item: Item, task: str, purpose: str | None, policy: Policy) -> Iterator[Cause]:
+def applicable(item: Item, task: str, purpose: str | None, policy: Policy) -> tuple[Cause, ...]:
     """``U``: does it serve this task and purpose, and is its kind admitted at all?
 
     What binds does so whatever kinds the policy admits, and in a return without a purpose too. So does the frontier of
     a duty.
     """
+    if not item.tasks and not item.purposes and KINDS[type(item)] in policy.kinds:
+        return ()
+    return tuple(_unfit(item, task, purpose, policy))
+
+
+def _unfit(item: Item, task: str, purpose: str | None, policy: Policy) -> Iterator[Cause]:
     if KINDS[type(item)] not in policy.kinds and not policy.binds(item):
         yield Cause(reason=Reason.KIND_NOT_ADMITTED)
     if item.tasks and task not in item.tasks:
@@ -61,6 +70,6 @@ def proven(item: Item, flaws: Mapping[str, tuple[Cause, ...]]) -> tuple[Cause, .
 
 def fitting(item: Item, policy: Policy) -> tuple[Cause, ...]:
     """The size budget of a single item."""
-    if item.length <= policy.max_item_chars:
+    if len(item.text) <= policy.max_item_chars:
         return ()
     return (Cause(reason=Reason.TOO_LARGE, note=f"{item.length} characters, {policy.max_item_chars} allowed"),)

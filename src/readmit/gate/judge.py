@@ -36,11 +36,11 @@ def judge(snapshot: Snapshot, findings: Findings, flaws: Mapping[str, tuple[Caus
     for name, held in snapshot.state.held.items():
         item = held.item
         causes = (
-            *gates.authorized(item, identity),
-            *gates.current(item, findings),
-            *gates.applicable(item, identity.task, purpose, policy),
-            *gates.proven(item, flaws),
-            *gates.fitting(item, policy),
+            gates.authorized(item, identity)
+            + gates.current(item, findings)
+            + gates.applicable(item, identity.task, purpose, policy)
+            + gates.proven(item, flaws)
+            + gates.fitting(item, policy)
         )
         if causes:
             reasons = distinct(causes)

@@ -33,8 +33,8 @@ def use_of(snapshot: Snapshot) -> str:
 
 def critical_dependencies(snapshot: Snapshot) -> frozenset[str]:
     """``K`` of everything that may still be owed. A superset is safe: it only keeps more suspicions."""
-    duties = (held.item for held in snapshot.state.held.values())
-    return frozenset(name for duty in duties if isinstance(duty, Obligation) for name in duty.critical)
+    items = [held.item for held in snapshot.state.held.values()]
+    return frozenset([name for item in items if type(item) is Obligation for name in item.critical])
 
 
 def said_at(held: Held, evidence: Mapping[str, Sighting], policy: Policy) -> int:

@@ -45,9 +45,9 @@ def resolve(snapshot: Snapshot, flaws: Mapping[str, tuple[Cause, ...]], policy: 
     """Every cause against every item, visible or not."""
     case = _Case(snapshot, flaws, policy)
     charges = case.charges()
-    seen = (held for held in snapshot.state.held.values() if snapshot.identity.may_see(held.item.scope))
-    critical = implicit.critical_dependencies(snapshot)
-    open_pairs = sum(implicit.is_open(one, held, critical) for held in seen for one in charges.get(held.item.id, ()))
+    charged = (snapshot.state.held[name] for name in charges if name in snapshot.state.held)
+    seen = [held for held in charged if snapshot.identity.may_see(held.item.scope)]
+    open_pairs = sum(implicit.is_open(one, held, case.critical) for held in seen for one in charges[held.item.id])
     raised = case.with_inherited(charges)
     causes = case.counted(raised)
     firm: Causes = {}
@@ -72,6 +72,7 @@ class _Case:
         self.known = {held.item.id: held for held in self.everything}
         self.marked = [held for held in self.everything if held.marks]
         self.order = Order(snapshot, policy)
+        self.critical = implicit.critical_dependencies(snapshot)
         self.same = SameStatements(self.everything)
         self.named = supersession.named(self.everything, self.same, snapshot.now)
         said = supersession.said(self.marked, snapshot.now)
@@ -85,7 +86,7 @@ class _Case:
         self.troubled = sources.troubled(snapshot, policy) if snapshot.sources else {}
         self.needed: frozenset[str] = frozenset()
         if self.troubled:
-            self.needed = sources.needed(self.known, implicit.critical_dependencies(snapshot))
+            self.needed = sources.needed(self.known, self.critical)
 
     def charges(self) -> dict[str, list[Charge]]:
         """The charges of events, verdicts and suspicions against the items they name."""
@@ -174,12 +175,11 @@ class _Case:
 
     def counted(self, charges: Mapping[str, list[Charge]]) -> Causes:
         """The causes that take items out under this policy."""
-        critical = implicit.critical_dependencies(self.snapshot)
         return {
             name: [
                 one.cause
                 for one in raised
-                if implicit.counts(one, self.known[name], self.policy, critical)
+                if implicit.counts(one, self.known[name], self.policy, self.critical)
                 and (name in self.needed or one.cause.reason is not Reason.SOURCE_UNSEEN)
             ]
             for name, raised in charges.items()

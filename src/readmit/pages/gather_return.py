@@ -47,7 +47,7 @@ def _gathered(log: Log, return_id: str, now: datetime) -> ReturnPage:
     request, who = returned.request, returned.request.identity
     departed = log.departure(request.checkpoint)
     judged = {one.item: one for one in dispositions(log, return_id)}
-    seen = log.seen(who, until=request.epoch)
+    seen, evidence = log.sight(who, until=request.epoch)
     state = fold(WorkState(), seen)
     held, entered = dict(state.held), {one.payload.id: one for one in seen if isinstance(one.payload, Item)}
     for name in judged.keys() - held.keys():
@@ -56,7 +56,7 @@ def _gathered(log: Log, return_id: str, now: datetime) -> ReturnPage:
         held |= fold(WorkState(), about).held
         entered |= {one.payload.id: one for one in about if isinstance(one.payload, Item)}
     held = {name: held[name] for name in judged}
-    sight = Sight(log, who, held, log.evidence_behind(who, until=request.epoch))
+    sight = Sight(log, who, held, evidence)
     verdict, tone = _verdict(decision)
     note = (decision.note,) if decision.note else ()
     return ReturnPage(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from readmit.records.decisions import Returned
 from readmit.records.events import Checkpoint, Event, EventKind
 from readmit.records.identity import Identity
 from readmit.records.leases import Lease
@@ -35,28 +34,29 @@ def last_absence(log: Log, identity: Identity) -> Absence | None:
     departure = log.latest(EventKind.DEPART, identity.agent)
     if departure is None:
         return None
-    returned = log.latest(EventKind.RETURN, identity.agent)
-    # The newest first. A return from before the departure belongs to an earlier absence, whenever it was exposed.
-    while returned is not None and returned.epoch > departure.epoch:
-        exposed = log.named(EventKind.EXPOSE, returned.name)
-        if exposed is not None:
-            return Absence(departure, exposed)
-        if isinstance(returned.payload, Returned) and returned.payload.starts_anew:
-            return Absence(departure, returned)
-        returned = log.latest(EventKind.RETURN, identity.agent, until=returned.epoch - 1)
-    return Absence(departure)
+    return Absence(departure, _end(log, identity, since=departure.epoch))
 
 
 def came_back_between(log: Log, identity: Identity, first: int, last: int) -> bool:
     """Whether an agent was handed a view, or was reset, after one position in the log and before another."""
-    returned = log.latest(EventKind.RETURN, identity.agent, until=last)
-    while returned is not None and returned.epoch > first:
-        exposed = log.named(EventKind.EXPOSE, returned.name)
-        fresh = isinstance(returned.payload, Returned) and returned.payload.starts_anew
-        if fresh or (exposed is not None and exposed.epoch < last):
-            return True
-        returned = log.latest(EventKind.RETURN, identity.agent, until=returned.epoch - 1)
-    return False
+    return _end(log, identity, since=first, until=last - 1) is not None
+
+
+def _end(log: Log, identity: Identity, *, since: int, until: int | None = None) -> Event | None:
+    """The last exposure or reset of an agent up to an epoch, if its return is later than another epoch.
+
+    Only the newest return is exposed, so the returns of two exposures have the same order. Returns that were blocked
+    are not read: an agent may have asked a thousand times.
+    """
+    exposed = log.latest(EventKind.EXPOSE, identity.agent, until=until)
+    reset = log.latest(EventKind.RETURN, identity.own_resets, until=until)
+    if reset is not None and (exposed is None or reset.epoch > exposed.epoch):
+        return reset if reset.epoch > since else None
+    if exposed is None:
+        return None
+    # A return from before the departure belongs to an earlier absence, whenever it was exposed.
+    returned = log.named(EventKind.RETURN, exposed.name)
+    return exposed if returned is not None and returned.epoch > since else None
 
 
 class Tenure(NamedTuple):

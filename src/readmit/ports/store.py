@@ -196,9 +196,6 @@ class Log(Protocol):
     def observed(self, identity: Identity, *, since: int, until: int) -> list[SeenObservation]:
         """The same, without their texts."""
 
-    def evidence_behind(self, identity: Identity, *, since: int = 0, until: int) -> dict[str, Sighting]:
-        """The evidence bound to items that an identity can see, rehashed."""
-
     def evidence_for(self, items: Iterable[int]) -> dict[str, Sighting]:
         """The evidence bound to items recorded at these epochs, rehashed."""
 

@@ -56,8 +56,10 @@ class KnownBefore:
         subjects = {subject for name in names if (subject := _subject(everything[name].item)) is not None}
         said: dict[str, int] = {}
         for held in everything.values() if subjects else ():
-            if held.epoch <= departed and (subject := _subject(held.item)) in subjects and subject is not None:
-                said[subject] = said.get(subject, 0) + 1
+            item = held.item
+            about = item.obligation if type(item) is Frontier else item.slot
+            if about is not None and about in subjects and held.epoch <= departed:
+                said[about] = said.get(about, 0) + 1
         return [
             name
             for name in names

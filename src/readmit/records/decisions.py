@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-class Cause(Record, kw_only=True):
+class Cause(Record, kw_only=True, gc=False):
     """One reason and its basis: the event's epoch, the item or evidence that caused it, and a note."""
 
     reason: Reason
@@ -33,7 +33,7 @@ class Cause(Record, kw_only=True):
     one, ``ref`` is the item's own premise, and its disposition leads on."""
 
 
-class Disposition(Record, kw_only=True):
+class Disposition(Record, kw_only=True, gc=False):
     """The disposition of one candidate, with every reason of every gate."""
 
     item: Id

@@ -10,6 +10,8 @@ class Exposed(Record, kw_only=True):
 
     return_id: Id
     instance: Id
+    agent: str
+    """The key of the agent that asked for it."""
     refused: tuple[str, ...] = ()
     again: bool = False
     """The same workload was handed the same view before."""

@@ -159,7 +159,7 @@ def _of_item(item: Item) -> tuple[str, ...]:
 
 def _of_return(returned: Returned) -> tuple[str, ...]:
     who = returned.request.identity
-    return (who.agent, who.resets) if returned.starts_anew else (who.agent,)
+    return (who.agent, who.resets, who.own_resets) if returned.starts_anew else (who.agent,)
 
 
 class EventKind:
@@ -328,7 +328,7 @@ class EventKind:
     LEASE = declare("lease", Lease, belongs=lambda it: (it.identity.agent,), is_reserved=True, is_work=False)
     DEPART = declare("depart", Checkpoint, belongs=lambda it: it.identity.departed(it.reason), is_work=False)
     RETURN = declare("return", Returned, belongs=_of_return, is_reserved=True, is_work=False)
-    EXPOSE = declare("expose", Exposed, is_reserved=True, is_work=False)
+    EXPOSE = declare("expose", Exposed, belongs=lambda it: (it.agent,), is_reserved=True, is_work=False)
     ACKNOWLEDGE = declare("acknowledge", Acknowledge, is_reserved=True, is_work=False)
     LOOK = declare("look", Looked, belongs=lambda it: it.evidence, is_reserved=True, is_work=False)
     REASSIGN = declare(

@@ -39,6 +39,11 @@ class Identity(Record, kw_only=True):
         return f"reset:{self.bank}"
 
     @property
+    def own_resets(self) -> str:
+        """The key of an agent's resets."""
+        return f"reset:{self.agent}"
+
+    @property
     def swept(self) -> str:
         """The key of the departures that readmit wrote for a principal, on any task."""
         return f"swept:{self.bank}"

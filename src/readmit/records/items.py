@@ -72,7 +72,7 @@ class Kind(StrEnum):
     INTERFACE_CONSTRAINT = "interface_constraint"
 
 
-class Item(Record, kw_only=True, tag_field="kind"):
+class Item(Record, kw_only=True, tag_field="kind", gc=False):
     """One statement of the shared work state. Use one of its five kinds."""
 
     id: Id

@@ -16,7 +16,7 @@ from readmit.records.items import Item
 from readmit.records.probes import Finding, Probe
 
 
-class Held(msgspec.Struct, frozen=True):
+class Held(msgspec.Struct, frozen=True, gc=False):
     """An item on the log: its epoch, and every later event about it, in order."""
 
     item: Item
@@ -25,7 +25,7 @@ class Held(msgspec.Struct, frozen=True):
     marks: tuple[Event, ...] = ()
 
 
-class Sighting(msgspec.Struct, frozen=True):
+class Sighting(msgspec.Struct, frozen=True, gc=False):
     """Stored evidence: ``intact`` if its bytes still match its digest."""
 
     epoch: int

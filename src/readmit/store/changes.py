@@ -23,9 +23,9 @@ def continued(value: bytes, leaf: bytes) -> bytes:
     return before + hashlib.sha256(before + leaf).digest()
 
 
-def running(leaves: Iterable[bytes]) -> bytes:
-    """The running digest over some events; empty for none."""
-    before, digest, sha = b"", ZERO, hashlib.sha256
+def running(leaves: Iterable[bytes], value: bytes = b"") -> bytes:
+    """The running digest over some events, after those that ``value`` covers; empty for none."""
+    before, digest, sha = value[:32], value[32:] or ZERO, hashlib.sha256
     for leaf in leaves:
         before, digest = digest, sha(digest + leaf).digest()
     return before + digest if before else b""

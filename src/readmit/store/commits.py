@@ -401,7 +401,12 @@ class Commits:
 
 def check_digest(value: bytes, leaves: Iterable[bytes], *, what: str) -> None:
     """Refuse events that are not all and only what a running digest covers, in order."""
-    if running(leaves) != value:
+    check_value(value, running(leaves), what=what)
+
+
+def check_value(signed: bytes, read: bytes, *, what: str) -> None:
+    """Refuse a running digest over what was read that is not the signed one."""
+    if read != signed:
         raise TamperedError(
             f"{what}: an event or an index row was altered, hidden, added or reordered; "
             "run `readmit audit verify`, and restore the store from a backup"

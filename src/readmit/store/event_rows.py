@@ -130,9 +130,9 @@ class EventRows:
         pos, name, kind, by, at, learnt, _, digest, signature, given = row
         epoch, item = event.epoch, event.payload
         bound: Sequence[Bound] = ()
-        if isinstance(item, Item) and item.receipts:
+        if isinstance(item, Item) and (receipts := item.receipts):
             bound = []
-            for named in dict.fromkeys([one.evidence for one in item.receipts]):
+            for named in {one.evidence for one in receipts} if len(receipts) > 1 else (receipts[0].evidence,):
                 one = evidence.get(named)
                 if one is None:
                     continue
@@ -167,6 +167,8 @@ class EventRows:
         try:
             for key, epochs in lists.items():
                 value = values.get(key, b"")
+                if not epochs and not value:
+                    continue
                 # Most slots hold one item: its digest is the whole of the running one.
                 if len(epochs) == 1 and value == ZERO + sha(ZERO + known[epochs[0]]).digest():
                     continue

@@ -14,19 +14,20 @@ from readmit.records.base import utc
 from readmit.records.decisions import Returned
 from readmit.records.errors import TamperedError, UnknownError
 from readmit.records.events import Checkpoint, EventKind
-from readmit.records.items import Item
 from readmit.records.statements import kin_of
 from readmit.records.voids import Voids
 from readmit.store import observed, overview, tail
-from readmit.store.audience import ANY, STATE, keys_of
+from readmit.store.audience import ANY, keys_of
 from readmit.store.commits import Commits, check_last
-from readmit.store.event_rows import EVENT, SIGHTING, EventRows, find_item
-from readmit.store.indexes import audience_key, worked_key
+from readmit.store.event_rows import SIGHTING, EventRows, find_item
+from readmit.store.indexes import worked_key
+from readmit.store.kept import KeptLists, bound_to
 from readmit.store.newest import latest_of, newest_for
-from readmit.store.schema import MASK, SHIFT
+from readmit.store.schema import SHIFT
+from readmit.store.slot_lists import KeptSlots
 from readmit.store.sql import End, chunks, flush
 from readmit.store.stated import DEPENDENCY, SLOT, LastStatements
-from readmit.store.statemap import is_short_form, key_of
+from readmit.store.statemap import key_of
 from readmit.store.totals import ENDED, OPENED, WriterTotals
 
 if TYPE_CHECKING:
@@ -35,29 +36,15 @@ if TYPE_CHECKING:
 
     from readmit.records.events import Event
     from readmit.records.identity import Identity
+    from readmit.records.items import Item
     from readmit.records.kinds import DeclaredKind
     from readmit.records.snapshot import SeenObservation, Sighting
     from readmit.store.audience import Row
     from readmit.store.sql import Connection
 
-_REACHED = """
-    FROM audience
-    WHERE ws = ? AND class = ? AND task IN (?, ?) AND principal IN (?, ?) AND role IN (?, ?)
-      AND epoch > ? AND epoch <= ?
-"""
-_SEEN = EVENT + "WHERE pos IN (SELECT ? + epoch" + _REACHED + ") ORDER BY pos"
-_BEHIND = (
-    SIGHTING + "WHERE pos IN (SELECT ? + evidence FROM binding WHERE ws = ? AND item IN (SELECT epoch" + _REACHED + "))"
-)
-_FOR_AUDIENCE = """
-    SELECT epoch FROM audience WHERE ws = ? AND class = ? AND task = ? AND principal = ? AND role = ? ORDER BY epoch
-"""
+EVIDENCE = "evidence"
 _VOIDS = key_of("milestone", str(EventKind.VOID), ANY)
 _FILED = "SELECT epoch FROM filed WHERE ws = ? AND digest = ?"
-_OF_TASK = " FROM slot_item WHERE ws = ? AND task = ?"
-_SLOT_ROWS = f"SELECT count(*) FROM (SELECT 1{_OF_TASK} LIMIT ?) AS few"
-# An agent usually sees most of its task. Scanning this many rows costs as much as one index search.
-_WALK = 3
 
 
 class LogReads:
@@ -71,6 +58,8 @@ class LogReads:
         self._base = self._ws << SHIFT
         self.commits = Commits(connection, self._ws)
         self._rows = EventRows(connection, self._ws, workspace, self.commits)
+        self._kept = KeptLists(self._rows)
+        self._slots = KeptSlots(self._rows)
 
     @property
     def head(self) -> int:
@@ -96,29 +85,17 @@ class LogReads:
         They are proven to be all and only what the signed log holds for the identity. Its digests cover everything, so
         what came later is read too.
         """
+        task, _, principal, _, role, _ = keys_of(identity)
         with self.connection.reading():
-            values = (self._base, self._ws, STATE, *keys_of(identity), 0, MASK)
-            rows = self._sql.execute(_SEEN, values).fetchall()
-            events = [self._rows.event(row) for row in rows]
-            evidence = self.evidence_behind(identity, until=MASK)
-            known, leaf = self._rows.known, self._rows.leaf
-            for row, event in zip(rows, events, strict=True):
-                known[event.epoch] = leaf(row, event, evidence)
-            lists, what = self._audiences(identity, STATE), f"what {identity.principal!r} can see"
-            self._rows.check(lists, what)
-            # An index may answer two queries differently. What was loaded is what was proven, and nothing else.
-            if {event.epoch for event in events} != {epoch for some in lists.values() for epoch in some}:
-                raise TamperedError(f"{what}: the index answers differently when it is asked twice: it was altered")
+            audiences = dict.fromkeys(product((task, ANY), (principal, ANY), (role, ANY)))
+            lists = self._kept.read(audiences, f"what {identity.principal!r} can see")
+        by_epoch = {epoch: event for one in lists for epoch, event in one.events.items()}
+        events = [by_epoch[epoch] for epoch in sorted(by_epoch)]
+        evidence = {name: sighting for one in lists for name, sighting in one.evidence.items()}
         if not events or events[-1].epoch <= until:
             return Visible(events, evidence)
         then = [event for event in events if event.epoch <= until]
-        return Visible(then, _bound_to(then, evidence))
-
-    def _audiences(self, identity: Identity, kind: str) -> dict[str, list[int]]:
-        task, _, principal, _, role, _ = keys_of(identity)
-        audiences = dict.fromkeys(product((task, ANY), (principal, ANY), (role, ANY)))
-        found = {row: self._sql.execute(_FOR_AUDIENCE, (self._ws, kind, *row)) for row in audiences}
-        return {audience_key(kind, row): [epoch for (epoch,) in epochs] for row, epochs in found.items()}
+        return Visible(then, bound_to(then, evidence))
 
     def seen(self, identity: Identity, *, since: int = 0, until: int) -> list[Event]:
         """Events on the state that an identity can see, in order."""
@@ -131,11 +108,6 @@ class LogReads:
     def observed(self, identity: Identity, *, since: int, until: int) -> list[SeenObservation]:
         """The same, without their texts."""
         return observed.named(self._rows, identity, since, until)
-
-    def evidence_behind(self, identity: Identity, *, since: int = 0, until: int) -> dict[str, Sighting]:
-        """The evidence bound to items that an identity can see, rehashed."""
-        values = (self._base, self._ws, self._ws, STATE, *keys_of(identity), since, until)
-        return self._rows.sightings(self._sql.execute(_BEHIND, values))
 
     def evidence_for(self, items: Iterable[int]) -> dict[str, Sighting]:
         """The evidence bound to items recorded at these epochs."""
@@ -183,34 +155,9 @@ class LogReads:
         wanted = set(slots)
         with self.connection.reading():
             for task in {task or ANY for task in tasks}:
-                lists, values = self._in_slots(task, wanted)
-                every = {epoch for epochs in lists.values() for epoch in epochs}
-                found = self._rows.load(every - known | (every - self._rows.known.keys()))
-                fresh |= {event.epoch: event for event in found if event.epoch <= until and event.epoch not in known}
-                self._rows.check_values(lists, values, "what is known of a slot")
+                found = self._slots.read(task, wanted, known)
+                fresh |= {event.epoch: event for event in found if event.epoch <= until}
         return [fresh[epoch] for epoch in sorted(fresh)]
-
-    def _in_slots(self, task: str, slots: AbstractSet[str]) -> tuple[dict[str, list[int]], dict[str, bytes]]:
-        """The epochs of a task's items about some slots, and the digests that cover them, by key."""
-        here = (self._ws, task)
-        (rows,) = self._sql.execute(_SLOT_ROWS, (*here, _WALK * len(slots) + 1)).fetchone()
-        if rows <= _WALK * len(slots):
-            found = self._sql.execute("SELECT slot, epoch" + _OF_TASK + " ORDER BY slot, epoch", here).fetchall()
-            values = self.commits.beginning_with(f"{key_of('slot', task)[:-1]},")
-        else:
-            found = []
-            for marks, part in chunks(slots):
-                query = f"SELECT slot, epoch{_OF_TASK} AND slot IN ({marks}) ORDER BY slot, epoch"
-                found += self._sql.execute(query, (*here, *part)).fetchall()
-            values = self.commits.values(key_of("slot", task, slot) for slot in slots)
-        by_slot: dict[str, list[int]] = {}
-        for slot, epoch in found:
-            if slot in slots:
-                by_slot.setdefault(slot, []).append(epoch)
-        if values:  # else nothing is signed for any of them, and whatever was found is too much
-            by_slot = {slot: by_slot.get(slot, []) for slot in slots}
-        lists = {key_of("slot", task, slot): epochs for slot, epochs in by_slot.items()}
-        return lists, values | self.commits.values(key for key in lists if is_short_form(key))
 
     def kin(self, items: Iterable[Item], *, until: int, known: AbstractSet[int]) -> list[Event]:
         """Repetitions of some items' statements, and other frontiers of the same obligations, as for ``rivals``."""
@@ -374,14 +321,3 @@ class LogReads:
     def tail(self, *, since: int = 0, until: int | None = None) -> Iterable[Event]:
         """Every event in order, proven to be the one on the log."""
         return tail.events(self._rows, since, self.head if until is None else until)
-
-
-def _bound_to(events: Iterable[Event], evidence: Mapping[str, Sighting]) -> dict[str, Sighting]:
-    """The evidence that was there when the items of some events were recorded."""
-    receipts = (
-        (event.epoch, one.evidence)
-        for event in events
-        if isinstance(event.payload, Item)
-        for one in event.payload.receipts
-    )
-    return {name: evidence[name] for epoch, name in receipts if name in evidence and evidence[name].epoch < epoch}

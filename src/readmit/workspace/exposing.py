@@ -115,7 +115,9 @@ def expose(log: Log, return_id: str, ask: Callable[[], Asker]) -> Bundle:
         before = log.named(EventKind.EXPOSE, return_id)
         failed, bundle, advice = _answer(log, return_of(log, return_id), asker, before)
         again = bundle is not None and before is not None
-        entry = Exposed(return_id=return_id, instance=asker.instance, refused=tuple(failed), again=again)
+        entry = Exposed(
+            return_id=return_id, instance=asker.instance, agent=asker.identity.agent, refused=tuple(failed), again=again
+        )
         log.audit.append(return_id, [("refusal" if failed else "exposure", "", canonical(entry))])
         if not failed and not again:
             marked = draft(EventKind.EXPOSE, entry, id=return_id, by=asker.identity.principal, at=asker.now)
@@ -140,7 +142,12 @@ def acknowledge(log: Log, return_id: str, ask: Callable[[], Asker]) -> None:
             marked = draft(EventKind.ACKNOWLEDGE, entry, id=return_id, by=asker.identity.principal, at=asker.now)
             log.append([marked], now=asker.now)
         else:
-            refused = Exposed(return_id=return_id, instance=asker.instance, refused=(Reason.BINDING_MISMATCH,))
+            refused = Exposed(
+                return_id=return_id,
+                instance=asker.instance,
+                agent=asker.identity.agent,
+                refused=(Reason.BINDING_MISMATCH,),
+            )
             log.audit.append(return_id, [("refusal", "", canonical(refused))])
     if not issued:
         raise ExposureError(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from readmit.records.canonical import decode, digest_of
-from readmit.records.decisions import Decision, Returned
+from readmit.records.decisions import Decision
 from readmit.records.errors import TamperedError
 from readmit.records.events import EventKind
 
 if TYPE_CHECKING:
     from readmit.ports.store import Log
-    from readmit.records.events import Checkpoint, Event
+    from readmit.records.decisions import Returned
+    from readmit.records.events import Checkpoint
 
 
 def handed_since(log: Log, departed: Checkpoint, *, until: int) -> frozenset[str]:
@@ -20,22 +21,15 @@ def handed_since(log: Log, departed: Checkpoint, *, until: int) -> frozenset[str
     That last view also says what no longer held of the ones before.
     """
     found: set[str] = set()
-    if log.latest(EventKind.RETURN, departed.identity.agent) is None:
-        return frozenset()
-    for returned in reversed(log.milestones(EventKind.RETURN, departed.identity.agent, until=until)):
-        if not isinstance(returned.payload, Returned) or returned.payload.kind != "admitted":
-            continue
-        exposed = log.named(EventKind.EXPOSE, returned.name)
-        if exposed is None or exposed.epoch > until:
-            continue
-        found |= _items(log, returned, returned.payload)
+    for exposed in reversed(log.milestones(EventKind.EXPOSE, departed.identity.agent, until=until)):
+        found |= _items(log, exposed.name)
         if exposed.epoch <= departed.epoch:
             break
     return frozenset(found)
 
 
-def _items(log: Log, event: Event, returned: Returned) -> frozenset[str]:
-    view = decision_of(log, event.name, returned).view
+def _items(log: Log, return_id: str) -> frozenset[str]:
+    view = decision_of(log, return_id, log.returned(return_id)).view
     return frozenset() if view is None else frozenset(item.id for item in view.items)
 
 

@@ -46,6 +46,21 @@ def snapshot(
 
     ``fresh_at`` is the moment at which looks at sources must be fresh, if their age counts.
     """
+    # One transaction: what was proven for one of the reads is not read again for the next.
+    with log.reading():
+        return _snapshot(log, departed, identity, epoch=epoch, purpose=purpose, now=now, fresh_at=fresh_at)
+
+
+def _snapshot(
+    log: Log,
+    departed: Checkpoint,
+    identity: Identity,
+    *,
+    epoch: int,
+    purpose: str | None,
+    now: datetime,
+    fresh_at: datetime | None,
+) -> Snapshot:
     events, evidence = log.sight(departed.identity, until=epoch)
     before = [event for event in events if event.epoch <= departed.epoch]
     if identity != departed.identity:

@@ -75,7 +75,7 @@ def expose_retractions(log: Log, return_id: str, ask: Callable[[], Asker]) -> Re
     with log.atomic():
         asker, event = ask(), return_of(log, return_id)
         failed, bundle, advice = _answer(log, event, asker)
-        entry = Exposed(return_id=return_id, instance=asker.instance, refused=tuple(failed))
+        entry = Exposed(return_id=return_id, instance=asker.instance, agent=asker.identity.agent, refused=tuple(failed))
         log.audit.append(return_id, [("refusal" if bundle is None else "retraction", "", canonical(entry))])
     if bundle is None:
         named = ", ".join(failed)
