@@ -59,7 +59,7 @@ def test_a_call_returns_once_its_event_is_durable(place: Path | str) -> None:
                 for turn in range(EACH):
                     digest = team.observe(f"Observation {number}.{turn}.", by=f"w{number}")
                     name = team.record(f"Fact {number}.{turn}.", by=f"w{number}", slot=f"s{turn}", sources=[digest])
-                    if not other.log.has_evidence(digest) or other.log.named(EventKind.RECORD, name) is None:
+                    if other.log.evidence_id(digest) is None or other.log.named(EventKind.RECORD, name) is None:
                         lost.append(name)
 
         assert _together(write) == [None] * THREADS
@@ -120,7 +120,7 @@ def test_readers_batches_and_single_writes_mix(place: Path | str) -> None:
                         seen.append(len(list(team.log.tail())) == team.epoch)
                 else:
                     digest = team.observe(f"Single {number}.{turn}.", by="bob")
-                    seen.append(team.log.has_evidence(digest))
+                    seen.append(team.log.evidence_id(digest) is not None)
 
         assert _together(work) == [None] * THREADS
         assert all(seen)

@@ -2,33 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from readmit.records.events import KeyChange
-
-ZERO = bytes(32)
-"""Where every running digest begins."""
-
-
-def continued(value: bytes, leaf: bytes) -> bytes:
-    """A running digest after one more event: the digest before it, and the digest with it.
-
-    Both are kept: the one before lets a reader check the last event alone.
-    """
-    before = value[32:] or ZERO
-    return before + hashlib.sha256(before + leaf).digest()
-
-
-def running(leaves: Iterable[bytes], value: bytes = b"") -> bytes:
-    """The running digest over some events, after those that ``value`` covers; empty for none."""
-    before, digest, sha = value[:32], value[32:] or ZERO, hashlib.sha256
-    for leaf in leaves:
-        before, digest = digest, sha(digest + leaf).digest()
-    return before + digest if before else b""
 
 
 class Mark(NamedTuple):

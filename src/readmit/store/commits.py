@@ -26,7 +26,7 @@ from readmit.records.tree import (
     tree_hash,
     verify_inclusion,
 )
-from readmit.store.changes import ZERO, continued, running
+from readmit.store.running_digest import ZERO, continued
 from readmit.store.schema import MASK, SHIFT
 from readmit.store.sql import PAGE, blob, chunks, whole
 from readmit.store.statemap import EMPTY, Root, StateMap
@@ -397,26 +397,3 @@ class Commits:
         self._values.update(self._changes.values)
         if self.sealer is not None:
             self.sealer.committed(self.tree_head, tuple(self._changes.keys))
-
-
-def check_digest(value: bytes, leaves: Iterable[bytes], *, what: str) -> None:
-    """Refuse events that are not all and only what a running digest covers, in order."""
-    check_value(value, running(leaves), what=what)
-
-
-def check_value(signed: bytes, read: bytes, *, what: str) -> None:
-    """Refuse a running digest over what was read that is not the signed one."""
-    if read != signed:
-        raise TamperedError(
-            f"{what}: an event or an index row was altered, hidden, added or reordered; "
-            "run `readmit audit verify`, and restore the store from a backup"
-        )
-
-
-def check_last(value: bytes, last: bytes | None, *, what: str) -> None:
-    """Refuse an event that is not the last one that a running digest covers; none if it covers nothing."""
-    if value != (b"" if last is None else continued(ZERO + value[:32], last)):
-        raise TamperedError(
-            f"{what}: an event or an index row was altered, hidden, added or reordered; "
-            "run `readmit audit verify`, and restore the store from a backup"
-        )

@@ -15,9 +15,8 @@ from readmit.records.items import Item
 from readmit.records.kinds import KINDS, kind_named
 from readmit.records.snapshot import Sighting
 from readmit.records.tree import leaf_hash
-from readmit.store.changes import ZERO
-from readmit.store.commits import check_digest
 from readmit.store.log_end import written
+from readmit.store.running_digest import ZERO, check_digest
 from readmit.store.schema import SHIFT
 from readmit.store.sql import chunks
 from readmit.store.statemap import key_of

@@ -20,11 +20,11 @@ from readmit.records.kinds import KINDS
 from readmit.records.tree import HASH_BYTES
 from readmit.records.wording import counted
 from readmit.store.audience import OBSERVATION
-from readmit.store.changes import ZERO, running
 from readmit.store.derived import derived_digest, derived_key
 from readmit.store.indexes import carried_key, carried_leaf, stored_rows, worked_key, worked_value
 from readmit.store.ledger import LEDGER, source_digest, source_key
 from readmit.store.observed import BITS
+from readmit.store.running_digest import ZERO, running
 from readmit.store.schema import MASK, SHIFT
 from readmit.store.stated import FRONTIER, TERM
 from readmit.store.statemap import EMPTY, key_of

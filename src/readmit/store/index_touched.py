@@ -16,9 +16,9 @@ from readmit.records.events import EventKind, Resolve
 from readmit.records.kinds import targets_of
 from readmit.records.wording import counted
 from readmit.store.audience import OBSERVATION
-from readmit.store.changes import running
 from readmit.store.indexes import INDEXES, Indexes
 from readmit.store.observed import BITS, block_end, observed_key
+from readmit.store.running_digest import running
 from readmit.store.schema import MASK, SHIFT
 from readmit.store.statemap import key_of
 

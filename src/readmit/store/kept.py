@@ -16,10 +16,9 @@ from readmit.records.events import Event
 from readmit.records.items import Item
 from readmit.records.snapshot import Sighting
 from readmit.store.audience import STATE
-from readmit.store.changes import running
-from readmit.store.commits import check_value
 from readmit.store.event_rows import COLUMNS, SIGHTING
 from readmit.store.indexes import audience_key
+from readmit.store.running_digest import check_value, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -15,8 +15,8 @@ from readmit.records.canonical import canonical
 from readmit.records.errors import TamperedError
 from readmit.records.events import EventKind
 from readmit.records.kinds import name_in
-from readmit.store.changes import running
 from readmit.store.indexes import carried_key, carried_leaf
+from readmit.store.running_digest import running
 from readmit.store.schema import SHIFT
 from readmit.store.sql import blob, chunks
 from readmit.store.statemap import is_short_form, key_of

@@ -240,7 +240,7 @@ class SqlLog(LogReads):
     def _known(self, draft: Draft, epoch: int, check: Callable[[Draft], None]) -> int | None:
         """Reserve an event's id for an epoch, or return the epoch of the event that has this id and content.
 
-        Who may not write the event is told that, and not that its id is taken.
+        A writer without the right to the event learns that, and not that its id is taken.
         """
         ws, sql = self._ws, self._sql
         if not sql.execute(_NAME, (ws, draft.id, epoch)).rowcount:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from readmit.records.errors import TamperedError
 from readmit.store.audience import STATE
-from readmit.store.commits import check_digest, check_last
 from readmit.store.indexes import audience_key
+from readmit.store.running_digest import check_digest, check_last
 from readmit.store.sql import blob, chunks
 from readmit.store.statemap import key_of
 

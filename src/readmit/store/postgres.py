@@ -19,7 +19,7 @@ from readmit.records.errors import StoreError
 from readmit.store.changes import NOTHING
 from readmit.store.group import SharedConnection
 from readmit.store.locks import Locks
-from readmit.store.postgres_client import CLOCK, Address, Client, Unanswered, failure, in_doubt, outgoing
+from readmit.store.postgres_client import CLOCK, Address, PendingStatement, Unanswered, failure, in_doubt, outgoing
 from readmit.store.postgres_dialect import answers, for_rows, only_reads, translated
 from readmit.store.postgres_listener import Channel
 from readmit.store.postgres_locks import OnServer
@@ -49,7 +49,7 @@ class PostgresConnection(SharedConnection):
         self._address = Address(url)
         self._ws: int | None = None
         self.waiting: Gathered | None = None
-        self._queue: list[_Later] = []
+        self._queue: list[PendingStatement] = []
         self._open = True
         self._client = self._address.connect()
         self._closing = weakref.finalize(self, self._client.close)
@@ -129,7 +129,7 @@ class PostgresConnection(SharedConnection):
         try:
             if level:
                 flush(self)
-                self._queue.append(_Later(self, f"SAVEPOINT level{level}"))
+                self._queue.append(PendingStatement(self.flush, f"SAVEPOINT level{level}"))
             else:
                 self._open_turn(short=short)
         except BaseException:
@@ -143,7 +143,7 @@ class PostgresConnection(SharedConnection):
         if not short:
             self._settle()
         if self._group is not None:
-            self._queue.append(_Later(self, "SAVEPOINT level0"))
+            self._queue.append(PendingStatement(self.flush, "SAVEPOINT level0"))
             self.turn += 1
             return
         locked = "" if self._ws is None else f"SELECT FROM workspace WHERE ws = {self._ws} FOR UPDATE"
@@ -168,7 +168,7 @@ class PostgresConnection(SharedConnection):
                 # Flush first: the level counts only if its writes succeeded.
                 self.flush()
                 if level or joined:
-                    self._queue.append(_Later(self, f"RELEASE level{level}"))
+                    self._queue.append(PendingStatement(self.flush, f"RELEASE level{level}"))
             else:
                 self._commit()
             kept = True
@@ -203,7 +203,7 @@ class PostgresConnection(SharedConnection):
         if not self._client.closed:
             self._run(f"ROLLBACK TO level{level}")
         if joined and not self._client.closed:
-            self._queue.append(_Later(self, "RELEASE level0"))
+            self._queue.append(PendingStatement(self.flush, "RELEASE level0"))
 
     def _commit(self) -> None:
         group, self._group = self._group, None
@@ -224,8 +224,8 @@ class PostgresConnection(SharedConnection):
         sealing = self._watcher() if self.changes else None
         if sealing is not None:
             sealing.seal()
-            self._queue.append(_Later(self, f"NOTIFY {self.bell.name}"))
-        waiting, self._queue = [*self._queue, _Later(self, _COMMIT)], []
+            self._queue.append(PendingStatement(self.flush, f"NOTIFY {self.bell.name}"))
+        waiting, self._queue = [*self._queue, PendingStatement(self.flush, _COMMIT)], []
         connected = not self._client.closed
         try:
             self._send(waiting)
@@ -305,7 +305,7 @@ class PostgresConnection(SharedConnection):
                     return self._run(statement, given)
             if answers(query):
                 return self._run(statement, given)
-            later = _Later(self, statement, given)
+            later = PendingStatement(self.flush, statement, given)
             self._queue.append(later)
             if len(self._queue) >= _WAITING:
                 self.flush()
@@ -329,17 +329,17 @@ class PostgresConnection(SharedConnection):
 
     def _run(self, statement: str, values: Sequence[Any] = ()) -> Rows:
         """Send the statements that wait and one more, and return its result."""
-        waiting, self._queue = [*self._queue, _Later(self, statement, values)], []
+        waiting, self._queue = [*self._queue, PendingStatement(self.flush, statement, values)], []
         self._sent(waiting)
         return waiting[-1]
 
-    def _sent(self, waiting: Sequence[_Later]) -> None:
+    def _sent(self, waiting: Sequence[PendingStatement]) -> None:
         try:
             self._send(waiting)
         except psycopg.Error as error:
             raise failure(error, self._address) from error
 
-    def _send(self, waiting: Sequence[_Later]) -> None:
+    def _send(self, waiting: Sequence[PendingStatement]) -> None:
         # The last statement is sent outside the pipeline: the library ends a pipeline in a way that stops the server's
         # idle timeout, and a client that hangs then would keep its lock forever. After a commit there is no lock.
         apart = 0 if waiting[-1].statement == _COMMIT else 1
@@ -352,41 +352,6 @@ class PostgresConnection(SharedConnection):
             alone = waiting
         for one in alone:
             one.send(self._client)
-
-
-class _Later:
-    """A statement that waits to be sent."""
-
-    __slots__ = ("_owner", "_values", "cursor", "statement")
-
-    def __init__(self, owner: PostgresConnection, statement: str, values: Sequence[Any] = ()) -> None:
-        self._owner = owner
-        self._values = values
-        self.statement = statement
-        self.cursor: psycopg.Cursor[Any] | None = None
-
-    def send(self, client: Client) -> None:
-        self.cursor = client.execute(self.statement, self._values or None, binary=True)
-
-    def _answered(self) -> psycopg.Cursor[Any]:
-        if self.cursor is None:
-            self._owner.flush()
-        if self.cursor is None:
-            raise StoreError("storage failed: this statement was undone before it was sent")
-        return self.cursor
-
-    @property
-    def rowcount(self) -> int:
-        return self._answered().rowcount
-
-    def fetchone(self) -> Any:
-        return self._answered().fetchone()
-
-    def fetchall(self) -> list[Any]:
-        return self._answered().fetchall()
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._answered())
 
 
 class PostgresTransaction:

@@ -15,7 +15,7 @@ from readmit.records.errors import StoreError
 from readmit.store.location import FORM, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from datetime import datetime
 
 CONNECT_SECONDS = 10
@@ -244,3 +244,38 @@ def _remedy(said: str, address: Address) -> str:
     if "role" in said and "does not exist" in said:
         return f"make it: createuser {address.user}"
     return "check the host and the port in the URL, and that the server runs"
+
+
+class PendingStatement:
+    """A statement that waits to be sent."""
+
+    __slots__ = ("_flush", "_values", "cursor", "statement")
+
+    def __init__(self, flush: Callable[[], None], statement: str, values: Sequence[Any] = ()) -> None:
+        self._flush = flush
+        self._values = values
+        self.statement = statement
+        self.cursor: psycopg.Cursor[Any] | None = None
+
+    def send(self, client: Client) -> None:
+        self.cursor = client.execute(self.statement, self._values or None, binary=True)
+
+    def _answered(self) -> psycopg.Cursor[Any]:
+        if self.cursor is None:
+            self._flush()
+        if self.cursor is None:
+            raise StoreError("storage failed: this statement was undone before it was sent")
+        return self.cursor
+
+    @property
+    def rowcount(self) -> int:
+        return self._answered().rowcount
+
+    def fetchone(self) -> Any:
+        return self._answered().fetchone()
+
+    def fetchall(self) -> list[Any]:
+        return self._answered().fetchall()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._answered())

@@ -18,11 +18,12 @@ from readmit.records.statements import kin_of
 from readmit.records.voids import Voids
 from readmit.store import observed, overview, tail
 from readmit.store.audience import ANY, keys_of
-from readmit.store.commits import Commits, check_last
+from readmit.store.commits import Commits
 from readmit.store.event_rows import SIGHTING, EventRows, find_item
 from readmit.store.indexes import worked_key
 from readmit.store.kept import KeptLists, bound_to
 from readmit.store.newest import latest_of, newest_for
+from readmit.store.running_digest import check_last
 from readmit.store.schema import SHIFT
 from readmit.store.slot_lists import KeptSlots
 from readmit.store.sql import End, chunks, flush

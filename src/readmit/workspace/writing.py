@@ -146,7 +146,7 @@ class _Checks:
             case Link(withdrawn=True):
                 return []
             case Resolve() if len(known) < len(items):
-                # It is refused as unknown, whoever is away.
+                # It is refused as unknown, also if somebody is away.
                 return []
             case Revoke() | Close():
                 return [item for item in known if not _takes_out(item, later(self._now, self._log.learnt))]
