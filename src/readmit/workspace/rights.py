@@ -69,8 +69,8 @@ def check_id(draft: Draft, *, hidden: object) -> None:
     """Refuse an id by which others could learn that something exists which they may not know of."""
     if hidden and draft.named and not is_own(draft.name, draft.by):
         raise RecordError(
-            f"id: this is not for everybody, and another writer who gives the id {draft.name!r} would learn that it exists; "
-            f"leave id out, or give one that begins with {own_space(draft.by)!r}"
+            f"id: this is not for everybody, and another writer who gives the id {draft.name!r} would learn that it "
+            f"exists; leave id out, or give one that begins with {own_space(draft.by)!r}"
         )
 
 
