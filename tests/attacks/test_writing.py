@@ -94,9 +94,9 @@ def test_nobody_writes_in_another_name() -> None:
     for kind, payload, name in (
         (EventKind.RECORD, Fact(id="f", text=TRIGGER, by="bob", scope=scope), "f"),
         (EventKind.OBSERVE, Evidence(text=TRIGGER, by="bob", at=scene.now, scope=scope), "e"),
-        (EventKind.REMEMBER, Experience(id="x", owner="ann", text=TRIGGER, bound_to="h"), "x"),
+        (EventKind.REMEMBER, Experience(id="@ann/x", owner="ann", text=TRIGGER, bound_to="h"), "@ann/x"),
     ):
-        with pytest.raises(NotAllowedError, match="in the name of"):
+        with pytest.raises(NotAllowedError, match="in the name of|for the writer that it names"):
             scene.team.append(kind, payload, by="eve", id=name)
     assert scene.team.epoch == before
 

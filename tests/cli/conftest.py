@@ -26,13 +26,14 @@ def _settle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with one obligation, the evidence for it, and A1 away."""
-    folder = tmp_path_factory.mktemp("prepared")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A workspace with one obligation, the evidence for it, and A1 away; and the folder with its keys."""
+    folder, keys = tmp_path_factory.mktemp("prepared"), tmp_path_factory.mktemp("config")
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(keys))
         _settle(folder, patch)
         _prepare()
-    return folder
+    return folder, keys
 
 
 def _prepare() -> None:
@@ -45,7 +46,16 @@ def _prepare() -> None:
 
 
 @pytest.fixture
-def team(prepared: Path, tmp_path: Path) -> str:
-    """A copy of that workspace."""
-    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+def team(
+    prepared: tuple[Path, Path],
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> str:
+    """A copy of that workspace, with keys of its own: a pin knows one copy of a store."""
+    folder, keys = prepared
+    own = tmp_path_factory.mktemp("config")
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(keys, own, dirs_exist_ok=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(own))
     return "team.db"

@@ -90,7 +90,9 @@ STORIES = {
     "the same slot, then that revoked": Story(
         lambda s: s.team.revoke(s.fact("new", slot="hotel.room", task="trip"), by="bob"), OUT["slot"]
     ),
-    "the same slot, for others only": Story(lambda s: s.fact("new", slot="hotel.room", task="trip", principals=["cy"])),
+    "the same slot, for others only": Story(
+        lambda s: s.fact("@bob/new", slot="hotel.room", task="trip", principals=["cy"])
+    ),
     "the same slot, for another role only": Story(
         lambda s: s.fact("new", slot="hotel.room", task="trip", roles=["booker"]), OUT["slot"]
     ),

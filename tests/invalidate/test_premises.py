@@ -91,15 +91,15 @@ def hidden(**scope: Any) -> Scene:
     """``c`` rests on ``b``, which ann cannot see, which rests on ``a``, which she cannot see either."""
     scene = Scene()
     scene.fact("a", roles=["booker"], slot="s", task="trip")
-    scene.fact("b", principals=["bob"], depends_on=["a"])
-    scene.fact("c", depends_on=["b"])
+    scene.fact("@bob/b", principals=["bob"], depends_on=["a"])
+    scene.fact("c", depends_on=["@bob/b"])
     return scene
 
 
 HIDDEN_FALLS: dict[str, Any] = {
     **FALLS,
     "slot updated": lambda s: s.fact("a2", slot="s", task="trip", roles=["booker"]),
-    "the middle one": lambda s: s.team.revoke("b", by="bob"),
+    "the middle one": lambda s: s.team.revoke("@bob/b", by="bob"),
 }
 
 
@@ -114,7 +114,7 @@ def test_what_happens_to_a_hidden_premise_counts_and_shows_nothing(case: str, de
         scene.depart()
     outcome = scene.come_back()
     assert scene.reasons("c") == FALLEN
-    assert not {"a", "b"} & {one.item for one in outcome.dispositions}
+    assert not {"a", "@bob/b"} & {one.item for one in outcome.dispositions}
 
 
 def test_hidden_premises_that_stand_carry() -> None:
@@ -127,14 +127,14 @@ def test_a_fall_passes_through_a_hidden_premise() -> None:
     """What ann sees falls, what she does not see rests on it, and what she sees rests on that."""
     scene = Scene()
     scene.fact("a")
-    scene.fact("b", principals=["bob"], depends_on=["a"])
-    scene.fact("c", depends_on=["b"])
+    scene.fact("@bob/b", principals=["bob"], depends_on=["a"])
+    scene.fact("c", depends_on=["@bob/b"])
     scene.depart()
     scene.team.revoke("a", by="bob")
     scene.come_back()
     assert scene.reasons("c") == FALLEN
     cause = scene.cause("c", Reason.PREMISE_CHANGED)
-    assert (cause.ref, cause.root) == ("b", "a")
+    assert (cause.ref, cause.root) == ("@bob/b", "a")
 
 
 def test_returning_in_another_role_judges_in_log_order() -> None:
@@ -418,7 +418,7 @@ def test_what_is_against_an_item_for_one_reader_alone_can_be_overruled() -> None
     scene = Scene()
     scene.fact("a", slot="s")
     scene.depart()
-    scene.fact("mine", slot="s", principals=["ann"], sources=[scene.news()])
+    scene.fact("@bob/mine", slot="s", principals=["ann"], sources=[scene.news()])
     overruled(scene, "a", "restore")
 
 

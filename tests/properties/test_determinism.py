@@ -82,7 +82,7 @@ import readmit.workspace.agent as agent
 from readmit import Policy, Workspace
 
 numbers = itertools.count()
-agent.secrets.token_hex = lambda size: f"token{next(numbers)}"
+agent.secrets.token_hex = lambda size: f"{next(numbers):0{size * 2}x}"
 moment = datetime(2026, 3, 1, tzinfo=UTC)
 team = Workspace.open(policy=Policy(fill=True, overseers=("boss",)), clock=lambda: moment)
 source = team.observe("all confirmed", by="bob")

@@ -99,14 +99,14 @@ class Story:
     def record(self, numbers: list[int]) -> None:
         for number in numbers:
             one = self.said[number]
-            fields = {**one.fields, "id": f"m{number}", "sources": (self.sources[number],)}
+            fields = {**one.fields, "id": f"@bob/m{number}", "sources": (self.sources[number],)}
             self.team.item(one.kind, one.text, by="bob", **fields)
 
     def act(self, act: tuple[str, int, int]) -> None:
         verb, first, second = act
         if not self.said:
             return
-        target, other = f"m{first % len(self.said)}", f"m{second % len(self.said)}"
+        target, other = f"@bob/m{first % len(self.said)}", f"@bob/m{second % len(self.said)}"
         if verb == "revoke":
             self.team.revoke(target, "bob")
         elif verb == "dispute":
@@ -178,7 +178,7 @@ def test_saying_it_again_from_later_evidence_changes_nothing(
     standing = [
         one.item
         for one in story.team.returns[before.name].dispositions
-        if one.item.startswith("m")
+        if one.item.startswith("@bob/m")
         and one.state in {"admitted", "not_needed", "withheld"}
         and (rules.newest == "as_needed" or items[one.item].slot or not items[one.item].supports)
     ]

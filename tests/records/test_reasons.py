@@ -115,8 +115,8 @@ def _() -> tuple[Reason, ...]:
 def _() -> tuple[Reason, ...]:
     scene = Scene()
     scene.fact("h0", slot="s")
-    scene.fact("h", slot="s", principals=["bob"])
-    return of_item(scene)
+    scene.fact("@bob/h", slot="s", principals=["bob"])
+    return of_item(scene, "@bob/h")
 
 
 @story(Reason.ROLE_OUT_OF_SCOPE)

@@ -183,7 +183,7 @@ ASKED = {
 @pytest.mark.parametrize("case", ASKED)
 def test_rivals(log: SqlLog, case: str, walk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same, whether each slot is searched for or the task's whole index is walked through."""
-    monkeypatch.setattr("readmit.store.reads._WALK", walk)
+    monkeypatch.setattr("readmit.store.slot_lists._WALK", walk)
     asked = ASKED[case]
     epochs = dict(zip((one.id.removeprefix("item:") for one in ITEMS), log.append(ITEMS, now=START), strict=True))
     known = {epochs[name] for name in asked.known}
@@ -194,7 +194,7 @@ def test_rivals(log: SqlLog, case: str, walk: int, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("walk", [0, 3])
 def test_rivals_in_more_slots_than_one_statement_takes(log: SqlLog, walk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("readmit.store.reads._WALK", walk)
+    monkeypatch.setattr("readmit.store.slot_lists._WALK", walk)
     count = 1_300
     slots = [f"s{number}" for number in range(count)]
     seen_ = log.append([fact(f"a{number}", slot=slots[number], task="trip") for number in range(count)], now=START)

@@ -152,14 +152,6 @@ def test_a_name_is_a_slot_or_a_dependency() -> None:
     assert scene.team.epoch == before, "the same again changes nothing"
 
 
-def test_a_store_in_which_a_name_has_both_meanings_can_still_be_written_to() -> None:
-    scene = Scene()
-    scene.fact("a", slot="hotel")
-    scene.sql("INSERT INTO term SELECT ws, 'hotel', 'dependency' FROM workspace")
-    scene.fact("b", supports=["hotel"])
-    scene.fact("c", slot="hotel")
-
-
 # What a replacement takes over.
 
 

@@ -81,6 +81,10 @@ class _Values:
         if key.startswith('["name",'):
             self.names[key] = leaf
 
+    def extend_each(self, keys: Iterable[str], leaf: bytes) -> None:
+        for key in keys:
+            self.extend(key, leaf)
+
     def assign(self, key: str, _: bytes) -> None:
         if key.startswith('["slot",'):
             raise TamperedError(f"the index 'slot_reach' lacks rows for {key}")

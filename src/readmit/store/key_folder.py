@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from readmit.records.canonical import digest_of
 from readmit.records.errors import StoreError, TamperedError
-from readmit.store.schema import ID
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +39,10 @@ class KeyFolder:
     @classmethod
     def chosen(cls, named: str | Path | None) -> KeyFolder:
         """The folder that is named, or ``READMIT_KEYS``, or the one in the user's configuration folder."""
-        if given := os.environ.get("READMIT_KEYS", "") if named is None else named:
+        if named is not None and not Path(named).is_dir():
+            # A mistyped folder would know no store, and any store would be taken for a new one.
+            raise StoreError(f"keys: the folder {named} does not exist; make it with `mkdir -p {named}`")
+        if given := named or os.environ.get("READMIT_KEYS", ""):
             return cls(Path(given))
         from platformdirs import user_config_path
 
@@ -114,6 +116,8 @@ class KeyFolder:
         return self._places / digest_of(os.fsencode(place))[:32]
 
     def _read(self, place: str) -> str | None:
+        from readmit.store.schema import ID  # imports sqlite3, which not every program needs
+
         path = self._file(place)
         try:
             file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

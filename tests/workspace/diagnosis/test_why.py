@@ -161,7 +161,7 @@ def test_a_failed_preparation_is_a_fault_with_its_name() -> None:
     scene = Scene()
     scene.covered()
     scene.depart()
-    failed = scene.ann().come_back(prepare=lambda *_: 1 / 0)
+    failed = scene.ann().come_back(prepare=lambda *_, **__: 1 / 0)
     fault = of(failed.why(), Trouble.FAULT)
     assert (fault.about, fault.grounds) == (("inference_failed",), ("ZeroDivisionError",))
 
@@ -170,7 +170,7 @@ def test_a_cycle_that_fails_again_is_a_fault_and_not_an_error(monkeypatch: pytes
     scene = Scene()
     scene.covered()
     scene.depart()
-    monkeypatch.setattr(returning, "decide", lambda *_: 1 / 0)
+    monkeypatch.setattr(returning, "decide", lambda *_, **__: 1 / 0)
     fault = of(scene.ann().come_back().why(), Trouble.FAULT)
     assert (fault.about, fault.grounds) == (("internal_error",), ("ZeroDivisionError",))
     assert fault.remedies[0].command.endswith("--task trip --debug")
