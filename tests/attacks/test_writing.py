@@ -96,7 +96,7 @@ def test_nobody_writes_in_another_name() -> None:
         (EventKind.OBSERVE, Evidence(text=TRIGGER, by="bob", at=scene.now, scope=scope), "e"),
         (EventKind.REMEMBER, Experience(id="@ann/x", owner="ann", text=TRIGGER, bound_to="h"), "@ann/x"),
     ):
-        with pytest.raises(NotAllowedError, match="in the name of|for the writer that it names"):
+        with pytest.raises(NotAllowedError, match=r"in the name of|for the writer that it names"):
             scene.team.append(kind, payload, by="eve", id=name)
     assert scene.team.epoch == before
 
